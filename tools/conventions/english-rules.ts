@@ -35,7 +35,7 @@ const pending: readonly string[] = [
   'docs/errors.md',
   'packages/core/src/errors/error-catalogue.ts',
   'packages/core/src/protocol/attempt-token.ts',
-  'packages/gateway/',
+  'packages/gateway/src/http/access.ts',
   'packages/runtime/proto/',
   'packages/store/',
 ];

@@ -9,7 +9,7 @@ interface KnownAttempt {
   readonly traceId: string;
   /** See {@link CallingAttempt.seedNumber}. */
   readonly seedNumber: Promise<number>;
-  /** Calls let through. */
+  /** Calls admitted so far. */
   callCount: number;
 }
 
@@ -19,29 +19,29 @@ interface KnownRollout {
   readonly attempts: Map<string, KnownAttempt>;
 }
 
-/** Where a rollout's metadata says what seeds are made of, so that a run with another id can sample the same. */
+/** Metadata field that replaces the rollout id in sampling seeds, so that a run with another id can reproduce them. */
 const samplingKeyName = 'sampling_key';
 
-/** How many rollouts are remembered at most. */
+/** Size of the rollout cache. */
 const maxRollouts = 10_000;
 
 /**
- * Knows which attempts may call models. A rollout's mode is looked up once; the attempt's status for every call, in
- * one indexed read, because a call of an attempt that just ended must not be trained on.
+ * Resolves attempts that may call models. The rollout's mode is cached; the attempt's status is read for every call (one
+ * indexed read), because a call of an ended attempt must not become training data.
  */
 export class AttemptDirectory {
   readonly #store: Store;
   readonly #plainCalls: PlainCalls | null;
   readonly #rollouts: Map<string, KnownRollout> = new Map();
 
-  /** @param plainCalls - where calls that belong to no attempt are recorded; null for nowhere */
+  /** @param plainCalls - recorder of calls without an attempt; null: they are not recorded */
   constructor(store: Store, plainCalls: PlainCalls | null) {
     this.#store = store;
     this.#plainCalls = plainCalls;
   }
 
   /**
-   * The attempt that a call is recorded with; null for one that belongs to none and is not recorded.
+   * Returns the attempt to record a call with; null if the call belongs to no attempt and is not recorded.
    *
    * @throws GatewayError 404 for unknown ids, 409 when the attempt is finished, 503 when the store fails
    */
@@ -70,7 +70,7 @@ export class AttemptDirectory {
   #newAttempt(attempt: Attempt): KnownAttempt {
     const { rolloutId, attemptId } = attempt;
     const seedNumber = this.#seedNumber(attempt);
-    // Awaited by the call; a call that came first may have failed already.
+    // The call awaits this promise later; without a handler, an earlier rejection would be uncaught.
     seedNumber.catch(() => this.#rollouts.get(rolloutId)?.attempts.delete(attemptId));
     return { traceId: attemptTraceId(rolloutId, attemptId), seedNumber, callCount: 0 };
   }
@@ -101,7 +101,7 @@ export class AttemptDirectory {
     const { mode, metadata } = await this.#store.getRollout(rolloutId);
     const key = metadata?.[samplingKeyName];
     const samplingKey = typeof key === 'string' ? key : rolloutId;
-    // Two first calls at the same time must count in the same place.
+    // Two concurrent first calls must share one counter.
     const rollout = this.#rollouts.get(rolloutId) ?? { mode, samplingKey, attempts: new Map<string, KnownAttempt>() };
     this.#rollouts.set(rolloutId, rollout);
     const oldest = this.#rollouts.keys().next();
@@ -116,7 +116,7 @@ function unknown(subject: string): GatewayError {
     httpStatus: 404,
     type: 'invalid_request_error',
     message: `${subject} not found`,
-    remedy: 'Use the base URL that the rollout was given: /rollout/{rolloutId}/attempt/{attemptId}/v1.',
+    remedy: 'Use the base URL of the rollout: /rollout/{rolloutId}/attempt/{attemptId}/v1.',
   });
 }
 
@@ -125,9 +125,9 @@ function finished(subject: string, status: string): GatewayError {
     code: 'CONFLICT',
     httpStatus: 409,
     type: 'conflict_error',
-    message: `${subject} is ${status} and makes no more model calls; this one was not sent and not recorded`,
+    message: `${subject} is ${status}; the call was not sent and not recorded`,
     remedy: 'Stop the agent when its rollout ends, such as with the signal of the rollout context.',
-    // The official clients send a 409 again by themselves, which would be in vain.
+    // The official clients retry a 409 by default, without effect here.
     headers: { 'x-should-retry': 'false' },
   });
 }

@@ -5,7 +5,7 @@ import { findAttempt } from './find-attempt.ts';
 import { GatewayError } from './gateway-error.ts';
 import type { GatewayLog } from './gateway-options.ts';
 
-/** What an attempt watch works with. */
+/** Dependencies of an attempt watch. */
 export interface AttemptWatchOptions {
   readonly store: Store;
   readonly calls: CallsInFlight;
@@ -15,10 +15,10 @@ export interface AttemptWatchOptions {
   readonly closing: AbortSignal;
 }
 
-/** How long a watch that failed waits before it begins again; meanwhile, attempts are read that often. */
+/** Delay before a failed watch restarts, and the polling interval of attempts until then, in milliseconds. */
 const retryMs = 5000;
 
-/** Ends the calls of attempts that are over: nobody waits for their answers, and the model has others to answer. */
+/** Ends the calls of attempts that have ended. */
 export class AttemptWatch {
   readonly #options: AttemptWatchOptions;
   #isWatching = false;
@@ -28,7 +28,7 @@ export class AttemptWatch {
     this.#options = options;
   }
 
-  /** Watches from the first call of an attempt on. */
+  /** Starts the watch with the first call of an attempt. */
   begin(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
@@ -45,11 +45,11 @@ export class AttemptWatch {
         }
       } catch (error) {
         if (!closing.aborted && !this.#hasWarned) {
-          log.warn({ err: error }, 'the store cannot be watched, so calls of attempts that end go on for some seconds');
+          log.warn({ err: error }, 'the store watch failed; calls of ended attempts continue until the next poll');
         }
         this.#hasWarned = true;
       }
-      // A sleep that is cut short says so in the signal.
+      // An aborted sleep is detected by the signal.
       await clock.sleep(retryMs, closing).catch(() => undefined);
       if (!closing.aborted) await this.#lookAtAll();
     }
@@ -59,21 +59,21 @@ export class AttemptWatch {
     const { calls } = this.#options;
     if (change.kind === 'unknown') return await this.#lookAtAll();
     if (change.kind === 'rollout-deleted') {
-      calls.endRollout(change.rolloutId, null, over(`Rollout ${change.rolloutId} was deleted`));
+      calls.endRollout(change.rolloutId, null, endedWhileCalling(`Rollout ${change.rolloutId} was deleted`));
     } else if (change.kind === 'attempt' && isTerminalAttemptStatus(change.status)) {
       const { rolloutId, attemptId, status } = change;
-      calls.endRollout(rolloutId, attemptId, over(`Attempt ${attemptId} is ${status}`));
+      calls.endRollout(rolloutId, attemptId, endedWhileCalling(`Attempt ${attemptId} is ${status}`));
     }
   }
 
-  /** What changed is not known: every attempt that has calls is read. */
+  /** Reads every attempt that has calls in flight: the changes were missed. */
   async #lookAtAll(): Promise<void> {
     const { store, calls, log } = this.#options;
     for (const { rolloutId, attemptId } of calls.attempts) {
       try {
         const attempt = await findAttempt(store, rolloutId, attemptId);
         if (attempt === null || !isTerminalAttemptStatus(attempt.status)) continue;
-        calls.endRollout(rolloutId, attemptId, over(`Attempt ${attemptId} is ${attempt.status}`));
+        calls.endRollout(rolloutId, attemptId, endedWhileCalling(`Attempt ${attemptId} is ${attempt.status}`));
       } catch (error) {
         log.warn({ err: error, rolloutId, attemptId }, 'an attempt could not be read');
       }
@@ -81,14 +81,14 @@ export class AttemptWatch {
   }
 }
 
-function over(what: string): GatewayError {
+function endedWhileCalling(what: string): GatewayError {
   return new GatewayError({
     code: 'CONFLICT',
     httpStatus: 409,
     type: 'conflict_error',
-    message: `${what} while the model was answering, so the call was ended`,
+    message: `${what} while the call was in flight, so the call was aborted`,
     remedy: 'Stop the agent when its rollout ends, such as with the signal of the rollout context.',
-    // The official clients send a 409 again by themselves, which would be in vain.
+    // The official clients retry a 409 by default, without effect here.
     headers: { 'x-should-retry': 'false' },
   });
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { RolloutMode } from '@agentlightning/core';
 
-/** The attempt that a call says it belongs to. */
+/** The attempt that a call names. */
 export interface AttemptAddress {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** What the address says; the mode of the rollout itself goes before it. */
+  /** The mode in the address; the rollout's own mode takes precedence. */
   readonly mode: RolloutMode | null;
 }
 
@@ -14,22 +14,22 @@ export interface CallingAttempt {
   readonly rolloutId: string;
   readonly attemptId: string;
   /**
-   * 1, and 1 more for each earlier attempt that failed by the agent's own doing: part of the seed. An attempt that was
-   * lost with its runner, or to a service, is repeated with the same seed.
+   * Part of the seed: 1 plus the number of earlier attempts that failed through the agent. An attempt that was lost with
+   * its runner, or to an infrastructure failure, is repeated with the same seed.
    */
   readonly seedNumber: number;
   readonly mode: RolloutMode | null;
-  /** The trace of calls whose agent does not name one: the same for all calls of the attempt. */
+  /** Default trace id of the attempt's calls. */
   readonly traceId: string;
-  /** How many calls the gateway let through before this one. */
+  /** Calls admitted before this one. */
   readonly callIndex: number;
-  /** What the seeds of its calls are made of: the rollout's `sampling_key`, or its id. */
+  /** Base of the seeds: the rollout's `sampling_key`, or its id. */
   readonly samplingKey: string;
-  /** Whether it stands for the calls that belong to no attempt. */
+  /** Whether this is the placeholder attempt of plain calls. */
   readonly isPlain: boolean;
 }
 
-/** The trace of an attempt's calls. */
+/** The default trace id of an attempt's calls. */
 export function attemptTraceId(rolloutId: string, attemptId: string): string {
   return createHash('sha256').update(`${rolloutId}/${attemptId}`).digest('hex').slice(0, 32);
 }

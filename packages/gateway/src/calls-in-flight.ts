@@ -1,7 +1,7 @@
 import type { AttemptAddress } from './calling-attempt.ts';
 import { GatewayError } from './gateway-error.ts';
 
-/** A model call that was admitted and has not left. Disposing of it frees its place. */
+/** An admitted model call. Disposing it releases its slot. */
 export interface CallInFlight extends Disposable {
   /** Aborts when the client disconnects; with a `GatewayError` as reason when the gateway ends the call. */
   readonly signal: AbortSignal;
@@ -18,9 +18,9 @@ interface KnownCall {
 }
 
 /**
- * The model calls in flight: limits their number, and ends them from outside. They form a linked list, the oldest
- * first: a `Set` with a steady stream of insertions and deletions allocates a new table every few operations, and an
- * old table that was promoted keeps all later ones reachable until the next full collection.
+ * The model calls in flight: limits their number and aborts them. They form a linked list, oldest first: a `Set` with a
+ * steady stream of insertions and deletions allocates a new table every few operations, and an old table that was
+ * promoted keeps all later ones reachable until the next full collection.
  */
 export class CallsInFlight {
   readonly #maxCalls: number;
@@ -32,7 +32,7 @@ export class CallsInFlight {
     this.#maxCalls = maxCalls;
   }
 
-  /** The attempts that have calls in flight. */
+  /** Attempts that have calls in flight. */
   get attempts(): readonly { readonly rolloutId: string; readonly attemptId: string }[] {
     const known = new Map<string, { readonly rolloutId: string; readonly attemptId: string }>();
     for (const { attempt } of this.#all()) {
@@ -61,7 +61,7 @@ export class CallsInFlight {
       next: null,
     };
     this.#add(call);
-    const onGone = (): void => controller.abort(callerGone());
+    const onGone = (): void => controller.abort(clientDisconnected());
     if (client.aborted) onGone();
     else client.addEventListener('abort', onGone, { once: true });
     return {
@@ -95,7 +95,7 @@ export class CallsInFlight {
     for (const { controller } of this.#all()) controller.abort(reason);
   }
 
-  /** A copy: a call that is ended may leave at once. */
+  /** A copy: an aborted call may be removed during the iteration. */
   #all(): readonly KnownCall[] {
     const calls: KnownCall[] = [];
     for (let call = this.#first; call !== null; call = call.next) calls.push(call);
@@ -124,7 +124,7 @@ export class CallsInFlight {
 }
 
 /** The abort reason of a call whose client has disconnected. */
-export function callerGone(): Error {
+export function clientDisconnected(): Error {
   return new TypeError('the client has disconnected');
 }
 

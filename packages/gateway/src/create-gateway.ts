@@ -6,56 +6,56 @@ import type { GatewayOptions, GatewayState, PauseOptions, Upstream, UpstreamStat
 
 /** The capturing model proxy. */
 export interface Gateway {
-  /** What answers requests, to be served, or mounted: `hono.mount('/models', gateway.app.fetch)`. */
+  /** Request handler, to be served or mounted: `hono.mount('/models', gateway.app.fetch)`. */
   readonly app: Pick<Hono, 'fetch' | 'request'>;
-  /** Takes up what was registered before a restart; `serveGateway` does it by itself. */
+  /** Restores registrations from before a restart; `serveGateway` calls it. */
   restore(): Promise<void>;
-  /** Sends calls elsewhere from now on; those under way stay where they are. */
+  /** Replaces the upstreams. Calls in flight stay where they are. */
   setUpstream(upstream: Upstream | readonly Upstream[]): void;
   /**
-   * Sends calls there too from now on, or in the place of the upstream with the same id. About one rollout in n moves
-   * there, and none between the others.
+   * Adds an upstream, or replaces the one with the same id. About one rollout in n moves to a new upstream, and none
+   * between the others.
    *
    * @returns its id
-   * @throws AgentLightningError CONFIG when its address is not one
+   * @throws AgentLightningError CONFIG for an invalid base URL
    */
   addUpstream(upstream: Upstream): string;
-  /** Sends no more calls there; those under way stay. @returns whether there was one with this id */
+  /** Removes an upstream. Calls in flight stay there. @returns whether it was registered */
   removeUpstream(id: string): boolean;
-  /** How the upstreams do. */
+  /** The state of each upstream. */
   upstreams(): readonly UpstreamState[];
-  /** Turns model calls away, with 429 and `Retry-After`, until `resume`. Those under way go on. */
+  /** Rejects new model calls with 429 and `Retry-After` until `resume`. Calls in flight continue. */
   pause(options?: PauseOptions): void;
-  /** Lets model calls in again. */
+  /** Admits model calls again. */
   resume(): void;
-  /** Resolves when every call that was let in is answered and recorded. @throws AgentLightningError TIMEOUT */
+  /** Resolves when every admitted call is complete and recorded. @throws AgentLightningError TIMEOUT */
   drain(timeoutMs?: number): Promise<void>;
   state(): GatewayState;
-  /** What it has counted, in the text format of Prometheus. */
+  /** The metrics in Prometheus text format. */
   metrics(): Promise<string>;
-  /** Ends the calls that are under way, after `drainMs` at the latest, and waits for their records. */
+  /** Aborts calls in flight after `drainMs`, and waits for their records. */
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** How a gateway closes. */
+/** Options of `close`. */
 export interface CloseOptions {
   /**
-   * How long calls that are under way may still take, in milliseconds. New ones are answered 429 with `Retry-After`
-   * meanwhile, so that clients come back to the gateway that takes this one's place. @default 0
+   * Grace period for calls in flight, in milliseconds. New calls are rejected with 429 and `Retry-After` meanwhile, so
+   * that clients retry at the replacement gateway. @default 0
    */
   readonly drainMs?: number;
 }
 
 /**
- * Makes a gateway: an OpenAI-compatible proxy that records every model call of an attempt with the token ids and
- * log-probabilities that the engine saw.
+ * Creates an OpenAI-compatible proxy that records every model call of an attempt with the engine's token ids and
+ * log-probabilities.
  *
- * @throws AgentLightningError with code CONFIG when an upstream's address is not one
+ * @throws AgentLightningError with code CONFIG for an invalid upstream URL
  *
  * @example
  * ```ts
  * const gateway = createGateway({ store, upstream: { baseUrl: 'http://localhost:8000/v1', model: 'tiny' } });
- * const answer = await gateway.app.request('/v1/models');
+ * const response = await gateway.app.request('/v1/models');
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -79,23 +79,25 @@ export function createGateway(options: GatewayOptions): Gateway {
     metrics: async () => (await core.metrics.text()).body,
     close: async ({ drainMs = 0 } = {}) => {
       gate.close();
-      // Calls that take longer are ended.
+      // Calls still in flight after the grace period are aborted.
       if (drainMs > 0) await drain(drainMs).catch(() => undefined);
       clearInterval(tooOld);
       core.closing.abort();
-      core.calls.endAll(cutByClosing());
+      core.calls.endAll(gatewayClosing());
       await parts.caller.client.close();
-      // A store that hangs must not keep the process for ever.
-      await drain(recordGraceMs).catch((error: unknown) => core.log.error({ err: error }, 'calls are not recorded'));
+      // A hanging store must not keep the process alive.
+      await drain(recordGraceMs).catch((error: unknown) =>
+        core.log.error({ err: error }, 'calls in flight could not be recorded'),
+      );
       await core.plainCalls.close();
     },
   };
 }
 
-/** How long the records of calls may take when a gateway closes, in milliseconds. */
+/** Limit for recording calls when a gateway closes, in milliseconds. */
 const recordGraceMs = 30_000;
 
-/** Nothing may take for ever, whatever its upstream and its reader do. */
+/** Aborts calls that exceed `maxCallMs`, regardless of upstream and reader. */
 function endOldCalls({ calls, clock }: GatewayCore, maxCallMs: number): void {
   calls.endOlderThan(clock.now() - maxCallMs, () => tookTooLong(maxCallMs));
 }
@@ -106,17 +108,17 @@ function tookTooLong(maxCallMs: number): GatewayError {
     httpStatus: 504,
     type: 'timeout_error',
     message: `the call took longer than ${maxCallMs} ms`,
-    remedy: 'Raise the gateway option `maxCallMs`, or ask for fewer tokens.',
+    remedy: 'Raise the gateway option `maxCallMs`, or request fewer tokens.',
   });
 }
 
-function cutByClosing(): GatewayError {
+function gatewayClosing(): GatewayError {
   return new GatewayError({
     code: 'CANCELLED',
     httpStatus: 503,
     type: 'cancelled',
     message: 'the gateway is closing',
-    remedy: 'Make the call again when the gateway is back.',
+    remedy: 'Retry when the gateway is back.',
     headers: { 'retry-after': '1' },
   });
 }

@@ -1,8 +1,8 @@
 import type { Attempt, Store } from '@agentlightning/core';
 
 /**
- * An attempt of a rollout; null when there is no such attempt. It is nearly always the latest one, which stores find
- * soonest; an older one may still be at work when it was given up too early.
+ * Returns an attempt of a rollout; null if it does not exist. Tries the latest attempt first: nearly all calls come from
+ * it, and stores find it fastest. An older one may still be running if it was given up too early.
  */
 export async function findAttempt(store: Store, rolloutId: string, attemptId: string): Promise<Attempt | null> {
   const latest = await store.getLatestAttempt(rolloutId);

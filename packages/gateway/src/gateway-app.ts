@@ -18,7 +18,7 @@ export interface GatewayApp {
 export function createGatewayApp(options: GatewayOptions, core: GatewayCore): GatewayApp {
   const { clock, log, parts, gate, calls, watch, metrics, access } = core;
   const maxBodyBytes = options.maxBodyBytes ?? 32 * 1024 * 1024;
-  const aglServer = options.aglServer === true ? aglServerOf(options, core) : null;
+  const aglServer = options.aglServer === true ? createAglServerFor(options, core) : null;
   const app = new Hono<GatewayEnv>();
   if (aglServer !== null) {
     app.use('/api/*', limitedBody(maxBodyBytes));
@@ -41,7 +41,7 @@ export function createGatewayApp(options: GatewayOptions, core: GatewayCore): Ga
   return { app, aglServer };
 }
 
-function aglServerOf(options: GatewayOptions, { clock, gate, access, parts }: GatewayCore): AglServer {
+function createAglServerFor(options: GatewayOptions, { clock, gate, access, parts }: GatewayCore): AglServer {
   return createAglServer({
     store: options.store,
     clock,

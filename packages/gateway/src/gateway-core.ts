@@ -19,7 +19,7 @@ import { defaultHealthChecks, HealthChecker } from './upstream/health-checks.ts'
 import { UpstreamClient } from './upstream/upstream-client.ts';
 import { UpstreamPool } from './upstream/upstream-pool.ts';
 
-/** What a gateway is made of, apart from its addresses. */
+/** The components of a gateway, without its routes. */
 export interface GatewayCore {
   readonly clock: Clock;
   readonly log: GatewayLog;
@@ -31,17 +31,17 @@ export interface GatewayCore {
   readonly gate: PauseGate;
   readonly calls: CallsInFlight;
   readonly access: Access;
-  /** To be aborted when the gateway closes. */
+  /** Aborted when the gateway closes. */
   readonly closing: AbortController;
 }
 
 const silentLog: GatewayLog = { warn: () => undefined, error: () => undefined };
 
-/** Puts a gateway together. @throws AgentLightningError with code CONFIG when an upstream's address is not one */
+/** Creates the components. @throws AgentLightningError with code CONFIG for an invalid upstream URL */
 export function assembleGateway(options: GatewayOptions): GatewayCore {
   const clock: Clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
-  // Who waits for a span sends no other before: nothing that has an order can overtake.
+  // A client awaits each span before its next call, so concurrent batches cannot reorder dependent spans.
   const maxBatches = options.durability === 'background' ? 1 : 4;
   const writer = new SpanWriter({ store: options.store, clock, log, maxBatches });
   const closing = new AbortController();
@@ -122,7 +122,7 @@ function assembleParts(options: GatewayOptions, foundations: Foundations): Gatew
   };
 }
 
-/** @throws AgentLightningError CONFIG for a timeout that is not above 0 */
+/** @throws AgentLightningError CONFIG unless the timeout is above 0 */
 function timeoutOf(name: string, timeoutMs: number): number {
   if (timeoutMs > 0 && timeoutMs <= maxTimerMs) return timeoutMs;
   throw new AgentLightningError({
@@ -132,5 +132,5 @@ function timeoutOf(name: string, timeoutMs: number): number {
   });
 }
 
-/** The longest delay of a timer of Node. */
+/** The longest delay of a Node timer. */
 const maxTimerMs = 2 ** 31 - 1;

@@ -1,40 +1,40 @@
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
 import type { AgentLightningErrorOptions } from '@agentlightning/core/internal';
 
-/** What a {@link GatewayError} is made of. */
+/** Options of a {@link GatewayError}. */
 export interface GatewayErrorOptions extends AgentLightningErrorOptions {
-  /** The HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly httpStatus: number;
   /** OpenAI's `error.type`. */
   readonly type: string;
-  /** The part of the request that is wrong: OpenAI's `error.param`. @default null none in particular */
+  /** The invalid request parameter: OpenAI's `error.param`. @default null */
   readonly param?: string | null;
-  /** Headers of the answer beyond the content type. @default none */
+  /** Response headers beyond the content type. @default none */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The error response of the upstream that caused it, for the record. @default null none */
+  /** The error response of the upstream that caused it, for the record. @default null */
   readonly upstreamResponse?: UpstreamErrorResponse | null;
 }
 
-/** An error response of an upstream, without the secrets that it may repeat. */
+/** An error response of an upstream, with secrets redacted. */
 export interface UpstreamErrorResponse {
   readonly status: number;
-  /** Null when it is not a JSON object. */
+  /** Null unless it is a JSON object. */
   readonly body: JsonObject | null;
 }
 
-/** A call that the gateway does not answer with a model's words. Callers get it in OpenAI's error shape. */
+/** An error response of the gateway, in OpenAI's error format. */
 export class GatewayError extends AgentLightningError {
-  /** The HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly httpStatus: number;
   /** OpenAI's `error.type`. */
   readonly type: string;
-  /** The part of the request that is wrong; null for none in particular. */
+  /** The invalid request parameter; null for none. */
   readonly param: string | null;
-  /** Headers of the answer beyond the content type. */
+  /** Response headers beyond the content type. */
   readonly headers: Readonly<Record<string, string>>;
   /** The error response of the upstream that caused it; null for none. */
   readonly upstreamResponse: UpstreamErrorResponse | null;
-  /** What callers read: what happened, and what to do. */
+  /** Message and remedy, as returned to the client. */
   readonly text: string;
 
   constructor(options: GatewayErrorOptions) {
@@ -47,12 +47,12 @@ export class GatewayError extends AgentLightningError {
     this.text = `${options.message}. ${this.remedy}`;
   }
 
-  /** The body that the official clients understand: `{ error: { message, type, param, code } }`. */
+  /** The error body of OpenAI's API: `{ error: { message, type, param, code } }`. */
   toBody(): string {
     return JSON.stringify({ error: { message: this.text, type: this.type, param: this.param, code: this.code } });
   }
 
-  /** The whole answer. */
+  /** The complete response. */
   toResponse(): Response {
     return new Response(this.toBody(), {
       status: this.httpStatus,
@@ -60,20 +60,20 @@ export class GatewayError extends AgentLightningError {
     });
   }
 
-  /** Any error as one of these; what is not ours is a fault of ours. */
+  /** Converts any error; one without a code becomes INTERNAL. */
   static from(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error;
     return new GatewayError({
       code: 'INTERNAL',
       httpStatus: 500,
       type: 'server_error',
-      message: `the gateway failed: ${error instanceof Error ? error.message : String(error)}`,
+      message: `internal gateway error: ${error instanceof Error ? error.message : String(error)}`,
       cause: error,
     });
   }
 }
 
-/** The store did not take or give what it should; the caller must not think that its call was recorded. */
+/** Store failure: the call is not recorded, so its response is not returned. */
 export function storeUnavailable(cause: unknown): GatewayError {
   const isOurs = AgentLightningError.isInstance(cause);
   return new GatewayError({

@@ -1,73 +1,73 @@
 import type { Clock, RolloutMode, Store } from '@agentlightning/core';
 import type { AttemptClaims } from '@agentlightning/core/protocol';
 
-/** An OpenAI-compatible model endpoint that the gateway may send calls to. */
+/** An OpenAI-compatible model endpoint. */
 export interface Upstream {
-  /** The base URL of its API, up to and with `/v1`. */
+  /** Base URL of its API, including `/v1`. */
   readonly baseUrl: string;
-  /** The model name to send, whatever the agent asked for. @default null the agent's own */
+  /** Model name to send instead of the agent's. @default null the agent's */
   readonly model?: string | null;
-  /** Other names that agents may ask for it by, such as the name of the policy that it serves. @default none */
+  /** Further model names that agents may request it by, such as the policy's name. @default none */
   readonly names?: readonly string[];
   /**
-   * Whose calls go here, by the agent's name or its path from the outermost on: `boss>expert`. A call that asks for a
-   * model that an upstream has by name goes there, whoever makes it.
+   * Agents whose calls are routed here, by name or by path from the outermost agent: `boss>expert`. A call that requests
+   * a model by an upstream's name is routed by that name instead.
    *
-   * @default nobody's in particular
+   * @default none
    */
   readonly agents?: readonly string[];
-  /** Sent as `Authorization: Bearer`; never recorded. @default null none */
+  /** Sent as `Authorization: Bearer`; never recorded. @default null */
   readonly apiKey?: string | null;
   /** Whether keys may be sent over plain `http:` to another machine, on a network that you trust. @default false */
   readonly allowInsecureKey?: boolean;
   /** Sent with every call; never recorded. @default none */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * What to ask for beyond the answer. `tokens`: token ids and log-probabilities, what training needs; the
-   * engine must know `return_token_ids` (vLLM 0.10.2 and later, and the runtimes of Agent Lightning do).
-   * `text`: nothing, for model APIs that refuse fields they do not know; such calls cannot be trained on.
+   * Fields to request beyond the completion. `tokens`: token ids and log-probabilities, which training needs; the engine
+   * must support `return_token_ids` (vLLM 0.10.2 or later, and the runtimes of Agent Lightning). `text`: none, for model
+   * APIs that reject unknown fields; such calls are not trainable.
    * @default 'tokens'
    */
   readonly capture?: 'tokens' | 'text';
   /**
-   * Which APIs it has beside Chat Completions, Completions and embeddings. Calls in these go to it as they are, and
-   * are recorded without tokens; those in others are translated to Chat Completions and back.
+   * APIs it supports besides Chat Completions, Completions and embeddings. Calls of these APIs are sent unchanged and
+   * recorded without tokens; others are translated to Chat Completions and back.
    *
-   * @default none when `capture` is `tokens`, since only Chat Completions tell tokens; else found out at the first call
+   * @default none for `capture: 'tokens'`, since only Chat Completions return tokens; else detected at the first call
    */
   readonly apis?: readonly ('responses' | 'messages')[];
-  /** What it is called in metrics, logs and when it is removed. @default its model and base URL */
+  /** Name in metrics and logs, and for removal. @default its model and base URL */
   readonly id?: string;
-  /** How many calls it gets at a time; the others wait in line, each rollout in turn. @default null no limit */
+  /** Concurrency limit; further calls are queued, fairly between rollouts. @default null no limit */
   readonly maxConcurrent?: number | null;
-  /** How many calls may wait in line; those beyond are answered 429 with `Retry-After`. @default 256 */
+  /** Queue limit; calls beyond it are rejected with 429 and `Retry-After`. @default 256 */
   readonly maxQueued?: number;
-  /** What is read to find out whether it works, relative to its base URL: `/health` for vLLM. @default 'models' */
+  /** Path of the health check, relative to the base URL: `/health` for vLLM. @default 'models' */
   readonly healthPath?: string;
 }
 
-/** How an upstream does. */
+/** The state of an upstream. */
 export interface UpstreamState {
   readonly id: string;
   readonly baseUrl: string;
-  /** Null when it gets the name that the agent wrote. */
+  /** Null when the agent's model name is sent. */
   readonly model: string | null;
-  /** Whether calls go there first; others are tried before one that is down. */
+  /** Whether it is up. Upstreams that are down are tried last. */
   readonly isUp: boolean;
-  /** What went wrong last; null when nothing did since it last answered. */
+  /** The last failure; null when there was none since the last success. */
   readonly lastFailure: string | null;
   /**
-   * Whether it gives the token ids that training needs: `missing` when its answers have none, `refused` when it turned
-   * the request for them down and is not asked any more.
+   * Whether it returns token ids: `missing` when its responses have none, `refused` when it rejected the request for them,
+   * after which none are requested.
    */
   readonly tokenIds: 'unknown' | 'given' | 'missing' | 'refused';
-  /** Calls that it is answering. */
+  /** Calls in flight there. */
   readonly inFlight: number;
-  /** Calls that wait for it. */
+  /** Calls in its queue. */
   readonly queued: number;
 }
 
-/** Health checks of upstreams. Upstreams with calls that wait for their first byte are checked in any case. */
+/** Health checks of upstreams. Upstreams with calls that wait for their first byte are always checked. */
 export interface HealthCheckOptions {
   /** Which upstreams are checked: those that are down, or all. @default 'down' */
   readonly of: 'down' | 'all';
@@ -79,16 +79,17 @@ export interface HealthCheckOptions {
   readonly timeoutMs: number;
 }
 
-/** Sampling parameters that take the place of those in the agent's request. An absent field stays the agent's. */
+/** Sampling parameters that override those in the agent's request. Absent fields are not overridden. */
 export interface SamplingOverrides {
   readonly temperature?: number;
   readonly topP?: number;
-  /** The most tokens an answer may have; a lower number of the agent's own stays. */
+  /** Token limit of a completion; the agent's own limit applies when it is lower. */
   readonly maxTokens?: number;
   /**
-   * Makes sampling repeatable: each call gets a seed made of this one, the rollout's `sampling_key` (in its
-   * metadata; else its id), how often the agent has failed it, and the call's number, so that the rollouts of a group
-   * differ. An attempt after one that was lost with its runner or to a service samples with the same seeds.
+   * Makes sampling reproducible. The seed of a call is derived from this value, the rollout's `sampling_key` (in its
+   * metadata; else its id), the number of attempts that failed through the agent, and the call's index, so that the
+   * rollouts of a group differ. An attempt after one that was lost with its runner, or to an infrastructure failure,
+   * samples with the same seeds.
    */
   readonly seed?: number;
 }
@@ -97,73 +98,74 @@ export interface SamplingOverrides {
 export interface RetryOptions {
   /** Retries once every upstream has failed. @default 5 */
   readonly maxRetries: number;
-  /** The first delay, in milliseconds; each next one is twice as long, by ±25 %. @default 250 */
+  /** First delay, in milliseconds; doubled for each retry, with ±25 % jitter. @default 250 */
   readonly baseDelayMs: number;
-  /** The longest delay of ours, in milliseconds. @default 8000 */
+  /** Maximum backoff delay, in milliseconds. @default 8000 */
   readonly maxDelayMs: number;
-  /** The longest `Retry-After` of an upstream that is waited for, in milliseconds. @default 60000 */
+  /** Maximum `Retry-After` that is honoured, in milliseconds. @default 60000 */
   readonly maxRetryAfterMs: number;
 }
 
-/** Knows what the token of an attempt lets its bearer do. `AttemptTokens` of `@agentlightning/core/protocol` is one. */
+/** Verifies attempt tokens. Implemented by `AttemptTokens` of `@agentlightning/core/protocol`. */
 export interface AttemptTokenVerifier {
-  /** @throws AgentLightningError UNAUTHENTICATED for a token that is worth nothing */
+  /** @throws AgentLightningError UNAUTHENTICATED for an invalid token */
   verify(token: string): Promise<AttemptClaims>;
 }
 
-/** Where the gateway tells what its callers do not see. A pino logger is one. */
+/** Logger, such as a pino logger. */
 export interface GatewayLog {
-  /** One line for every model call. @default not told */
+  /** Called once for every model call. @default none */
   debug?(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
 
-/** What a gateway is made of. */
+/** Options of a gateway. */
 export interface GatewayOptions {
-  /** Where calls are recorded, and where rollouts and attempts are looked up. */
+  /** The store for recorded calls, rollouts and attempts. */
   readonly store: Store;
   /**
-   * Where calls go, and nowhere else. With several, a call goes to those that serve the model it asks for, else to
-   * those whose `agents` have the one that makes it, else to those that serve the first one's model; among equals a rollout always gets the same one, the others are fallback.
+   * The upstreams. A call is routed to those that serve the requested model, else to those whose `agents` include the
+   * caller, else to those that serve the first upstream's model. Among several, a rollout prefers the same one; the others
+   * are fallbacks.
    */
   readonly upstream: Upstream | readonly Upstream[];
   /**
-   * Also answers what Python's `agl-server` 1.0 does (`/api/…`, `/proxy/…`), so that the trainer and the controller of
-   * Agent Lightning 1.0 can use this gateway in its place. `upstream` may then be empty: trainers register theirs. The
-   * one key of 1.0 is `apiKey`, or `adminKey` where there is one.
+   * Also serves the API of Python's `agl-server` 1.0 (`/api/…`, `/proxy/…`) for the trainer and the controller of Agent
+   * Lightning 1.0. `upstream` may then be empty: trainers register their model servers. The single key of 1.0 is
+   * `adminKey` if set, else `apiKey`.
    *
    * @default false
    */
   readonly aglServer?: boolean;
-  /** Sampling by the rollout's mode. @default the agent's own; with `aglServer` a temperature of 1, and 0.7 for `val` */
+  /** Sampling by rollout mode. @default the agent's; with `aglServer` a temperature of 1, and 0.7 for `val` */
   readonly sampling?: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
   /**
-   * `before-response`: the record is in the store before the last byte of the answer leaves; a call that cannot be
-   * recorded fails. `background`: the answer does not wait, and a record may be lost when the process dies.
+   * `before-response`: the call is recorded before the last byte of the response is sent; a call that cannot be recorded
+   * fails. `background`: the response does not wait, and a record may be lost when the process is killed.
    * @default 'before-response'
    */
   readonly durability?: 'before-response' | 'background';
   readonly retry?: Partial<RetryOptions>;
-  /** The largest request body, in bytes. @default 33554432 (32 MiB) */
+  /** Maximum request body size, in bytes. @default 33554432 (32 MiB) */
   readonly maxBodyBytes?: number;
-  /** How long a connection to an upstream may take, in milliseconds. @default 10000 */
+  /** Limit for a connection to an upstream to be established, in milliseconds. @default 10000 */
   readonly connectTimeoutMs?: number;
-  /** How long a call may wait in line for an upstream, in milliseconds; then it is answered 429. @default 60000 */
+  /** Limit for the time in the queue of an upstream, in milliseconds; then 429. @default 60000 */
   readonly queueTimeoutMs?: number;
   readonly healthChecks?: Partial<HealthCheckOptions>;
-  /** How long an upstream may be silent within a response, in milliseconds. @default 600000 */
+  /** Limit for silence within a response of an upstream, in milliseconds. @default 600000 */
   readonly upstreamTimeoutMs?: number;
   /**
    * Limit for the first byte of a response, in milliseconds; then the call fails over to another upstream, and this one
-   * is down until a health check succeeds. The first byte of a response that is not streamed comes when it is complete.
+   * is down until a health check succeeds. The first byte of a response that is not streamed arrives when it is complete.
    *
    * @default upstreamTimeoutMs
    */
   readonly firstByteTimeoutMs?: number;
   /**
-   * Names of headers of agents that also go on to upstreams. Those of the model APIs go on anyway; keys, cookies and
-   * what is meant for the gateway never do. @default none
+   * Further request headers to forward to upstreams. Headers of the model APIs are always forwarded; credentials, cookies
+   * and headers for the gateway never are. @default none
    */
   readonly forwardHeaders?: readonly string[];
   /**
@@ -172,50 +174,50 @@ export interface GatewayOptions {
    */
   readonly secretFields?: readonly string[];
   /**
-   * What becomes of calls that belong to no attempt, such as those of a judge. `record`: each is a span of a rollout of
-   * their own, which no run has and nobody trains on; nothing is asked for on top. `pass`: they leave no trace.
+   * Handling of calls without an attempt, such as those of a judge. `record`: as spans of a separate rollout outside any
+   * run, which is never trained on; no extra fields are requested. `pass`: not recorded.
    * @default 'record'
    */
   readonly plainCalls?: 'record' | 'pass';
-  /** How many model calls may be in flight; those beyond are answered 429. @default 4096 */
+  /** Limit of model calls in flight; further ones are rejected with 429. @default 4096 */
   readonly maxCallsInFlight?: number;
-  /** How long one model call may take from its arrival to its record, in milliseconds. @default 3600000 an hour */
+  /** Limit for a model call, from its arrival until it is recorded, in milliseconds. @default 3600000 (1 h) */
   readonly maxCallMs?: number;
   /**
-   * What lets its bearer call models, for any attempt and for none: sent as `Authorization: Bearer`, `x-api-key` or
-   * `api-key`. @default null no such key
+   * Key for model calls, for any attempt and for none: sent as `Authorization: Bearer`, `x-api-key` or `api-key`.
+   * @default null
    */
   readonly apiKey?: string | null;
-  /** What lets its bearer also pause the gateway and change its upstreams over HTTP. @default null nobody may */
+  /** Key that also admits to `/admin`. @default null the admin API is disabled */
   readonly adminKey?: string | null;
   /**
-   * What knows the tokens of attempts: with one in the place of a key, an agent speaks for its own attempt and for no
-   * other. Without this, `apiKey` and `adminKey`, everybody is let in. @default null there are none
+   * Verifier of attempt tokens: a token sent as the key admits an agent to its own attempt only. Without this, `apiKey`
+   * and `adminKey`, every caller is admitted. @default null
    */
   readonly attemptTokens?: AttemptTokenVerifier | null;
-  /** @default the clock on the wall */
+  /** @default the system clock */
   readonly clock?: Clock;
-  /** A number in [0, 1) for the jitter of retries. @default Math.random */
+  /** Source of jitter in [0, 1). @default Math.random */
   readonly random?: () => number;
   /** @default silent */
   readonly log?: GatewayLog;
 }
 
-/** How a gateway is paused. */
+/** Options of `pause`. */
 export interface PauseOptions {
-  /** Told to callers as `Retry-After`, in seconds. @default 5 */
+  /** `Retry-After` of rejected calls, in seconds. @default 5 */
   readonly retryAfterSeconds?: number;
-  /** Told to callers. @default 'the model is being updated' */
+  /** Reason in the error message. @default 'the model is being updated' */
   readonly reason?: string;
-  /** How long calls wait for the end of the pause before they are turned away, in milliseconds. @default 0 */
+  /** How long calls are held before they are rejected, in milliseconds. @default 0 */
   readonly holdMs?: number;
 }
 
-/** What a gateway is doing. */
+/** The state of a gateway. */
 export interface GatewayState {
   readonly isPaused: boolean;
-  /** Why; null when it is not paused. */
+  /** Null when it is not paused. */
   readonly reason: string | null;
-  /** Calls that were let in and are not fully answered and recorded. */
+  /** Calls admitted and not yet complete and recorded. */
   readonly inFlight: number;
 }

@@ -21,7 +21,7 @@ export interface GatewayParts {
 
 /** A model call as the client sent it. */
 export interface IncomingCall {
-  /** Null when neither its path, its headers nor its key names one: then the call is only forwarded. */
+  /** Null when path, headers and key name no attempt: then the call is only forwarded. */
   readonly attempt: AttemptAddress | null;
   /** All request headers, including those for the gateway itself. */
   readonly headers: Headers;

@@ -48,7 +48,7 @@ export class PauseGate {
   }
 
   /**
-   * Admits one call. Disposing of the result tells that the call has left.
+   * Admits one call. Dispose the result when the call is complete.
    *
    * @param signal - aborts the wait of a call that is held
    * @throws GatewayError while paused
@@ -56,11 +56,11 @@ export class PauseGate {
   async enter(signal: AbortSignal): Promise<Disposable> {
     if (this.#pause !== null) await this.#hold(this.#pause, signal);
     this.#inFlight += 1;
-    let hasLeft = false;
+    let isReleased = false;
     return {
       [Symbol.dispose]: () => {
-        if (hasLeft) return;
-        hasLeft = true;
+        if (isReleased) return;
+        isReleased = true;
         this.#inFlight -= 1;
         if (this.#inFlight > 0) return;
         for (const notify of this.#emptied.splice(0)) notify();
@@ -87,7 +87,7 @@ export class PauseGate {
     throw new AgentLightningError({
       code: 'TIMEOUT',
       message: `${this.#inFlight} model calls are still in flight after ${timeoutMs} ms, or not yet recorded`,
-      remedy: 'Wait longer, or close the gateway to cut them off.',
+      remedy: 'Wait longer, or close the gateway to abort them.',
       details: { inFlight: this.#inFlight, timeoutMs },
     });
   }
@@ -102,18 +102,18 @@ export class PauseGate {
 
   async #hold(pause: Pause, signal: AbortSignal): Promise<void> {
     if (pause.holdMs > 0) {
-      const isOver = await this.#clock.sleep(pause.holdMs, AbortSignal.any([pause.over.signal, signal])).then(
+      const hasEnded = await this.#clock.sleep(pause.holdMs, AbortSignal.any([pause.over.signal, signal])).then(
         () => false,
         () => true,
       );
-      if (isOver && this.#pause === null) return;
+      if (hasEnded && this.#pause === null) return;
     }
     throw new GatewayError({
       code: 'RESOURCE_EXHAUSTED',
       httpStatus: 429,
       type: 'paused',
       message: `the gateway is paused: ${pause.reason}`,
-      remedy: `Try again in ${pause.retryAfterSeconds} s.`,
+      remedy: `Retry in ${pause.retryAfterSeconds} s.`,
       headers: { 'retry-after': String(pause.retryAfterSeconds), 'x-agl-paused': 'true' },
     });
   }

@@ -2,7 +2,7 @@ import type { AttemptedRollout, Clock, Store } from '@agentlightning/core';
 import { attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
 import type { GatewayLog } from './gateway-options.ts';
 
-/** What plain calls are recorded with. */
+/** Dependencies of {@link PlainCalls}. */
 export interface PlainCallsOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -16,30 +16,30 @@ interface PlainRollout {
   lastUseMs: number;
 }
 
-/** How many calls one rollout holds, so that it can still be read at once. */
+/** Limit of calls per rollout, to bound the size of its page in the dashboard. */
 const maxCalls = 10_000;
 
-/** How long nothing is tried with a store that failed. */
+/** Backoff after a store failure, in milliseconds. */
 const pauseMs = 30_000;
 
-/** How long a rollout of plain calls may be silent: then the next call begins another. */
+/** Idle time after which the next call starts a new rollout, in milliseconds. */
 const maxSilenceMs = 30 * 60_000;
 
 /**
- * Where calls are recorded that belong to no attempt: in a rollout of their own, of no run and no mode, which nobody
- * trains on. It begins with the first such call, and is replaced when it is full or was long silent.
+ * Records calls without an attempt in a separate rollout outside any run, without a mode, which is never trained on. It
+ * starts with the first such call, and is replaced when it is full or idle for long.
  */
 export class PlainCalls {
   readonly #options: PlainCallsOptions;
   #current: PlainRollout | null = null;
-  /** Until when a store that failed is left in peace. */
+  /** Backoff deadline after a store failure. */
   #pausedUntilMs = 0;
 
   constructor(options: PlainCallsOptions) {
     this.#options = options;
   }
 
-  /** What the next plain call is recorded with; null when the store cannot be used, which must not stop such a call. */
+  /** The attempt to record the next plain call with; null when the store fails, which must not fail the call. */
   async attempt(): Promise<CallingAttempt | null> {
     if (this.#options.clock.now() < this.#pausedUntilMs) return null;
     const rollout = this.#rollout();
@@ -49,19 +49,19 @@ export class PlainCalls {
       const { rolloutId, attempt } = await rollout.opened;
       const { attemptId } = attempt;
       const traceId = attemptTraceId(rolloutId, attemptId);
-      const place = { rolloutId, attemptId, seedNumber: 1, samplingKey: rolloutId };
-      return { ...place, mode: null, traceId, callIndex, isPlain: true };
+      const ids = { rolloutId, attemptId, seedNumber: 1, samplingKey: rolloutId };
+      return { ...ids, mode: null, traceId, callIndex, isPlain: true };
     } catch (error) {
       if (this.#current === rollout) {
         this.#current = null;
         this.#pausedUntilMs = this.#options.clock.now() + pauseMs;
-        this.#options.log.warn({ err: error, pauseMs }, 'calls that belong to no attempt are not recorded for now');
+        this.#options.log.warn({ err: error, pauseMs }, 'calls without an attempt are temporarily not recorded');
       }
       return null;
     }
   }
 
-  /** Ends the rollout that is open. */
+  /** Ends the open rollout. */
   async close(): Promise<void> {
     const last = this.#current;
     this.#current = null;
@@ -79,7 +79,7 @@ export class PlainCalls {
     const opened = this.#options.store.startRollout({
       input: { plainCalls: true },
       metadata: { source: 'agentlightning-gateway', what: 'model calls that belong to no attempt' },
-      // Ends by itself when this process dies.
+      // Times out when this process is killed.
       config: { unresponsiveMs: 2 * maxSilenceMs },
     });
     const next: PlainRollout = { opened, callCount: 0, lastUseMs: nowMs };

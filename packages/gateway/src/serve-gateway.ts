@@ -9,20 +9,20 @@ import { toResponse } from './http/call-response.ts';
 import { errorResponse } from './http/model-call-routes.ts';
 import { checkSameOrigin } from './http/same-origin.ts';
 
-/** A gateway and where it listens. */
+/** Options of a gateway and its listener. */
 export interface ServeGatewayOptions extends GatewayOptions {
-  /** The address to listen at; one that other machines reach needs an `apiKey`. @default '127.0.0.1' */
+  /** Address to listen at; an address reachable from other machines requires an `apiKey`. @default '127.0.0.1' */
   readonly host?: string;
-  /** 0 for any free one. @default 0 */
+  /** 0 for any free port. @default 0 */
   readonly port?: number;
-  /** How long a request may take to arrive, in milliseconds; slower ones are answered 408. @default 120000 */
+  /** Limit for the arrival of a request, in milliseconds; then 408. @default 120000 */
   readonly arrivalTimeoutMs?: number;
 }
 
-/** How long connections may take to end when the gateway closes. */
+/** Limit for connections to end when the gateway closes, in milliseconds. */
 const closeGraceMs = 2000;
 
-/** A gateway that listens. */
+/** A listening gateway. */
 export interface ServedGateway extends Gateway {
   /** Without `/v1`: `http://127.0.0.1:41234`. */
   readonly url: string;
@@ -30,10 +30,10 @@ export interface ServedGateway extends Gateway {
 }
 
 /**
- * Makes a gateway and listens.
+ * Creates a gateway and listens.
  *
- * @throws AgentLightningError PORT_IN_USE when another program has the port; CONFIG when other machines could reach a
- * gateway that asks for no key
+ * @throws AgentLightningError PORT_IN_USE when the port is taken; CONFIG when a gateway without a key would be reachable
+ * from other machines
  *
  * @example
  * ```ts

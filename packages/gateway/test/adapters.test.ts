@@ -24,12 +24,12 @@ const numbers = z.object({ a: z.number(), b: z.number() });
 let undo = (): void => {};
 afterEach(() => undo());
 
-/** A gateway whose model calls a tool, then answers. */
+/** A gateway whose model calls a tool, then responds. */
 function twoTurns(): Promise<GatewayFixture> {
   return startGateway({ script: [callTool('add', { a: 2, b: 3 }), answer('5')] });
 }
 
-/** Runs an agent in a rollout, and brings the records of its calls together. */
+/** Runs an agent in a rollout, and joins the records of its calls. */
 async function joined(
   fixture: GatewayFixture,
   run: () => Promise<unknown>,
@@ -58,13 +58,13 @@ async function joined(
   }));
 }
 
-describe('an adapter’s steps and the gateway’s records of', () => {
+describe('adapter steps and gateway records of', () => {
   const ai: readonly (readonly [string, LanguageModel])[] = [
     ['responses', createOpenAI({ baseURL: nowhere, apiKey: 'own' })('gpt-5')],
     ['messages', createAnthropic({ baseURL: nowhere, apiKey: 'own' })('claude-opus-4-5')],
   ];
 
-  it.each(ai)('the AI SDK on %s are one call each', async (api, model) => {
+  it.each(ai)('the AI SDK on %s are joined to one call each', async (api, model) => {
     await using fixture = await twoTurns();
     undo = instrumentAISDK();
     const tools = { add: tool({ inputSchema: numbers, execute: ({ a, b }) => a + b }) };
@@ -83,7 +83,7 @@ describe('an adapter’s steps and the gateway’s records of', () => {
     ['messages', new ChatAnthropic({ model: 'claude-opus-4-5', apiKey: 'own', anthropicApiUrl: nowhere })],
   ] as const;
 
-  it.each(chain)('LangChain on %s are one call each', async (api, model) => {
+  it.each(chain)('LangChain on %s are joined to one call each', async (api, model) => {
     await using fixture = await startGateway({ script: () => answer('5') });
     undo = instrumentLangChain();
     const run = (): Promise<unknown> =>
@@ -95,7 +95,7 @@ describe('an adapter’s steps and the gateway’s records of', () => {
     expect(await joined(fixture, run)).toEqual([call, call]);
   });
 
-  it('OpenAI Agents on responses are one call each', async () => {
+  it('OpenAI Agents on Responses are joined to one call each', async () => {
     await using fixture = await twoTurns();
     undo = instrumentOpenAIAgents();
     const add = agentsTool({
@@ -112,8 +112,8 @@ describe('an adapter’s steps and the gateway’s records of', () => {
   });
 });
 
-describe('a fetch that sends model calls to the gateway', () => {
-  it('does so for Responses and Messages, too', async () => {
+describe('a fetch routed to the gateway', () => {
+  it('routes Responses and Messages', async () => {
     await using fixture = await startGateway({ script: () => answer('5') });
     const fetch = traceFetch();
     const openai = new OpenAI({ baseURL: nowhere, apiKey: 'own', fetch });

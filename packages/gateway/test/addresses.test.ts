@@ -8,7 +8,7 @@ import { type GatewayFixture, simpleRequest, startGateway } from './gateway-fixt
 
 const tokens = new AttemptTokens({ secrets: ['a secret of thirty-two bytes, or more'] });
 
-/** Makes a call at an address below the gateway, and returns its status. */
+/** Makes a call to a path of the gateway, and returns its status. */
 async function statusOf(call: {
   readonly fixture: GatewayFixture;
   readonly path: string;
@@ -32,7 +32,7 @@ function tokenOf({ rolloutId, attempt }: AttemptedRollout): Promise<string> {
 
 const script = (): ReturnType<typeof answer> => answer('5');
 
-/** The same id with its first character as an escape. */
+/** The same id with its first character percent-encoded. */
 function escaped(id: string): string {
   return `%${id.charCodeAt(0).toString(16)}${id.slice(1)}`;
 }
@@ -46,7 +46,7 @@ describe('an attempt', () => {
     ['headers', () => '/v1', true],
   ];
 
-  it.each(places)('is named by %s', async (_, pathOf, byHeaders) => {
+  it.each(places)('is identified by %s', async (_, pathOf, byHeaders) => {
     await using fixture = await startGateway({ script });
     const attempt = await fixture.attempt();
     const {
@@ -58,20 +58,20 @@ describe('an attempt', () => {
     expect(await fixture.calls(attempt)).toHaveLength(1);
   });
 
-  it('is named by its token alone', async () => {
+  it('is identified by its token alone', async () => {
     await using fixture = await startGateway({ script, attemptTokens: tokens });
     const attempt = await fixture.attempt();
     expect(await statusOf({ fixture, path: '/v1', apiKey: await tokenOf(attempt) })).toBe(200);
     expect(await fixture.calls(attempt)).toHaveLength(1);
   });
 
-  it('that headers name by half is refused with 400', async () => {
+  it('with only one of its headers is rejected with 400', async () => {
     await using fixture = await startGateway({ script });
     const { rolloutId } = await fixture.attempt();
     expect(await statusOf({ fixture, path: '/v1', headers: { 'x-rollout-id': rolloutId } })).toBe(400);
   });
 
-  it('whose rollout has no mode takes the one of its address, and no other does', async () => {
+  it('takes the mode of its address only if the rollout has none', async () => {
     const sampling = { train: { temperature: 1 }, val: { temperature: 0 } };
     await using fixture = await startGateway({ script, sampling });
     for (const [own, temperature] of [
@@ -85,8 +85,8 @@ describe('an attempt', () => {
   });
 });
 
-describe('the token of an attempt', () => {
-  it('speaks for that attempt and for no other', async () => {
+describe('an attempt token', () => {
+  it('admits to its own attempt only', async () => {
     await using fixture = await startGateway({ script, attemptTokens: tokens });
     const [own, other] = [await fixture.attempt(), await fixture.attempt()];
     const apiKey = await tokenOf(own);
@@ -99,7 +99,7 @@ describe('the token of an attempt', () => {
     expect(await fixture.calls(other)).toEqual([]);
   });
 
-  it('is taken where clients of other APIs put their key', async () => {
+  it('is accepted in the key headers of other APIs', async () => {
     await using fixture = await startGateway({ script, attemptTokens: tokens });
     const token = await tokenOf(await fixture.attempt());
     for (const name of ['x-api-key', 'api-key']) {
@@ -107,7 +107,7 @@ describe('the token of an attempt', () => {
     }
   });
 
-  it('that is not one, was changed, or has expired is refused with 401', async () => {
+  it('that is malformed, forged or expired is rejected with 401', async () => {
     await using fixture = await startGateway({ script, attemptTokens: tokens });
     const attempt = await fixture.attempt();
     const {
@@ -124,7 +124,7 @@ describe('the token of an attempt', () => {
     }
   });
 
-  it('leaves the key of the gateway as good as it was', async () => {
+  it('does not affect the gateway key', async () => {
     await using fixture = await startGateway({ script, attemptTokens: tokens, apiKey: 'right' });
     const { rolloutId, attempt } = await fixture.attempt();
     const path = `/rollout/${rolloutId}/attempt/${attempt.attemptId}/v1`;
@@ -142,7 +142,7 @@ describe('a gateway without a key', () => {
     [{ host: 'localhost' }, 200],
     [{ host: '[::1]:4750' }, 200],
     [{}, 200],
-  ])('answers to this machine only: %j gets %i', async (headers, status) => {
+  ])('admits this machine only: %j gets %i', async (headers, status) => {
     await using fixture = await startGateway();
     const answered = await new Promise<number | undefined>((resolve, reject) => {
       get(`${fixture.gateway.url}/health`, { headers }, (response) => {
@@ -153,8 +153,8 @@ describe('a gateway without a key', () => {
   });
 });
 
-describe('the id of a request', () => {
-  it('joins the caller with the upstream', async () => {
+describe('a request id', () => {
+  it('is forwarded to the upstream', async () => {
     await using fixture = await startGateway({ script });
     const { _request_id: requestId } = await fixture
       .client()
@@ -163,7 +163,7 @@ describe('the id of a request', () => {
     expect(fixture.model.requests[0]?.headers['x-request-id']).toBe('mine-1');
   });
 
-  it.each([undefined, 'with spaces', 'x'.repeat(200)])('is a new one for a caller that sends %j', async (given) => {
+  it.each([undefined, 'with spaces', 'x'.repeat(200)])('is generated for a client that sends %j', async (given) => {
     await using fixture = await startGateway();
     const headers = given === undefined ? {} : { 'x-request-id': given };
     const response = await fetch(`${fixture.gateway.url}/v1/nothing`, { headers });

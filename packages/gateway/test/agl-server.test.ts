@@ -20,7 +20,7 @@ async function startServer(options: FixtureOptions = {}) {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     if (!response.ok) throw new TypeError(`${path}: ${response.status}: ${await response.text()}`);
-    // Trusted: the test says what it asks for, and looks at it.
+    // Safe: the test controls the request and checks the response.
     return (response.status === 204 ? {} : await response.json()) as TBody;
   };
   const create = (...ids: string[]) => ask('/api/rollouts', { body: ids.map((id) => ({ rollout_id: id, input: {} })) });
@@ -34,7 +34,7 @@ const chat = { model: 'any', messages: [{ role: 'user', content: '2 + 3?' }] };
 const proxyPath = '/proxy/rollout/a/attempt/0/mode/train/openai/v1/chat/completions';
 
 describe('a rollout of a 1.0 trainer', () => {
-  test('can be run by one of our own runners', async () => {
+  test('can be run by a runner', async () => {
     await using server = await startServer();
     await server.create('a');
     const [claimed] = await server.store.claimRollouts({ workerId: 'ours' });
@@ -53,7 +53,7 @@ describe('a rollout of a 1.0 trainer', () => {
     ]);
   });
 
-  test('takes no reward event whose sums overflow', async () => {
+  test('rejects a reward event whose sums overflow', async () => {
     await using server = await startServer();
     await server.create('a');
     const post = server.ask('/api/rollouts/a/attempt/0/events', {
@@ -63,7 +63,7 @@ describe('a rollout of a 1.0 trainer', () => {
     expect(await server.ask('/api/rollouts/a/events')).toEqual([]);
   });
 
-  test('is none of the rollouts that others have in the store', async () => {
+  test('is isolated from other rollouts in the store', async () => {
     await using server = await startServer();
     await server.store.enqueueRollouts([{ rolloutId: 'theirs', input: 1 }]);
     expect(await server.ask('/api/rollouts?state_in=queuing')).toEqual([]);
@@ -72,7 +72,7 @@ describe('a rollout of a 1.0 trainer', () => {
     expect(await server.store.getRollout('theirs')).toMatchObject({ status: 'queuing' });
   });
 
-  test('leaves the queue of our runners when its controller takes it', async () => {
+  test('is dequeued when its controller claims it', async () => {
     await using server = await startServer();
     await server.create('a');
     await server.ask('/api/rollouts/a', { method: 'PATCH', body: { status: { state: 'running' } } });
@@ -80,7 +80,7 @@ describe('a rollout of a 1.0 trainer', () => {
     expect(await server.store.getRollout('a')).toMatchObject({ config: { timeoutMs: 3_720_000 } });
   });
 
-  test('may make model calls before its controller says that it runs', async () => {
+  test('may make model calls before its controller reports it running', async () => {
     await using server = await startServer({ script: [answer('5')] });
     await server.ask('/api/models', { body: [{ model: 'policy', endpoint: server.model.baseUrl, version: 3 }] });
     await server.create('a');
@@ -100,7 +100,7 @@ describe('a rollout of a 1.0 trainer', () => {
   });
 });
 
-test('a call that must not be trained on is an error to a trainer that knows no other reason', async () => {
+test('an untrainable call is reported as an error with the reason', async () => {
   const tooMany = completionBody({ usage: { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 } });
   await using upstream = await startUpstream((response) => respondJson(response, tooMany));
   await using server = await startServer({ upstream: { baseUrl: upstream.baseUrl, model: 'policy' } });
@@ -125,7 +125,7 @@ test('a call has the log-probability and the text of each of its tokens', async 
   ]);
 });
 
-test.each([400, 500])('the error of an upstream with status %i is in the events as it came', async (status) => {
+test.each([400, 500])('the error of an upstream with status %i is in the events unchanged', async (status) => {
   const error = { message: 'boom', type: 'server_error', code: 'E7' };
   await using upstream = await startUpstream((response) => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
@@ -140,7 +140,7 @@ test.each([400, 500])('the error of an upstream with status %i is in the events 
     .toMatchObject([{ data: { status: 'error', http_status: status, response: { error } } }]);
 });
 
-test('a call without a registered model is told so', async () => {
+test('a call without a registered model is rejected with the reason', async () => {
   await using server = await startServer();
   await server.create('a');
   await expect(server.ask(proxyPath, { body: chat })).rejects.toThrow('503');
@@ -160,7 +160,7 @@ describe('after a restart', () => {
     expect(after.gateway.upstreams()).toEqual([]);
   });
 
-  test('a reader of finished rollouts misses none, though some were deleted', async () => {
+  test('a reader of finished rollouts misses none, even if some were deleted', async () => {
     await using before = await startServer();
     await before.create('a', 'b', 'c');
     await before.end('a');
@@ -180,13 +180,13 @@ describe('after a restart', () => {
 describe('keys', () => {
   const secret = 's'.repeat(32);
 
-  test('one that may call models may do nothing else where there is an admin key', async () => {
+  test('one for model calls admits to nothing else if there is an admin key', async () => {
     await using server = await startServer({ apiKey: 'agents', adminKey: 'admin' });
     await expect(server.ask('/proxy/pause', { body: {}, key: 'agents' })).rejects.toThrow('403');
     expect(await server.ask('/proxy/pause', { body: {}, key: 'admin' })).toMatchObject({ paused: true });
   });
 
-  test('the token of an attempt is good for the events of that attempt, and for rewards if it says so', async () => {
+  test('an attempt token admits to the events of its attempt, and to rewards if it permits them', async () => {
     const tokens = new AttemptTokens({ secrets: [secret] });
     await using server = await startServer({ adminKey: 'admin', attemptTokens: tokens });
     await server.ask('/api/rollouts', { body: [{ rollout_id: 'a', input: 1 }], key: 'admin' });
@@ -199,7 +199,7 @@ describe('keys', () => {
     await expect(server.ask('/api/rollouts/a', { key })).rejects.toThrow('403');
   });
 
-  test('the token of an attempt posts no model call, and no reward once the attempt has ended', async () => {
+  test('an attempt token posts no model call, and no reward after the attempt has ended', async () => {
     const tokens = new AttemptTokens({ secrets: [secret] });
     await using server = await startServer({ adminKey: 'admin', attemptTokens: tokens });
     await server.ask('/api/rollouts', { body: [{ rollout_id: 'a', input: 1 }], key: 'admin' });

@@ -13,7 +13,7 @@ import {
 } from './gateway-fixture.ts';
 
 describe('a call that is not streamed', () => {
-  it('is answered as the model answers and recorded with its tokens', async () => {
+  it('returns the response of the model and is recorded with its tokens', async () => {
     await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl, model: 'policy' } });
     const attempt = await fixture.attempt('train');
@@ -40,7 +40,7 @@ describe('a call that is not streamed', () => {
     });
   });
 
-  it('goes to the upstream with its model and the fields that make it tell its tokens', async () => {
+  it('is sent with the upstream’s model and the fields that request tokens', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     await fixture.client(await fixture.attempt()).chat.completions.create({ ...simpleRequest, user: 'me' });
     expect(fixture.model.requests[0]?.body).toEqual({
@@ -52,7 +52,7 @@ describe('a call that is not streamed', () => {
     });
   });
 
-  it('keeps the log-probabilities that the agent asked for itself', async () => {
+  it('returns log-probabilities that the agent requested', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const completion = await fixture
       .client(await fixture.attempt())
@@ -61,11 +61,11 @@ describe('a call that is not streamed', () => {
     expect(completion).not.toHaveProperty('prompt_token_ids');
   });
 
-  it('is recorded though parts of it are objects with names that JavaScript knows', async () => {
+  it('is recorded if objects in it have keys of Object.prototype', async () => {
     await using fixture = await startGateway({ script: () => answer('5') });
     const attempt = await fixture.attempt();
-    const odd = { type: { toString: 1, __proto__: null } };
-    const body = { ...simpleRequest, messages: [{ role: 'user', content: [odd] }] };
+    const request = { type: { toString: 1, __proto__: null } };
+    const body = { ...simpleRequest, messages: [{ role: 'user', content: [request] }] };
     const url = `${fixture.baseUrl(attempt)}/chat/completions`;
     await fetch(url, { method: 'POST', body: JSON.stringify(body) });
     await fixture.gateway.drain();
@@ -99,7 +99,7 @@ describe('a call that is not streamed', () => {
     expect((await fixture.calls(attempt))[0]).toMatchObject({ policyVersion: 12, isTrainable: true, model: 'gpt-4o' });
   });
 
-  it('records every choice when there are several', async () => {
+  it('records every choice', async () => {
     await using fixture = await startGateway({ script: [answer('blue')] });
     const attempt = await fixture.attempt();
     const completion = await fixture.client(attempt).chat.completions.create({ ...simpleRequest, n: 3 });
@@ -128,7 +128,7 @@ describe('a call that is not streamed', () => {
   });
 });
 
-describe('a call whose tokens do not add up', () => {
+describe('a call with inconsistent tokens', () => {
   it.each([
     { what: 'without prompt ids', body: { prompt_token_ids: null }, reason: /no prompt token ids/ },
     { what: 'without response ids', choice: { token_ids: null }, reason: /no response token ids/ },
@@ -149,7 +149,7 @@ describe('a call whose tokens do not add up', () => {
     },
     { what: 'without a finish reason', choice: { finish_reason: null }, reason: /without a finish reason/ },
     { what: 'of two policy versions', body: { policy_version: 2 }, reason: /weights changed/ },
-  ])('$what is answered, recorded, and not trained on', async ({ body, choice, reason }) => {
+  ])('$what is returned, recorded, and untrainable', async ({ body, choice, reason }) => {
     const headers = { 'x-agl-policy-version': '1' };
     await using upstream = await startUpstream((response) =>
       respondJson(response, completionBody(body, choice), headers),
@@ -167,7 +167,7 @@ describe('a call whose tokens do not add up', () => {
 describe('sampling by mode', () => {
   const sampling = { train: { temperature: 1, topP: 1, maxTokens: 64 }, val: { temperature: 0, seed: 5 } };
 
-  it('takes the place of the agent’s own, and the lower token limit wins', async () => {
+  it('overrides the agent’s, and the lower token limit applies', async () => {
     await using fixture = await startGateway({ script: [answer('5'), answer('5')], sampling });
     const attempt = await fixture.attempt('train');
     const client = fixture.client(attempt);
@@ -180,7 +180,7 @@ describe('sampling by mode', () => {
     expect((await fixture.calls(attempt)).map((call) => call.temperature)).toEqual([1, 1]);
   });
 
-  it('differs for validation, with a seed for every call that comes back in another gateway', async () => {
+  it('differs for validation, with a seed per call that another gateway reproduces', async () => {
     const script = Array.from({ length: 4 }, () => answer('5'));
     const seeds: unknown[] = [];
     for (let run = 0; run < 2; run += 1) {
@@ -196,7 +196,7 @@ describe('sampling by mode', () => {
     expect(new Set(seeds[0] as number[]).size).toBe(4);
   });
 
-  it('repeats the seed of an attempt that was lost, and draws another after one that the agent failed', async () => {
+  it('repeats the seed of a lost attempt, and changes it after one that the agent failed', async () => {
     const script = Array.from({ length: 4 }, () => answer('5'));
     await using fixture = await startGateway({ script, sampling });
     const { rolloutId } = await fixture.store.startRollout({ input: 1, mode: 'val' });
@@ -218,7 +218,7 @@ describe('sampling by mode', () => {
     expect(seeds[3]).not.toBe(seeds[0]);
   });
 
-  it('leaves a rollout without a mode alone', async () => {
+  it('does not change a rollout without a mode', async () => {
     await using fixture = await startGateway({ script: [answer('5')], sampling });
     await fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
     expect(fixture.model.requests[0]?.body).not.toHaveProperty('temperature');
@@ -226,7 +226,7 @@ describe('sampling by mode', () => {
 });
 
 describe('headers', () => {
-  it('place the call under the span of the agent that made it, and go no further', async () => {
+  it('place the call under the agent’s span, and are not forwarded', async () => {
     await using fixture = await startGateway({ script: [answer('5')], forwardHeaders: ['X-Mine', 'cookie'] });
     const attempt = await fixture.attempt();
     const headers = {
@@ -256,7 +256,7 @@ describe('headers', () => {
     expect(JSON.stringify(sent)).not.toContain('secret');
   });
 
-  it('carry the upstream’s key instead of the caller’s, and the key is in no span', async () => {
+  it('carry the upstream’s key instead of the client’s, and the key is not recorded', async () => {
     await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway({
       upstream: { baseUrl: upstream.baseUrl, apiKey: 'vendor-key', headers: { 'x-org': 'org-secret' } },
@@ -270,7 +270,7 @@ describe('headers', () => {
 });
 
 describe('other addresses', () => {
-  it('pass calls on that belong to no attempt, with nothing added, and record them apart', async () => {
+  it('forward plain calls unchanged, and record them in a separate rollout', async () => {
     await using fixture = await startGateway({ script: [answer('5'), answer('one two')] });
     const client = fixture.client();
     const completion = await client.chat.completions.create(simpleRequest);
@@ -289,14 +289,14 @@ describe('other addresses', () => {
     expect((await fixture.store.queryRollouts()).items).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  it('answer plain calls though the store cannot record them', async () => {
+  it('return plain calls when the store cannot record them', async () => {
     const inner = await openStore(':memory:');
     const store = storeWith(inner, { startRollout: () => Promise.reject(new Error('the disk is full')) });
     await using fixture = await startGateway({ store, script: [answer('5')] });
     expect((await fixture.client().chat.completions.create(simpleRequest)).choices).toHaveLength(1);
   });
 
-  it('leave no trace of plain calls where that is asked for', async () => {
+  it('do not record plain calls with `plainCalls: pass`', async () => {
     await using fixture = await startGateway({ script: () => answer('one two'), plainCalls: 'pass' });
     await fixture.client().chat.completions.create(simpleRequest);
     for await (const _ of await fixture.client().chat.completions.create({ ...simpleRequest, stream: true }));
@@ -311,7 +311,7 @@ describe('other addresses', () => {
     expect(models.data).toEqual([{ id: 'tiny' }]);
   });
 
-  it('ask model APIs for nothing they do not know, and do not train on their answers', async () => {
+  it('request no additional fields of `capture: text` upstreams, whose calls are untrainable', async () => {
     await using upstream = await startUpstream((response) =>
       respondJson(response, completionBody({ prompt_token_ids: null }, { token_ids: null, logprobs: null })),
     );

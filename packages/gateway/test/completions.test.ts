@@ -27,7 +27,7 @@ function body(choices: readonly object[], changes: object = {}): object {
 }
 
 describe('a call of Completions', () => {
-  it('is answered as the model answers, and recorded with its tokens for every choice', async () => {
+  it('returns the response of the model, and is recorded with the tokens of every choice', async () => {
     await using upstream = await startUpstream((response) => respondJson(response, body([choice(0), choice(1)])));
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl, model: 'policy' } });
     const attempt = await fixture.attempt();
@@ -59,7 +59,7 @@ describe('a call of Completions', () => {
     ]);
   });
 
-  it('streams as the model streams, and is recorded like the same call without streaming', async () => {
+  it('is streamed, and recorded like the same call without streaming', async () => {
     const none = { finish_reason: null, logprobs: null, token_ids: null };
     const chunks = [
       body([choice(0, { ...none, text: ' ', token_ids: [20], logprobs: { tokens: [' '], token_logprobs: [-0.25] } })]),
@@ -87,7 +87,7 @@ describe('a call of Completions', () => {
     ]);
   });
 
-  it('of several prompts is not trained on: their tokens cannot be told apart', async () => {
+  it('with several prompts is untrainable: their tokens cannot be separated', async () => {
     const choices = [choice(0), choice(1, { prompt_token_ids: [13, 14] })];
     const usage = { prompt_tokens: 5, completion_tokens: 4 };
     await using upstream = await startUpstream((response) => respondJson(response, body(choices, { usage })));
@@ -99,7 +99,7 @@ describe('a call of Completions', () => {
     ]);
   });
 
-  it('keeps the log-probabilities that the agent asked for itself', async () => {
+  it('returns log-probabilities that the agent requested', async () => {
     await using upstream = await startUpstream((response) => respondJson(response, body([choice(0)])));
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
     const completion = await fixture.client(await fixture.attempt()).completions.create({ ...request, logprobs: 3 });

@@ -4,7 +4,7 @@ import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
 import { signalled, simpleRequest, startGateway, storeWith } from './gateway-fixture.ts';
 
-/** A store whose spans wait for a signal, with what the gateway has tried to write. */
+/** A store whose spans wait for a signal, and the spans that the gateway has tried to write. */
 async function slowStore(): Promise<{ store: Store; release: () => void; reached: Promise<void> }> {
   const [released, reached] = [signalled(), signalled()];
   const inner = await openStore(':memory:');
@@ -21,7 +21,7 @@ async function slowStore(): Promise<{ store: Store; release: () => void; reached
 const unreachable = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store at http://s is gone' });
 
 describe('before-response', () => {
-  it('holds an answer back until its record is in the store', async () => {
+  it('holds a response back until it is recorded', async () => {
     const { store, release, reached } = await slowStore();
     await using fixture = await startGateway({ store, script: [answer('5')] });
     const attempt = await fixture.attempt();
@@ -32,7 +32,7 @@ describe('before-response', () => {
     });
     await reached;
     expect(await fixture.spans(attempt)).toEqual([]);
-    // Had the answer left, it would be here before that of a later request.
+    // A response that was not held back would arrive before that of a later request.
     await fetch(`${fixture.gateway.url}/health`);
     expect(isAnswered).toBe(false);
     release();
@@ -40,7 +40,7 @@ describe('before-response', () => {
     expect(await fixture.spans(attempt)).toHaveLength(1);
   });
 
-  it('holds the end of a stream back until its record is in the store', async () => {
+  it('holds the end of a stream back until it is recorded', async () => {
     const { store, release, reached } = await slowStore();
     await using fixture = await startGateway({ store, script: [answer('one two')] });
     const attempt = await fixture.attempt();
@@ -59,7 +59,7 @@ describe('before-response', () => {
     expect(await fixture.spans(attempt)).toHaveLength(1);
   });
 
-  it('answers 503 when the store does not take the record', async () => {
+  it('responds with 503 when the store rejects the record', async () => {
     const inner = await openStore(':memory:');
     const store = storeWith(inner, { appendSpans: () => Promise.reject(unreachable) });
     await using fixture = await startGateway({ store, script: [answer('5')] });
@@ -68,7 +68,7 @@ describe('before-response', () => {
     expect(fixture.gateway.state().inFlight).toBe(0);
   });
 
-  it('ends a stream with an error when the store does not take the record', async () => {
+  it('ends a stream with an error when the store rejects the record', async () => {
     const inner = await openStore(':memory:');
     const store = storeWith(inner, { appendSpans: () => Promise.reject(unreachable) });
     await using fixture = await startGateway({ store, script: [answer('5')] });
@@ -80,7 +80,7 @@ describe('before-response', () => {
     await expect(readAll()).rejects.toThrow(/the call is not recorded/);
   });
 
-  it('answers 503 and asks no model when the attempt cannot be looked up', async () => {
+  it('responds with 503 and calls no model when the attempt cannot be read', async () => {
     const inner = await openStore(':memory:');
     const store = storeWith(inner, { getLatestAttempt: () => Promise.reject(unreachable) });
     await using fixture = await startGateway({ store });
@@ -91,7 +91,7 @@ describe('before-response', () => {
 });
 
 describe('background', () => {
-  it('answers before the record is in the store, and drain waits for it', async () => {
+  it('responds before the call is recorded, and drain waits for the record', async () => {
     const { store, release } = await slowStore();
     await using fixture = await startGateway({ store, script: [answer('5')], durability: 'background' });
     const attempt = await fixture.attempt();
@@ -103,8 +103,8 @@ describe('background', () => {
   });
 });
 
-describe('64 attempts at the same time', () => {
-  it('are kept apart, and recorded in fewer transactions than calls', async () => {
+describe('64 concurrent attempts', () => {
+  it('are isolated, and recorded in fewer transactions than calls', async () => {
     const inner = await openStore(':memory:');
     let transactions = 0;
     const store = storeWith(inner, {

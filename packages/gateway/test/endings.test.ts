@@ -18,7 +18,7 @@ import {
 
 const never = new Promise<void>(() => undefined);
 
-/** What a call ends with. */
+/** The outcome of a call. */
 async function endOf(call: Promise<unknown>): Promise<unknown> {
   return await call.then(
     () => 'an answer',
@@ -30,13 +30,13 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);
 }
 
-/** A gateway whose model says a word or two, and then nothing more. */
+/** A gateway whose model sends a word or two, and then stalls. */
 function startSilent(options: Parameters<typeof startGateway>[0] = {}): Promise<GatewayFixture> {
   return startGateway({ script: () => answer('one two three', { until: never, pauseAfterChunks: 4 }), ...options });
 }
 
 describe('a call whose attempt ends', () => {
-  it('is ended, at the client and at the model, and not trained on', async () => {
+  it('is aborted, at the client and at the model, and untrainable', async () => {
     await using fixture = await startSilent();
     const attempted = await fixture.attempt();
     const { rolloutId, attempt } = attempted;
@@ -60,16 +60,16 @@ describe('a call whose attempt ends', () => {
     await fixture.store.updateRollout(attempted.rolloutId, { status: 'cancelled' });
     const error = await read;
     expect(error).toBeInstanceOf(OpenAI.APIError);
-    expect(String(error)).toContain('while the model was answering');
+    expect(String(error)).toContain('while the call was in flight');
     await fixture.model.waitForDisconnects(1);
     await fixture.gateway.drain();
     expect(await fixture.calls(attempted)).toMatchObject([{ isTrainable: false }]);
   });
 
-  it('once the model has said why its answer ended is whole: every token has come', async () => {
+  it('is complete after the finish reason: every token has arrived', async () => {
     const chunk = JSON.stringify(completionChunk());
     await using upstream = await startUpstream((response) => {
-      // The end mark never comes.
+      // The end marker is never sent.
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${chunk}\n\n`);
     });
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
@@ -83,7 +83,7 @@ describe('a call whose attempt ends', () => {
     expect(await fixture.calls(attempted)).toMatchObject([{ isTrainable: true, untrainableReason: null }]);
   });
 
-  it('leaves the calls of other attempts alone', async () => {
+  it('does not affect the calls of other attempts', async () => {
     const finish = signalled();
     await using upstream = await startUpstream(async (response) => {
       await finish.promise;
@@ -103,7 +103,7 @@ describe('a call whose attempt ends', () => {
 });
 
 describe('limits on calls', () => {
-  it('end a call that takes too long with 504', async () => {
+  it('abort a call that takes too long with 504', async () => {
     await using fixture = await startSilent({ maxCallMs: 100 });
     const attempted = await fixture.attempt();
     expect(await endOf(fixture.client(attempted).chat.completions.create(simpleRequest))).toMatchObject({
@@ -117,7 +117,7 @@ describe('limits on calls', () => {
     expect(fixture.gateway.state().inFlight).toBe(0);
   });
 
-  it('turn away what is too many with 429 and Retry-After', async () => {
+  it('reject excess calls with 429 and Retry-After', async () => {
     await using fixture = await startSilent({ maxCallsInFlight: 2 });
     const calls = [1, 2].map(() => endOf(fixture.client().chat.completions.create(simpleRequest)));
     await until(() => fixture.model.requests.length === 2);
@@ -130,7 +130,7 @@ describe('limits on calls', () => {
 
 describe('closing', () => {
   it.each(['record', 'pass'] as const)(
-    'does not wait for a stream that nobody reads (plain calls: %s)',
+    'does not wait for a stream without a reader (plain calls: %s)',
     async (plainCalls) => {
       await using upstream = await startUpstream((response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
@@ -142,12 +142,12 @@ describe('closing', () => {
       expect(response.status).toBe(200);
       await gateway.close();
       expect(gateway.state().inFlight).toBe(0);
-      // Whoever reads on is told why it ended.
+      // A later reader still gets the reason.
       expect(await response.text()).toContain('the gateway is closing');
     },
   );
 
-  it('twice is as good as once', async () => {
+  it('is idempotent', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     await fixture.client().chat.completions.create(simpleRequest);
     await Promise.all([fixture.gateway.close(), fixture.gateway.close()]);
@@ -159,8 +159,8 @@ async function disposable(): Promise<AsyncDisposable & { readonly store: Awaited
   return { store, [Symbol.asyncDispose]: () => store.close() };
 }
 
-describe('a request that does not arrive', () => {
-  it('is answered 408, and its connection is let go', async () => {
+describe('a request that does not arrive completely', () => {
+  it('gets 408, and its connection is closed', async () => {
     await using fixture = await startGateway({ arrivalTimeoutMs: 100 });
     const { hostname, port } = new URL(fixture.gateway.url);
     const half = 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"model":';

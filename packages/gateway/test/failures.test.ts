@@ -12,7 +12,7 @@ function post(url: string, body: string | ReadableStream): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, init);
 }
 
-/** The error that a call ends with. */
+/** The error of a failed call. */
 async function failure(call: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
   const error: unknown = await call.then(
     () => null,
@@ -22,7 +22,7 @@ async function failure(call: Promise<unknown>): Promise<InstanceType<typeof Open
   return expect.unreachable(`the call did not fail with an API error: ${String(error)}`);
 }
 
-describe('a call that is refused', () => {
+describe('a rejected call', () => {
   it('names a rollout or attempt that does not exist: 404', async () => {
     await using fixture = await startGateway();
     const attempt = await fixture.attempt();
@@ -60,7 +60,7 @@ describe('a call that is refused', () => {
     });
   });
 
-  it.each(['{"model":', '[1]', ''])('has the body %j, which is no JSON object: 400', async (body) => {
+  it.each(['{"model":', '[1]', ''])('has the body %j, which is not a JSON object: 400', async (body) => {
     await using fixture = await startGateway();
     const response = await post(fixture.gateway.url, body);
     expect(response.status).toBe(400);
@@ -68,7 +68,7 @@ describe('a call that is refused', () => {
     expect(fixture.gateway.state().inFlight).toBe(0);
   });
 
-  it('is too large, said beforehand or not: 413', async () => {
+  it('is too large, with or without a declared length: 413', async () => {
     await using fixture = await startGateway({ maxBodyBytes: 100 });
     const text = JSON.stringify({ ...simpleRequest, padding: 'x'.repeat(100) });
     for (const body of [text, new Blob([text]).stream()]) {
@@ -78,7 +78,7 @@ describe('a call that is refused', () => {
     }
   });
 
-  it('carries a wrong key: 401, but health is for everybody', async () => {
+  it('carries a wrong key: 401, but health is public', async () => {
     await using fixture = await startGateway({ script: [answer('5')], apiKey: 'right' });
     expect(await failure(fixture.client().chat.completions.create(simpleRequest))).toMatchObject({ status: 401 });
     const rightClient = fixture.client().withOptions({ apiKey: 'right' });
@@ -93,7 +93,7 @@ describe('a call that is refused', () => {
     });
   });
 
-  it('goes to an address that the gateway does not have: 404 that names it', async () => {
+  it('has an unknown path: 404 with the path', async () => {
     await using fixture = await startGateway();
     const response = await fetch(`${fixture.gateway.url}/v1/nothing`);
     expect(response.status).toBe(404);
@@ -102,7 +102,7 @@ describe('a call that is refused', () => {
 });
 
 describe('an upstream that fails', () => {
-  it.each([500, 503, 429, 408, 409])('with %i and then answers is called again', async (status) => {
+  it.each([500, 503, 429, 408, 409])('with %i once is retried', async (status) => {
     await using fixture = await startGateway({ script: [failWith(status), failWith(status), answer('5')] });
     const attempt = await fixture.attempt();
     await fixture.client(attempt).chat.completions.create(simpleRequest);
@@ -110,26 +110,29 @@ describe('an upstream that fails', () => {
     expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: true }]);
   });
 
-  it.each([500, 502, 503, 504])('with %i for good gives 502, and the call is recorded as failed', async (status) => {
-    await using fixture = await startGateway({ script: () => failWith(status) });
-    const attempt = await fixture.attempt();
-    const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
-    expect(error).toMatchObject({ status: 502, code: 'UPSTREAM_FAILED', type: 'upstream_error' });
-    expect(error.message).toContain(
-      `${fixture.model.baseUrl} answered ${status} after 4 tries: scripted failure ${status}`,
-    );
-    await fixture.gateway.drain();
-    expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: false }]);
-    expect((await fixture.spans(attempt))[0]?.status.code).toBe('ERROR');
-  });
+  it.each([500, 502, 503, 504])(
+    'with %i permanently results in 502, and the call is recorded as failed',
+    async (status) => {
+      await using fixture = await startGateway({ script: () => failWith(status) });
+      const attempt = await fixture.attempt();
+      const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
+      expect(error).toMatchObject({ status: 502, code: 'UPSTREAM_FAILED', type: 'upstream_error' });
+      expect(error.message).toContain(
+        `${fixture.model.baseUrl} answered ${status} after 4 tries: scripted failure ${status}`,
+      );
+      await fixture.gateway.drain();
+      expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: false }]);
+      expect((await fixture.spans(attempt))[0]?.status.code).toBe('ERROR');
+    },
+  );
 
-  it('with 429 for good gives the 429, so that the client slows down', async () => {
+  it('with 429 permanently results in 429, so that the client slows down', async () => {
     await using fixture = await startGateway({ script: () => failWith(429, { headers: { 'retry-after': '0' } }) });
     const error = await failure(fixture.client().chat.completions.create(simpleRequest));
     expect(error).toMatchObject({ status: 429, message: expect.stringContaining('scripted failure 429') });
   });
 
-  it('and says when to come back is called again then, and not before', async () => {
+  it('with Retry-After is retried after that delay, not before', async () => {
     const sleeps: number[] = [];
     const clock: Clock = { now: systemClock.now, sleep: async (ms) => void sleeps.push(ms) };
     const script = [failWith(503, { headers: { 'retry-after': '2' } }), failWith(503), answer('5')];
@@ -139,13 +142,13 @@ describe('an upstream that fails', () => {
     expect(sleeps).toEqual([2000, 200]);
   });
 
-  it('by asking for more patience than there is gives its answer at once', async () => {
+  it('with a Retry-After above the maximum is not retried', async () => {
     await using fixture = await startGateway({ script: [failWith(429, { headers: { 'retry-after': '3600' } })] });
     const error = await failure(fixture.client().chat.completions.create(simpleRequest));
     expect(error.headers?.get('retry-after')).toBe('3600');
   });
 
-  it('by not being there gives 502 with its address', async () => {
+  it('by refusing connections results in 502 with its address', async () => {
     const gone = await startUpstream(() => undefined);
     await gone[Symbol.asyncDispose]();
     await using fixture = await startGateway({ upstream: { baseUrl: gone.baseUrl } });
@@ -156,7 +159,7 @@ describe('an upstream that fails', () => {
     expect(error.message).toContain('ECONNREFUSED');
   });
 
-  it('by dying and coming back is called again', async () => {
+  it('by restarting is retried', async () => {
     const first = await startUpstream((response) => void response.destroy());
     const port = Number(new URL(first.baseUrl).port);
     await using fixture = await startGateway({
@@ -172,7 +175,7 @@ describe('an upstream that fails', () => {
     expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: true }]);
   });
 
-  it('in the middle of an answer that is not streamed is called again', async () => {
+  it('in the middle of a response that is not streamed is retried', async () => {
     await using upstream = await startUpstream((response, index) => {
       if (index > 0) return respondJson(response, completionBody());
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' });
@@ -185,7 +188,7 @@ describe('an upstream that fails', () => {
     expect(await fixture.calls(attempt)).toHaveLength(1);
   });
 
-  it('with 400 gives its own words and is not called again', async () => {
+  it('with 400 returns its own message and is not retried', async () => {
     await using fixture = await startGateway({ script: [failWith(400, { message: 'too many tokens' })] });
     const attempt = await fixture.attempt();
     const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
@@ -195,7 +198,7 @@ describe('an upstream that fails', () => {
     expect(call).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining('too many tokens') });
   });
 
-  it('by refusing the gateway’s key gives 502 without the key', async () => {
+  it('by rejecting the gateway’s key results in 502 without the key', async () => {
     const refusal: ScriptedFailure = failWith(401, { message: 'Incorrect API key: sk-vendor' });
     await using fixture = await startGateway({ script: [refusal] });
     const attempt = await fixture.attempt();
@@ -205,14 +208,14 @@ describe('an upstream that fails', () => {
     expect(error.message + JSON.stringify(await fixture.spans(attempt))).not.toContain('sk-vendor');
   });
 
-  it('by answering with a web page gives 502', async () => {
+  it('by returning a web page results in 502', async () => {
     await using upstream = await startUpstream((response) => void response.end('<html>'));
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
     const error = await failure(fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest));
     expect(error).toMatchObject({ status: 502, message: expect.stringContaining('not a JSON object') });
   });
 
-  it('by staying silent gives 504', async () => {
+  it('by staying silent results in 504', async () => {
     await using upstream = await startUpstream(() => undefined);
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl }, upstreamTimeoutMs: 50 });
     const error = await failure(fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest));
@@ -240,7 +243,7 @@ describe('an upstream that falls silent within a stream', () => {
 });
 
 describe('several upstreams', () => {
-  it('stand in for each other, and a rollout stays with one', async () => {
+  it('fail over to each other, and a rollout stays with one', async () => {
     await using left = await startUpstream((response) => respondJson(response, completionBody()));
     await using right = await startUpstream((response) => respondJson(response, completionBody()));
     const upstream = [left, right].map(({ baseUrl }) => ({ baseUrl, model: 'policy' }));
@@ -254,7 +257,7 @@ describe('several upstreams', () => {
     expect(spare.requests).toHaveLength(1);
   });
 
-  it('get the calls for their own models', async () => {
+  it('get the calls for their models', async () => {
     await using policy = await startUpstream((response) => respondJson(response, completionBody()));
     await using judge = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway({
@@ -269,7 +272,7 @@ describe('several upstreams', () => {
     expect([policy.requests.length, judge.requests.length]).toEqual([1, 1]);
   });
 
-  it('get the calls of their own agents, unless these name a model that another has', async () => {
+  it('get the calls of their agents, unless these request a model of another upstream', async () => {
     await using policy = await startUpstream((response) => respondJson(response, completionBody()));
     await using critic = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway({
@@ -292,13 +295,13 @@ describe('several upstreams', () => {
     expect(JSON.parse(policy.requests[1]?.body ?? '')).toMatchObject({ model: 'run-1-writer' });
   });
 
-  it('keep their agents for themselves, and no others, where agents choose the model', async () => {
+  it('get only the calls of their agents where agents choose the model', async () => {
     await using everybodys = await startUpstream((response) => respondJson(response, completionBody()));
     await using critics = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway({
       upstream: [{ baseUrl: everybodys.baseUrl }, { baseUrl: critics.baseUrl, agents: ['critic'] }],
     });
-    // A rollout always gets the same one of equals, so there must be several.
+    // A rollout always prefers the same one of equals, so several are needed.
     for (let rollout = 1; rollout <= 6; rollout += 1) {
       const client = fixture.client(await fixture.attempt());
       await client.chat.completions.create(simpleRequest, { headers: { 'x-agl-agent-name': 'critic' } });
@@ -317,7 +320,7 @@ describe('several upstreams', () => {
 });
 
 describe('a gateway that cannot start', () => {
-  it('says that its port is taken', async () => {
+  it('reports that its port is taken', async () => {
     await using fixture = await startGateway();
     const { store, gateway } = fixture;
     await expect(
@@ -337,7 +340,7 @@ describe('a gateway that cannot start', () => {
     [{ upstream: { baseUrl: 'http://x/v1', apiKey: 'sk-1' } }, /Upstream key refused for http:\/\/x\/v1/],
     [{ upstream: { baseUrl: 'http://x/v1', headers: { 'x-api-key': 'sk-1' } } }, /Upstream key refused/],
     [{ upstream: { baseUrl: 'http://x/v1?key=1' } }, /a query or a fragment/],
-  ])('names what is wrong with %j', async (options, message) => {
+  ])('reports the invalid option in %j', async (options, message) => {
     await using fixture = await startGateway();
     const start = serveGateway({ store: fixture.store, ...options });
     await expect(start).rejects.toMatchObject({ code: 'CONFIG', message: expect.stringMatching(message) });

@@ -9,7 +9,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { startGateway } from './gateway-fixture.ts';
 
-/** Asks once, whole or streamed, and resolves with all of the answer. */
+/** Makes one call, whole or streamed, and resolves with the complete response. */
 type Ask = (baseURL: string, isStreamed: boolean) => Promise<string>;
 
 function askAISDK(
@@ -77,7 +77,7 @@ const asking: readonly (readonly [string, Ask])[] = [
 ];
 
 describe.each(asking)('%s', (_, ask) => {
-  it('says why a model refuses', async () => {
+  it('reports the model’s error', async () => {
     await using fixture = await startGateway({ script: () => failWith(400, { message: 'too many tokens' }) });
     for (const isStreamed of [false, true]) {
       const { baseURL } = fixture.client(await fixture.attempt());
@@ -88,7 +88,7 @@ describe.each(asking)('%s', (_, ask) => {
   it.each([
     ['cut', { cutAfterChunks: 3 }, /broke off/],
     ['broken by the model', { errorAfterChunks: 3 }, /scripted stream error/],
-  ])('says so when a stream is %s, and the part of it is recorded', async (_how, step, words) => {
+  ])('throws when a stream is %s, and the partial response is recorded', async (_how, step, words) => {
     await using fixture = await startGateway({ script: [answer('one two three', step)] });
     const attempt = await fixture.attempt();
     await expect(ask(fixture.client(attempt).baseURL, true)).rejects.toThrow(words);

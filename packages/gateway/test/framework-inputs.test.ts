@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startGateway } from './gateway-fixture.ts';
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const dataUrl = `data:image/png;base64,${png}`;
 
@@ -77,8 +77,8 @@ describe('an image', () => {
   });
 });
 
-describe('an earlier answer', () => {
-  it('comes back whole from the AI SDK when nothing is stored', async () => {
+describe('an earlier response', () => {
+  it('is sent back complete by the AI SDK when nothing is stored', async () => {
     const turn = { ...callTool('add', { a: 2 }), reasoning: 'A sum.', content: 'Let me add.' };
     await using fixture = await startGateway({ script: [turn, answer('5')] });
     const { baseURL } = fixture.client(await fixture.attempt());
@@ -96,7 +96,7 @@ describe('an earlier answer', () => {
     ]);
   });
 
-  it('is gone on with by OpenAI Agents, by its id', async () => {
+  it('is continued by OpenAI Agents, by its id', async () => {
     await using fixture = await startGateway({ script: [answer('5'), answer('6')] });
     const openAIClient = fixture.client(await fixture.attempt());
     const modelProvider = new OpenAIProvider({ openAIClient, useResponses: true });

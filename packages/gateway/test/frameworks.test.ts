@@ -26,16 +26,16 @@ const twoCalls: ScriptedAnswer = {
   ],
 };
 
-/** Calls two tools at once, then answers. */
+/** Calls two tools at once, then responds. */
 const script: readonly ScriptedStep[] = [twoCalls, answer('5 and 9')];
 
-/** What the model was told in its second turn: the question, its own words with both calls, and their results. */
+/** The model's second prompt: the question, its own turn with both tool calls, and their results. */
 const secondTurn = [
   { role: 'user' },
   {
     role: 'assistant',
     content: 'Let me add.',
-    // The prompt goes on exactly where the answer ended, thoughts included: else there are no trajectories.
+    // The prompt must extend the previous one and its completion, reasoning included, to form a trajectory.
     reasoning_content: 'Two sums.',
     tool_calls: [{ function: { arguments: '{"a":2,"b":3}' } }, { function: { arguments: '{"a":4,"b":5}' } }],
   },
@@ -53,7 +53,7 @@ async function expectCaptured(fixture: GatewayFixture, attempt: AttemptedRollout
   expect(spans.map(({ attributes }) => attributes['agentlightning.api'])).toEqual([api, api]);
 }
 
-/** The attempt's own address, up to and with `/v1`. */
+/** The attempt's base URL, including `/v1`. */
 function baseUrl(fixture: GatewayFixture, attempt: AttemptedRollout): string {
   return fixture.client(attempt).baseURL;
 }

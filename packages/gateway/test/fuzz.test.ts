@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { runFuzz } from './chaos/run-fuzz.ts';
 
 // `pnpm chaos gateway` sends ten thousand.
-describe('requests that make little sense', () => {
+describe('malformed requests', () => {
   it.each([
-    ['a model that works', false],
-    ['a model that is broken', true],
+    ['a working model', false],
+    ['a faulty model', true],
   ])(
-    'cause no fault, no hang and no leak in front of %s',
+    'cause no internal error, no hang and no leak in front of %s',
     async (_, isUpstreamOdd) => {
       const { findings, openSockets, statuses } = await runFuzz({ requests: 250, seed: 1, isUpstreamOdd });
       expect(findings).toEqual([]);

@@ -14,9 +14,9 @@ export interface GatewayFixture extends AsyncDisposable {
   readonly gateway: ServedGateway;
   /** A running attempt. */
   attempt(mode?: RolloutMode): Promise<AttemptedRollout>;
-  /** The official client at the attempt's own address, or at the plain one. */
+  /** The official client at the attempt's base URL, or at the plain one. */
   client(attempt?: AttemptedRollout, maxRetries?: number): OpenAI;
-  /** The attempt's own base URL, or the plain one. */
+  /** The attempt's base URL, or the plain one. */
   baseUrl(attempt?: AttemptedRollout): string;
   /** The recorded spans of an attempt, in order. */
   spans(attempt: AttemptedRollout): Promise<readonly Span[]>;
@@ -29,10 +29,10 @@ export interface FixtureOptions extends Partial<ServeGatewayOptions> {
   readonly script?: readonly ScriptedStep[] | ScriptedModelScript;
 }
 
-/** Retries without waiting. */
+/** Retries without delays. */
 export const quickRetry: Partial<RetryOptions> = { maxRetries: 3, baseDelayMs: 1, maxDelayMs: 2 };
 
-/** Starts everything on free ports. */
+/** Starts store, model and gateway on free ports. */
 export async function startGateway(options: FixtureOptions = {}): Promise<GatewayFixture> {
   const store = options.store ?? (await openStore(':memory:'));
   const model = await ScriptedModel.start(options.script ?? []);
@@ -69,19 +69,19 @@ function baseUrl(gateway: ServedGateway, attempted: AttemptedRollout | undefined
   return attemptBaseUrl(endpoint, { rolloutId: attempted.rolloutId, attemptId: attempted.attempt.attemptId });
 }
 
-/** A request in its simplest form. */
+/** A minimal request. */
 export const simpleRequest: OpenAI.ChatCompletionCreateParamsNonStreaming = {
   model: 'gpt-4o',
   messages: [{ role: 'user', content: 'What is 2 + 3?' }],
 };
 
-/** An upstream whose every byte the test writes. */
+/** An upstream with arbitrary responses. */
 export interface BareUpstream extends AsyncDisposable {
   readonly baseUrl: string;
   readonly requests: readonly { readonly headers: IncomingMessage['headers']; readonly body: string }[];
 }
 
-/** Starts an upstream that answers with a function. */
+/** Starts an upstream with a request handler. */
 export async function startUpstream(
   respond: (response: ServerResponse, index: number) => void | Promise<void>,
   port = 0,
@@ -144,17 +144,17 @@ export function completionChunk(): object {
   return { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
 }
 
-/** Waits for something that happens in its own time. */
+/** Waits for an asynchronous condition. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function respondJson(response: ServerResponse, body: object, headers: Record<string, string> = {}): void {
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** A store some of whose methods are others. */
+/** A store with some methods replaced. */
 export function storeWith(store: Store, methods: Partial<Store>): Store {
   return new Proxy(store, {
     get: (target, name) => {

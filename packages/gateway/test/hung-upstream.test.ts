@@ -30,7 +30,7 @@ function gatewayOf(replicas: readonly BareUpstream[], options: Partial<GatewayOp
   return startGateway({ upstream, healthChecks: { intervalMs: 600_000 }, ...options });
 }
 
-/** One call for each of so many rollouts that some prefer each replica. @returns how many of them failed */
+/** Makes one call for each of enough rollouts that some prefer each replica. @returns the number of failed calls */
 async function lostCalls(fixture: GatewayFixture, stream: boolean): Promise<number> {
   let lost = 0;
   for (let rollout = 0; rollout < 24; rollout += 1) {
@@ -115,7 +115,7 @@ describe('a replica that hangs', () => {
     expect(calls(left) + calls(right)).toBe(1);
   });
 
-  it('together with all others gives 504 with a code, after each was tried once', async () => {
+  it('together with all others results in 504 with a code, after each was tried once', async () => {
     await using left = await startUpstream(silent);
     await using right = await startUpstream(silent);
     await using fixture = await gatewayOf([left, right], { firstByteTimeoutMs: 50 });

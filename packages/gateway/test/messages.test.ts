@@ -32,14 +32,14 @@ const twoCalls: ScriptedAnswer = {
   ],
 };
 
-/** The official client. It adds `/v1` to its base URL by itself. */
+/** The official client, which appends `/v1` to its base URL. */
 function clientOf(fixture: GatewayFixture, attempt?: AttemptedRollout): Anthropic {
   const baseURL = fixture.client(attempt).baseURL.replace(/\/v1$/, '');
   return new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 });
 }
 
 describe('a Messages call to a model that only has Chat Completions', () => {
-  it('is answered by the official client’s terms, and recorded as the chat call that it was', async () => {
+  it('returns a Messages response, and is recorded as a chat call', async () => {
     await using fixture = await startGateway({ script: [answer('It is 5.', { reasoning: 'Two and three.' })] });
     const attempt = await fixture.attempt();
     const message = await clientOf(fixture, attempt).messages.create({ ...request, system: 'Be brief.' });
@@ -59,7 +59,7 @@ describe('a Messages call to a model that only has Chat Completions', () => {
     expect(span?.attributes).toMatchObject({ 'agentlightning.api': 'messages' });
   });
 
-  it('streams the same answer, and records the same tokens', async () => {
+  it('streams the same response, and records the same tokens', async () => {
     await using fixture = await startGateway({ script: () => twoCalls });
     const [whole, streamed] = [await fixture.attempt(), await fixture.attempt()];
     const first = await clientOf(fixture, whole).messages.create({ ...request, tools: [addTool] });
@@ -74,7 +74,7 @@ describe('a Messages call to a model that only has Chat Completions', () => {
     expect(right?.choices).toEqual(left?.choices);
   });
 
-  it('goes on with results of tools', async () => {
+  it('continues with tool results', async () => {
     await using fixture = await startGateway({ script: [twoCalls, answer('5 and 9')] });
     const { messages } = clientOf(fixture, await fixture.attempt());
     const first = await messages.create({ ...request, tools: [addTool] });
@@ -98,7 +98,7 @@ describe('a Messages call to a model that only has Chat Completions', () => {
     ]);
   });
 
-  it('stops at its sequences, and says which one it was', async () => {
+  it('stops at its sequences, and returns the matched one', async () => {
     await using upstream = await startUpstream((response) =>
       respondJson(response, completionBody({}, { stop_reason: 'END' })),
     );
@@ -109,7 +109,7 @@ describe('a Messages call to a model that only has Chat Completions', () => {
     expect(JSON.parse(upstream.requests[0]?.body ?? '')).toMatchObject({ stop: ['END'] });
   });
 
-  it('answers at the address that has /v1 already, too', async () => {
+  it('is accepted at a base URL that already has /v1', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const attempt = await fixture.attempt();
     const client = new Anthropic({ baseURL: fixture.client(attempt).baseURL, apiKey: 'unused', maxRetries: 0 });
@@ -119,7 +119,7 @@ describe('a Messages call to a model that only has Chat Completions', () => {
 });
 
 describe('a Messages call that fails', () => {
-  it('has errors in Anthropic’s form, from the gateway and from the model', async () => {
+  it('has errors in Anthropic’s format, from the gateway and from the model', async () => {
     const script = [
       failWith(400, { message: 'too many tokens' }),
       failWith(429, { headers: { 'retry-after': '3600' } }),
@@ -152,7 +152,7 @@ describe('a Messages call that fails', () => {
   it.each([
     ['died', { cutAfterChunks: 3 }, /broke off/],
     ['said so', { errorAfterChunks: 3 }, /scripted stream error/],
-  ])('because the upstream %s in the middle ends with the event of an error', async (_, step, words) => {
+  ])('because the upstream %s in the middle ends with an error event', async (_, step, words) => {
     await using fixture = await startGateway({ script: [answer('one two three', step)] });
     const attempt = await fixture.attempt();
     const stream = clientOf(fixture, attempt).messages.stream(request);
@@ -163,7 +163,7 @@ describe('a Messages call that fails', () => {
     ]);
   });
 
-  it('because its agent hung up is stopped upstream and kept as far as it came', async () => {
+  it('because its client disconnected is aborted upstream and partially recorded', async () => {
     const never = signalled();
     const script = [answer('one two three', { until: never.promise, pauseAfterChunks: 3 })];
     await using fixture = await startGateway({ script });
@@ -194,7 +194,7 @@ describe('a Messages call to a model that has Messages', () => {
     usage: { input_tokens: 3, output_tokens: 2 },
   };
 
-  it('goes there as it is, with the key as Anthropic takes it, and is recorded by its id', async () => {
+  it('is forwarded unchanged, with the key in Anthropic’s header, and recorded by its id', async () => {
     await using upstream = await startUpstream((response) => respondJson(response, message));
     await using fixture = await startGateway({
       upstream: { baseUrl: upstream.baseUrl, apis: ['messages'], apiKey: 'vendor-key' },
@@ -214,7 +214,7 @@ describe('a Messages call to a model that has Messages', () => {
     });
   });
 
-  it('streams from there event by event, and is recorded whole', async () => {
+  it('is streamed event by event, and recorded complete', async () => {
     const { content: _, stop_reason: __, ...head } = message;
     const events = [
       { type: 'message_start', message: { ...head, content: [], stop_reason: null } },

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { GatewayLog } from '../src/index.ts';
 import { simpleRequest, startGateway, storeWith } from './gateway-fixture.ts';
 
-/** A log, and what it was told: level, message and details. */
+/** A log and its entries: level, message and details. */
 function keptLog(): GatewayLog & { readonly lines: (readonly [string, string, object])[] } {
   const lines: (readonly [string, string, object])[] = [];
   const at =
@@ -16,7 +16,7 @@ function keptLog(): GatewayLog & { readonly lines: (readonly [string, string, ob
 }
 
 describe('metrics', () => {
-  it('count calls, tokens and tries, in the format that Prometheus reads', async () => {
+  it('count calls, tokens and tries, in Prometheus text format', async () => {
     const script = [answer('5'), failWith(503), answer('one two'), failWith(400), answer('5')];
     await using fixture = await startGateway({ script });
     const client = fixture.client(await fixture.attempt());
@@ -49,7 +49,7 @@ describe('metrics', () => {
     }
   });
 
-  it('keep labels few, whatever agents call their models', async () => {
+  it('limit the number of labels, whatever model names agents send', async () => {
     await using fixture = await startGateway({ script: () => answer('5'), plainCalls: 'pass' });
     fixture.gateway.setUpstream({ baseUrl: fixture.model.baseUrl });
     const client = fixture.client();
@@ -63,7 +63,7 @@ describe('metrics', () => {
 });
 
 describe('the log', () => {
-  it('has a line for every call that joins client, gateway and upstream', async () => {
+  it('has an entry for every call that correlates client, gateway and upstream', async () => {
     const log = keptLog();
     await using fixture = await startGateway({ script: [answer('5')], log });
     const { rolloutId, attempt } = await fixture.attempt();
@@ -81,7 +81,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('says why a call failed, also to those who do not log every call', async () => {
+  it('has the reason of a failed call, also without debug entries', async () => {
     const log = keptLog();
     const gone = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store is gone' });
     const store = storeWith(await openStore(':memory:'), { appendSpans: () => Promise.reject(gone) });

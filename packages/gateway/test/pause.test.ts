@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { signalled, simpleRequest, startGateway, startUpstream, storeWith } from './gateway-fixture.ts';
 
 describe('a paused gateway', () => {
-  it('turns calls away with the time to come back, and lets them in again', async () => {
+  it('rejects calls with Retry-After, and admits them after resume', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const client = fixture.client(await fixture.attempt());
     fixture.gateway.pause({ retryAfterSeconds: 3, reason: 'new weights' });
@@ -19,7 +19,7 @@ describe('a paused gateway', () => {
     expect((await client.chat.completions.create(simpleRequest)).choices).toHaveLength(1);
   });
 
-  it('holds calls back instead when told to, until it resumes', async () => {
+  it('holds calls with `holdMs`, until it resumes', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const client = fixture.client(await fixture.attempt());
     fixture.gateway.pause({ holdMs: 60_000 });
@@ -33,7 +33,7 @@ describe('a paused gateway', () => {
     expect((await call).choices).toHaveLength(1);
   });
 
-  it('is drained when the calls under way are answered and recorded', async () => {
+  it('is drained when calls in flight are complete and recorded', async () => {
     const finish = signalled();
     await using fixture = await startGateway({ script: [answer('5', { until: finish.promise })] });
     const attempt = await fixture.attempt();
@@ -51,7 +51,7 @@ describe('a paused gateway', () => {
 });
 
 describe('a gateway that is drained', () => {
-  it('does not wait longer than it may for a store that hangs', async () => {
+  it('does not exceed the timeout when the store hangs', async () => {
     const written = signalled();
     const store = storeWith(await openStore(':memory:'), {
       appendSpans: async (spans): Promise<readonly (Span | null)[]> => {
@@ -68,7 +68,7 @@ describe('a gateway that is drained', () => {
 });
 
 describe('a gateway that closes', () => {
-  it('is not opened again by whoever had paused it', async () => {
+  it('is not reopened by resume', async () => {
     const finish = signalled();
     await using fixture = await startGateway({ script: [answer('5', { until: finish.promise })] });
     const client = fixture.client(await fixture.attempt());
@@ -83,7 +83,7 @@ describe('a gateway that closes', () => {
     await closed;
   });
 
-  it('does not wait for retries, held calls, or readers that do not read', async () => {
+  it('does not wait for retries, held calls, or stalled readers', async () => {
     const big = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(100_000) } }] })}\n\n`;
     await using upstream = await startUpstream((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });

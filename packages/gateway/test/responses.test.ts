@@ -31,7 +31,7 @@ function sharedStore(store: Store): Store {
 }
 
 describe('a Responses call to a model that only has Chat Completions', () => {
-  it('is answered by the official client’s terms, and recorded as the chat call that it was', async () => {
+  it('returns a Responses response, and is recorded as a chat call', async () => {
     await using fixture = await startGateway({ script: [answer('It is 5.', { reasoning: 'Two and three.' })] });
     const attempt = await fixture.attempt();
     const response = await fixture.client(attempt).responses.create({ ...request, instructions: 'Be brief.' });
@@ -56,7 +56,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     expect(span?.attributes).toMatchObject({ 'agentlightning.api': 'responses', 'agentlightning.stream': false });
   });
 
-  it('streams the same answer, and records the same tokens', async () => {
+  it('streams the same response, and records the same tokens', async () => {
     await using fixture = await startGateway({ script: () => twoCalls });
     const [whole, streamed] = [await fixture.attempt(), await fixture.attempt()];
     const first = await fixture.client(whole).responses.create({ ...request, tools: [addTool] });
@@ -72,7 +72,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     expect(right?.choices).toEqual(left?.choices);
   });
 
-  it('streams the very events of a server that has Responses itself', async () => {
+  it('streams the same events as a server with native Responses', async () => {
     await using fixture = await startGateway({ script: () => twoCalls });
     const { responses } = fixture.client(await fixture.attempt());
     const { baseUrl } = fixture.model;
@@ -90,7 +90,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     expect(sides[0]).toHaveLength(25);
   });
 
-  it('goes on with results of tools, by its items or by the id of the answer before', async () => {
+  it('continues with tool results, by its items or by the id of the previous response', async () => {
     const script = [twoCalls, answer('5 and 9'), answer('5 and 9')];
     await using fixture = await startGateway({ script });
     const client = fixture.client(await fixture.attempt());
@@ -116,7 +116,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     ]);
   });
 
-  it('goes on with what another gateway answered, by the record of it', async () => {
+  it('continues a response of another gateway, from its record', async () => {
     await using first = await startGateway({ script: [twoCalls] });
     const attempt = await first.attempt();
     const asked = { ...request, instructions: 'Be brief.', tools: [addTool] };
@@ -135,7 +135,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     expect(byId?.messages).toMatchObject([question, { tool_calls: [{}, {}] }, { role: 'tool' }, { role: 'tool' }]);
   });
 
-  it('does not go on with the answer of another attempt, or with one that was not to be stored', async () => {
+  it('does not continue a response of another attempt, or one with `store: false`', async () => {
     await using fixture = await startGateway({ script: [answer('a'), answer('b')] });
     const [mine, other] = [fixture.client(await fixture.attempt()), fixture.client(await fixture.attempt())];
     const kept = await mine.responses.create(request);
@@ -149,7 +149,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     }
   });
 
-  it('has its structure in the form of chat', async () => {
+  it('has its structured output format translated', async () => {
     await using fixture = await startGateway({ script: [answer('{"sum":5}')] });
     const format = zodTextFormat(z.object({ sum: z.number() }), 'result');
     const parsed = await fixture.client(await fixture.attempt()).responses.parse({ ...request, text: { format } });
@@ -160,7 +160,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     });
   });
 
-  it('is told that a limit cut it', async () => {
+  it('reports that a limit truncated it', async () => {
     await using fixture = await startGateway({ script: () => answer('one two three') });
     const { responses } = fixture.client(await fixture.attempt());
     const limited = { ...request, max_output_tokens: 3 };
@@ -171,7 +171,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     expect(last.at(-1)).toBe('response.incomplete');
   });
 
-  it('is a plain proxy at the address of no attempt', async () => {
+  it('is a plain call at an address without an attempt', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const final = await fixture.client().responses.stream(request).finalResponse();
     expect(final.output_text).toBe('5');
@@ -181,7 +181,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
 });
 
 describe('a Responses call that fails', () => {
-  it('because it asks for a built-in tool is told so, and nothing is sent', async () => {
+  it('because it requests a built-in tool has the reason, and is not sent', async () => {
     await using fixture = await startGateway();
     const call = fixture
       .client(await fixture.attempt())
@@ -189,7 +189,7 @@ describe('a Responses call that fails', () => {
     await expect(call).rejects.toMatchObject({ status: 400, type: 'invalid_request_error', param: 'tools[0].type' });
   });
 
-  it('because the model refuses it has the model’s words', async () => {
+  it('because the model rejects it has the model’s message', async () => {
     await using fixture = await startGateway({ script: [failWith(400, { message: 'too many tokens' })] });
     const attempt = await fixture.attempt();
     await expect(fixture.client(attempt).responses.create(request)).rejects.toThrow(/too many tokens/);
@@ -202,7 +202,7 @@ describe('a Responses call that fails', () => {
     [400, 'no such model', /no such model/],
     [500, '{"detail":"out of memory"}', /out of memory/],
     [200, '{"error":"out of memory"}', /out of memory/],
-  ])('because the model answers %i with %s has those words', async (status, body, words) => {
+  ])('because the model responds with %i and %s has its message', async (status, body, words) => {
     await using upstream = await startUpstream((response) => void response.writeHead(status).end(body));
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
     const attempt = await fixture.attempt();
@@ -214,7 +214,7 @@ describe('a Responses call that fails', () => {
   it.each([
     ['died', { cutAfterChunks: 3 }, /broke off/],
     ['said so', { errorAfterChunks: 3 }, /scripted stream error/],
-  ])('because the upstream %s in the middle ends with the events of an error', async (_, step, words) => {
+  ])('because the upstream %s in the middle ends with error events', async (_, step, words) => {
     await using fixture = await startGateway({ script: [answer('one two three', step)] });
     const attempt = await fixture.attempt();
     const response = await fetch(`${fixture.client(attempt).baseURL}/responses`, {
@@ -234,7 +234,7 @@ describe('a Responses call that fails', () => {
     ]);
   });
 
-  it('because its agent hung up is stopped upstream and kept as far as it came', async () => {
+  it('because its client disconnected is aborted upstream and partially recorded', async () => {
     const never = signalled();
     const script = [answer('one two three', { until: never.promise, pauseAfterChunks: 3 })];
     await using fixture = await startGateway({ script });
@@ -253,7 +253,7 @@ describe('a Responses call that fails', () => {
 describe('a Responses call to a model that has Responses', () => {
   const capture = 'text';
 
-  it('goes there as it is, streamed and not, and is recorded by its id', async () => {
+  it('is forwarded unchanged, streamed and not, and recorded by its id', async () => {
     await using fixture = await startGateway({ script: () => twoCalls });
     const { baseUrl } = fixture.model;
     fixture.gateway.setUpstream({ baseUrl, model: 'policy', apis: ['responses'] });
@@ -278,7 +278,7 @@ describe('a Responses call to a model that has Responses', () => {
     });
   });
 
-  it('is tried there once where nobody said so, and translated from then on when there is none', async () => {
+  it('is tried there once without `apis`, and translated from then on if unsupported', async () => {
     const body = {
       id: 'c',
       choices: [{ index: 0, message: { role: 'assistant', content: '5' }, finish_reason: 'stop' }],
@@ -295,7 +295,7 @@ describe('a Responses call to a model that has Responses', () => {
     expect(await fixture.calls(attempt)).toHaveLength(2);
   });
 
-  it('that does not know the model is told so, and the API is not given up', async () => {
+  it('with an unknown model gets the error, and the API stays in use', async () => {
     await using upstream = await startUpstream((response) => {
       const error = { message: 'The model `x` does not exist', code: 'model_not_found' };
       response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));

@@ -21,7 +21,7 @@ async function readAll(fixture: GatewayFixture, attempt: AttemptedRollout): Prom
 }
 
 describe('a streamed call', () => {
-  it('is recorded with the tokens of all its chunks, and shows none of them', async () => {
+  it('is recorded with the tokens of all its chunks, which the client does not get', async () => {
     await using fixture = await startGateway({ script: [answer('one two three')] });
     const attempt = await fixture.attempt();
     const chunks: object[] = [];
@@ -61,7 +61,7 @@ describe('a streamed call', () => {
     expect(call?.response).toMatchObject({ choices: [{ message: { tool_calls: [toolCall] } }] });
   });
 
-  it('records several choices apart', async () => {
+  it('records several choices separately', async () => {
     await using fixture = await startGateway({ script: [answer('red blue')] });
     const attempt = await fixture.attempt();
     for await (const _ of await fixture.client(attempt).chat.completions.create({ ...streamedRequest, n: 2 }));
@@ -70,7 +70,7 @@ describe('a streamed call', () => {
     expect(call?.choices.map((choice) => choice.responseTokenIds.length)).toEqual([9, 9]);
   });
 
-  it('gives the usage to an agent that asked for it', async () => {
+  it('returns the usage to an agent that requested it', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const request = { ...streamedRequest, stream_options: { include_usage: true } };
     const stream = await fixture.client(await fixture.attempt()).chat.completions.create(request);
@@ -79,7 +79,7 @@ describe('a streamed call', () => {
     expect(outputTokens).toBe(2);
   });
 
-  it('lets the first token out while the model still makes the others', async () => {
+  it('sends the first token while the model generates the others', async () => {
     const more = signalled();
     await using fixture = await startGateway({
       script: [answer('one two', { until: more.promise, pauseAfterChunks: 2 })],
@@ -98,7 +98,7 @@ describe('a streamed call', () => {
     expect(Number(first)).toBeLessThan(Number(last));
   });
 
-  it('passes comments and unknown events on', async () => {
+  it('forwards comments and unknown events', async () => {
     const text = ': ping\n\nevent: note\ndata: hello\n\ndata: [DONE]\n\n';
     await using upstream = await startUpstream((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
@@ -114,7 +114,7 @@ describe('a streamed call', () => {
 });
 
 describe('a stream that breaks off', () => {
-  it('because the agent hung up is stopped upstream and kept as far as it came', async () => {
+  it('because the client disconnected is aborted upstream and partially recorded', async () => {
     await using fixture = await startGateway({
       script: [answer('one two three', { until: new Promise(() => undefined), pauseAfterChunks: 3 })],
     });
@@ -124,15 +124,18 @@ describe('a stream that breaks off', () => {
     await fixture.model.waitForDisconnects(1);
     await fixture.gateway.drain();
     const [call] = await fixture.calls(attempt);
-    expect(call).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining('hung up') });
+    expect(call).toMatchObject({
+      isTrainable: false,
+      untrainableReason: expect.stringContaining('client disconnected'),
+    });
     expect(call?.response).toMatchObject({ choices: [{ message: { content: 'one two ' } }] });
     expect((await fixture.spans(attempt))[0]?.attributes['agentlightning.partial']).toBe(true);
   });
 
-  it('because the agent hung up after the finish reason is whole: every token has come', async () => {
+  it('because the client disconnected after the finish reason is complete: every token has arrived', async () => {
     const chunk = JSON.stringify(completionChunk());
     await using upstream = await startUpstream((response) => {
-      // The end mark never comes.
+      // The end marker is never sent.
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${chunk}\n\n`);
     });
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
@@ -145,7 +148,7 @@ describe('a stream that breaks off', () => {
     expect(call?.choices[0]?.responseTokenIds).toEqual([20, 21]);
   });
 
-  it('because the upstream died ends with an error that the client throws', async () => {
+  it('because the upstream was killed ends with an error that the client throws', async () => {
     await using fixture = await startGateway({ script: [answer('one two three', { cutAfterChunks: 3 })] });
     const attempt = await fixture.attempt();
     await expect(readAll(fixture, attempt)).rejects.toThrow(/broke off its answer/);
@@ -156,7 +159,7 @@ describe('a stream that breaks off', () => {
     expect(fixture.model.requests).toHaveLength(1);
   });
 
-  it('because the upstream says so ends with the upstream’s words', async () => {
+  it('because the upstream reports an error ends with the upstream’s message', async () => {
     await using fixture = await startGateway({ script: [answer('one two three', { errorAfterChunks: 2 })] });
     const attempt = await fixture.attempt();
     await expect(readAll(fixture, attempt)).rejects.toThrow(/scripted stream error/);
@@ -165,7 +168,7 @@ describe('a stream that breaks off', () => {
     expect(call).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining('scripted stream') });
   });
 
-  it('because the upstream left its end mark out is whole all the same when every choice ended', async () => {
+  it('without an end marker is complete when every choice has a finish reason', async () => {
     const chunk = { id: 'c', choices: [{ index: 0, delta: { content: 'hi' }, finish_reason: 'stop' }] };
     await using upstream = await startUpstream((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(chunk)}\n\n`);
@@ -177,8 +180,8 @@ describe('a stream that breaks off', () => {
   });
 });
 
-describe('a call that is not streamed and whose agent hangs up', () => {
-  it('is stopped upstream and recorded as not trainable', async () => {
+describe('a call that is not streamed and whose client disconnects', () => {
+  it('is aborted upstream and recorded as untrainable', async () => {
     await using fixture = await startGateway({ script: [answer('5', { until: new Promise(() => undefined) })] });
     const attempt = await fixture.attempt();
     const leaving = new AbortController();
@@ -189,6 +192,9 @@ describe('a call that is not streamed and whose agent hangs up', () => {
     await fixture.model.waitForDisconnects(1);
     await fixture.gateway.drain();
     const [recorded] = await fixture.calls(attempt);
-    expect(recorded).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining('hung up') });
+    expect(recorded).toMatchObject({
+      isTrainable: false,
+      untrainableReason: expect.stringContaining('client disconnected'),
+    });
   });
 });

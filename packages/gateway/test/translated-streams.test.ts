@@ -13,7 +13,7 @@ import {
   storeWith,
 } from './gateway-fixture.ts';
 
-/** An event of either protocol, as far as it matters here. */
+/** The fields of an event, in either protocol, that the tests check. */
 interface ProtocolEvent {
   readonly type: string;
   readonly delta?: unknown;
@@ -32,14 +32,14 @@ const messages: Stream = (fixture, attempt) =>
     stream: true,
   });
 
-/** What each protocol calls the piece that has words, and what comes last. */
+/** The event types of each protocol: start and delta of a text part, and the last event. */
 const protocols = [
   { name: 'Responses', open: responses, delta: 'response.output_text.delta', last: 'response.completed' },
   { name: 'Messages', open: messages, delta: 'content_block_delta', last: 'message_stop' },
 ];
 
-describe.each(protocols)('a stream of $name that is translated', ({ open, delta, last }) => {
-  it('lets the first words out while the model still makes the others', async () => {
+describe.each(protocols)('a stream translated to $name', ({ open, delta, last }) => {
+  it('sends the first text while the model generates the rest', async () => {
     const more = signalled();
     const script = [answer('one two', { until: more.promise, pauseAfterChunks: 2 })];
     await using fixture = await startGateway({ script });
@@ -51,7 +51,7 @@ describe.each(protocols)('a stream of $name that is translated', ({ open, delta,
     expect(types.at(-1)).toBe(last);
   });
 
-  it('says that it is whole only when its record is stored', async () => {
+  it('sends its last event only once it is recorded', async () => {
     const recorded = signalled();
     let isStored = false;
     const inner = await openStore(':memory:');
@@ -85,7 +85,7 @@ describe.each(protocols)('a stream of $name that is translated', ({ open, delta,
     expect(types.at(-1)).toMatch(/failed|disk full/);
   });
 
-  it('ends with the words of an upstream that tells an error as a text', async () => {
+  it('ends with the message of an upstream error that is a string', async () => {
     await using upstream = await startUpstream((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {"error":"out of memory"}\n\n');
     });
@@ -97,7 +97,7 @@ describe.each(protocols)('a stream of $name that is translated', ({ open, delta,
     await expect(read()).rejects.toThrow(/out of memory/);
   });
 
-  it('breaks off where the upstream sends what is no chunk, rather than leave it out', async () => {
+  it('breaks off at an invalid chunk instead of skipping it', async () => {
     const chunk = (delta: object, finish: string | null): string =>
       `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
     await using upstream = await startUpstream((response) => {
@@ -116,11 +116,11 @@ describe.each(protocols)('a stream of $name that is translated', ({ open, delta,
     expect(types).not.toContain(last);
     await fixture.gateway.drain();
     expect(await fixture.calls(attempt)).toMatchObject([
-      { isTrainable: false, untrainableReason: expect.stringContaining('no JSON object') },
+      { isTrainable: false, untrainableReason: expect.stringContaining('not a JSON object') },
     ]);
   });
 
-  it('comes all the same where the upstream does not stream', async () => {
+  it('is also sent if the upstream does not stream', async () => {
     await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
     const attempt = await fixture.attempt();
@@ -131,7 +131,7 @@ describe.each(protocols)('a stream of $name that is translated', ({ open, delta,
     expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: true }]);
   });
 
-  it('is whole and trainable however long it is', async () => {
+  it('is complete and trainable at any length', async () => {
     const script = [answer('word '.repeat(2000))];
     await using fixture = await startGateway({ script });
     const attempt = await fixture.attempt();

@@ -5,12 +5,12 @@ import { simpleRequest, startGateway } from './gateway-fixture.ts';
 
 const json = { 'content-type': 'application/json' };
 
-describe('a request that is compressed', () => {
+describe('a compressed request', () => {
   it.each([
     ['chat/completions', { error: { code: 'VALIDATION', message: expect.stringContaining('gzip') } }],
     ['messages', { type: 'error', error: { message: expect.stringContaining('gzip') } }],
     ['embeddings', { error: { code: 'VALIDATION', message: expect.stringContaining('gzip') } }],
-  ])('is refused at %s with 415, and its sender told to send it as it is', async (path, error) => {
+  ])('is rejected at %s with 415 and the remedy', async (path, error) => {
     await using fixture = await startGateway();
     const attempt = await fixture.attempt();
     for (const query of ['', '?beta=true']) {
@@ -26,7 +26,7 @@ describe('a request that is compressed', () => {
     expect(fixture.gateway.state().inFlight).toBe(0);
   });
 
-  it('in name only is answered', async () => {
+  it('with the encoding `identity` is accepted', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const response = await fetch(`${fixture.baseUrl(await fixture.attempt())}/chat/completions`, {
       method: 'POST',
@@ -37,7 +37,7 @@ describe('a request that is compressed', () => {
   });
 });
 
-describe('a request that is nested too deeply to be written again', () => {
+describe('a request that is nested too deeply to be serialized', () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const toolUse = `[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":{"a":${deep}}}]}]`;
 
@@ -47,7 +47,7 @@ describe('a request that is nested too deeply to be written again', () => {
     ['responses', `{"input":"Hi","metadata":${deep},"top_k":${deep}}`],
     ['messages', `{"messages":${toolUse}}`],
     ['messages/count_tokens', `{"messages":${toolUse}}`],
-  ])('is refused at %s with 400: the fault is not the gateway’s', async (path, body) => {
+  ])('is rejected at %s with 400, not as an internal error', async (path, body) => {
     await using fixture = await startGateway();
     const attempt = await fixture.attempt();
     const response = await fetch(`${fixture.baseUrl(attempt)}/${path}`, { method: 'POST', headers: json, body });

@@ -29,7 +29,7 @@ function gatewayOf(upstreams: readonly BareUpstream[], options: Partial<GatewayO
   return startGateway({ upstream, ...options });
 }
 
-describe('upstreams that come and go', () => {
+describe('the upstreams of a gateway', () => {
   it('get calls from the moment they are added until they are removed', async () => {
     await using first = await startUpstream(respond);
     await using second = await startUpstream(respond);
@@ -43,7 +43,7 @@ describe('upstreams that come and go', () => {
     expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
   });
 
-  it('let a call that is under way end where it began', async () => {
+  it('keep a call in flight after they are removed', async () => {
     const finish = signalled();
     await using first = await startUpstream(async (response) => {
       await finish.promise;
@@ -61,7 +61,7 @@ describe('upstreams that come and go', () => {
     expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
   });
 
-  it('are changed over HTTP by those who have the admin key, and by no one else', async () => {
+  it('are changed over HTTP with the admin key only', async () => {
     await using first = await startUpstream(respond);
     await using fixture = await gatewayOf([first], { apiKey: 'agents', adminKey: 'admins' });
     const admin = (key: string, request: string, body?: object): Promise<Response> => {
@@ -85,7 +85,7 @@ describe('upstreams that come and go', () => {
     expect(fixture.gateway.upstreams()).toHaveLength(1);
   });
 
-  it('are paused and let in again over HTTP', async () => {
+  it('are paused and resumed over HTTP', async () => {
     await using fixture = await startGateway({ script: [answer('5')], adminKey: 'admins' });
     const admin = async (method: string, path: string, body = ''): Promise<unknown> => {
       const headers = { authorization: 'Bearer admins' };
@@ -101,7 +101,7 @@ describe('upstreams that come and go', () => {
     expect((await client.chat.completions.create(simpleRequest)).choices).toHaveLength(1);
   });
 
-  it('cannot be changed over HTTP where there is no admin key', async () => {
+  it('cannot be changed over HTTP without an admin key', async () => {
     await using fixture = await startGateway();
     const body = JSON.stringify({ base_url: 'http://127.0.0.1:9/v1' });
     const answered = await fetch(`${fixture.gateway.url}/admin/upstreams`, { method: 'POST', body });
@@ -109,7 +109,7 @@ describe('upstreams that come and go', () => {
     expect(await answered.text()).toContain('adminKey');
   });
 
-  it('are the only ones that a call can reach, whatever it names', async () => {
+  it('are the only servers that a call can reach, whatever it names', async () => {
     await using elsewhere = await startUpstream(respond);
     await using fixture = await startGateway({ script: () => answer('5'), apiKey: 'unused' });
     const { host } = new URL(elsewhere.baseUrl);
@@ -123,8 +123,8 @@ describe('upstreams that come and go', () => {
   });
 });
 
-describe('addresses of an upstream', () => {
-  it('are those of its API alone, whatever the name of a model is', async () => {
+describe('upstream URLs', () => {
+  it('stay within its API, whatever the name of a model is', async () => {
     const asked: (string | undefined)[] = [];
     const server = createServer((request, response) => {
       asked.push(request.url);
@@ -153,7 +153,7 @@ describe('addresses of an upstream', () => {
 });
 
 describe('an upstream that is down', () => {
-  it('is tried last until a check finds it back', async () => {
+  it('is tried last until a health check succeeds', async () => {
     let isBroken = true;
     const sometimes = (response: ServerResponse): void => {
       if (isBroken) response.writeHead(500).end('{}');
@@ -162,7 +162,7 @@ describe('an upstream that is down', () => {
     await using left = await startUpstream(sometimes);
     await using right = await startUpstream(respond);
     await using fixture = await gatewayOf([left, right], { healthChecks: { intervalMs: 10, maxIntervalMs: 20 } });
-    // So many that some certainly go to each, whose ids are made by chance.
+    // Enough rollouts with random ids that some prefer each.
     const attempts = await Promise.all(Array.from({ length: 40 }, () => fixture.attempt()));
     for (const attempt of attempts) await fixture.client(attempt).chat.completions.create(simpleRequest);
     expect(stateOf(fixture, 'a')).toMatchObject({ isUp: false, lastFailure: expect.stringContaining('500') });
@@ -175,7 +175,7 @@ describe('an upstream that is down', () => {
     expect(left.requests.filter(({ body }) => body !== '').length).toBeGreaterThan(before);
   });
 
-  it('is asked all the same when there is no other', async () => {
+  it('is called when there is no other', async () => {
     let failures = 5;
     await using only = await startUpstream((response) => {
       failures -= 1;
@@ -188,7 +188,7 @@ describe('an upstream that is down', () => {
     expect(stateOf(fixture, 'a')).toMatchObject({ isUp: true, lastFailure: null });
   });
 
-  it('is found by checks before any call where all upstreams are checked', async () => {
+  it('is detected by health checks before any call with `of: all`', async () => {
     await using healthy = await startUpstream(respond);
     const gone = await startUpstream(respond);
     await gone[Symbol.asyncDispose]();
@@ -198,8 +198,8 @@ describe('an upstream that is down', () => {
   });
 });
 
-describe('an upstream that takes few calls at a time', () => {
-  it('has the others wait, and gives every rollout its turn', async () => {
+describe('an upstream with a concurrency limit', () => {
+  it('queues excess calls, fairly between rollouts', async () => {
     const finish = signalled();
     let inside = 0;
     let most = 0;
@@ -223,11 +223,11 @@ describe('an upstream that takes few calls at a time', () => {
     await Promise.all(calls);
     expect(most).toBe(2);
     const order = upstream.requests.map(({ body }) => JSON.parse(body).user);
-    // Two were let in at once; of the line, each rollout in turn.
+    // Two were admitted at once; the queue then alternates between the rollouts.
     expect(order.slice(0, 4)).toContain('modest');
   });
 
-  it('answers 429 with Retry-After to those who may not even wait, and the client tries again by itself', async () => {
+  it('rejects calls beyond the queue limit with 429 and Retry-After, and the client retries', async () => {
     const finish = signalled();
     await using upstream = await startUpstream(async (response) => {
       await finish.promise;
@@ -250,7 +250,7 @@ describe('an upstream that takes few calls at a time', () => {
     expect((await patient).id).toBe('chatcmpl-7');
   });
 
-  it('lets a call wait no longer than it may', async () => {
+  it('rejects a call after the queue timeout', async () => {
     await using upstream = await startUpstream(() => undefined);
     await using fixture = await startGateway({
       upstream: { id: 'a', baseUrl: upstream.baseUrl, maxConcurrent: 1 },
@@ -271,7 +271,7 @@ describe('an upstream that takes few calls at a time', () => {
 });
 
 describe('an upstream without token ids', () => {
-  it('that refuses to be asked for them is asked without, once and for all, and it is said once', async () => {
+  it('that rejects requests for them gets none from then on, with one warning', async () => {
     const warnings: string[] = [];
     await using upstream = await startUpstream((response) => {
       const body = upstream.requests.at(-1)?.body ?? '';
@@ -287,10 +287,10 @@ describe('an upstream without token ids', () => {
     expect(upstream.requests).toHaveLength(4);
     expect(await fixture.calls(attempt)).toMatchObject(Array(3).fill({ isTrainable: false }));
     expect(stateOf(fixture, 'a')?.tokenIds).toBe('refused');
-    expect(warnings).toEqual([expect.stringContaining('refuses to tell token ids')]);
+    expect(warnings).toEqual([expect.stringContaining('rejects requests for token ids')]);
   });
 
-  it('that leaves them out of its answers is told of once', async () => {
+  it('that omits them from its responses causes one warning', async () => {
     const warnings: string[] = [];
     const log = { warn: (_: object, message: string) => void warnings.push(message), error: () => undefined };
     await using upstream = await startUpstream((response) =>
@@ -305,24 +305,24 @@ describe('an upstream without token ids', () => {
   });
 });
 
-describe('the secrets of an upstream', () => {
-  it('reach no agent, span or log, even where the upstream repeats them', async () => {
+describe('the credentials of an upstream', () => {
+  it('reach no agent, span or log, even if the upstream repeats them', async () => {
     const secrets = ['sk-vendor-key', 'org-secret-id'];
-    const words = `Bad key sk-vendor-key of org-secret-id`;
+    const message = `Bad key sk-vendor-key of org-secret-id`;
     let status = 400;
     await using upstream = await startUpstream((response) => {
       response.writeHead(status, { 'content-type': 'application/json', 'set-cookie': 'key=sk-vendor-key' });
-      response.end(JSON.stringify({ error: { message: words } }));
+      response.end(JSON.stringify({ error: { message } }));
     });
-    const told: unknown[] = [];
-    const tell = (details: object, message: string): void => void told.push(details, message);
+    const entries: unknown[] = [];
+    const add = (details: object, message: string): void => void entries.push(details, message);
     await using fixture = await startGateway({
       upstream: {
         baseUrl: upstream.baseUrl,
         apiKey: 'sk-vendor-key',
         headers: { 'openai-organization': 'org-secret-id' },
       },
-      log: { debug: tell, warn: tell, error: tell },
+      log: { debug: add, warn: add, error: add },
       retry: { ...quickRetry, maxRetries: 1 },
     });
     const attempt = await fixture.attempt();
@@ -338,7 +338,7 @@ describe('the secrets of an upstream', () => {
       seen += JSON.stringify([...answered.headers]) + (await answered.text());
     }
     await fixture.gateway.drain();
-    const logged = told.map((item) =>
+    const logged = entries.map((item) =>
       item instanceof Object ? JSON.stringify(item) + String(Object.values(item)) : item,
     );
     const everything =

@@ -11,13 +11,13 @@ import {
   startUpstream,
 } from './gateway-fixture.ts';
 
-/** Makes calls one after another until told to stop, as agents do; the official client tries again by itself. */
-async function callOnAndOn(fixture: GatewayFixture, calls: { isOver: boolean; made: number }): Promise<number> {
+/** Makes calls one after another until it is stopped; the official client retries. */
+async function callOnAndOn(fixture: GatewayFixture, calls: { hasEnded: boolean; made: number }): Promise<number> {
   const attempted = await fixture.attempt('train');
-  // Twice by default, which a busy machine may need longer than.
+  // The default of two may not suffice on a busy machine.
   const client = new OpenAI({ baseURL: fixture.baseUrl(attempted), apiKey: 'unused', maxRetries: 20 });
   let made = 0;
-  while (!calls.isOver) {
+  while (!calls.hasEnded) {
     if (made % 2 === 0) await client.chat.completions.create(simpleRequest);
     else for await (const _ of await client.chat.completions.create({ ...simpleRequest, stream: true }));
     made += 1;
@@ -43,7 +43,7 @@ describe('an update of the weights', () => {
       }, 5);
     });
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
-    const calls = { isOver: false, made: 0 };
+    const calls = { hasEnded: false, made: 0 };
     const agents = Array.from({ length: 64 }, () => callOnAndOn(fixture, calls));
     for (let update = 0; update < 3; update += 1) {
       const before = calls.made;
@@ -53,17 +53,17 @@ describe('an update of the weights', () => {
       const asked = upstream.requests.length;
       version += 1;
       expect(fixture.gateway.state()).toMatchObject({ isPaused: true, inFlight: 0 });
-      // Nothing reaches the engine while it is being changed.
+      // Nothing reaches the engine during the update.
       expect(upstream.requests).toHaveLength(asked);
       fixture.gateway.resume();
     }
-    calls.isOver = true;
+    calls.hasEnded = true;
     const made = await Promise.all(agents);
     expect(made.reduce((sum, count) => sum + count, 0)).toBe(calls.made);
     expect(upstream.requests).toHaveLength(calls.made);
   });
 
-  it('of a pause that turns calls away says when to come back, and the client does so by itself', async () => {
+  it('with rejected calls sends Retry-After, and the client retries', async () => {
     await using fixture = await startGateway({ script: [answer('5')] });
     const client = new OpenAI({ baseURL: fixture.baseUrl(await fixture.attempt()), apiKey: 'unused' });
     fixture.gateway.pause({ retryAfterSeconds: 1 });

@@ -4,7 +4,7 @@ import type { AttemptClaims } from '@agentlightning/core/protocol';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../http/access.ts';
-import { AglServerError, errorAnswer } from './answer-error.ts';
+import { AglServerError, errorResponse } from './agl-server-error.ts';
 import type { AglEvents } from './events.ts';
 import type { ProxyPause } from './proxy-pause.ts';
 import type { RegisteredModels } from './registered-models.ts';
@@ -21,26 +21,26 @@ import {
   wireStateSchema,
 } from './wire.ts';
 
-/** What the routes of the 1.0 protocol work with. */
+/** Dependencies of the 1.0 routes. */
 export interface AglServerParts {
   readonly rollouts: AglRollouts;
   readonly events: AglEvents;
   readonly models: RegisteredModels;
   readonly log: TerminalLog;
   readonly pause: ProxyPause;
-  /** Knows who calls. @throws AgentLightningError UNAUTHENTICATED, PERMISSION_DENIED */
+  /** Authenticates the caller. @throws AgentLightningError UNAUTHENTICATED, PERMISSION_DENIED */
   readonly callerOf: (headers: Headers) => Promise<Caller>;
-  /** Whether a key that may call models may do everything else, too: as with agl-server, which knows one key. */
+  /** Whether a key for model calls also admits to everything else, as with agl-server, which has a single key. */
   readonly hasOneKey: boolean;
 }
 
 const wholeNumber = z.coerce.number<string>().int();
 const flag = z.stringbool();
 
-/** The routes of the 1.0 protocol: what Python's `agl-server` answers, but for the model calls themselves. */
+/** The routes of Python's `agl-server`, without model calls. */
 export function aglServerRoutes(parts: AglServerParts): Hono {
   const app = new Hono();
-  app.onError(errorAnswer);
+  app.onError(errorResponse);
   app.get('/healthz', (c) => c.json({ status: 'ok' }));
   for (const path of [
     '/api/rollouts',
@@ -104,7 +104,7 @@ function addEventRoutes(app: Hono, parts: AglServerParts): void {
     const { event_type: type, data } = await readBody(c, wireEventCreateSchema);
     const { rolloutId, attemptName } = c.req.param();
     const caller = await parts.callerOf(c.req.raw.headers);
-    if (caller.kind === 'attempt') await assertAgentMayTell(parts.events, caller.claims, type);
+    if (caller.kind === 'attempt') await assertAgentMayPost(parts.events, caller.claims, type);
     return c.json(await parts.events.add({ rolloutId, attemptName }, { type, data }));
   });
 }
@@ -127,7 +127,7 @@ function addManagementRoutes(app: Hono, { models, pause }: AglServerParts): void
   app.get('/proxy/state', (c) => c.json(pause.state()));
 }
 
-/** An agent with a token of its own may tell what happened in its own attempt, and nothing else. */
+/** An attempt token admits to the events of that attempt only. */
 async function admit({ callerOf, hasOneKey }: AglServerParts, c: Context): Promise<void> {
   const caller = await callerOf(c.req.raw.headers);
   if (caller.kind === 'attempt') {
@@ -138,8 +138,8 @@ async function admit({ callerOf, hasOneKey }: AglServerParts, c: Context): Promi
   throw notAllowed();
 }
 
-/** Model calls are recorded by the gateway itself, and rewards of a finished attempt must not change. */
-async function assertAgentMayTell(
+/** Model calls are recorded by the gateway, and rewards of a finished attempt are immutable. */
+async function assertAgentMayPost(
   events: AglEvents,
   { rolloutId, attemptId, mayReward }: AttemptClaims,
   type: string,
@@ -148,7 +148,7 @@ async function assertAgentMayTell(
     throw new AglServerError({
       code: 'PERMISSION_DENIED',
       httpStatus: 403,
-      message: 'Events of type model_request are recorded by the gateway, and a token of an attempt may not post them',
+      message: 'Events of type model_request are recorded by the gateway; an attempt token may not post them',
       remedy: 'Send the model call through the gateway.',
     });
   }
@@ -162,8 +162,8 @@ function notAllowed(): AglServerError {
   return new AglServerError({
     code: 'PERMISSION_DENIED',
     httpStatus: 403,
-    message: 'The key that the request carries is not for this',
-    remedy: 'Send the key of those who run the gateway.',
+    message: 'The key of the request has no permission for this route',
+    remedy: 'Send the admin key.',
   });
 }
 

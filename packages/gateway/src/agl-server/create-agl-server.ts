@@ -13,7 +13,7 @@ import { AglRollouts } from './rollouts.ts';
 import { ServerRun } from './server-run.ts';
 import { TerminalLog } from './terminal-log.ts';
 
-/** What the 1.0 protocol is served on. */
+/** Dependencies of the 1.0 API. */
 export interface AglServerOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -23,22 +23,22 @@ export interface AglServerOptions {
   readonly hasOneKey: boolean;
 }
 
-/** What the gateway answers in the place of Python's `agl-server` 1.0. */
+/** The API of Python's `agl-server` 1.0. */
 export interface AglServer {
   readonly routes: Hono;
-  /** The store's id of the attempt that a model call names; the name itself when it is none of 1.0. */
+  /** The store's id of the attempt that a model call names; the name itself outside the 1.0 protocol. */
   readonly attemptIdOf: (address: Pick<AttemptAddress, 'rolloutId' | 'attemptId'>) => Promise<string>;
-  /** Takes up what was registered before a restart. */
+  /** Restores registrations from before a restart. */
   readonly restore: () => Promise<void>;
 }
 
-/** The sampling that `agl-server` asks for unless told otherwise. */
+/** Default sampling of `agl-server`. */
 export const aglServerSampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>> = {
   train: { temperature: 1 },
   val: { temperature: 0.7 },
 };
 
-/** Makes the 1.0 protocol out of the store. */
+/** Creates the 1.0 API on top of the store. */
 export function createAglServer(options: AglServerOptions): AglServer {
   const { store, clock, gate, callerOf, hasOneKey } = options;
   const run = new ServerRun(store);
@@ -55,7 +55,7 @@ export function createAglServer(options: AglServerOptions): AglServer {
   };
 }
 
-/** Attempts of our own have ids of our own, and need no look-up; what is unknown the gateway itself refuses. */
+/** Attempt ids of the store are returned unchanged; unknown ones are rejected later. */
 async function attemptIdOf(
   rollouts: AglRollouts,
   { rolloutId, attemptId }: Pick<AttemptAddress, 'rolloutId' | 'attemptId'>,

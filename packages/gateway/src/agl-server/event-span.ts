@@ -11,13 +11,13 @@ import { newSpanId, newTraceId } from '@agentlightning/core/store';
 import { modelRequestFromSpan, type ServedVersion } from './model-request.ts';
 import type { WireEvent } from './wire.ts';
 
-/** The name of a span that records an event other than a reward. */
+/** Name of a span that records an event other than a reward. */
 const eventSpanName = 'agentlightning.event';
 
-/** An event on its way to the store. */
+/** An event to store. */
 export interface NewEvent {
   readonly rolloutId: string;
-  /** The store's. */
+  /** The id in the store. */
   readonly attemptId: string;
   readonly type: string;
   readonly data: JsonObject;
@@ -26,7 +26,7 @@ export interface NewEvent {
 }
 
 /**
- * The span that records an event. A reward event is also a reward span.
+ * Converts an event to a span. A reward event is also a reward span.
  *
  * @throws AgentLightningError INVALID_REWARD when a reward is not finite, or too large
  */
@@ -54,7 +54,7 @@ export function eventToSpan({ rolloutId, attemptId, type, data, timeMs }: NewEve
   };
 }
 
-/** The event that a span records: a model call, a reward, or what was posted. Null for any other span. */
+/** Converts a span to an event: a model call, a reward, or a posted event. Null for any other span. */
 export function eventFromSpan(span: Span, attemptName: string, served: ServedVersion): WireEvent | null {
   const { rolloutId, attributes } = span;
   const event = (type: string, data: JsonObject): WireEvent => ({

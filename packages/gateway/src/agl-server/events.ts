@@ -8,7 +8,7 @@ import { attemptNameOf, eventAttemptName, sectionOf } from './rollout-section.ts
 import type { AglRollouts } from './rollouts.ts';
 import type { WireEvent } from './wire.ts';
 
-/** What the events of the 1.0 protocol are made of. */
+/** Dependencies of {@link Events}. */
 export interface AglEventsOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -16,7 +16,7 @@ export interface AglEventsOptions {
   readonly served: ServedVersion;
 }
 
-/** The events of the 1.0 protocol: the spans of the store. */
+/** The events of the 1.0 protocol, stored as spans. */
 export class AglEvents {
   readonly #options: AglEventsOptions;
 
@@ -24,7 +24,7 @@ export class AglEvents {
     this.#options = options;
   }
 
-  /** Records what an agent or its evaluator tells. @throws AglServerError 404 for an unknown rollout or attempt */
+  /** Records an event of an agent or its evaluator. @throws AglServerError 404 for an unknown rollout or attempt */
   async add(
     at: { readonly rolloutId: string; readonly attemptName: string },
     event: { readonly type: string; readonly data: JsonObject },
@@ -43,7 +43,7 @@ export class AglEvents {
     };
   }
 
-  /** Why a reward of the agent is too late; null when it is not. */
+  /** Why a reward is rejected as late; null when it is accepted. */
   async lateReward(rolloutId: string, attemptId: string): Promise<AgentLightningError | null> {
     const attempt = await findAttempt(this.#options.store, rolloutId, attemptId);
     return attempt === null ? null : lateRewardRefusal(attempt);
@@ -60,7 +60,7 @@ export class AglEvents {
     return items.map((span) => eventFromSpan(span, name, served)).filter((event) => event !== null);
   }
 
-  /** The names of the attempts that have something recorded, the oldest first. */
+  /** The names of the attempts with events, the oldest first. */
   async attemptNames(rollout: Rollout | AttemptedRollout): Promise<readonly string[]> {
     if (!hasAttempt(rollout)) return [];
     const { store } = this.#options;

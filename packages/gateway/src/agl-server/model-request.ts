@@ -10,10 +10,10 @@ import {
 import { endpointAttribute } from '../capture/call-recorder.ts';
 import { listOf, numberOf } from '../http/json-access.ts';
 
-/** The version of the weights that an endpoint was registered with; null when nobody registered it. */
+/** The policy version that an endpoint was registered with; null for an unregistered one. */
 export type ServedVersion = (model: string) => number | null;
 
-/** The data of the `model_request` event that a span stands for; null when the span records no model call. */
+/** The data of the `model_request` event of a span; null unless the span records a model call. */
 export function modelRequestFromSpan(span: Span, served: ServedVersion): JsonObject | null {
   const call = modelCallFromSpan(span);
   if (call === null) return null;
@@ -42,15 +42,15 @@ export function modelRequestFromSpan(span: Span, served: ServedVersion): JsonObj
   };
 }
 
-/** Why the call must not be trained on. Its readers know of no reason but an error; null when it may be. */
+/** Why the call is untrainable, reported as an error, the only reason that 1.0 readers know; null for a trainable call. */
 function failureOf(span: Span, call: ModelCall): string | null {
   if (span.status.code === 'ERROR') return span.status.message ?? 'the call failed';
-  if (span.attributes[modelCallAttributes.isPartial] === true) return 'the answer broke off before its end';
+  if (span.attributes[modelCallAttributes.isPartial] === true) return 'the response is incomplete';
   if (call.isTrainable || lacksOnlyLogprobs(span, call)) return null;
   return call.untrainableReason;
 }
 
-/** Then it is the reader who decides: some train without, and an answer without token ids is passed over anyway. */
+/** Missing fields that readers handle: some train without them, and responses without token ids are skipped. */
 function lacksOnlyLogprobs(span: Span, call: ModelCall): boolean {
   if (call.choices.some((choice) => choice.responseLogprobs.length > 0)) return false;
   if (call.promptTokenIds.length === 0 && call.choices.every((choice) => choice.responseTokenIds.length === 0)) {
@@ -63,7 +63,7 @@ function lacksOnlyLogprobs(span: Span, call: ModelCall): boolean {
   );
 }
 
-/** The choices as the engine gave them, with what the agent did not see. */
+/** The choices as the engine returned them, including fields hidden from the agent. */
 function choicesOf(call: ModelCall, span: Span): { choices: readonly JsonObject[]; routedExperts: JsonValue } {
   const seen: readonly JsonValue[] = listOf(call.response?.choices);
   let routedExperts: JsonValue = null;
@@ -83,7 +83,7 @@ function choicesOf(call: ModelCall, span: Span): { choices: readonly JsonObject[
   return { choices, routedExperts };
 }
 
-/** In the form of Completions for those, else in that of Chat Completions. */
+/** In the format of Completions for those, else of Chat Completions. */
 function logprobsOf(choice: ModelCallChoice, at: { readonly isText: boolean; readonly span: Span }): JsonValue {
   if (choice.responseLogprobs.length === 0) return null;
   if (at.isText) return { token_logprobs: choice.responseLogprobs };
@@ -93,13 +93,13 @@ function logprobsOf(choice: ModelCallChoice, at: { readonly isText: boolean; rea
   };
 }
 
-/** The text of each token: as it was recorded, or as a store behind HTTP gives it to its readers. */
+/** The text of each token, from the record or from a store behind HTTP. */
 function tokensOf(span: Span): readonly string[] {
   const recorded = span.attributes[modelCallAttributes.responseTokens];
   if (Array.isArray(recorded)) return recorded.map(text);
   const written = span.attributes[pythonReaderAttributes.logprobs];
   if (typeof written !== 'string') return [];
-  // Trusted: our store made it of what the gateway wrote.
+  // Safe: the store derives it from what the gateway wrote.
   const entries = JSON.parse(written) as readonly { readonly token?: string }[];
   return entries.map((entry) => entry.token ?? '');
 }

@@ -1,6 +1,6 @@
 import type { PauseGate } from '../pause-gate.ts';
 
-/** Whether model calls are let in, as the 1.0 protocol tells it. */
+/** Pause state in the 1.0 protocol. */
 export interface WirePauseState {
   readonly paused: boolean;
   readonly retry_after_seconds: number;
@@ -8,7 +8,7 @@ export interface WirePauseState {
   readonly inflight: number;
 }
 
-/** Pauses the gateway for a trainer of 1.0. */
+/** Pauses the gateway for a 1.0 trainer. */
 export class ProxyPause {
   readonly #gate: Pick<PauseGate, 'pause' | 'resume' | 'state'>;
   #retryAfterSeconds = 5;

@@ -2,14 +2,14 @@ import type { Upstream } from '../gateway-options.ts';
 import type { ServerRun } from './server-run.ts';
 import type { WireModel } from './wire.ts';
 
-/** Where model calls go: the gateway's own upstreams, by id. */
+/** The gateway's upstreams, by id. */
 export interface UpstreamRegister {
-  /** Adds one, or takes it in the place of the one with the same id. @throws AgentLightningError CONFIG for no URL */
+  /** Adds an upstream, or replaces the one with the same id. @throws AgentLightningError CONFIG for an invalid URL */
   add(upstream: Upstream & { readonly id: string }): unknown;
   remove(id: string): boolean;
 }
 
-/** The model servers that a trainer of 1.0 registered. */
+/** The model servers that a 1.0 trainer registered. */
 export class RegisteredModels {
   readonly #run: ServerRun;
   readonly #upstreams: UpstreamRegister;
@@ -20,26 +20,26 @@ export class RegisteredModels {
     this.#upstreams = upstreams;
   }
 
-  /** Takes up what was registered before a restart. */
+  /** Restores registrations from before a restart. */
   async restore(): Promise<void> {
     const { models } = await this.#run.read();
     this.#use(models);
   }
 
-  /** Adds servers; one that is there, by model and endpoint, is replaced. @throws AgentLightningError CONFIG for no URL */
+  /** Adds servers; one with the same model and endpoint is replaced. @throws AgentLightningError CONFIG for an invalid URL */
   async add(models: readonly WireModel[]): Promise<void> {
     this.#use(models);
     await this.#write();
   }
 
-  /** Takes all of them away. */
+  /** Removes all servers. */
   async clear(): Promise<void> {
     for (const id of this.#models.keys()) this.#upstreams.remove(id);
     this.#models.clear();
     await this.#write();
   }
 
-  /** The version that the servers of a model were registered with. */
+  /** The policy version that the servers of a model were registered with. */
   versionOf(name: string): number | null {
     return [...this.#models.values()].find(({ model }) => model === name)?.version ?? null;
   }

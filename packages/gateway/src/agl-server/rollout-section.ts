@@ -3,20 +3,20 @@ import { isJsonObject } from '@agentlightning/core/internal';
 import { hasAttempt, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { defaultAttemptName, type WireConfig, type WireRollout, type WireState, wireConfigSchema } from './wire.ts';
 
-/** The field of a rollout's metadata that holds what only the 1.0 protocol knows of it. */
+/** Metadata field of a rollout for the state of the 1.0 protocol. */
 export const sectionKey = 'agentlightning.agl_server';
 
-/** What only the 1.0 protocol knows of a rollout. */
+/** The state of a rollout specific to the 1.0 protocol. */
 export interface RolloutSection {
   readonly config: WireConfig;
-  /** What its controller last said; counts only for attempts that controllers run. */
+  /** The controller's last report; applies only to attempts that controllers run. */
   readonly state: WireState;
   readonly k8sJobName: string | null;
   readonly lastAttemptName: string | null;
   readonly errorMessage: string | null;
   readonly version: number;
   readonly updateTimeMs: number;
-  /** Attempts that controllers run: the store's id of each, by the name that the controller has for it. */
+  /** Attempts that controllers run: store ids by the controller's names. */
   readonly attempts: Readonly<Record<string, string>>;
 }
 
@@ -34,47 +34,47 @@ export function newSection(config: WireConfig, nowMs: number): RolloutSection {
   };
 }
 
-/** The section of a rollout as it was written; a fresh one for a rollout that has none. */
+/** The section of a rollout; a new one if the rollout has none. */
 export function sectionOf(rollout: Rollout): RolloutSection {
   const written = rollout.metadata?.[sectionKey];
   const fresh = newSection(wireConfigSchema.parse({}), rollout.startTimeMs);
-  // Trusted: only `withSection` writes under this key.
+  // Safe: only `withSection` writes under this key.
   return isJsonObject(written) ? { ...fresh, ...(written as object) } : fresh;
 }
 
-/** A rollout's metadata with another section. */
+/** Returns a rollout's metadata with its section replaced. */
 export function withSection(metadata: JsonObject | null, section: RolloutSection): JsonObject {
-  // A section is made of JSON values only.
+  // A section consists of JSON values only.
   return { ...metadata, [sectionKey]: section as unknown as JsonObject };
 }
 
-/** The attempt that a controller's name stands for; undefined when it stands for none yet. */
+/** The store id of the attempt with a controller's name; undefined before it exists. */
 export function attemptIdOf(section: RolloutSection, name: string): string | undefined {
   return Object.hasOwn(section.attempts, name) ? section.attempts[name] : undefined;
 }
 
-/** How the protocol calls an attempt: as its controller does, or by the store's id when a runner made it. */
+/** The name of an attempt in the protocol: the controller's, or the store id when a runner created it. */
 export function attemptNameOf(section: RolloutSection, attemptId: string): string {
   return Object.entries(section.attempts).find(([, id]) => id === attemptId)?.[0] ?? attemptId;
 }
 
-/** Where a rollout is in its life, as the protocol has it. */
+/** The state of a rollout in the protocol. */
 export function stateOf(rollout: Rollout): WireState {
   if (rollout.status === 'succeeded') return 'succeeded';
   if (isTerminalRolloutStatus(rollout.status)) return 'failed';
   if (rollout.status === 'queuing' || rollout.status === 'requeuing') return 'queuing';
   const section = sectionOf(rollout);
-  // A controller's agent may call a model before the controller says that it runs.
+  // A controller's agent may call a model before the controller reports `running`.
   const isControlled = hasAttempt(rollout) && Object.values(section.attempts).includes(rollout.attempt.attemptId);
   return isControlled ? section.state : 'running';
 }
 
-/** The name of the attempt whose events count. */
+/** The name of the attempt whose events are returned. */
 export function eventAttemptName(rollout: Rollout): string {
   return lastAttemptName(rollout, sectionOf(rollout)) ?? defaultAttemptName;
 }
 
-/** A rollout as the protocol has it. */
+/** Converts a rollout to the wire format. */
 export function rolloutToWire(rollout: Rollout): WireRollout {
   const section = sectionOf(rollout);
   const { [sectionKey]: _, ...metadata } = rollout.metadata ?? {};
@@ -104,7 +104,7 @@ function lastAttemptName(rollout: Rollout, section: RolloutSection): string | nu
   return name === rollout.attempt.attemptId ? name : null;
 }
 
-/** When one of our own runners took it; 0 when none did. */
+/** When a runner claimed it; 0 when none did. */
 function runnerTimeMs(rollout: Rollout, section: RolloutSection): number {
   if (!hasAttempt(rollout) || Object.values(section.attempts).includes(rollout.attempt.attemptId)) return 0;
   return rollout.attempt.startTimeMs;

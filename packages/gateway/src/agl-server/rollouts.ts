@@ -7,11 +7,11 @@ import {
   type Store,
 } from '@agentlightning/core';
 import { type EnqueueRolloutRequest, hasAttempt, isTerminalRolloutStatus } from '@agentlightning/core/store';
-import { AglServerError, rolloutNotFound } from './answer-error.ts';
+import { AglServerError, rolloutNotFound } from './agl-server-error.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 import { attemptIdOf, newSection, type RolloutSection, sectionOf, stateOf, withSection } from './rollout-section.ts';
 import { type ServerRun, serverRunId } from './server-run.ts';
 import type { TerminalLog } from './terminal-log.ts';
-import { Turns } from './turns.ts';
 import {
   defaultAttemptName,
   statusesOfState,
@@ -21,17 +21,17 @@ import {
   wireTransitions,
 } from './wire.ts';
 
-/** The name under which controllers of 1.0 appear as workers of the store. */
+/** Worker id of 1.0 controllers in the store. */
 const controllerWorkerId = 'agl-controller';
 
-/** A controller ends what takes too long itself; the store only does when the controller is gone. */
+/** Controllers enforce timeouts themselves; the store's timeout is for lost controllers. */
 const controllerGraceMs = 120_000;
 
 const pageSize = 500;
 
 const maxRemembered = 10_000;
 
-/** What the rollouts of the 1.0 protocol are made of. */
+/** Dependencies of {@link Rollouts}. */
 export interface AglRolloutsOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -39,32 +39,32 @@ export interface AglRolloutsOptions {
   readonly log: TerminalLog;
 }
 
-/** The rollouts of the 1.0 protocol, as rollouts of the store. */
+/** The rollouts of the 1.0 protocol, stored as rollouts. */
 export class AglRollouts {
   readonly #options: AglRolloutsOptions;
-  readonly #turns: Turns = new Turns();
-  /** The attempts of the agents that are at work: by rollout, then by name. */
+  readonly #mutex: KeyedMutex = new KeyedMutex();
+  /** Running attempts of agents: by rollout, then by name. */
   readonly #attemptIds: Map<string, Map<string, string>> = new Map();
 
   constructor(options: AglRolloutsOptions) {
     this.#options = options;
   }
 
-  /** Puts rollouts into the queue; those whose id is known are left alone. */
+  /** Enqueues rollouts; known ids are ignored. */
   async create(requests: readonly WireRolloutCreate[]): Promise<readonly Rollout[]> {
     const { store, clock, run } = this.#options;
     await run.create();
     return await store.enqueueRollouts(requests.map((request) => toEnqueueRequest(request, clock.now())));
   }
 
-  /** @throws AglServerError 404 when there is none */
+  /** @throws AglServerError 404 when it does not exist */
   async get(rolloutId: string): Promise<Rollout | AttemptedRollout> {
     const rollout = await this.#find(rolloutId);
     if (rollout === null) throw rolloutNotFound(rolloutId);
     return rollout;
   }
 
-  /** Those in one of the states, in the order they came in. */
+  /** The rollouts in one of the states, in order of creation. */
   async list(states: readonly WireState[], limit: number): Promise<readonly Rollout[]> {
     const statusIn = [...new Set(states.flatMap((state) => statusesOfState[state]))];
     const found: Rollout[] = [];
@@ -77,15 +77,15 @@ export class AglRollouts {
     return found.slice(0, limit);
   }
 
-  /** Writes what a controller says. @throws AglServerError 404; 409 for a state that cannot follow */
+  /** Applies a controller's report. @throws AglServerError 404; 409 for an invalid transition */
   async patch(rolloutId: string, patch: WireStatusPatch): Promise<Rollout> {
-    return await this.#turns.take(rolloutId, async () => {
+    return await this.#mutex.runExclusive(rolloutId, async () => {
       const rollout = await this.get(rolloutId);
       if (Object.values(patch).every((value) => value === undefined)) return rollout;
       if (patch.state !== undefined) assertTransition(rollout, patch.state);
-      const isOver = patch.state === 'succeeded' || patch.state === 'failed';
+      const hasEnded = patch.state === 'succeeded' || patch.state === 'failed';
       const current =
-        patch.state === 'running' || (isOver && !hasAttempt(rollout))
+        patch.state === 'running' || (hasEnded && !hasAttempt(rollout))
           ? await this.#open(rollout, patch.last_attempt_id ?? defaultAttemptName)
           : rollout;
       const section = patchedSection(sectionOf(current), patch, this.#options.clock.now());
@@ -99,9 +99,9 @@ export class AglRollouts {
     });
   }
 
-  /** Takes a rollout away with all that hangs on it, finished or not; one that is not there is no error. */
+  /** Deletes a rollout and its data, finished or not. Idempotent. */
   async delete(rolloutId: string): Promise<void> {
-    await this.#turns.take(rolloutId, async () => {
+    await this.#mutex.runExclusive(rolloutId, async () => {
       this.#attemptIds.delete(rolloutId);
       const rollout = await this.#find(rolloutId);
       if (rollout === null) return;
@@ -113,34 +113,34 @@ export class AglRollouts {
   }
 
   /**
-   * The store's id of an attempt that a controller, or its agent, names. One that the store does not have yet is
-   * opened, because agents may be quicker than their controllers.
+   * The store id of an attempt that a controller or its agent names. A missing attempt is created: an agent may call
+   * before its controller reports it.
    *
-   * @throws AglServerError 404 when there is no such rollout or attempt
+   * @throws AglServerError 404 when the rollout or attempt does not exist
    */
   async attemptId(rolloutId: string, name: string): Promise<string> {
     const remembered = this.#attemptIds.get(rolloutId)?.get(name);
     if (remembered !== undefined) return remembered;
-    return await this.#turns.take(rolloutId, async () => {
+    return await this.#mutex.runExclusive(rolloutId, async () => {
       const rollout = await this.get(rolloutId);
       const known = await this.knownAttemptId(rollout, name);
       if (known !== null) return this.#remember(rolloutId, name, known);
       const section = sectionOf(rollout);
-      const isRunByOthers = hasAttempt(rollout) && !Object.values(section.attempts).includes(rollout.attempt.attemptId);
-      if (isRunByOthers || isTerminalRolloutStatus(rollout.status)) throw attemptNotFound(rolloutId, name);
+      const isRunByWorker = hasAttempt(rollout) && !Object.values(section.attempts).includes(rollout.attempt.attemptId);
+      if (isRunByWorker || isTerminalRolloutStatus(rollout.status)) throw attemptNotFound(rolloutId, name);
       const opened = attemptIdOf(sectionOf(await this.#open(rollout, name)), name);
       if (opened === undefined) throw attemptNotFound(rolloutId, name);
       return this.#remember(rolloutId, name, opened);
     });
   }
 
-  /** The store's id of an attempt that is named; null when it has not begun. */
+  /** The store id of a named attempt; null before it begins. */
   async knownAttemptId(rollout: Rollout | AttemptedRollout, name: string): Promise<string | null> {
     const named = attemptIdOf(sectionOf(rollout), name);
     if (named !== undefined) return named;
     if (!hasAttempt(rollout)) return null;
     const isControlled = Object.values(sectionOf(rollout).attempts).includes(rollout.attempt.attemptId);
-    // Agents that only know 1.0 call every attempt so, also that of one of our own runners.
+    // 1.0 agents use this name for every attempt, including those of runners.
     if (rollout.attempt.attemptId === name || (name === defaultAttemptName && !isControlled)) {
       return rollout.attempt.attemptId;
     }
@@ -166,7 +166,7 @@ export class AglRollouts {
     }
   }
 
-  /** Takes a rollout out of the queue for its controller, unless that is done. */
+  /** Claims a rollout for its controller, unless it is claimed. */
   async #open(rollout: Rollout | AttemptedRollout, name: string): Promise<Rollout | AttemptedRollout> {
     const section = sectionOf(rollout);
     const isOpen = rollout.status === 'preparing' || rollout.status === 'running';
@@ -216,7 +216,7 @@ function assertTransition(rollout: Rollout, to: WireState | null): void {
     code: 'ILLEGAL_TRANSITION',
     httpStatus: 409,
     message: `Rollout ${rollout.rolloutId}: cannot transition ${from} -> ${to ?? 'None'}`,
-    remedy: 'Read the rollout again: it may have ended meanwhile.',
+    remedy: 'Read the rollout again: it may have ended.',
   });
 }
 
@@ -225,6 +225,6 @@ function attemptNotFound(rolloutId: string, name: string): AglServerError {
     code: 'NOT_FOUND',
     httpStatus: 404,
     message: `Attempt not found: ${name} of rollout ${rolloutId}`,
-    remedy: 'The rollout has ended, or is run by somebody else; use the address that the attempt was given.',
+    remedy: 'The rollout has ended, or another worker runs it; use the address of the attempt.',
   });
 }

@@ -1,29 +1,29 @@
 import { AgentLightningError, type JsonObject, type Store } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { Turns } from './turns.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 import type { WireModel } from './wire.ts';
 import { wireModelsSchema } from './wire.ts';
 
-/** The run that the rollouts of the 1.0 protocol belong to: its own, so that it touches those of nobody else. */
+/** The run of all rollouts of the 1.0 protocol, which isolates them from other rollouts in the store. */
 export const serverRunId = 'agl-server';
 
 interface ServerState {
   readonly models: readonly WireModel[];
-  /** How many finished rollouts were deleted. */
+  /** Number of deleted finished rollouts. */
   readonly deletedCount: number;
 }
 
-/** Keeps in the store what the 1.0 protocol must know beyond its rollouts, so that a restart forgets nothing. */
+/** Persists protocol state beyond rollouts in the store, across restarts. */
 export class ServerRun {
   readonly #store: Store;
-  readonly #turns: Turns = new Turns();
+  readonly #mutex: KeyedMutex = new KeyedMutex();
   #isCreated = false;
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  /** Makes sure that the run exists. */
+  /** Creates the run if it does not exist. */
   async create(): Promise<void> {
     if (this.#isCreated) return;
     try {
@@ -34,7 +34,7 @@ export class ServerRun {
     this.#isCreated = true;
   }
 
-  /** The state; that of a new one when there is no run yet. */
+  /** The state; the initial one if the run does not exist. */
   async read(): Promise<ServerState> {
     try {
       return stateFrom((await this.#store.getRun(serverRunId)).state);
@@ -44,9 +44,9 @@ export class ServerRun {
     }
   }
 
-  /** Changes the state, and gives it back. */
+  /** Updates the state, and returns it. */
   async change(next: (state: ServerState) => ServerState): Promise<ServerState> {
-    return await this.#turns.take(serverRunId, async () => {
+    return await this.#mutex.runExclusive(serverRunId, async () => {
       await this.create();
       const { state } = await this.#store.getRun(serverRunId);
       const { models, deletedCount } = next(stateFrom(state));

@@ -1,33 +1,33 @@
 import type { Rollout, Store } from '@agentlightning/core';
 import { terminalRolloutStatuses } from '@agentlightning/core/store';
+import { KeyedMutex } from './keyed-mutex.ts';
 import { type ServerRun, serverRunId } from './server-run.ts';
-import { Turns } from './turns.ts';
 
-/** A part of the log of finished rollouts. */
+/** A page of the log of finished rollouts. */
 export interface TerminalPage {
   readonly rollouts: readonly Rollout[];
-  /** Where the next page begins. */
+  /** Cursor of the next page. */
   readonly nextAfter: number;
-  /** How many rollouts have finished, with those that are deleted. */
+  /** Number of finished rollouts, including deleted ones. */
   readonly total: number;
 }
 
-/** How far the clocks and transactions of the store's writers may be apart. */
+/** Maximum clock skew and transaction delay between the store's writers, in milliseconds. */
 const lateMs = 10_000;
 
 const pageSize = 1000;
 
 /**
- * The finished rollouts in the order in which they were seen to finish. A place in it never changes while the gateway
- * runs. After a restart the deleted ones come first: a reader may then see a rollout again, but misses none.
+ * The finished rollouts in the order in which they were seen to finish. Positions are stable while the gateway runs.
+ * After a restart the deleted ones come first: a reader may then see a rollout again, but misses none.
  */
 export class TerminalLog {
   readonly #store: Store;
   readonly #run: ServerRun;
-  readonly #turns: Turns = new Turns();
-  /** Null stands for a rollout that was deleted. */
+  readonly #mutex: KeyedMutex = new KeyedMutex();
+  /** Null for a deleted rollout. */
   readonly #rolloutIds: (string | null)[] = [];
-  readonly #places: Map<string, number> = new Map();
+  readonly #positions: Map<string, number> = new Map();
   #isSeeded = false;
   #readUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -36,9 +36,9 @@ export class TerminalLog {
     this.#run = run;
   }
 
-  /** The rollouts from a place on, at most `limit` places. */
+  /** The rollouts from a position on, at most `limit` positions. */
   async read(after: number, limit: number): Promise<TerminalPage> {
-    await this.#turns.take('', () => this.#catchUp());
+    await this.#mutex.runExclusive('', () => this.#catchUp());
     const part = this.#rolloutIds.slice(after, after + limit);
     const rolloutIdIn = part.filter((rolloutId) => rolloutId !== null);
     const { items } =
@@ -51,19 +51,19 @@ export class TerminalLog {
     };
   }
 
-  /** Keeps the place of a finished rollout that is about to be deleted. */
+  /** Keeps the position of a finished rollout that is about to be deleted. */
   async noteDeleted(rolloutId: string): Promise<void> {
     await this.#run.change((state) => ({ ...state, deletedCount: state.deletedCount + 1 }));
     if (!this.#isSeeded) return;
-    const place = this.#places.get(rolloutId) ?? this.#rolloutIds.length;
-    this.#rolloutIds[place] = null;
-    this.#places.delete(rolloutId);
+    const position = this.#positions.get(rolloutId) ?? this.#rolloutIds.length;
+    this.#rolloutIds[position] = null;
+    this.#positions.delete(rolloutId);
   }
 
   async #catchUp(): Promise<void> {
     if (!this.#isSeeded) {
       const { deletedCount } = await this.#run.read();
-      for (let place = 0; place < deletedCount; place += 1) this.#rolloutIds.push(null);
+      for (let position = 0; position < deletedCount; position += 1) this.#rolloutIds.push(null);
       this.#isSeeded = true;
     }
     const endTimeFromMs = this.#readUntilMs - lateMs;
@@ -83,8 +83,8 @@ export class TerminalLog {
 
   #note({ rolloutId, endTimeMs }: Rollout): void {
     this.#readUntilMs = Math.max(this.#readUntilMs, endTimeMs ?? 0);
-    if (this.#places.has(rolloutId)) return;
-    this.#places.set(rolloutId, this.#rolloutIds.length);
+    if (this.#positions.has(rolloutId)) return;
+    this.#positions.set(rolloutId, this.#rolloutIds.length);
     this.#rolloutIds.push(rolloutId);
   }
 }

@@ -4,8 +4,8 @@ import { listOf } from '../http/json-access.ts';
 import type { WireEvent } from './wire.ts';
 
 /**
- * Events as a trainer of 1.0 asks for them with `format=triplet`: of model calls only the tokens, of rewards only the
- * number. Of several calls with the same prompt tokens, the last one stays.
+ * Events in the format `triplet`: only the tokens of model calls, and the values of rewards. Of several calls with the
+ * same prompt tokens, the last one is kept.
  */
 export function toTriplets(events: readonly WireEvent[]): readonly WireEvent[] {
   return lastOfEachPrompt(
@@ -16,7 +16,7 @@ export function toTriplets(events: readonly WireEvent[]): readonly WireEvent[] {
   );
 }
 
-/** Events without the routes of mixture-of-experts models, which are large. */
+/** Removes the large routes of mixture-of-experts models. */
 export function withoutRoutedExperts(events: readonly WireEvent[]): readonly WireEvent[] {
   return events.map((event) => {
     if (event.event_type !== 'model_request') return event;
@@ -44,7 +44,7 @@ function trimmedModelRequest(data: JsonObject): JsonObject {
   };
 }
 
-/** Null when a number is missing: an answer is not trained on with some of its log-probabilities. */
+/** Null when a number is missing: incomplete log-probabilities are not trained on. */
 function logprobsOf({ logprobs }: JsonObject): readonly number[] | null {
   if (!isJsonObject(logprobs)) return null;
   const { content, token_logprobs: ofTokens } = logprobs;
@@ -62,7 +62,7 @@ function trimmedReward(data: JsonObject): JsonObject {
   };
 }
 
-/** Calls without token ids cannot be compared: they all stay. */
+/** Calls without token ids cannot be compared and are all kept. */
 function lastOfEachPrompt(events: readonly WireEvent[]): readonly WireEvent[] {
   const lastByPrompt = new Map<string, WireEvent>();
   const keys = events.map((event) => {

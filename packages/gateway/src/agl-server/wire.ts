@@ -2,10 +2,10 @@ import type { JsonObject, JsonValue, RolloutStatus } from '@agentlightning/core'
 import { isJsonObject } from '@agentlightning/core/internal';
 import { z } from 'zod';
 
-/** Where a rollout of the 1.0 protocol is in its life. */
+/** State of a rollout in the 1.0 protocol. */
 export type WireState = 'queuing' | 'running' | 'succeeded' | 'failed';
 
-/** From each state, the ones it may go to. Terminal ones are final. */
+/** The valid transitions. Terminal states are final. */
 export const wireTransitions: Readonly<Record<WireState, readonly WireState[]>> = {
   queuing: ['running', 'failed'],
   running: ['succeeded', 'failed'],
@@ -13,7 +13,7 @@ export const wireTransitions: Readonly<Record<WireState, readonly WireState[]>> 
   failed: [],
 };
 
-/** The statuses of the store that a state stands for; those under way need a closer look. */
+/** The store statuses of a state; those of running states need further checks. */
 export const statusesOfState: Readonly<Record<WireState, readonly RolloutStatus[]>> = {
   queuing: ['queuing', 'requeuing', 'preparing', 'running'],
   running: ['preparing', 'running'],
@@ -21,10 +21,10 @@ export const statusesOfState: Readonly<Record<WireState, readonly RolloutStatus[
   failed: ['failed', 'cancelled'],
 };
 
-/** The attempt that controllers of 1.0 name in their addresses: they know only one. */
+/** The attempt name of 1.0 controllers: they only know one. */
 export const defaultAttemptName = '0';
 
-/** How a controller of 1.0 runs a rollout. */
+/** Execution limits of a rollout. */
 export interface WireConfig {
   /** 0 for no limit. */
   readonly timeout_seconds: number;
@@ -32,7 +32,7 @@ export interface WireConfig {
   readonly k8s: { readonly job_template: string | null } | null;
 }
 
-/** What is needed to create a rollout. */
+/** A rollout to create. */
 export interface WireRolloutCreate {
   readonly input: JsonValue;
   readonly is_train: boolean;
@@ -41,7 +41,7 @@ export interface WireRolloutCreate {
   readonly rollout_id: string | null;
 }
 
-/** What a controller may change of a rollout. */
+/** A status update of a controller. */
 export interface WireStatusPatch {
   readonly state?: WireState | null | undefined;
   readonly k8s_job_name?: string | null | undefined;
@@ -49,7 +49,7 @@ export interface WireStatusPatch {
   readonly error_message?: string | null | undefined;
 }
 
-/** A rollout, as the 1.0 protocol has it. Times are Unix seconds. */
+/** A rollout in the 1.0 protocol. Times are Unix seconds. */
 export interface WireRollout {
   readonly rollout_id: string;
   readonly input: JsonValue;
@@ -67,7 +67,7 @@ export interface WireRollout {
   };
 }
 
-/** Something that happened in an attempt. The time is in Unix seconds. */
+/** An event of an attempt. The time is in Unix seconds. */
 export interface WireEvent {
   readonly event_type: string;
   readonly rollout_id: string;
@@ -76,7 +76,7 @@ export interface WireEvent {
   readonly data: JsonObject;
 }
 
-/** A model server that calls may go to. */
+/** A model server. */
 export interface WireModel {
   readonly model: string;
   readonly endpoint: string;
@@ -90,10 +90,10 @@ const text = z
   .nullish()
   .transform((value) => value ?? null);
 
-/** The shape of {@link WireState}. */
+/** The schema of {@link WireState}. */
 export const wireStateSchema: z.ZodType<WireState> = z.enum(['queuing', 'running', 'succeeded', 'failed']);
 
-/** The shape of {@link WireConfig}; absent fields have their defaults. */
+/** The schema of {@link WireConfig}; absent fields have their defaults. */
 export const wireConfigSchema: z.ZodType<WireConfig> = z.object({
   timeout_seconds: z.int().default(3600),
   local: z
@@ -111,7 +111,7 @@ const metadata = z
   .nullish()
   .transform((value) => (value ?? {}) as JsonObject);
 
-/** The shape of a list of {@link WireRolloutCreate}. */
+/** The schema of a list of {@link WireRolloutCreate}. */
 export const wireRolloutCreatesSchema: z.ZodType<readonly WireRolloutCreate[]> = z.array(
   z.object({
     input: json,
@@ -122,7 +122,7 @@ export const wireRolloutCreatesSchema: z.ZodType<readonly WireRolloutCreate[]> =
   }),
 );
 
-/** The shape of a patch: only the status may change, and only these fields of it. */
+/** The schema of a patch: only the status may change, and only these fields of it. */
 export const wirePatchSchema: z.ZodType<{ readonly status?: WireStatusPatch | null | undefined }> = z.object({
   status: z
     .strictObject({
@@ -134,17 +134,17 @@ export const wirePatchSchema: z.ZodType<{ readonly status?: WireStatusPatch | nu
     .nullish(),
 });
 
-/** The shape of an event on its way in. */
+/** The schema of an event to record. */
 export const wireEventCreateSchema: z.ZodType<{ readonly event_type: string; readonly data: JsonObject }> = z.object({
   event_type: z.string(),
   data: jsonObject.default({}),
 });
 
-/** The shape of a list of {@link WireModel}. */
+/** The schema of a list of {@link WireModel}. */
 export const wireModelsSchema: z.ZodType<readonly WireModel[]> = z.array(
   z.object({ model: z.string(), endpoint: z.string(), version: z.int().default(0) }),
 );
 
-/** The shape of a request to pause. */
+/** The schema of a pause request. */
 export const wirePauseSchema: z.ZodType<{ readonly retry_after_seconds: number; readonly reason: string | null }> =
   z.object({ retry_after_seconds: z.int().default(5), reason: text });

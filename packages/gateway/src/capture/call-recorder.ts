@@ -7,77 +7,77 @@ import type { GatewayLog } from '../gateway-options.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { SpanWriter } from './span-writer.ts';
 
-/** A call of an attempt, as far as it is known before it is sent. */
+/** A call of an attempt before it is sent. */
 export interface StartedCall {
   readonly attempt: CallingAttempt;
   readonly spanId: string;
   readonly traceId: string;
   readonly parentId: string | null;
   readonly agentName: string | null;
-  /** From the outermost agent to `agentName`; null when nobody said. */
+  /** From the outermost agent to `agentName`; null when the headers name none. */
   readonly agentPath: readonly string[] | null;
-  /** The API that the agent spoke, such as `responses`. */
+  /** The agent's API, such as `responses`. */
   readonly api: string;
-  /** As the agent sent it; where its API was translated, as one of Chat Completions. */
+  /** The agent's request; for a translated API, its Chat Completions request. */
   readonly request: JsonObject;
   /** JSON of `request`. */
   readonly requestText: string;
-  /** What its record has beside what every record has. */
+  /** Additional span attributes. */
   readonly attributes: Attributes;
   /** Unix milliseconds. */
   readonly startTimeMs: number;
 }
 
-/** What was asked of the model. */
-export interface AskedOfModel {
+/** The request to the upstream. */
+export interface UpstreamParameters {
   readonly model: string;
   readonly isStreamed: boolean;
-  /** Whether the upstream was asked for token ids, by the gateway or by the agent itself. */
-  readonly asksForTokens: boolean;
+  /** Whether the request includes token ids, added by the gateway or by the agent. */
+  readonly requestsTokens: boolean;
   readonly temperature: number;
   readonly topP: number | null;
   readonly maxTokens: number | null;
   readonly seed: number | null;
 }
 
-/** What became of a call. */
+/** A finished call. */
 export interface EndedCall {
-  readonly asked: AskedOfModel;
+  readonly parameters: UpstreamParameters;
   readonly answer: CapturedAnswer;
-  /** The id of the answer, as the agent saw it; null when there is none. */
+  /** Response id as returned to the agent; null for none. */
   readonly responseId: string | null;
-  /** The body as the agent received it, or as it was before it was translated; null when there is none. */
+  /** The body returned to the agent, before any translation; null for none. */
   readonly response: JsonObject | null;
-  /** JSON of `response`, where it is at hand. */
+  /** JSON of `response`, if available. */
   readonly responseText?: string;
-  /** When the first byte of the answer came, in Unix milliseconds; null when none came. */
+  /** Arrival of the first byte, in Unix milliseconds; null for none. */
   readonly firstByteTimeMs: number | null;
   /** Unix milliseconds. */
   readonly endTimeMs: number;
-  /** The upstream's; null when it gave none. */
+  /** The upstream's request id; null for none. */
   readonly httpStatus: number | null;
-  /** Why the answer is missing or broke off; null when it is whole. */
+  /** Why the response is missing or incomplete; null when it is complete. */
   readonly failure: string | null;
-  /** Who answered; null when nobody did. */
+  /** The responding upstream; null for none. */
   readonly upstream: RegisteredUpstream | null;
 }
 
-/** Headers that adapters send along with a call; they go no further than the gateway. */
+/** Headers from adapters; not forwarded to upstreams. */
 export const callHeaders = {
   parentSpanId: 'x-agl-parent-span-id',
   /** Percent-encoded. */
   agentName: 'x-agl-agent-name',
-  /** The agents at work, from the outermost on, each percent-encoded, joined by `>`. */
+  /** The nested agents, from the outermost, each percent-encoded, joined by `>`. */
   agentPath: 'x-agl-agent-path',
   traceId: 'x-agl-trace-id',
-  /** Of the answer: the span that records the call. */
+  /** Response header: id of the span that records the call. */
   spanId: 'x-agl-span-id',
 } as const;
 
-/** The attribute of a call's span that names the endpoint that answered. */
+/** Span attribute of the responding endpoint. */
 export const endpointAttribute = 'agentlightning.endpoint';
 
-/** Begins the record of a call. */
+/** Starts the record of a call. */
 export function startCall(
   call: Pick<StartedCall, 'attempt' | 'spanId' | 'api' | 'request' | 'requestText' | 'attributes' | 'startTimeMs'>,
   headers: Headers,
@@ -92,7 +92,7 @@ export function startCall(
   };
 }
 
-/** The agent that makes a call, as its headers tell. */
+/** The calling agent, by its headers. */
 export function callingAgent(headers: Headers): Pick<StartedCall, 'agentName' | 'agentPath'> {
   return {
     agentName: decoded(headers.get(callHeaders.agentName)),
@@ -104,7 +104,7 @@ function agentPathOf(text: string | null): readonly string[] | null {
   return text === null ? null : text.split('>').map((name) => decoded(name) ?? name);
 }
 
-/** Adapters send names percent-encoded, since headers are ASCII; others may send them as they are. */
+/** Adapters percent-encode names, since headers are ASCII; other clients may send them raw. */
 function decoded(name: string | null): string | null {
   try {
     return name === null ? null : decodeURIComponent(name);
@@ -113,18 +113,18 @@ function decoded(name: string | null): string | null {
   }
 }
 
-/** What calls are recorded with. */
+/** Dependencies of a call recorder. */
 export interface CallRecorderOptions {
   readonly writer: SpanWriter;
   readonly durability: 'before-response' | 'background';
   readonly log: GatewayLog;
   /** The fields of request and response bodies that are redacted in the record. */
   readonly secretFields: SecretFields;
-  /** Told of every call, before it is recorded; with why it must not be trained on, null when it may be. */
+  /** Called before each call is recorded; `untrainable` is the reason, or null for a trainable call. */
   readonly onEnded: (started: StartedCall, ended: EndedCall, untrainable: string | null) => void;
 }
 
-/** Records calls as spans, as durably as the gateway was told to. */
+/** Records calls as spans, with the configured durability. */
 export class CallRecorder {
   readonly #writer: SpanWriter;
   readonly #durability: 'before-response' | 'background';
@@ -140,10 +140,10 @@ export class CallRecorder {
     this.#onEnded = onEnded;
   }
 
-  /** Records a call whose agent waits for it. @throws GatewayError 503 when the store does not take it */
+  /** Records a call whose response waits for it. @throws GatewayError 503 when the store rejects it */
   async record(started: StartedCall, ended: EndedCall): Promise<void> {
     const span = this.#toSpan(started, ended);
-    // Nobody trains on a plain call, so its answer need not wait.
+    // Plain calls are not training data, so their responses do not wait.
     if (this.#durability === 'background' || started.attempt.isPlain) return this.#writer.writeInBackground(span);
     try {
       await this.#writer.write(span);
@@ -152,12 +152,12 @@ export class CallRecorder {
     }
   }
 
-  /** Records a call that failed, or whose agent has gone: nobody could be told if the store did not take it. */
+  /** Records a failed or aborted call. Store failures are logged: there is no response to carry them. */
   recordFailed(started: StartedCall, ended: EndedCall): void {
     try {
       this.#writer.writeInBackground(this.#toSpan(started, ended));
     } catch (error) {
-      // Told to nobody who waits, it would end the process.
+      // Unhandled, the rejection would terminate the process.
       this.#log.error({ spanId: started.spanId, err: error }, 'a failed call could not be recorded');
     }
   }
@@ -175,20 +175,20 @@ function toSpan(
   { reason, secretFields }: { readonly reason: string | null; readonly secretFields: SecretFields },
 ): SpanInput {
   const { attempt, startTimeMs } = started;
-  const { asked, answer, failure } = ended;
+  const { parameters, answer, failure } = ended;
   const span = modelCallToSpan(
     {
       rolloutId: attempt.rolloutId,
       attemptId: attempt.attemptId,
       spanId: started.spanId,
       responseId: ended.responseId,
-      model: asked.model,
+      model: parameters.model,
       policyVersion: answer.policyVersion,
       agentName: started.agentName,
       agentPath: started.agentPath,
       promptTokenIds: answer.promptTokenIds,
       choices: answer.choices,
-      temperature: asked.temperature,
+      temperature: parameters.temperature,
       isTrainable: reason === null,
       untrainableReason: reason,
       request: started.request,
@@ -202,16 +202,16 @@ function toSpan(
       mode: attempt.mode,
       api: started.api,
       ...(answer.model === null ? {} : { responseModel: answer.model }),
-      isStreamed: asked.isStreamed,
+      isStreamed: parameters.isStreamed,
       isPartial: failure !== null,
       latencyMs: ended.endTimeMs - startTimeMs,
       ...(ended.firstByteTimeMs === null ? {} : { timeToFirstTokenMs: ended.firstByteTimeMs - startTimeMs }),
       ...(ended.httpStatus === null ? {} : { httpStatus: ended.httpStatus }),
       ...(answer.usage === null ? {} : { usage: answer.usage }),
       sampling: {
-        ...(asked.topP === null ? {} : { topP: asked.topP }),
-        ...(asked.maxTokens === null ? {} : { maxTokens: asked.maxTokens }),
-        ...(asked.seed === null ? {} : { seed: asked.seed }),
+        ...(parameters.topP === null ? {} : { topP: parameters.topP }),
+        ...(parameters.maxTokens === null ? {} : { maxTokens: parameters.maxTokens }),
+        ...(parameters.seed === null ? {} : { seed: parameters.seed }),
       },
       responseTokens: answer.responseTokens,
       requestText: started.requestText,

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { storeWith } from '../../test/gateway-fixture.ts';
 import { SpanWriter } from './span-writer.ts';
 
-/** A clock whose sleeps end at once, and what they were asked for. */
+/** A clock whose sleeps end at once, and their requested durations. */
 function impatientClock(): Clock & { readonly sleeps: number[] } {
   const sleeps: number[] = [];
   return {
@@ -19,7 +19,7 @@ function impatientClock(): Clock & { readonly sleeps: number[] } {
   };
 }
 
-/** A writer to a real store whose `appendSpans` goes through a function first. */
+/** A writer to a real store with a wrapped `appendSpans`. */
 async function startWriter(
   before: (spans: readonly SpanInput[]) => unknown,
   maxBatches = 1,
@@ -54,7 +54,7 @@ const gone = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store 
 const bad = new AgentLightningError({ code: 'VALIDATION', message: 'the span is bad' });
 
 describe('SpanWriter', () => {
-  it('writes the first at once, and what comes meanwhile in one transaction', async () => {
+  it('writes the first span at once, and those that arrive meanwhile in one transaction', async () => {
     const sizes: number[] = [];
     const { writer, span, store } = await startWriter((spans) => void sizes.push(spans.length));
     await Promise.all(Array.from({ length: 15 }, () => writer.write(span('call'))));
@@ -62,7 +62,7 @@ describe('SpanWriter', () => {
     expect((await store.statistics()).totalSpans).toBe(15);
   });
 
-  it('writes much that comes at the same time before all of it is there', async () => {
+  it('starts a transaction for a large burst before all of it has arrived', async () => {
     const sizes: number[] = [];
     const { writer, span, store } = await startWriter((spans) => void sizes.push(spans.length), 2);
     const written = Array.from({ length: 50 }, () => writer.write(span('call')));
@@ -72,7 +72,7 @@ describe('SpanWriter', () => {
     expect((await store.statistics()).totalSpans).toBe(50);
   });
 
-  it('writes on while batches are under way, but no more of them than it may', async () => {
+  it('starts further batches while others are in flight, up to the limit', async () => {
     let open: () => void = () => undefined;
     const opened = new Promise<void>((resolve) => {
       open = resolve;
@@ -85,7 +85,7 @@ describe('SpanWriter', () => {
     const written: Promise<void>[] = [];
     for (const name of ['first', 'second', 'third', 'fourth']) {
       written.push(writer.write(span(name)));
-      // More turns than it waits.
+      // More event loop turns than the writer waits.
       for (let turn = 0; turn < 10; turn += 1) await setImmediate();
     }
     expect(begun).toEqual([['first'], ['second']]);
@@ -95,7 +95,7 @@ describe('SpanWriter', () => {
     expect((await store.statistics()).totalSpans).toBe(4);
   });
 
-  it('does not let a bad span take others with it', async () => {
+  it('isolates an invalid span from the rest of its batch', async () => {
     const { writer, span, store } = await startWriter((spans) => {
       if (spans.some(({ name }) => name === 'bad')) throw bad;
     });
@@ -104,7 +104,7 @@ describe('SpanWriter', () => {
     expect((await store.statistics()).totalSpans).toBe(2);
   });
 
-  it('does not try spans one by one when it is the store that fails', async () => {
+  it('does not retry spans one by one when the store fails', async () => {
     let tries = 0;
     const { writer, span } = await startWriter(() => {
       tries += 1;
@@ -112,11 +112,11 @@ describe('SpanWriter', () => {
     });
     const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((name) => writer.write(span(name))));
     expect(outcomes).toMatchObject([{ reason: gone }, { reason: gone }, { reason: gone }]);
-    // The first, and the two that came meanwhile.
+    // The first, and the two that arrived meanwhile.
     expect(tries).toBe(2);
   });
 
-  it('tries again in the background until the store is back', async () => {
+  it('retries in the background until the store is back', async () => {
     let failures = 3;
     const { writer, span, store, clock } = await startWriter(() => {
       failures -= 1;
@@ -128,7 +128,7 @@ describe('SpanWriter', () => {
     expect((await store.statistics()).totalSpans).toBe(1);
   });
 
-  it('says so when a span is lost', async () => {
+  it('logs a lost span', async () => {
     const { writer, span, errors } = await startWriter(() => {
       throw gone;
     });

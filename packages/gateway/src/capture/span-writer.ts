@@ -8,12 +8,12 @@ interface PendingSpan {
   readonly reject: (error: unknown) => void;
 }
 
-/** How many spans one transaction takes at most. */
+/** Maximum spans per transaction. */
 const maxBatchSize = 256;
 
 /**
- * How many spans do not wait for others. A busy turn of the event loop brings far more: a store that works elsewhere
- * would have nothing to do until it ends, and then all of them at once.
+ * Batch size that is sent without waiting for the end of the event loop turn. A busy turn brings far more: a store in
+ * another thread or process would be idle until the turn ends, and then receive everything at once.
  */
 const fullBatchSize = 16;
 
@@ -22,23 +22,22 @@ const maxBackgroundRetries = 5;
 
 const backoff = { baseDelayMs: 100, maxDelayMs: 3200 };
 
-/** Failures that are about the store and not about a span: writing the spans one by one would not help. */
+/** Store failures, as opposed to invalid spans: writing the spans one by one would not help. */
 const storeFailures: readonly ErrorCode[] = ['UNREACHABLE', 'STORE_FULL', 'STORE_SCHEMA', 'TIMEOUT', 'UNAUTHENTICATED'];
 
-/** What a writer works with. */
+/** Options of a writer. */
 export interface SpanWriterOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: GatewayLog;
   /**
-   * How many batches may be under way at a time. With one, calls go round in a herd where the store works elsewhere, in
-   * another thread or behind HTTP: it has nothing to do while they are passed on, nor the gateway while they are
-   * written. With several, batches may overtake each other on their way to a server. @default 1
+   * Maximum batches in flight. With one, a store in another thread or behind HTTP idles while the gateway sends, and the
+   * gateway while the store writes. With several, batches may be reordered on their way to a server. @default 1
    */
   readonly maxBatches?: number;
 }
 
-/** Writes spans in few transactions: one that comes alone at once, others with those of their turn, unless they are many. */
+/** Groups spans into few transactions: a single span is written at once, further ones of the same turn together. */
 export class SpanWriter {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -56,7 +55,7 @@ export class SpanWriter {
     this.#log = options.log;
   }
 
-  /** Resolves when the span is durable in the store; rejects with the store's error when it is not. */
+  /** Resolves when the span is durable in the store; rejects with the store's error otherwise. */
   write(span: SpanInput): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ span, resolve, reject });
@@ -65,13 +64,13 @@ export class SpanWriter {
     });
   }
 
-  /** Writes a span that nobody waits for; failures are retried, then logged. */
+  /** Writes a span without waiting; failures are retried, then logged. */
   writeInBackground(span: SpanInput): void {
     const written = this.#writeWithRetries(span).finally(() => this.#background.delete(written));
     this.#background.add(written);
   }
 
-  /** Resolves when everything written in the background so far is stored, or given up. */
+  /** Resolves when every background write has finished or failed. */
   async flush(): Promise<void> {
     await Promise.all(this.#background);
   }
@@ -89,7 +88,7 @@ export class SpanWriter {
     }
   }
 
-  /** To commit costs as much for one as for a few: what this turn brings goes together. */
+  /** A commit costs the same for one span as for a few: the spans of one turn are sent together. */
   #sendAfterTurn(): void {
     if (this.#isAwaitingTurn || this.#pending.length === 0) return;
     this.#isAwaitingTurn = true;
@@ -99,7 +98,7 @@ export class SpanWriter {
     });
   }
 
-  /** Sends what has gathered, unless as many batches as may be are under way: then the next to end sends it. */
+  /** Sends the gathered spans, unless the limit of batches in flight is reached: then the next batch to end sends them. */
   #send(): void {
     if (this.#pending.length === 0 || this.#underWay >= this.#maxBatches) return;
     this.#underWay += 1;
@@ -118,7 +117,7 @@ export class SpanWriter {
         for (const pending of batch) pending.reject(error);
         return;
       }
-      // One bad span must not take the others with it.
+      // One invalid span must not fail the rest of the batch.
       for (const pending of batch) await this.#writeBatch([pending]);
     }
   }

@@ -48,7 +48,7 @@ it.each([
   expect(new ChatStream(new CapturedAnswer(), added).take(event(data))).toBe(`data: ${data}\n\n`);
 });
 
-it('an event with a name keeps it, and so does a comment its text', () => {
+it('the name of an event and the text of a comment are kept', () => {
   const stream = new ChatStream(new CapturedAnswer(), everything);
   const data = JSON.stringify({ choices: [{ delta: { content: 'a' }, token_ids: [1] }] });
   const entries: readonly StreamEntry[] = [

@@ -2,17 +2,17 @@ import type { JsonObject } from '@agentlightning/core';
 import { type CapturedAnswer, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
-import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';
+import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { AddedFields } from './prepared-request.ts';
-import { isOnlyUsage, visibleAnswer } from './visible-answer.ts';
+import { isOnlyUsage, visibleResponse } from './visible-response.ts';
 
 /** A Chat Completions stream that reaches its client unchanged, except for the fields that only the gateway requested. */
-export class ChatStream implements AnswerStream {
+export class ChatStream implements StreamConverter {
   readonly #answer: CapturedAnswer;
   readonly #added: AddedFields;
   readonly #message: StreamedMessage = new StreamedMessage();
 
-  /** @param answer - where the tokens are collected */
+  /** @param answer - collects the tokens */
   constructor(answer: CapturedAnswer, added: AddedFields) {
     this.#answer = answer;
     this.#added = added;
@@ -25,14 +25,14 @@ export class ChatStream implements AnswerStream {
 
   take(entry: StreamEntry): string | LastEntry {
     if (entry.kind === 'comment') return writeEntry(entry);
-    if (entry.data === endMark) return chatEnd;
+    if (entry.data === doneMarker) return chatEnd;
     const chunk = parseJsonObject(entry.data);
     if (chunk === null) return writeEntry(entry);
     if (isJsonObject(chunk.error)) {
-      return { kind: 'failure', words: failureWords(chunk.error), text: writeEntry(entry) };
+      return { kind: 'failure', message: failureMessage(chunk.error), text: writeEntry(entry) };
     }
     this.#answer.add(chunk);
-    const visible = visibleAnswer(chunk, this.#added);
+    const visible = visibleResponse(chunk, this.#added);
     this.#message.add(visible);
     if (isOnlyUsage(chunk, this.#added)) return '';
     return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });
@@ -47,11 +47,11 @@ export class ChatStream implements AnswerStream {
   }
 }
 
-/** Stands in place of a chunk after the last one. */
-export const endMark = '[DONE]';
+/** Data of the event after the last chunk. */
+export const doneMarker = '[DONE]';
 
 /** The end of a stream of Chat Completions, or of Completions. */
-export const chatEnd: LastEntry = { kind: 'end', text: `data: ${endMark}\n\n` };
+export const chatEnd: LastEntry = { kind: 'end', text: `data: ${doneMarker}\n\n` };
 
 /** An error within a stream of Chat Completions, or of Completions. */
 export function chatErrorEvent(error: GatewayError): string {

@@ -5,7 +5,7 @@ import type { CallingAttempt } from '../calling-attempt.ts';
 import type { SamplingOverrides, Upstream } from '../gateway-options.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
 
-/** What the gateway asked for and the agent did not: it is taken out of what the agent sees. */
+/** Fields requested by the gateway and not by the agent; removed from the response. */
 export interface AddedFields {
   readonly logprobs: boolean;
   readonly tokenIds: boolean;
@@ -13,40 +13,40 @@ export interface AddedFields {
   readonly usage: boolean;
 }
 
-/** A Chat Completions request as it goes to the upstream. */
+/** A Chat Completions request for the upstream. */
 export interface PreparedRequest {
   /** The body, as JSON. */
   readonly body: string;
-  /** The body without what it asks for beyond the agent's request; null when it asks for nothing. */
+  /** The body without fields added by the gateway; null when none were added. */
   readonly plainBody: (() => string) | null;
   readonly isStreamed: boolean;
-  /** Whether it asks for token ids. */
-  readonly asksForTokens: boolean;
+  /** Whether it requests token ids. */
+  readonly requestsTokens: boolean;
   readonly added: AddedFields;
-  /** What the upstream knows the model as. */
+  /** Model name at the upstream. */
   readonly model: string;
-  /** The sampling parameters in force; OpenAI's default temperature is 1. */
+  /** The effective sampling parameters; OpenAI's default temperature is 1. */
   readonly temperature: number;
   readonly topP: number | null;
   readonly maxTokens: number | null;
   readonly seed: number | null;
 }
 
-/** What a request is prepared with. */
+/** Options of {@link prepareRequest}. */
 export interface PrepareOptions {
   readonly upstream: Upstream;
-  /** Null for a call that belongs to no attempt and is not recorded. */
+  /** Null for a call that is not recorded. */
   readonly attempt: CallingAttempt | null;
   readonly sampling: SamplingOverrides;
 }
 
 /**
- * A request as it goes to the upstream: with the upstream's model, the sampling that is in force for the rollout's
- * mode, and the fields that make the engine tell its tokens. Everything else is the agent's.
+ * Converts a request for the upstream: with the upstream's model, the sampling overrides of the rollout's mode, and the
+ * fields that request token ids. Other fields are unchanged.
  */
 export function prepareRequest(request: JsonObject, options: PrepareOptions): PreparedRequest {
   const isStreamed = request.stream === true;
-  // A plain call is recorded as it is, with nothing asked for on top.
+  // Plain calls are recorded without additional fields.
   const isCaptured = options.attempt !== null && !options.attempt.isPlain;
   const wantsTokens = isCaptured && options.upstream.capture !== 'text';
   const streamOptions = isJsonObject(request.stream_options) ? request.stream_options : {};
@@ -67,7 +67,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     body: JSON.stringify(body),
     plainBody: added.logprobs || added.tokenIds ? () => JSON.stringify(withoutTokens(body, added)) : null,
     isStreamed,
-    asksForTokens: added.tokenIds || request.return_token_ids === true,
+    requestsTokens: added.tokenIds || request.return_token_ids === true,
     added,
     model: textOf(body.model) ?? '',
     temperature: numberOf(body.temperature) ?? 1,
@@ -78,9 +78,9 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
 }
 
 /**
- * A request in an API that tells no tokens, as it goes to the upstream: nothing is asked for on top.
+ * Converts a request of an API without token ids for the upstream: no fields are added.
  *
- * @param limitName - what the API calls the most tokens of an answer
+ * @param limitName - the field of the token limit in this API
  */
 export function prepareUntokened(request: JsonObject, options: PrepareOptions, limitName: string): PreparedRequest {
   const { temperature, topP, maxTokens } = options.sampling;
@@ -95,7 +95,7 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
     body: JSON.stringify(body),
     plainBody: null,
     isStreamed: request.stream === true,
-    asksForTokens: false,
+    requestsTokens: false,
     added: { logprobs: false, tokenIds: false, usage: false },
     model: textOf(body.model) ?? '',
     temperature: numberOf(body.temperature) ?? 1,
@@ -127,7 +127,7 @@ function maxTokensField(request: JsonObject, limit: number): JsonObject {
   return { [name]: Math.min(limit, numberOf(request[name]) ?? limit) };
 }
 
-/** A seed of 31 bits, the most that every engine takes. */
+/** A 31-bit seed, the largest that every engine accepts. */
 function callSeed(seed: number, attempt: CallingAttempt): number {
   const key = `${seed}/${attempt.samplingKey}/${attempt.seedNumber}/${attempt.callIndex}`;
   return createHash('sha256').update(key).digest().readUInt32BE(0) >>> 1;

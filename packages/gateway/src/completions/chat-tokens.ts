@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonList, objectOf, objectsOf } from '../http/json-access.ts';
 
-/** A body or chunk of Completions with what it says about tokens where Chat Completions have it. */
+/** Moves the token fields of a Completions body or chunk to where Chat Completions have them. */
 export function chatTokens(body: JsonObject): JsonObject {
   return { ...body, choices: objectsOf(body.choices).map(chatChoice) };
 }

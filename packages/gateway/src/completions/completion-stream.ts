@@ -1,22 +1,22 @@
 import type { JsonObject } from '@agentlightning/core';
 import { type CapturedAnswer, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
-import { chatEnd, chatErrorEvent, endMark } from '../chat-completions/chat-stream.ts';
+import { chatEnd, chatErrorEvent, doneMarker } from '../chat-completions/chat-stream.ts';
 import type { AddedFields } from '../chat-completions/prepared-request.ts';
-import { isOnlyUsage, visibleAnswer } from '../chat-completions/visible-answer.ts';
+import { isOnlyUsage, visibleResponse } from '../chat-completions/visible-response.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { numberOf, objectsOf, textOf } from '../http/json-access.ts';
-import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';
+import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import { chatTokens } from './chat-tokens.ts';
 
-/** A Completions stream that reaches its client as it is, but for what only the gateway asked for. */
-export class CompletionStream implements AnswerStream {
+/** A Completions stream that reaches its client unchanged, except for the fields that only the gateway requested. */
+export class CompletionStream implements StreamConverter {
   readonly #answer: CapturedAnswer;
   readonly #added: AddedFields;
   readonly #choices: Map<number, JsonObject> = new Map();
   #head: JsonObject = {};
 
-  /** @param answer - where the tokens are collected */
+  /** @param answer - collects the tokens */
   constructor(answer: CapturedAnswer, added: AddedFields) {
     this.#answer = answer;
     this.#added = added;
@@ -28,14 +28,14 @@ export class CompletionStream implements AnswerStream {
 
   take(entry: StreamEntry): string | LastEntry {
     if (entry.kind === 'comment') return writeEntry(entry);
-    if (entry.data === endMark) return chatEnd;
+    if (entry.data === doneMarker) return chatEnd;
     const chunk = parseJsonObject(entry.data);
     if (chunk === null) return writeEntry(entry);
     if (isJsonObject(chunk.error)) {
-      return { kind: 'failure', words: failureWords(chunk.error), text: writeEntry(entry) };
+      return { kind: 'failure', message: failureMessage(chunk.error), text: writeEntry(entry) };
     }
     this.#answer.add(chatTokens(chunk));
-    const visible = visibleAnswer(chunk, this.#added);
+    const visible = visibleResponse(chunk, this.#added);
     this.#add(visible);
     if (isOnlyUsage(chunk, this.#added)) return '';
     return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });

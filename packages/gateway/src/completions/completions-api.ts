@@ -6,22 +6,22 @@ import {
   type PrepareOptions,
   prepareRequest,
 } from '../chat-completions/prepared-request.ts';
-import { visibleAnswer } from '../chat-completions/visible-answer.ts';
+import { visibleResponse } from '../chat-completions/visible-response.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
 import { chatTokens } from './chat-tokens.ts';
 import { CompletionStream } from './completion-stream.ts';
 
-/** Completions, the API of plain texts: what a chat engine does before messages become a prompt. */
+/** The Completions API: a chat engine with a raw prompt instead of messages. */
 export const completionsApi: UpstreamApi = {
   path: '/completions',
   prepare: prepareCompletion,
   capture: (body, answer) => answer.add(chatTokens(body)),
-  visible: visibleAnswer,
+  visible: visibleResponse,
   stream: (answer, added) => new CompletionStream(answer, added),
   errorEvent: chatErrorEvent,
 };
 
-/** Here `logprobs` is a number: how many other tokens are told beside each one. */
+/** In Completions, `logprobs` is a number: how many alternatives to return for each token. */
 function prepareCompletion(request: JsonObject, options: PrepareOptions): PreparedRequest {
   const prepared = prepareRequest(request, options);
   const isOwn = typeof request.logprobs === 'number';

@@ -16,7 +16,7 @@ import {
 import { requestText } from './request-body.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
 
-/** Adds what those may do who run the gateway: change its upstreams, pause it, and read what it counts. */
+/** Adds the admin routes: upstreams, pause and metrics. */
 export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: RouteOptions): void {
   const { pool } = parts;
   app.use('/admin/*', async (c, next) => {
@@ -26,7 +26,7 @@ export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: 
   app.get('/admin/upstreams', (c) => c.json({ upstreams: pool.states().map(upstreamToWire) }));
   app.post('/admin/upstreams', async (c) => {
     const upstream = upstreamFromWire(await bodyOf(c, wireUpstreamSchema, 'upstream'));
-    return c.json({ id: asked(() => pool.add(upstream)).id }, 201);
+    return c.json({ id: withBadRequest(() => pool.add(upstream)).id }, 201);
   });
   app.delete('/admin/upstreams', (c) => {
     const id = c.req.query('id') ?? '';
@@ -53,11 +53,11 @@ export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: 
 
 async function bodyOf<TBody>(c: GatewayContext, schema: z.ZodType<TBody>, what: string): Promise<TBody> {
   const text = await requestText(c);
-  return asked(() => parse(schema, text === '' ? {} : (parseJsonObject(text) ?? text), what));
+  return withBadRequest(() => parse(schema, text === '' ? {} : (parseJsonObject(text) ?? text), what));
 }
 
-/** What is wrong with the request is its sender's to know. */
-function asked<TResult>(act: () => TResult): TResult {
+/** A configuration error in the request is the client's: 400. */
+function withBadRequest<TResult>(act: () => TResult): TResult {
   try {
     return act();
   } catch (error) {
@@ -79,6 +79,6 @@ function noSuchUpstream(id: string, known: readonly UpstreamState[]): GatewayErr
     httpStatus: 404,
     type: 'invalid_request_error',
     message: `no upstream has the id ${JSON.stringify(id)}`,
-    remedy: `Name one as ?id=…: ${known.map((upstream) => upstream.id).join(', ') || 'there is none'}.`,
+    remedy: `Name one as ?id=…: ${known.map((upstream) => upstream.id).join(', ') || 'none is registered'}.`,
   });
 }

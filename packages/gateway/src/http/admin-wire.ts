@@ -2,7 +2,7 @@ import type { JsonObject } from '@agentlightning/core';
 import { z } from 'zod';
 import type { GatewayState, PauseOptions, Upstream, UpstreamState } from '../gateway-options.ts';
 
-/** An upstream as it is registered over HTTP. */
+/** An upstream, as registered over HTTP. */
 export const wireUpstreamSchema: z.ZodType<WireUpstream> = z.strictObject({
   base_url: z.string(),
   model: z.string().nullable().default(null),
@@ -36,7 +36,7 @@ export interface WireUpstream {
   readonly health_path?: string;
 }
 
-/** A pause as it is asked for over HTTP; the wire has seconds. */
+/** A pause request over HTTP; durations are in seconds. */
 export const wirePauseSchema: z.ZodType<WirePause> = z.strictObject({
   retry_after_seconds: z.number().min(0).max(3600).default(5),
   reason: z.string().max(500).exactOptional(),
@@ -50,7 +50,7 @@ export interface WirePause {
   readonly hold_seconds: number;
 }
 
-/** An upstream of the wire in our words. */
+/** Converts an upstream from its wire format. */
 export function upstreamFromWire(wire: WireUpstream): Upstream {
   const { id, names, agents, apis, max_queued: maxQueued, health_path: healthPath } = wire;
   return {
@@ -70,7 +70,7 @@ export function upstreamFromWire(wire: WireUpstream): Upstream {
   };
 }
 
-/** A pause of the wire in our words. */
+/** Converts a pause request from its wire format. */
 export function pauseFromWire({
   retry_after_seconds: retryAfterSeconds,
   hold_seconds,
@@ -79,7 +79,7 @@ export function pauseFromWire({
   return { retryAfterSeconds, holdMs: hold_seconds * 1000, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** How an upstream does, for those who run the gateway; its key and headers are not among it. */
+/** The state of an upstream for administrators, without its key and headers. */
 export function upstreamToWire(upstream: UpstreamState): JsonObject {
   return {
     id: upstream.id,
@@ -93,7 +93,7 @@ export function upstreamToWire(upstream: UpstreamState): JsonObject {
   };
 }
 
-/** What the gateway is doing. */
+/** The state of the gateway. */
 export function stateToWire({ isPaused, reason, inFlight }: GatewayState): JsonObject {
   return { paused: isPaused, reason, in_flight: inFlight };
 }

@@ -12,7 +12,7 @@ const entry: fc.Arbitrary<StreamEntry> = fc.oneof(
   fc.record({ kind: fc.constant('comment' as const), text: line.map((text) => text.trim()) }),
 );
 
-it('events that were written are read again, wherever their bytes are cut', () => {
+it('written events are parsed again at any chunk boundary', () => {
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 5 }), fc.array(fc.integer({ min: 1, max: 7 })), (entries, cuts) => {
       const bytes = new TextEncoder().encode(entries.map(writeEntry).join(''));

@@ -1,11 +1,11 @@
 import { createParser } from 'eventsource-parser';
 
-/** One thing in a stream of server-sent events. */
+/** An entry in a stream of server-sent events. */
 export type StreamEntry =
   | { readonly kind: 'event'; readonly event: string | undefined; readonly data: string }
   | { readonly kind: 'comment'; readonly text: string };
 
-/** Reads server-sent events from bytes that may be cut anywhere, also within a character. */
+/** Parses server-sent events incrementally; chunks may end anywhere, also within a character. */
 export class EventStreamReader {
   readonly #decoder = new TextDecoder();
   readonly #entries: StreamEntry[] = [];
@@ -21,7 +21,7 @@ export class EventStreamReader {
   }
 }
 
-/** An entry as it is written in a stream. */
+/** Serializes an entry. */
 export function writeEntry(entry: StreamEntry): string {
   if (entry.kind === 'comment') return `: ${entry.text.trimStart()}\n\n`;
   const name = entry.event === undefined ? '' : `event: ${entry.event}\n`;

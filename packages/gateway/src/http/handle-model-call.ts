@@ -1,5 +1,5 @@
 import type { AttemptAddress } from '../calling-attempt.ts';
-import { callerGone } from '../calls-in-flight.ts';
+import { clientDisconnected } from '../calls-in-flight.ts';
 import { GatewayError } from '../gateway-error.ts';
 import { CallObservation } from '../observe/call-observation.ts';
 import type { CallReport } from '../observe/call-observer.ts';
@@ -24,7 +24,7 @@ export function modelCallHandler(
     const report = options.observer.follow(observation);
     return new Promise<Response>((resolve, reject) => {
       const exchange = { options, route, context, observation, report, respond: resolve };
-      // A response that has begun cannot become an error: then the rejection has no effect.
+      // Once a response has begun, a rejection has no effect.
       handle(exchange).catch((error: unknown) => {
         // The client has closed the connection, so the response is never read.
         const response = context.req.raw.signal.aborted ? new Response('', { status: 499 }) : null;
@@ -46,16 +46,16 @@ interface Exchange {
   readonly respond: (response: Response) => void;
 }
 
-/** The whole life of a call: admitted, proxied, recorded, released. */
+/** Handles a call: admits, proxies, records and releases it. */
 async function handle(exchange: Exchange): Promise<void> {
   const endResponse = await proxyAdmitted(exchange).finally(exchange.report.left);
   endResponse();
 }
 
 /**
- * Proxies a call while it holds its place among the calls in flight.
+ * Proxies a call while it holds its slot among the calls in flight.
  *
- * @returns sends the whole response, or the end of a streamed one; to be called once the place is free
+ * @returns sends the whole response, or the end of a streamed one; to be called once the slot is free
  */
 async function proxyAdmitted(exchange: Exchange): Promise<() => void> {
   const { options, route, context, observation, report, respond } = exchange;
@@ -84,7 +84,7 @@ async function proxyAdmitted(exchange: Exchange): Promise<() => void> {
   };
   const { body } = response;
   if (typeof body === 'string') return () => respond(toResponse({ ...identified, body }));
-  const stream = new ResponseStream(call.signal, () => call.abort(callerGone()));
+  const stream = new ResponseStream(call.signal, () => call.abort(clientDisconnected()));
   respond(toStreamedResponse(identified, stream));
   try {
     const last = await body(stream.send);
@@ -102,6 +102,6 @@ async function attemptOf(options: RouteOptions, context: GatewayContext): Promis
     caller: context.var.caller,
   });
   if (address === null || options.aglServer === null) return address;
-  // Controllers of 1.0 call every attempt `0`; the store has its own ids for them.
+  // Controllers of 1.0 name every attempt `0`; the store has its own ids.
   return { ...address, attemptId: await options.aglServer.attemptIdOf(address) };
 }

@@ -6,7 +6,7 @@ import { countTokens } from '../messages/count-tokens.ts';
 import { messageErrorBody } from '../messages/message-error.ts';
 import { messagesApi } from '../messages/messages-api.ts';
 import { type ClientApi, proxyModelCall } from '../model-api/proxy-model-call.ts';
-import { createEmbeddings } from '../passed-through/create-embeddings.ts';
+import { createEmbeddings } from '../passthrough/create-embeddings.ts';
 import { responsesApi } from '../responses/responses-api.ts';
 import type { CallResponse, WholeResponse } from './call-response.ts';
 
@@ -29,7 +29,7 @@ export const modelCallRoutes: readonly ModelCallRoute[] = [
   routeOf({ name: 'chat-completions', native: chatCompletionsApi, translation: null }),
   routeOf({ name: 'completions', native: completionsApi, translation: null }),
   routeOf(responsesApi),
-  // Anthropic's clients add /v1 to their base URL, and that of an attempt ends with it already.
+  // Anthropic's clients append /v1 to a base URL that already ends with it.
   { ...routeOf(messagesApi), otherPaths: ['/v1/messages'], errorBody: messageErrorBody },
   {
     name: 'count-tokens',

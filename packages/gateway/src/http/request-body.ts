@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { GatewayError } from '../gateway-error.ts';
 
-/** Rejects bodies above a limit. A body of known length is judged by its header and stays on the server's fast path. */
+/** Rejects bodies above a limit. A body of known length is checked by its header and stays on the server's fast path. */
 export function limitedBody(maxBytes: number): MiddlewareHandler {
   return async (c, next) => {
     if (Number(c.req.header('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
@@ -61,7 +61,7 @@ function incompleteBody(cause: unknown): GatewayError {
     httpStatus: 400,
     type: 'invalid_request_error',
     message: 'the connection closed before the end of the request body',
-    remedy: 'Send the request again.',
+    remedy: 'Retry.',
     cause,
   });
 }

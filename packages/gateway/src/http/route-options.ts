@@ -9,7 +9,7 @@ import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
 import type { PauseGate } from '../pause-gate.ts';
 import type { Access, Caller } from './access.ts';
 
-/** What the routes work with. */
+/** Dependencies of the routes. */
 export interface RouteOptions {
   readonly parts: GatewayParts;
   readonly gate: PauseGate;
@@ -18,15 +18,15 @@ export interface RouteOptions {
   readonly watch: AttemptWatch;
   readonly metrics: GatewayMetrics;
   readonly access: Access;
-  /** Knows attempts by the names that controllers of 1.0 have for them; null where it is not served. */
+  /** Resolves the attempt names of 1.0 controllers; null where the 1.0 API is disabled. */
   readonly aglServer: Pick<AglServer, 'attemptIdOf'> | null;
   readonly log: GatewayLog;
-  /** Headers, by lower-case name, that go on to upstreams beyond those of the model APIs. */
+  /** Further request headers to forward to upstreams, in lower case. */
   readonly forwardedNames: readonly string[];
   readonly maxBodyBytes: number;
 }
 
-/** What is known of every request before its route. */
+/** Context of every request. */
 export interface GatewayEnv {
   readonly Variables: { readonly requestId: string; readonly caller: Caller };
 }

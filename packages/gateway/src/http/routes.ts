@@ -12,7 +12,7 @@ import { limitedBody } from './request-body.ts';
 import { requestIdHeader, requestIdOf } from './request-id.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
 
-/** Anthropic's clients add /v1 to their base URL, and that of an attempt ends with it already. */
+/** Anthropic's clients append /v1 to a base URL that already ends with it. */
 const modelLists: readonly string[] = ['/models', '/v1/models'];
 
 /** Adds the routes of the gateway to an application. */
@@ -49,7 +49,7 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
 }
 
-/** The list of models, or one of them. */
+/** The list of models, or one model. */
 async function models(
   { parts, forwardedNames }: RouteOptions,
   c: GatewayContext,
@@ -70,7 +70,7 @@ async function models(
   return toResponse({ status: response.status, headers: response.headers, body: upstream.withoutSecrets(text ?? '') });
 }
 
-/** Public: without ids and addresses. */
+/** Public, therefore without ids and addresses. */
 function healthOf({ gate, parts }: RouteOptions): object {
   const upstreams = parts.pool.states().map(({ model, isUp, tokenIds }) => ({ model, up: isUp, token_ids: tokenIds }));
   return { ...stateToWire(gate.state()), upstreams };

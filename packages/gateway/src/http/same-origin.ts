@@ -1,7 +1,7 @@
 import { foreignRequest } from '@agentlightning/core/protocol';
 import { GatewayError } from '../gateway-error.ts';
 
-/** The error for a foreign request to a gateway without a key; null when the request may be admitted. */
+/** The error for a cross-origin request to a gateway without a key; null when the request may be admitted. */
 export function checkSameOrigin(headers: Headers): GatewayError | null {
   const reason = foreignRequest({ host: headers.get('host'), origin: headers.get('origin') });
   return reason === null ? null : refused(reason);

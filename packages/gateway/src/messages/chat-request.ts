@@ -6,7 +6,7 @@ import { joinedSystem } from '../model-api/chat-content.ts';
 import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
 
-/** Fields of a Messages request that are translated, or mean nothing to a chat engine. All others go on as they are. */
+/** Fields that are translated, or have no effect on a chat engine. All others are forwarded unchanged. */
 const ownFields: ReadonlySet<string> = new Set([
   'cache_control',
   'container',
@@ -30,12 +30,12 @@ const ownFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * An Anthropic Messages request as one of Chat Completions.
+ * Translates a Messages request to Chat Completions.
  *
- * @throws GatewayError 400 for what a chat engine cannot do, such as tools that run at Anthropic
+ * @throws GatewayError 400 for features that a chat engine lacks, such as tools that run at Anthropic
  */
 export function chatRequestOf(request: JsonObject): JsonObject {
-  refuseOthers(request);
+  rejectUnsupported(request);
   const rest = Object.fromEntries(
     Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
   );
@@ -54,9 +54,9 @@ export function chatRequestOf(request: JsonObject): JsonObject {
   return { ...rest, ...translated };
 }
 
-function refuseOthers(request: JsonObject): void {
+function rejectUnsupported(request: JsonObject): void {
   if (isJsonList(request.mcp_servers) && request.mcp_servers.length > 0) {
-    throw notTranslatable('mcp_servers', 'a server of tools that Anthropic calls');
+    throw notTranslatable('mcp_servers', 'an MCP server called by Anthropic');
   }
   if (request.container !== undefined && request.container !== null) throw notTranslatable('container', 'a container');
 }
@@ -100,19 +100,19 @@ function choiceField(choice: JsonObject): JsonObject {
 
 function badChoice(choice: JsonValue): Error {
   const remedy = 'Send { "type": … } with `auto`, `any`, `none`, or `tool` and its name.';
-  return badRequest('tool_choice', `tool_choice: ${JSON.stringify(choice)} is no choice of tools`, remedy);
+  return badRequest('tool_choice', `tool_choice: ${JSON.stringify(choice)} is not a tool choice`, remedy);
 }
 
 function stopSequences(sequences: JsonValue | undefined): JsonValue | undefined {
   if (sequences === undefined || sequences === null) return undefined;
-  if (!isJsonList(sequences)) throw badRequest('stop_sequences', 'stop_sequences is not a list of texts');
+  if (!isJsonList(sequences)) throw badRequest('stop_sequences', 'stop_sequences is not a list of strings');
   return sequences.length > 0 ? sequences : undefined;
 }
 
 function responseFormat(format: JsonValue): JsonObject | undefined {
   if (format === null) return undefined;
   const { type, schema } = objectOf(format);
-  const place = 'output_config.format.type';
-  if (type !== 'json_schema') throw notTranslatable(place, `the format ${JSON.stringify(type ?? format)}`);
+  const path = 'output_config.format.type';
+  if (type !== 'json_schema') throw notTranslatable(path, `the format ${JSON.stringify(type ?? format)}`);
   return { type, json_schema: definedFields({ name: 'answer', schema, strict: true }) };
 }

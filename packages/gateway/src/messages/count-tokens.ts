@@ -7,24 +7,25 @@ import type { CallResponse } from '../http/call-response.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
 import { translates } from '../model-api/api-support.ts';
 import { badRequest, unlessTooDeep } from '../model-api/bad-request.ts';
-import { type PassedRequest, passOn, passThrough } from '../passed-through/pass-through.ts';
+import { type ForwardedRequest, fetchForwarded, forwardRequest } from '../passthrough/forward-request.ts';
 import { chatRequestOf } from './chat-request.ts';
 
 /**
- * Counts the tokens of a Messages request: by the upstream's own Messages, else by the `/tokenize` of vLLM and SGLang.
+ * Counts the tokens of a Messages request: with the upstream's Messages API, else with the `/tokenize` of vLLM and
+ * SGLang.
  *
  * @throws GatewayError 404 when the upstream has neither
  */
 export async function countTokens(parts: GatewayParts, call: IncomingCall): Promise<CallResponse> {
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
-  const asked = textOf(request.model);
-  const [upstream] = parts.pool.choose(asked, call.attempt?.rolloutId ?? null, callingAgent(call.headers));
-  const model = upstream?.model ?? asked;
+  const requested = textOf(request.model);
+  const [upstream] = parts.pool.choose(requested, call.attempt?.rolloutId ?? null, callingAgent(call.headers));
+  const model = upstream?.model ?? requested;
   call.observation.model = model;
   if (upstream !== undefined && !translates(upstream, 'messages')) {
     const body = await unlessTooDeep(() => JSON.stringify({ ...request, model }));
-    return await passThrough(parts, call, { path: '/messages/count_tokens', model: asked, body });
+    return await forwardRequest(parts, call, { path: '/messages/count_tokens', model: requested, body });
   }
   const body = await unlessTooDeep(() => tokenizeBody({ ...chatRequestOf(request), model }));
   const count = await countOf(parts, call, { model, body });
@@ -39,10 +40,10 @@ function tokenizeBody({ model, messages, tools }: JsonObject): string {
 async function countOf(
   parts: GatewayParts,
   call: IncomingCall,
-  asked: Pick<PassedRequest, 'model' | 'body'>,
+  request: Pick<ForwardedRequest, 'model' | 'body'>,
 ): Promise<number> {
-  // Beside the API's root, not below it.
-  const { text } = await passOn(parts, call, { path: '/../tokenize', ...asked });
+  // Next to the API's root, not below it.
+  const { text } = await fetchForwarded(parts, call, { path: '/../tokenize', ...request });
   const count = numberOf(parseJsonObject(text ?? '')?.count);
   if (count !== null) return count;
   throw new GatewayError({
@@ -50,6 +51,6 @@ async function countOf(
     httpStatus: 404,
     type: 'not_found_error',
     message: 'the model endpoint does not count tokens',
-    remedy: 'Make the call without counting first; its answer tells how many there were.',
+    remedy: 'Make the call without counting first; its response has the token counts.',
   });
 }

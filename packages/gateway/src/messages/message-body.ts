@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@agentlightning/core';
-import { AnswerEnd, firstChoice } from '../answer-parts/answer-end.ts';
-import type { AnswerPart, PartHead } from '../answer-parts/answer-part.ts';
-import { type NewCallId, partsOfMessage } from '../answer-parts/parts-of-message.ts';
 import { isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import { sealedReasoning } from '../model-api/sealed-reasoning.ts';
+import { type NewCallId, partsOfMessage } from '../response-parts/parts-of-message.ts';
+import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
+import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
 import { toolInput } from './tool-input.ts';
 
-/** What an answer in the form of Messages is made with. */
+/** Options of {@link messageOf}. */
 export interface MessageOptions {
-  /** The request that it answers. */
+  /** The translated request. */
   readonly request: JsonObject;
-  /** 32 hex digits of its own, in its id. */
+  /** 32 hex digits, unique to the response; part of its id. */
   readonly stem: string;
 }
 
-/** A whole Chat Completions body in the form of Messages. */
+/** Converts a whole Chat Completions body to Messages. */
 export function messageOf(body: JsonObject, options: MessageOptions): JsonObject {
-  const end = new AnswerEnd();
+  const end = new ResponseEnd();
   end.add(body);
   const parts = partsOfMessage(objectOf(firstChoice(body).message), newCallIdOf(options.stem));
   const content = parts
-    .filter((part) => isShown(part, options.request))
+    .filter((part) => isVisible(part, options.request))
     .map((part) => contentBlock(part, isOmitted(options.request)));
   return {
     ...messageHead(body, options),
@@ -31,7 +31,7 @@ export function messageOf(body: JsonObject, options: MessageOptions): JsonObject
   };
 }
 
-/** What a message says before anything of its answer has come, by the first chunk or a whole body. */
+/** The message before any content, from the first chunk or a whole body. */
 export function messageHead(body: JsonObject, { request, stem }: MessageOptions): JsonObject {
   return {
     id: messageId(stem),
@@ -47,13 +47,13 @@ export function messageHead(body: JsonObject, { request, stem }: MessageOptions)
   };
 }
 
-/** The id of a message. */
+/** The message id. */
 export function messageId(stem: string): string {
   return `msg_${stem}`;
 }
 
-/** Why a message ended. */
-export function messageEnd(parts: readonly PartHead[], end: AnswerEnd, request: JsonObject): JsonObject {
+/** The stop reason. */
+export function messageEnd(parts: readonly PartHead[], end: ResponseEnd, request: JsonObject): JsonObject {
   const { finishReason, stopSequence } = end;
   const sequences = isJsonList(request.stop_sequences) ? request.stop_sequences : [];
   const isStopped = finishReason === 'stop' && stopSequence !== null && sequences.includes(stopSequence);
@@ -65,8 +65,8 @@ export function messageEnd(parts: readonly PartHead[], end: AnswerEnd, request: 
   };
 }
 
-/** The token counts, in which cached tokens are counted apart. */
-export function messageUsage(end: AnswerEnd): JsonObject {
+/** The token counts; cached tokens are counted separately. */
+export function messageUsage(end: ResponseEnd): JsonObject {
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = end.usage;
   return {
     input_tokens: Math.max(0, inputTokens - cachedTokens),
@@ -78,18 +78,18 @@ export function messageUsage(end: AnswerEnd): JsonObject {
   };
 }
 
-/** Whether the client wants to see a piece: thoughts not when it said so. */
-export function isShown(part: PartHead, request: JsonObject): boolean {
+/** Whether a part is visible: reasoning is hidden if the client disabled it. */
+export function isVisible(part: PartHead, request: JsonObject): boolean {
   return part.kind !== 'reasoning' || objectOf(request.thinking).type !== 'disabled';
 }
 
-/** Whether thoughts come without their text, which is then in their signature only. */
+/** Whether reasoning has no text, only a signature. */
 export function isOmitted(request: JsonObject): boolean {
   return objectOf(request.thinking).display === 'omitted';
 }
 
-/** A block of a message's content. */
-export function contentBlock(part: AnswerPart, areThoughtsOmitted: boolean): JsonObject {
+/** Converts a part to a content block. */
+export function contentBlock(part: ResponsePart, areThoughtsOmitted: boolean): JsonObject {
   switch (part.kind) {
     case 'reasoning': {
       const thinking = areThoughtsOmitted ? '' : part.text;
@@ -109,12 +109,12 @@ export function contentBlock(part: AnswerPart, areThoughtsOmitted: boolean): Jso
   }
 }
 
-/** Clients send thoughts back only when they are signed. */
+/** Clients send reasoning back only when it is signed. */
 export function signatureOf(text: string, areThoughtsOmitted: boolean): string {
   return areThoughtsOmitted ? sealedReasoning(text) : createHash('sha256').update(text).digest('base64');
 }
 
-/** Ids for calls that the engine left without one. */
+/** Generates ids for tool calls without one. */
 export function newCallIdOf(stem: string): NewCallId {
   return (index) => `toolu_${stem.slice(0, 20)}_${index}`;
 }

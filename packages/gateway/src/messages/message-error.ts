@@ -13,18 +13,18 @@ const typesByStatus: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
-/** An error in Anthropic's form. */
+/** An error in Anthropic's format. */
 export function messageError(status: number, message: string): string {
   const type = typesByStatus[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
   return JSON.stringify({ type: 'error', error: { type, message } });
 }
 
-/** An error within a stream. */
+/** An error event of a stream. */
 export function messageErrorEvent(error: GatewayError): string {
   return `event: error\ndata: ${messageError(error.httpStatus, error.text)}\n\n`;
 }
 
-/** The body of the answer to a call that failed, as Anthropic's clients understand it. */
+/** The body of an error response in Anthropic's format. */
 export function messageErrorBody(error: GatewayError): string {
   return messageError(error.httpStatus, error.text);
 }

@@ -1,12 +1,12 @@
 import type { JsonObject } from '@agentlightning/core';
-import { AnswerEnd, firstChoice } from '../answer-parts/answer-end.ts';
-import type { PartHead, PartStep } from '../answer-parts/answer-part.ts';
-import { StreamedParts } from '../answer-parts/streamed-parts.ts';
 import { objectOf } from '../http/json-access.ts';
+import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
+import type { PartHead, PartStep } from '../response-parts/response-part.ts';
+import { StreamedParts } from '../response-parts/streamed-parts.ts';
 import {
   contentBlock,
   isOmitted,
-  isShown,
+  isVisible,
   type MessageOptions,
   messageEnd,
   messageHead,
@@ -15,11 +15,11 @@ import {
   signatureOf,
 } from './message-body.ts';
 
-/** The chunks of a Chat Completions stream as the events of a Messages stream, in the order that Anthropic sends them. */
+/** Converts the chunks of a Chat Completions stream to Messages events, in Anthropic's order. */
 export class MessageEvents {
   readonly #options: MessageOptions;
   readonly #parts: StreamedParts;
-  readonly #end: AnswerEnd = new AnswerEnd();
+  readonly #end: ResponseEnd = new ResponseEnd();
   readonly #heads: PartHead[] = [];
   #hasStarted = false;
   #blocks = 0;
@@ -29,19 +29,19 @@ export class MessageEvents {
     this.#parts = new StreamedParts(newCallIdOf(options.stem));
   }
 
-  /** The events that a chunk makes. */
+  /** The events of a chunk. */
   take(chunk: JsonObject): readonly JsonObject[] {
     this.#end.add(chunk);
     const steps = this.#parts.take(objectOf(firstChoice(chunk).delta));
-    return [...this.#opening(chunk), ...this.#tell(steps)];
+    return [...this.#opening(chunk), ...this.#emit(steps)];
   }
 
-  /** What comes when the answer is whole. */
+  /** The last events of a complete response. */
   ending(): readonly JsonObject[] {
     const delta = (): JsonObject => messageEnd(this.#heads, this.#end, this.#options.request);
     return [
       ...this.#opening({}),
-      ...this.#tell(this.#parts.end()),
+      ...this.#emit(this.#parts.end()),
       { type: 'message_delta', delta: delta(), usage: messageUsage(this.#end) },
       { type: 'message_stop' },
     ];
@@ -54,17 +54,17 @@ export class MessageEvents {
     return [{ type: 'message_start', message: { ...messageHead(chunk, this.#options), usage } }];
   }
 
-  #tell(steps: readonly PartStep[]): readonly JsonObject[] {
-    return steps.flatMap((step) => this.#tellStep(step));
+  #emit(steps: readonly PartStep[]): readonly JsonObject[] {
+    return steps.flatMap((step) => this.#emitStep(step));
   }
 
-  #tellStep(step: PartStep): readonly JsonObject[] {
+  #emitStep(step: PartStep): readonly JsonObject[] {
     if (step.step === 'begin') this.#heads.push(step.head);
     const head = this.#heads.at(-1);
-    if (head === undefined || !isShown(head, this.#options.request)) return [];
+    if (head === undefined || !isVisible(head, this.#options.request)) return [];
     const index = this.#blocks;
     if (step.step === 'begin') {
-      const start = { type: 'content_block_start', index, content_block: begunBlock(head) };
+      const start = { type: 'content_block_start', index, content_block: startedBlock(head) };
       return index === 0 ? [start, { type: 'ping' }] : [start];
     }
     const areThoughtsOmitted = isOmitted(this.#options.request);
@@ -80,7 +80,7 @@ export class MessageEvents {
   }
 }
 
-function begunBlock(head: PartHead): JsonObject {
+function startedBlock(head: PartHead): JsonObject {
   const block = contentBlock({ ...head, text: '' }, false);
   return head.kind === 'reasoning' ? { ...block, signature: '' } : block;
 }

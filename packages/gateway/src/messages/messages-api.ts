@@ -24,10 +24,10 @@ const translation: Translation = {
       },
     };
   },
-  refusal: messageError,
+  errorBody: messageError,
 };
 
-/** Anthropic's Messages. */
+/** Anthropic's Messages API. */
 export const messagesApi: ClientApi = {
   name: 'messages',
   native: nativeMessages,

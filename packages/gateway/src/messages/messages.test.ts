@@ -1,7 +1,14 @@
 import type { JsonObject } from '@agentlightning/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AnyAnswer, anyAnswer, anyCuts, chatBodyOf, chatChunksOf, chatMessageOf } from '../../test/any-answer.ts';
+import {
+  type AnyResponse,
+  anyCuts,
+  anyResponse,
+  chatBodyOf,
+  chatChunksOf,
+  chatMessageOf,
+} from '../../test/any-response.ts';
 import { objectOf, objectsOf } from '../http/json-access.ts';
 import { chatMessages } from './chat-messages.ts';
 import { chatRequestOf } from './chat-request.ts';
@@ -16,7 +23,7 @@ function eventsOf(chunks: readonly JsonObject[], of: JsonObject = request): read
   return [...chunks.flatMap((chunk) => events.take(chunk)), ...events.ending()];
 }
 
-/** What a client puts together from the events. */
+/** The message that a client assembles from the events. */
 function assembled(events: readonly JsonObject[]): JsonObject {
   const blocks: Record<string, string>[] = [];
   for (const event of events) {
@@ -34,18 +41,18 @@ function assembled(events: readonly JsonObject[]): JsonObject {
   return { ...objectOf(events[0]?.message), content, ...objectOf(end?.delta), usage: end?.usage ?? null };
 }
 
-describe('an answer in the form of Messages', () => {
+describe('a response translated to Messages', () => {
   it('is the same whole and streamed', () => {
     fc.assert(
-      fc.property(anyAnswer, anyCuts, (answer, cuts) => {
+      fc.property(anyResponse, anyCuts, (answer, cuts) => {
         expect(assembled(eventsOf(chatChunksOf(answer, cuts)))).toEqual(messageOf(chatBodyOf(answer), options));
       }),
     );
   });
 
-  it('becomes the same chat message again when it is sent back with its results', () => {
+  it('becomes the same chat message when it is sent back with its tool results', () => {
     fc.assert(
-      fc.property(anyAnswer, (answer: AnyAnswer) => {
+      fc.property(anyResponse, (answer: AnyResponse) => {
         const message = messageOf(chatBodyOf(answer), options);
         const results = answer.calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: id }));
         const back = [
@@ -58,7 +65,7 @@ describe('an answer in the form of Messages', () => {
     );
   });
 
-  it('streams in the order of Anthropic', () => {
+  it('streams its events in Anthropic’s order', () => {
     const calls = ['a', 'b'].map((id) => ({ id, name: 'add', arguments: '{"a":1}' }));
     const types = eventsOf(chatChunksOf({ reasoning: 'hm', content: 'One moment.', calls }, [11])).map(
       ({ type }) => type,
@@ -79,7 +86,7 @@ describe('an answer in the form of Messages', () => {
     ]);
   });
 
-  it('has no thoughts when the client wants none, streamed or not', () => {
+  it('has no thinking when the client disabled it, streamed or not', () => {
     const quiet = { ...request, thinking: { type: 'disabled' } };
     const answer = { reasoning: 'hm', content: 'Five.', calls: [] };
     const whole = messageOf(chatBodyOf(answer), { ...options, request: quiet });
@@ -87,7 +94,7 @@ describe('an answer in the form of Messages', () => {
     expect(assembled(eventsOf(chatChunksOf(answer, [1]), quiet))).toEqual(whole);
   });
 
-  it('has thoughts without their text when the client wants it so, and knows them when they come back', () => {
+  it('has thinking without text when the client omits it, and restores it when it is sent back', () => {
     const omitted = { ...request, thinking: { type: 'adaptive', display: 'omitted' } };
     const answer = { reasoning: 'hm', content: 'Five.', calls: [] };
     const whole = messageOf(chatBodyOf(answer), { ...options, request: omitted });
@@ -102,7 +109,7 @@ describe('an answer in the form of Messages', () => {
     ['content_filter', {}, 'refusal'],
     ['stop', { stop_reason: 'END' }, 'stop_sequence'],
     ['stop', { stop_reason: 2 }, 'end_turn'],
-  ])('that ended with %s and %j says so in Anthropic’s words: %s', (finish, fields, reason) => {
+  ])('with finish reason %s and %j has the stop reason %s', (finish, fields, reason) => {
     const body = chatBodyOf({ reasoning: '', content: 'a', calls: [] }, finish);
     const choices = objectsOf(body.choices).map((choice) => ({ ...choice, ...fields }));
     const of = { ...request, stop_sequences: ['END'] };
@@ -113,7 +120,7 @@ describe('an answer in the form of Messages', () => {
     });
   });
 
-  it('keeps arguments that are no JSON', () => {
+  it('keeps arguments that are not JSON', () => {
     const calls = [{ id: 'a', name: 'add', arguments: '{"a' }];
     const { content } = messageOf(chatBodyOf({ reasoning: '', content: '', calls }), options);
     expect(content).toMatchObject([{ input: { INVALID_JSON: '{"a' } }]);
@@ -124,7 +131,7 @@ describe('an answer in the form of Messages', () => {
 });
 
 describe('a Messages request', () => {
-  it('has its fields where a chat engine looks for them, and keeps those of others', () => {
+  it('has its fields translated, and keeps unknown ones', () => {
     const schema = { type: 'object' };
     expect(
       chatRequestOf({
@@ -160,13 +167,13 @@ describe('a Messages request', () => {
     });
   });
 
-  it('keeps what only an engine knows where Messages has nothing of that name', () => {
+  it('keeps engine fields without a counterpart in Messages', () => {
     const others = { stop: ['END'], user: 'me', reasoning_effort: 'low', response_format: { type: 'json_object' } };
     expect(chatRequestOf({ ...request, ...others })).toEqual({ ...request, ...others });
     expect(chatRequestOf({ ...request, ...others, stop_sequences: ['.'] })).toMatchObject({ stop: ['.'], user: 'me' });
   });
 
-  it('has images and documents in its messages, and results before what the user says', () => {
+  it('has its images and documents translated, and tool results before user text', () => {
     const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } };
     const document = {
       type: 'document',
@@ -192,7 +199,7 @@ describe('a Messages request', () => {
 
   it.each([
     [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools.0.type', 'web_search'],
-    [{ mcp_servers: [{ url: 'x' }] }, 'mcp_servers', 'tools'],
+    [{ mcp_servers: [{ url: 'x' }] }, 'mcp_servers', 'MCP server'],
     [{ messages: 'x' }, 'messages', 'list'],
     [{ messages: [{ role: 'king', content: '' }] }, 'messages.0.role', 'king'],
     [
@@ -201,14 +208,14 @@ describe('a Messages request', () => {
       'Anthropic',
     ],
     [{ messages: [{ role: 'user', content: [{ type: 'dream' }] }] }, 'messages.0.content.0.type', 'dream'],
-    [{ system: 5 }, 'system', 'text'],
+    [{ system: 5 }, 'system', 'string'],
     [{ system: [{ type: 'image', source: { type: 'url', url: 'x' } }] }, 'system.0', 'text'],
     [{ stop_sequences: 'END' }, 'stop_sequences', 'list'],
     [{ output_config: { format: { type: 'grammar' } } }, 'output_config.format.type', 'grammar'],
     [{ tools: [{ input_schema: {} }] }, 'tools.0.name', 'name'],
     [{ tools: [{ name: 'add' }], tool_choice: { type: 'whatever' } }, 'tool_choice', 'whatever'],
     [{ tools: [{ name: 'add' }], tool_choice: 'auto' }, 'tool_choice', 'auto'],
-  ])('that asks for %j is refused, and told why', (fields, param, words) => {
+  ])('with %j is rejected with the reason', (fields, param, words) => {
     expect(() => chatRequestOf({ ...request, ...fields } as JsonObject)).toThrow(
       expect.objectContaining({ httpStatus: 400, param, message: expect.stringContaining(words) }),
     );

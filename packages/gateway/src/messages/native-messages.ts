@@ -5,11 +5,11 @@ import { prepareUntokened } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { numberOf, objectOf } from '../http/json-access.ts';
-import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';
+import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
 import { messageErrorEvent } from './message-error.ts';
 
-/** Messages at an upstream that has them: they tell no tokens, so such a call is recorded and not trained on. */
+/** Native Messages of an upstream: without token ids, so such calls are recorded but not trainable. */
 export const nativeMessages: UpstreamApi = {
   path: '/messages',
   prepare: (request, options) => prepareUntokened(request, options, 'max_tokens'),
@@ -19,7 +19,7 @@ export const nativeMessages: UpstreamApi = {
   errorEvent: messageErrorEvent,
 };
 
-/** A message with its id, usage and end where Chat Completions have them. */
+/** Maps id, usage and stop reason of a message to Chat Completions. */
 function chatTerms({ id, model, usage, stop_reason: stopReason }: JsonObject): JsonObject {
   const counts = objectOf(usage);
   const { input_tokens: input, cache_creation_input_tokens: created, cache_read_input_tokens: read } = counts;
@@ -32,8 +32,8 @@ function chatTerms({ id, model, usage, stop_reason: stopReason }: JsonObject): J
   };
 }
 
-/** A stream that reaches its client as it is. Its last event leaves when the answer is recorded. */
-class NativeMessageStream implements AnswerStream {
+/** A stream that reaches its client unchanged. Its last event is held back until the call is recorded. */
+class NativeMessageStream implements StreamConverter {
   readonly #answer: CapturedAnswer;
   readonly #message: StreamedAnthropicMessage = new StreamedAnthropicMessage();
 
@@ -53,7 +53,7 @@ class NativeMessageStream implements AnswerStream {
     if (event.type === 'message_start' || event.type === 'message_delta') {
       this.#answer.add(chatTerms(this.#message.toBody()));
     }
-    if (event.type === 'error') return { kind: 'failure', words: failureWords(objectOf(event.error)), text };
+    if (event.type === 'error') return { kind: 'failure', message: failureMessage(objectOf(event.error)), text };
     return event.type === 'message_stop' ? { kind: 'end', text } : text;
   }
 

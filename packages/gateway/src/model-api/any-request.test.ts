@@ -9,7 +9,7 @@ import { chatRequestOf as chatRequestOfResponses, inputItems } from '../response
 import { responseOf } from '../responses/response-body.ts';
 import { ResponseEvents } from '../responses/response-events.ts';
 
-/** JSON in which the words of the protocols turn up in places where they belong, and where they do not. */
+/** JSON with protocol keywords in valid and invalid positions. */
 const word = fc.constantFrom(
   ...[
     'type',
@@ -52,7 +52,7 @@ const { json } = fc.letrec<{ json: JsonValue; object: JsonObject }>((tie) => ({
 }));
 const object = fc.dictionary(word, json, { maxKeys: 10 });
 
-/** Runs a function that may refuse what it is given, and may not fail over it. */
+/** Runs a function that may reject its input, but not fail otherwise. */
 function refusesAtMost(run: () => unknown): void {
   try {
     run();
@@ -62,8 +62,8 @@ function refusesAtMost(run: () => unknown): void {
   }
 }
 
-describe('whatever comes', () => {
-  it('from an agent is translated or refused with 400', () => {
+describe('arbitrary input', () => {
+  it('of an agent is translated or rejected with 400', () => {
     fc.assert(
       fc.property(object, (request) => {
         refusesAtMost(() => chatRequestOfResponses(request, { before: [], items: inputItems(request) }));
@@ -73,7 +73,7 @@ describe('whatever comes', () => {
     );
   });
 
-  it('from a model is translated, whole and in chunks', () => {
+  it('of a model is translated, whole and in chunks', () => {
     fc.assert(
       fc.property(object, fc.array(object, { maxLength: 4 }), (body, chunks) => {
         const options = { request: body, stem: 'a'.repeat(32) };

@@ -1,14 +1,14 @@
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { UpstreamResult } from '../upstream/upstream-caller.ts';
 
-/** A model API that an upstream may lack. */
+/** An optional API of an upstream. */
 export type TranslatableApi = 'responses' | 'messages';
 
 /**
- * Whether calls of an API go to an upstream as Chat Completions.
+ * Whether calls of an API are sent to an upstream as Chat Completions.
  *
- * What the upstream's `apis` say counts. Where they say nothing: only Chat Completions tell token ids, so an upstream
- * that is to tell them is asked by these; any other is asked in the agent's own API until it says it has none such.
+ * The upstream's `apis` decide if set. Otherwise an upstream with `capture: 'tokens'` gets Chat Completions, the only API
+ * that returns token ids; any other gets the agent's API until it was found to lack it.
  */
 export function translates(upstream: RegisteredUpstream, api: TranslatableApi): boolean {
   const { apis } = upstream.given;
@@ -16,10 +16,10 @@ export function translates(upstream: RegisteredUpstream, api: TranslatableApi): 
   return upstream.capture === 'tokens' || upstream.lackedApis.has(api);
 }
 
-/** Whether an answer says that the upstream does not have an API; it is remembered. */
+/** Whether a response shows that the upstream lacks an API; remembers the result. */
 export function lacksApi({ upstream, response: { status }, text }: UpstreamResult, api: TranslatableApi): boolean {
   if (upstream.given.apis !== undefined) return false;
-  // An unknown model is a 404 as well, and a word of the API about itself.
+  // An unknown model is a 404 as well, but shows that the API exists.
   const isLacking = status === 405 || status === 501 || (status === 404 && !/model/i.test(text ?? ''));
   if (isLacking) upstream.lackedApis.add(api);
   return isLacking;

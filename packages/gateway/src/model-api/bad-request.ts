@@ -3,7 +3,7 @@ import { isJsonObject } from '@agentlightning/core/internal';
 import { GatewayError } from '../gateway-error.ts';
 import { isJsonList } from '../http/json-access.ts';
 
-/** A request that cannot be answered as it is, and the part of it that is why. */
+/** A 400 error, with the invalid parameter. */
 export function badRequest(param: string | null, message: string, remedy?: string): GatewayError {
   return new GatewayError({
     code: 'VALIDATION',
@@ -15,7 +15,7 @@ export function badRequest(param: string | null, message: string, remedy?: strin
   });
 }
 
-/** The objects of a list in a request. @throws GatewayError 400 when it is no list, or something else is in it */
+/** The objects of a list in a request. @throws GatewayError 400 unless it is a list of objects */
 export function requiredObjects(value: JsonValue | undefined, param: string): readonly JsonObject[] {
   if (!isJsonList(value)) throw badRequest(param, `${param} is not a list`);
   return value.map((entry, index) => {
@@ -24,23 +24,22 @@ export function requiredObjects(value: JsonValue | undefined, param: string): re
   });
 }
 
-/** The same, of a list that may be left out. */
+/** As {@link objectList}, for an optional list. */
 export function optionalObjects(value: JsonValue | undefined, param: string): readonly JsonObject[] {
   return value === undefined || value === null ? [] : requiredObjects(value, param);
 }
 
-/** A text that may be left out; null when it is. @throws GatewayError 400 when it is something else */
+/** An optional string; null when absent. @throws GatewayError 400 for another type */
 export function optionalText(value: JsonValue | undefined, param: string): string | null {
   if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') throw badRequest(param, `${param} is not a text`);
+  if (typeof value !== 'string') throw badRequest(param, `${param} is not a string`);
   return value;
 }
 
 /**
- * What a request becomes on its way to a model. It may be nested more deeply than it can be gone through or written
- * again, though it could be read.
+ * Runs the conversion of a request. Parsing accepts deeper nesting than recursive conversion and serialization do.
  *
- * @throws GatewayError 400 for such a one
+ * @throws GatewayError 400 when the request is nested too deeply
  */
 export async function unlessTooDeep<TResult>(make: () => TResult | Promise<TResult>): Promise<TResult> {
   try {
@@ -51,11 +50,11 @@ export async function unlessTooDeep<TResult>(make: () => TResult | Promise<TResu
   }
 }
 
-/** A request for what only the vendor's own servers can do: a model behind Chat Completions cannot. */
+/** Error for a feature that only the vendor's own servers support. */
 export function notTranslatable(param: string, what: string): GatewayError {
   return badRequest(
     param,
-    `${param}: ${what} cannot be had from this model, which is reached by Chat Completions`,
-    'Leave it out, or give the gateway an upstream that has this API itself and say so in its `apis`.',
+    `${param}: ${what} is not supported by this model, which is called through Chat Completions`,
+    'Leave it out, or configure an upstream with this API in its `apis`.',
   );
 }

@@ -1,9 +1,7 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonList, textOf } from '../http/json-access.ts';
 
-/**
- * Chat messages with the system messages at the beginning as one: the templates of open models take no second one.
- */
+/** Merges the system messages at the beginning: the templates of open models accept only one. */
 export function joinedSystem(messages: readonly JsonObject[]): readonly JsonObject[] {
   const first = messages.findIndex((message) => message.role !== 'system');
   const count = first === -1 ? messages.length : first;
@@ -13,13 +11,13 @@ export function joinedSystem(messages: readonly JsonObject[]): readonly JsonObje
   return [{ role: 'system', content: texts.join('\n\n') }, ...messages.slice(count)];
 }
 
-/** Parts of a content as one text where all are texts; templates of text-only models take nothing else. */
+/** Joins the parts of a content if all are texts; templates of text-only models accept nothing else. */
 export function plainContent(parts: readonly JsonObject[]): JsonValue {
   const texts = parts.map((part) => (part.type === 'text' ? textOf(part.text) : null));
   return texts.includes(null) ? parts : texts.join('\n');
 }
 
-/** The parts of a content that may be a text; null when it is neither. */
+/** The parts of a content that may be a string; null for other types. */
 export function partsOrText(content: JsonValue | undefined): string | readonly JsonValue[] | null {
   return typeof content === 'string' || isJsonList(content) ? content : null;
 }

@@ -11,7 +11,7 @@ import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { UpstreamResult } from '../upstream/upstream-caller.ts';
 import { upstreamMessage } from '../upstream/upstream-failure.ts';
 import { type CapturedStream, relayCaptured, relayUnread } from './relay-stream.ts';
-import { streamOfWhole, TranslatedAnswerStream } from './translated-answer-stream.ts';
+import { streamOfWhole, TranslatedStreamConverter } from './translated-stream-converter.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
 
@@ -27,7 +27,7 @@ export interface ProxiedCallOptions {
   /** The API of the request to the upstream. */
   readonly api: UpstreamApi;
   /** Null when that is the client's API. */
-  readonly translated: { readonly call: TranslatedCall; readonly refusal: Translation['refusal'] } | null;
+  readonly translated: { readonly call: TranslatedCall; readonly errorBody: Translation['errorBody'] } | null;
 }
 
 /** One call that is sent to an upstream, returned to the client, and recorded if it belongs to an attempt. */
@@ -80,7 +80,8 @@ export class ProxiedCall {
     if (started === null && translated === null) return { status, headers, body: text };
     const body = parseJsonObject(text);
     if (body === null) throw notJson(result);
-    if (translated !== null && (isJsonObject(body.error) || typeof body.error === 'string')) throw saidError(result);
+    if (translated !== null && (isJsonObject(body.error) || typeof body.error === 'string'))
+      throw reportedError(result);
     const visible = api.visible(body, prepared.added);
     const visibleText = visible === body ? text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
@@ -137,7 +138,7 @@ export class ProxiedCall {
       stream:
         translated === null
           ? api.stream(captured, prepared.added)
-          : new TranslatedAnswerStream(captured, translated.call.stream()),
+          : new TranslatedStreamConverter(captured, translated.call.stream()),
       record: async (response) => {
         if (started !== null) await parts.recorder.record(started, ended(response, null));
       },
@@ -151,21 +152,21 @@ export class ProxiedCall {
   #refused(result: UpstreamResult, body: string): CallResponse {
     const { status, headers } = result.response;
     const text = result.upstream.withoutSecrets(body);
-    const words = upstreamMessage(result);
-    const failure = `the model endpoint answered ${status}${words}`;
+    const detail = upstreamMessage(result);
+    const failure = `the model endpoint answered ${status}${detail}`;
     this.#recordFailure(failure, { status, body: parseJsonObject(text) });
     const { translated } = this.#options;
-    const said = words === '' ? failure : words.slice(': '.length);
+    const message = detail === '' ? failure : detail.slice(': '.length);
     return {
       status,
       headers: translated === null ? headers : { ...headers, 'content-type': 'application/json' },
-      body: translated === null ? text : translated.refusal(status, said),
+      body: translated === null ? text : translated.errorBody(status, message),
     };
   }
 
   #failed(error: unknown): never {
     const known = GatewayError.from(error);
-    // The store has just refused a record; it is not asked to record that.
+    // The store has just rejected a record, so its failure is not recorded.
     if (known.type !== 'store_unavailable') this.#recordFailure(known.message, known.upstreamResponse);
     throw known;
   }
@@ -189,7 +190,7 @@ export class ProxiedCall {
   ): Omit<EndedCall, 'response' | 'firstByteTimeMs' | 'failure'> {
     const { parts, prepared, translated } = this.#options;
     return {
-      asked: prepared,
+      parameters: prepared,
       answer,
       responseId: translated === null || result === null ? answer.responseId : translated.call.responseId,
       endTimeMs: parts.caller.clock.now(),
@@ -222,7 +223,7 @@ function notJson({ upstream, response: { status } }: UpstreamResult): GatewayErr
 }
 
 /** Some vendors return an error with status 200. */
-function saidError(result: UpstreamResult): GatewayError {
+function reportedError(result: UpstreamResult): GatewayError {
   const { upstream, response } = result;
   return new GatewayError({
     code: 'UPSTREAM_FAILED',

@@ -14,13 +14,13 @@ import { ProxiedCall } from './proxied-call.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
 
-/** A model API that agents may speak to the gateway. */
+/** A model API for agents. */
 export interface ClientApi {
-  /** What records call it. */
+  /** Name in records. */
   readonly name: string;
-  /** The same API at an upstream. */
+  /** The upstream's side of the same API. */
   readonly native: UpstreamApi;
-  /** For upstreams without it; null when there is no other way. */
+  /** Translation for upstreams without the API; null if unsupported. */
   readonly translation: { readonly api: TranslatableApi; readonly by: Translation } | null;
 }
 
@@ -83,7 +83,7 @@ async function translated(api: ClientApi, by: Translation, read: ReadCall): Prom
     api: chatCompletionsApi,
     request,
     requestText: JSON.stringify(request),
-    translated: { call: begun, refusal: by.refusal },
+    translated: { call: begun, errorBody: by.errorBody },
     spanId,
     attributes: begun.attributes,
   });
@@ -94,7 +94,7 @@ interface OutgoingRequest {
   readonly api: UpstreamApi;
   readonly request: JsonObject;
   readonly requestText: string;
-  readonly translated: { readonly call: TranslatedCall; readonly refusal: Translation['refusal'] } | null;
+  readonly translated: { readonly call: TranslatedCall; readonly errorBody: Translation['errorBody'] } | null;
   readonly spanId: string;
   readonly attributes: Attributes;
 }

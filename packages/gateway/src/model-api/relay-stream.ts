@@ -3,7 +3,7 @@ import type { JsonObject } from '@agentlightning/core';
 import { GatewayError } from '../gateway-error.ts';
 import { EventStreamReader } from '../http/event-stream.ts';
 import type { SendChunk } from '../http/response-stream.ts';
-import type { AnswerStream } from './answer-stream.ts';
+import type { StreamConverter } from './stream-converter.ts';
 
 /** The stream of an upstream on its way to the client. */
 export interface RelayedStream {
@@ -17,7 +17,7 @@ export interface RelayedStream {
 /** A stream that is captured while it is relayed. */
 export interface CapturedStream extends RelayedStream {
   /** Converts the upstream's events to the client's, and collects what is recorded. */
-  readonly stream: AnswerStream;
+  readonly stream: StreamConverter;
   /** Records a complete response; the end of the stream is held back until it resolves. */
   readonly record: (response: JsonObject) => Promise<void>;
   /** Records a response that broke off; `failure` is null when only its end mark is missing. */
@@ -27,7 +27,7 @@ export interface CapturedStream extends RelayedStream {
 /** How a stream ended. */
 type StreamEnd =
   | { readonly kind: 'end'; readonly text: string }
-  | { readonly kind: 'failure'; readonly words: string | null; readonly text: string };
+  | { readonly kind: 'failure'; readonly message: string | null; readonly text: string };
 
 /**
  * Relays a stream chunk by chunk, and records it. A stream that breaks off ends with an error in the client's format.
@@ -39,12 +39,12 @@ export async function relayCaptured(captured: CapturedStream, send: SendChunk): 
   const end = await forwardEvents(captured, send);
   if (end.kind === 'failure') {
     body.destroy();
-    captured.recordFailed(end.words, stream.recorded());
+    captured.recordFailed(end.message, stream.recorded());
     return end.text;
   }
   // Reads the rest, so that the connection can be reused.
   body.resume();
-  // The ending may hold the last of the response, which the record must have.
+  // The ending may hold the last part of the response, which the record needs.
   const ending = (stream.ending?.() ?? '') + end.text;
   try {
     await captured.record(stream.recorded());
@@ -72,7 +72,7 @@ export async function relayUnread(
     return '';
   } catch (error) {
     body.destroy();
-    const failure = signal.aborted ? signal.reason : brokenOff(address, error);
+    const failure = signal.aborted ? signal.reason : interruptedResponse(address, error);
     return failure instanceof GatewayError ? errorEvent(failure) : '';
   }
 }
@@ -99,7 +99,7 @@ async function forwardEvents(captured: CapturedStream, send: SendChunk): Promise
 
 /** The client's text for a chunk of the upstream, up to the event that ends the response. */
 function convert(
-  stream: AnswerStream,
+  stream: StreamConverter,
   reader: EventStreamReader,
   chunk: Uint8Array,
 ): { readonly text: string; readonly end: StreamEnd | null } {
@@ -114,26 +114,30 @@ function convert(
 
 function interrupted({ stream, address, signal }: CapturedStream, cause: unknown): StreamEnd {
   if (!signal.aborted) {
-    const error = brokenOff(address, cause);
-    return { kind: 'failure', words: error.message, text: stream.broken(error) };
+    const error = interruptedResponse(address, cause);
+    return { kind: 'failure', message: error.message, text: stream.broken(error) };
   }
   // A client may disconnect, and its attempt end, once it has read the finish reason: then every token has arrived.
   const isWhole = stream.isFinished;
   const { reason } = signal;
   if (reason instanceof GatewayError) {
-    return { kind: 'failure', words: isWhole ? null : reason.text, text: stream.broken(reason) };
+    return { kind: 'failure', message: isWhole ? null : reason.text, text: stream.broken(reason) };
   }
-  return { kind: 'failure', words: isWhole ? null : 'the agent hung up before the answer was whole', text: '' };
+  return {
+    kind: 'failure',
+    message: isWhole ? null : 'the client disconnected before the response was complete',
+    text: '',
+  };
 }
 
 /** The error at the end of a stream whose upstream broke off. */
-function brokenOff(address: string, cause: unknown): GatewayError {
+function interruptedResponse(address: string, cause: unknown): GatewayError {
   return new GatewayError({
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
     message: `the model endpoint ${address} broke off its answer: ${cause instanceof Error ? cause.message : String(cause)}`,
-    remedy: 'The response is incomplete; make the call again.',
+    remedy: 'The response is incomplete; retry.',
     cause,
   });
 }

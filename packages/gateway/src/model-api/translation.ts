@@ -1,35 +1,35 @@
 import type { Attributes, JsonObject } from '@agentlightning/core';
 import type { GatewayError } from '../gateway-error.ts';
-import type { AnswerPlace, ConversationMemory } from '../responses/conversation-memory.ts';
+import type { ConversationMemory, ResponseContext } from '../responses/conversation-memory.ts';
 
-/** An API that the gateway itself speaks, in front of upstreams that only have Chat Completions. */
+/** An API that the gateway translates to Chat Completions. */
 export interface Translation {
-  /** Begins to answer a request. @throws GatewayError 400 for what cannot be had by Chat Completions */
+  /** Translates a request. @throws GatewayError 400 for features that Chat Completions lack */
   begin(request: JsonObject, scope: TranslationScope): Promise<TranslatedCall>;
-  /** The body of an answer that says why the upstream refused. */
-  refusal(status: number, words: string): string;
+  /** The body of an error response. */
+  errorBody(status: number, message: string): string;
 }
 
-/** Whose call it is; an attempt is one. */
-export interface TranslationScope extends AnswerPlace {
-  /** What was answered before. */
+/** The caller and its memory. */
+export interface TranslationScope extends ResponseContext {
+  /** Earlier responses. */
   readonly conversations: ConversationMemory;
 }
 
-/** One call that is translated. */
+/** A translated call. */
 export interface TranslatedCall {
-  /** The request as one of Chat Completions. */
+  /** The Chat Completions request. */
   readonly chatRequest: JsonObject;
-  /** The id of the answer, as its client sees it. */
+  /** Response id as returned to the client. */
   readonly responseId: string;
-  /** What the record of the call has beside what every record has. */
+  /** Additional span attributes. */
   readonly attributes: Attributes;
-  /** The answer in the client's form. */
+  /** Translates a whole response. */
   whole(chatBody: JsonObject): JsonObject;
   stream(): TranslatedStream;
 }
 
-/** The events that a client gets for the chunks of a Chat Completions stream. */
+/** Converts the chunks of a Chat Completions stream to the client's events. */
 export interface TranslatedStream {
   take(chunk: JsonObject): readonly JsonObject[];
   ending(): readonly JsonObject[];

@@ -1,24 +1,24 @@
-/** What is known of one model call while it goes through the gateway: for metrics, logs and headers. */
+/** State of a model call while it is proxied, for metrics, logs and headers. */
 export class CallObservation {
-  /** The caller's `x-request-id`, or a new one: it joins the logs of client, gateway and upstream. */
+  /** The client's `x-request-id`, or a new one: correlates the logs of client, gateway and upstream. */
   readonly requestId: string;
-  /** Which API it speaks, such as `chat-completions`. */
+  /** The client's API, such as `chat-completions`. */
   readonly api: string;
-  /** When it came, in Unix milliseconds. */
+  /** Arrival, in Unix milliseconds. */
   readonly startTimeMs: number;
-  /** The attempt that it belongs to; null when it belongs to none. */
+  /** The attempt it belongs to; null for none. */
   attempt: { readonly rolloutId: string; readonly attemptId: string } | null = null;
-  /** What the upstream knows the model as; null when the call came to nothing before that was known. */
+  /** Model name at the upstream; null when the call failed before routing. */
   model: string | null = null;
-  /** Whether the answer comes as a stream. */
+  /** Whether the response is streamed. */
   isStreamed = false;
-  /** The id of the upstream that was asked last; null when none was. */
+  /** Id of the last upstream tried; null for none. */
   upstream: string | null = null;
-  /** How often an upstream was asked. */
+  /** Number of requests to upstreams. */
   tries = 0;
-  /** How long the call waited for upstreams, for their limits and between tries, in milliseconds. */
+  /** Time spent waiting for upstreams, in queues and in backoff, in milliseconds. */
   upstreamMs = 0;
-  /** The upstream's own id of the request; null when it gave none. */
+  /** The upstream's own id of the request; null for none. */
   upstreamRequestId: string | null = null;
 
   constructor(call: { readonly requestId: string; readonly api: string; readonly startTimeMs: number }) {

@@ -54,7 +54,7 @@ export class CallObserver {
   }
 
   #report(call: CallObservation, { httpStatus, durationMs, failure }: CallEnd): void {
-    this.#metrics.callLeft(call, { httpStatus, durationMs });
+    this.#metrics.callFinished(call, { httpStatus, durationMs });
     if (httpStatus < 500 && this.#log.debug === undefined) return;
     const { startTimeMs: _, attempt, ...facts } = call;
     const entry = { ...facts, ...attempt, status: httpStatus, durationMs };

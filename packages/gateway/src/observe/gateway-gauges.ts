@@ -26,7 +26,7 @@ export function registerGauges(registry: Registry, { state, upstreams }: Gateway
       labelNames: ['upstream'],
       registers: [registry],
       collect() {
-        // Removed upstreams are not reported any more.
+        // Drops the series of removed upstreams.
         this.reset();
         for (const upstream of upstreams()) {
           const value = read(upstream);

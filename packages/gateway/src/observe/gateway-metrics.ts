@@ -4,7 +4,7 @@ import type { CallObservation } from './call-observation.ts';
 import { type GatewayGauges, registerGauges } from './gateway-gauges.ts';
 import { LabelNames } from './label-names.ts';
 
-/** How one request to an upstream ended: its status, or `error` when there was no whole answer. */
+/** A request to an upstream and its outcome: its status, or `error` without a complete response. */
 export interface UpstreamTry {
   readonly upstream: string;
   readonly outcome: number | 'error';
@@ -15,7 +15,7 @@ const callBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const addedBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1];
 const callLabels = ['api', 'model'] as const;
 
-/** What a gateway counts, for Prometheus. Labels have few values: never an id. */
+/** Prometheus metrics of a gateway. Labels have few values: never an id. */
 export class GatewayMetrics {
   readonly #registry: Registry = new Registry();
   readonly #models: LabelNames = new LabelNames();
@@ -39,65 +39,60 @@ export class GatewayMetrics {
       options: { readonly buckets: number[]; readonly labelNames: readonly TLabel[] },
     ): Histogram<TLabel> => new Histogram({ name: `agl_gateway_${name}_seconds`, help, registers, ...options });
     const perCall = { buckets: callBuckets, labelNames: callLabels };
-    this.#calls = counter(
-      'calls_total',
-      'Model calls that have left, by the status they were answered with',
-      'api',
-      'model',
-      'status',
-    );
+    this.#calls = counter('calls_total', 'Finished model calls by response status', 'api', 'model', 'status');
     this.#duration = histogram(
       'call_duration',
-      'How long model calls took, from their arrival to their record',
+      'Duration of model calls, from arrival until recorded, in seconds',
       perCall,
     );
     this.#added = histogram(
       'call_added',
-      'How much of that was not waiting for a model, of calls that are not streamed',
+      'Part of the duration not spent waiting for the model, for calls that are not streamed',
       {
         ...perCall,
         buckets: addedBuckets,
       },
     );
-    this.#firstToken = histogram('first_token', 'How long the first bytes of an answer took', {
+    this.#firstToken = histogram('first_token', 'Time to the first byte of a response', {
       buckets: callBuckets,
       labelNames: ['model'],
     });
-    this.#tokens = counter('tokens_total', 'Tokens that models read and wrote, as they counted them', 'model', 'kind');
+    this.#tokens = counter(
+      'tokens_total',
+      'Tokens of prompts and completions, as counted by the engine',
+      'model',
+      'kind',
+    );
     this.#recorded = counter(
       'recorded_calls_total',
       'Recorded calls: trainable, untrainable, failed or plain',
       'model',
       'kind',
     );
-    this.#tries = histogram('upstream_request', 'How long upstreams took to answer; the head, for streams', {
+    this.#tries = histogram('upstream_request', 'Duration of upstream requests; until the head, for streams', {
       buckets: callBuckets,
       labelNames: ['upstream', 'outcome'],
     });
-    this.#retries = counter(
-      'upstream_retries_total',
-      'Calls that were made again because an upstream failed',
-      'upstream',
-    );
+    this.#retries = counter('upstream_retries_total', 'Retries after upstream failures', 'upstream');
     registerGauges(this.#registry, gauges);
   }
 
-  /** A call was answered and recorded, or never will be. */
-  callLeft(call: CallObservation, left: { readonly httpStatus: number; readonly durationMs: number }): void {
+  /** A call has finished. */
+  callFinished(call: CallObservation, left: { readonly httpStatus: number; readonly durationMs: number }): void {
     const labels = { api: call.api, model: this.#models.of(call.model) };
     this.#calls.inc({ ...labels, status: left.httpStatus });
     this.#duration.observe(labels, left.durationMs / 1000);
-    // A stream goes at the pace of the model and of its reader: what is added cannot be told from that.
+    // The duration of a stream depends on model and reader; the gateway's share cannot be separated.
     if (!call.isStreamed) this.#added.observe(labels, Math.max(0, left.durationMs - call.upstreamMs) / 1000);
   }
 
-  /** What became of a call that is recorded. */
+  /** A call was recorded. */
   callEnded({ attempt, startTimeMs }: StartedCall, ended: EndedCall, untrainable: string | null): void {
-    const { asked, answer, firstByteTimeMs, failure } = ended;
-    const model = this.#models.of(asked.model);
+    const { parameters, answer, firstByteTimeMs, failure } = ended;
+    const model = this.#models.of(parameters.model);
     if (firstByteTimeMs !== null) this.#firstToken.observe({ model }, (firstByteTimeMs - startTimeMs) / 1000);
     if (answer.usage !== null) {
-      // An engine may count what cannot be.
+      // Engines may report negative counts.
       this.#tokens.inc({ model, kind: 'input' }, Math.max(0, answer.usage.inputTokens));
       this.#tokens.inc({ model, kind: 'output' }, Math.max(0, answer.usage.outputTokens));
     }
@@ -106,19 +101,19 @@ export class GatewayMetrics {
     this.#recorded.inc({ model, kind: isTrainable ? 'trainable' : other });
   }
 
-  /** An upstream was asked. */
+  /** A request to an upstream has ended. */
   upstreamTried({ upstream, outcome, durationMs }: UpstreamTry): void {
     this.#tries.observe({ upstream, outcome }, durationMs / 1000);
   }
 
-  /** A call is made again. */
+  /** A call is retried. */
   retried(upstream: string): void {
     this.#retries.inc({ upstream });
   }
 
-  /** All of it, in the text format of Prometheus. */
+  /** The metrics in Prometheus text format. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
-    // Those of the process cost something as long as it runs, so only where somebody reads them.
+    // Default metrics have a running cost, so they start with the first scrape.
     if (!this.#hasDefaults) collectDefaultMetrics({ register: this.#registry });
     this.#hasDefaults = true;
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };

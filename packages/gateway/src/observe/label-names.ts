@@ -1,11 +1,11 @@
-/** How many different names of models metrics tell apart. */
+/** Limit of distinct model labels. */
 const maxNames = 100;
 
-/** Keeps labels few: agents may write any name for a model, and every label is kept for ever. */
+/** Limits the number of labels: agents may send any model name, and every label is kept until exit. */
 export class LabelNames {
   readonly #known: Set<string> = new Set();
 
-  /** The name itself, or `other` when there are too many already. */
+  /** The name itself, or `other` beyond the limit. */
   of(name: string | null): string {
     if (name === null || name === '') return 'none';
     if (this.#known.has(name)) return name;

@@ -2,9 +2,9 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 import { isJsonList, textOf } from '../http/json-access.ts';
 
-/** One message of the assistant, made of the items that the Responses API has for it. */
+/** An assistant message, assembled from Responses items. */
 export class AssistantTurn {
-  /** By what the ids of the gateway's own items of one answer are known; null for items of others. */
+  /** Common stem of the ids of the gateway's items of one response; null for other items. */
   readonly stem: string | null;
   #reasoning: string | null = null;
   #content: string | null = null;
@@ -15,10 +15,10 @@ export class AssistantTurn {
     this.stem = stem;
   }
 
-  /** Whether an item without results before it still belongs to this turn, by what the turn has so far. */
+  /** Whether an item that does not follow tool results belongs to this turn. */
   takes(kind: 'reasoning' | 'text' | 'call', stem: string | null): boolean {
     if (stem !== null && this.stem !== null && stem !== this.stem) return false;
-    // Calls are answered by results that follow; what comes before those cannot be another message.
+    // Results follow the calls; an item before them cannot start another message.
     if (this.#calls.length > 0 || kind === 'call') return true;
     const hasText = this.#content !== null || this.#refusal !== null;
     return kind === 'text' ? !hasText : !hasText && this.#reasoning === null;
@@ -57,7 +57,7 @@ export class AssistantTurn {
     const refusal = textOf(part.refusal);
     if (refusal !== null) this.#refusal = joined(this.#refusal, refusal, '');
     const text = textOf(part.text);
-    // The parts of one message are one text; several messages are not.
+    // The parts of one message form one text; several messages do not.
     if (text !== null) this.#content = joined(this.#content, text, index === 0 ? '\n' : '');
   }
 }

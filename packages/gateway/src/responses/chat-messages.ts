@@ -9,65 +9,65 @@ import { reasoningText } from './reasoning-item.ts';
 import { stemOf } from './response-ids.ts';
 
 /**
- * The items of a Responses request as chat messages.
+ * Converts the items of a Responses request to chat messages.
  *
- * What one answer of the model said in several items becomes one message again, also where results of its calls
- * stand between them. Instructions and the system messages at the beginning become one.
+ * Items of one response become one message again, also when results of its calls stand between them. Instructions and
+ * the system messages at the beginning become one.
  *
  * @param instructions - null for none
- * @throws GatewayError 400 for items of built-in tools, and for outputs that belong to no call
+ * @throws GatewayError 400 for items of built-in tools, and for outputs without a call
  */
 export function chatMessages({ before, items }: Conversation, instructions: string | null): readonly JsonObject[] {
-  const turns = new Turns();
+  const turns = new ChatMessageBuilder();
   for (const [index, item] of items.entries()) turns.add(item, `input[${index}]`);
   const system = instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }];
   return joinedSystem([...system, ...before, ...turns.messages()]);
 }
 
-/** Items on their way to become messages. */
-class Turns {
+/** Builds chat messages from items. */
+class ChatMessageBuilder {
   readonly #entries: (JsonObject | AssistantTurn)[] = [];
-  /** The turn that is going on, with its results behind it. */
+  /** The open turn, followed by its results. */
   #turn: AssistantTurn | null = null;
-  /** Whether results of the turn have come. */
+  /** Whether the open turn has results. */
   #hasResults = false;
 
-  add(item: JsonObject, place: string): void {
+  add(item: JsonObject, path: string): void {
     const type = textOf(item.type) ?? 'message';
-    if (type === 'message') this.#addMessage(item, place);
+    if (type === 'message') this.#addMessage(item, path);
     else if (type === 'reasoning') this.#turnFor(item, 'reasoning').addReasoning(reasoningText(item));
     else if (type === 'function_call') this.#turnFor(item, 'call').addCall(item);
-    else if (type === 'function_call_output') this.#addResult(item, place);
-    else throw notTranslatable(`${place}.type`, `an item of the type \`${type}\``);
+    else if (type === 'function_call_output') this.#addResult(item, path);
+    else throw notTranslatable(`${path}.type`, `an item of the type \`${type}\``);
   }
 
   messages(): readonly JsonObject[] {
     return this.#entries.map((entry) => (entry instanceof AssistantTurn ? entry.toMessage() : entry));
   }
 
-  #addMessage(item: JsonObject, place: string): void {
+  #addMessage(item: JsonObject, path: string): void {
     const { role } = item;
     if (role === 'assistant') {
       this.#turnFor(item, 'text').addMessage(item);
       return;
     }
     if (role !== 'user' && role !== 'system' && role !== 'developer') {
-      throw badRequest(`${place}.role`, `${place}.role: ${JSON.stringify(role ?? null)} is no role of a message`);
+      throw badRequest(`${path}.role`, `${path}.role: ${JSON.stringify(role ?? null)} is not a message role`);
     }
     this.#turn = null;
-    // The templates of open models know no developer.
+    // The templates of open models lack the developer role.
     const chatRole = role === 'user' ? 'user' : 'system';
-    this.#entries.push({ role: chatRole, content: chatContent(item.content, `${place}.content`) });
+    this.#entries.push({ role: chatRole, content: chatContent(item.content, `${path}.content`) });
   }
 
-  #addResult(item: JsonObject, place: string): void {
+  #addResult(item: JsonObject, path: string): void {
     const id = textOf(item.call_id);
-    if (id === null || id === '') throw badRequest(`${place}.call_id`, `${place}.call_id is missing`);
+    if (id === null || id === '') throw badRequest(`${path}.call_id`, `${path}.call_id is missing`);
     this.#hasResults = true;
-    this.#entries.push({ role: 'tool', tool_call_id: id, content: chatContent(item.output, `${place}.output`) });
+    this.#entries.push({ role: 'tool', tool_call_id: id, content: chatContent(item.output, `${path}.output`) });
   }
 
-  /** The turn that an item of the assistant belongs to: the one that is going on, or a new one. */
+  /** The turn of an assistant item: the open one, or a new one. */
   #turnFor(item: JsonObject, kind: 'reasoning' | 'text' | 'call'): AssistantTurn {
     const stem = stemOf(textOf(item.id));
     const isSameAnswer = stem !== null && stem === this.#turn?.stem;

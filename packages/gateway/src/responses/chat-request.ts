@@ -12,7 +12,7 @@ import { chatMessages } from './chat-messages.ts';
 import type { Conversation } from './conversation-memory.ts';
 import { wantsLogprobs } from './response-body.ts';
 
-/** Fields of a Responses request that are translated, or mean nothing to a chat engine. All others go on as they are. */
+/** Fields that are translated, or have no effect on a chat engine. All others are forwarded unchanged. */
 const ownFields: ReadonlySet<string> = new Set([
   'background',
   'context_management',
@@ -41,18 +41,18 @@ const ownFields: ReadonlySet<string> = new Set([
   'truncation',
 ]);
 
-/** What only OpenAI's own servers can do. */
+/** Fields that only OpenAI's servers support. */
 const refusedFields: readonly string[] = ['conversation', 'prompt'];
 
 /**
- * A Responses request as one of Chat Completions.
+ * Translates a Responses request to Chat Completions.
  *
  * @param request - the body
- * @param conversation - its `input`, after what it goes on with
- * @throws GatewayError 400 for what a chat engine cannot do, such as built-in tools
+ * @param conversation - its `input`, with the conversation that it continues
+ * @throws GatewayError 400 for features that a chat engine lacks, such as built-in tools
  */
 export function chatRequestOf(request: JsonObject, conversation: Conversation): JsonObject {
-  refuseOthers(request);
+  rejectUnsupported(request);
   const rest = Object.fromEntries(
     Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
   );
@@ -71,20 +71,20 @@ export function chatRequestOf(request: JsonObject, conversation: Conversation): 
   return { ...rest, ...translated };
 }
 
-/** The `input` of a request as items: a text is one message of the user. @throws GatewayError 400 */
+/** The `input` of a request as items: a string is one user message. @throws GatewayError 400 */
 export function inputItems(request: JsonObject): readonly JsonObject[] {
   const { input } = request;
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
-  if (!isJsonList(input)) throw badRequest('input', 'input is neither a text nor a list of items');
+  if (!isJsonList(input)) throw badRequest('input', 'input is neither a string nor a list of items');
   return requiredObjects(input, 'input');
 }
 
-function refuseOthers(request: JsonObject): void {
+function rejectUnsupported(request: JsonObject): void {
   for (const name of refusedFields) {
     if (request[name] !== undefined && request[name] !== null) throw notTranslatable(name, `\`${name}\``);
   }
   optionalText(request.previous_response_id, 'previous_response_id');
-  if (request.background === true) throw notTranslatable('background', 'an answer in the background');
+  if (request.background === true) throw notTranslatable('background', 'a background response');
 }
 
 function toolFields(request: JsonObject): JsonObject {
@@ -106,7 +106,7 @@ function chatTool(tool: JsonObject, index: number): JsonObject {
   }
   const { name, description, parameters, strict } = tool;
   if (!textOf(name)) {
-    const remedy = 'Give it beside `type`: in Responses, what a function is does not stand in a `function` of its own.';
+    const remedy = 'Set it next to `type`: Responses do not nest functions in a `function` field.';
     throw badRequest(`tools[${index}].name`, `tools[${index}].name is missing`, remedy);
   }
   return {
@@ -135,7 +135,7 @@ function allowedNames(choice: JsonValue): ReadonlySet<string> | null {
 
 function noneAllowed(names: ReadonlySet<string>): Error {
   const listed = JSON.stringify([...names]);
-  return badRequest('tool_choice.tools', `tool_choice.tools: none of ${listed} is among the tools`);
+  return badRequest('tool_choice.tools', `tool_choice.tools: none of ${listed} is in the tools`);
 }
 
 function responseFormat(text: JsonObject): JsonObject | undefined {

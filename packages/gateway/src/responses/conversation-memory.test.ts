@@ -2,7 +2,7 @@ import type { JsonObject, Span, Store } from '@agentlightning/core';
 import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
 import type { Page } from '@agentlightning/core/store';
 import { describe, expect, it } from 'vitest';
-import { type AnswerPlace, ConversationMemory } from './conversation-memory.ts';
+import { ConversationMemory, type ResponseContext } from './conversation-memory.ts';
 import { responseId } from './response-ids.ts';
 
 const attempt = { rolloutId: 'ro-1', attemptId: 'at-1' };
@@ -10,19 +10,19 @@ const pageOf = (items: readonly Span[]): Page<Span> => ({ items, total: items.le
 
 const emptyStore: Pick<Store, 'querySpans'> = { querySpans: async () => pageOf([]) };
 
-function placeOf(digit: string): AnswerPlace {
+function contextOf(digit: string): ResponseContext {
   return { attempt, stem: digit.repeat(32), requestLength: 100 };
 }
 
-const said = (text: string): JsonObject[] => [{ type: 'message', role: 'assistant', content: text }];
-const asked: readonly JsonObject[] = [{ role: 'user', content: 'More.' }];
+const outputOf = (text: string): JsonObject[] => [{ type: 'message', role: 'assistant', content: text }];
+const followUp: readonly JsonObject[] = [{ role: 'user', content: 'More.' }];
 
-function goingOn(digit: string): JsonObject {
+function continuationOf(digit: string): JsonObject {
   return { previous_response_id: responseId(digit.repeat(32)) };
 }
 
-/** A store that has the record of one answer, whose request had these messages. */
-function storeWithAnswer(
+/** A store with the record of one response to a request with these messages. */
+function storeWithResponse(
   messages: readonly JsonObject[],
   attributes: Record<string, number | boolean>,
 ): Pick<Store, 'querySpans'> {
@@ -51,26 +51,30 @@ function storeWithAnswer(
   return { querySpans: async ({ spanId }) => pageOf(spanId === stored.spanId ? [stored] : []) };
 }
 
-describe('a memory of answers', () => {
-  it('forgets the oldest when there are too many', async () => {
+describe('conversation memory', () => {
+  it('evicts the oldest response beyond its limit', async () => {
     const memory = new ConversationMemory(emptyStore, 500);
-    const nothing = { before: [], items: asked };
-    for (const digit of ['1', '2', '3', '4']) memory.remember(placeOf(digit), nothing, said(digit));
-    await expect(memory.complete(goingOn('1'), asked, placeOf('9'))).rejects.toMatchObject({ httpStatus: 400 });
-    const { items } = await memory.complete(goingOn('4'), asked, placeOf('9'));
-    expect(items).toEqual([...asked, ...said('4'), ...asked]);
+    const nothing = { before: [], items: followUp };
+    for (const digit of ['1', '2', '3', '4']) memory.remember(contextOf(digit), nothing, outputOf(digit));
+    await expect(memory.complete(continuationOf('1'), followUp, contextOf('9'))).rejects.toMatchObject({
+      httpStatus: 400,
+    });
+    const { items } = await memory.complete(continuationOf('4'), followUp, contextOf('9'));
+    expect(items).toEqual([...followUp, ...outputOf('4'), ...followUp]);
   });
 
-  it('keeps what calls of no attempt were answered, and looks nothing up for them', async () => {
-    const memory = new ConversationMemory(storeWithAnswer([], { [modelCallAttributes.instructionsLength]: 0 }));
-    const place = { ...placeOf('1'), attempt: null };
-    memory.remember(place, { before: [], items: [] }, said('1'));
-    expect((await memory.complete(goingOn('1'), [], place)).items).toEqual(said('1'));
-    await expect(memory.complete(goingOn('a'), [], place)).rejects.toMatchObject({ param: 'previous_response_id' });
+  it('keeps responses of plain calls, and does not query the store for them', async () => {
+    const memory = new ConversationMemory(storeWithResponse([], { [modelCallAttributes.instructionsLength]: 0 }));
+    const context = { ...contextOf('1'), attempt: null };
+    memory.remember(context, { before: [], items: [] }, outputOf('1'));
+    expect((await memory.complete(continuationOf('1'), [], context)).items).toEqual(outputOf('1'));
+    await expect(memory.complete(continuationOf('a'), [], context)).rejects.toMatchObject({
+      param: 'previous_response_id',
+    });
   });
 });
 
-describe('an answer that is looked up in its record', () => {
+describe('a recalled response', () => {
   const user = { role: 'user', content: '2 + 3?' };
   const { instructionsLength, isPartial } = modelCallAttributes;
 
@@ -78,31 +82,33 @@ describe('an answer that is looked up in its record', () => {
     { with: 'no instructions', messages: [user], length: 0, before: [user] },
     { with: 'instructions', messages: [{ role: 'system', content: 'Add.' }, user], length: 4, before: [user] },
     {
-      with: 'instructions and a system message of its own',
+      with: 'instructions and a separate system message',
       messages: [{ role: 'system', content: 'Add.\n\nNow.' }, user],
       length: 4,
       before: [{ role: 'system', content: 'Now.' }, user],
     },
-  ])('with $with has what was said before it', async ({ messages, length, before }) => {
-    const memory = new ConversationMemory(storeWithAnswer(messages, { [instructionsLength]: length }));
-    const found = await memory.complete(goingOn('a'), asked, placeOf('9'));
+  ])('with $with has the earlier messages', async ({ messages, length, before }) => {
+    const memory = new ConversationMemory(storeWithResponse(messages, { [instructionsLength]: length }));
+    const found = await memory.complete(continuationOf('a'), followUp, contextOf('9'));
     expect(found.before).toEqual(before);
-    expect(found.items).toMatchObject([{ type: 'message', content: [{ text: '5' }] }, asked[0]]);
+    expect(found.items).toMatchObject([{ type: 'message', content: [{ text: '5' }] }, followUp[0]]);
   });
 
   it.each([
-    ['that was not to be stored', {}],
+    ['with `store: false`', {}],
     ['that broke off', { [instructionsLength]: 0, [isPartial]: true }],
-  ])('%s is not gone on with', async (_, attributes) => {
-    const memory = new ConversationMemory(storeWithAnswer([user], attributes));
-    await expect(memory.complete(goingOn('a'), asked, placeOf('9'))).rejects.toMatchObject({ httpStatus: 400 });
+  ])('%s cannot be continued', async (_, attributes) => {
+    const memory = new ConversationMemory(storeWithResponse([user], attributes));
+    await expect(memory.complete(continuationOf('a'), followUp, contextOf('9'))).rejects.toMatchObject({
+      httpStatus: 400,
+    });
   });
 
-  it('is not one that only looks like it', async () => {
-    const memory = new ConversationMemory(storeWithAnswer([user], { [instructionsLength]: 0 }));
+  it('has the exact id', async () => {
+    const memory = new ConversationMemory(storeWithResponse([user], { [instructionsLength]: 0 }));
     const other = { previous_response_id: responseId('b'.repeat(16) + 'a'.repeat(16)) };
-    await expect(memory.complete(other, asked, placeOf('9'))).rejects.toMatchObject({ httpStatus: 400 });
+    await expect(memory.complete(other, followUp, contextOf('9'))).rejects.toMatchObject({ httpStatus: 400 });
     const foreign = { previous_response_id: 'resp_of_openai' };
-    await expect(memory.complete(foreign, asked, placeOf('9'))).rejects.toMatchObject({ httpStatus: 400 });
+    await expect(memory.complete(foreign, followUp, contextOf('9'))).rejects.toMatchObject({ httpStatus: 400 });
   });
 });

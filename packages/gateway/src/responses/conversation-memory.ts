@@ -1,53 +1,53 @@
 import type { JsonObject, JsonValue, Store } from '@agentlightning/core';
 import { objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest } from '../model-api/bad-request.ts';
-import { type RecalledAnswer, recallAnswer } from './recall-answer.ts';
+import { type RecalledResponse, recallResponse } from './recall-response.ts';
 import { stemOf } from './response-ids.ts';
 
-/** What a request says, with all that it only names. */
+/** A request's conversation, with references resolved. */
 export interface Conversation {
-  /** Earlier messages, in the form of chat. */
+  /** Earlier chat messages. */
   readonly before: readonly JsonObject[];
-  /** What comes after them, as items of Responses. */
+  /** The Responses items that follow. */
   readonly items: readonly JsonObject[];
 }
 
-/** Where an answer belongs. */
-export interface AnswerPlace {
-  /** Calls of one attempt see each other's answers, and no others; null for a call that is not recorded. */
+/** The key of a response. */
+export interface ResponseContext {
+  /** Responses are visible within one attempt only; null for a call that is not recorded. */
   readonly attempt: { readonly rolloutId: string; readonly attemptId: string } | null;
-  /** What its ids have in common; it ends with the id of its span. */
+  /** Common stem of its ids, which ends with the span id. */
   readonly stem: string;
-  /** How long the request was that it answers, in characters. */
+  /** Length of its request, in characters. */
   readonly requestLength: number;
 }
 
-interface RememberedAnswer extends RecalledAnswer {
-  /** About how much memory it takes. */
+interface CachedResponse extends RecalledResponse {
+  /** Approximate memory size. */
   readonly length: number;
 }
 
 /**
- * Remembers answers, so that a request can go on with one of them by its id, or name items of them instead of
- * repeating these. What it does not know any more, or another gateway answered, it looks up in the store.
+ * Caches responses, so that a request can continue one by its id, or reference its items. Falls back to the records in
+ * the store for evicted responses and those of other gateways.
  */
 export class ConversationMemory {
   readonly #store: Pick<Store, 'querySpans'>;
-  readonly #answers: Map<string, RememberedAnswer> = new Map();
+  readonly #answers: Map<string, CachedResponse> = new Map();
   readonly #maxLength: number;
   #length = 0;
 
-  /** @param maxLength - how many characters of JSON are kept, about; the oldest answers go first */
+  /** @param maxLength - approximate limit, in characters of JSON; the oldest responses are evicted first */
   constructor(store: Pick<Store, 'querySpans'>, maxLength: number = 64 * 1024 * 1024) {
     this.#store = store;
     this.#maxLength = maxLength;
   }
 
-  /** Keeps an answer with what it answers. */
-  remember(place: AnswerPlace, { before, items }: Conversation, output: JsonValue | undefined): void {
-    const said = objectsOf(output);
-    const length = place.requestLength + JSON.stringify(said).length;
-    this.#answers.set(nameOf(place, place.stem), { before, items, output: said, length });
+  /** Stores a response with its conversation. */
+  remember(context: ResponseContext, { before, items }: Conversation, value: JsonValue | undefined): void {
+    const output = objectsOf(value);
+    const length = context.requestLength + JSON.stringify(output).length;
+    this.#answers.set(nameOf(context, context.stem), { before, items, output, length });
     this.#length += length;
     for (const [name, oldest] of this.#answers) {
       if (this.#length <= this.#maxLength) break;
@@ -57,38 +57,37 @@ export class ConversationMemory {
   }
 
   /**
-   * What a request says: with the answer that it goes on with, and what that answered, and with the items that it only
-   * names in their places.
+   * Resolves a request: prepends the response that it continues and its conversation, and replaces item references.
    *
-   * @throws GatewayError 400 when an answer is not known
+   * @throws GatewayError 400 when a response is not known
    */
-  async complete(request: JsonObject, items: readonly JsonObject[], place: AnswerPlace): Promise<Conversation> {
+  async complete(request: JsonObject, items: readonly JsonObject[], context: ResponseContext): Promise<Conversation> {
     const previousId = textOf(request.previous_response_id);
-    const named = await Promise.all(items.map((item, index) => this.#resolve(item, `input[${index}].id`, place)));
+    const named = await Promise.all(items.map((item, index) => this.#resolve(item, `input[${index}].id`, context)));
     if (previousId === null) return { before: [], items: named };
-    const previous = await this.#find(previousId, place);
+    const previous = await this.#find(previousId, context);
     if (previous === null) throw unknown('previous_response_id', `the response ${previousId}`);
     return { before: previous.before, items: [...previous.items, ...previous.output, ...named] };
   }
 
-  async #resolve(item: JsonObject, param: string, place: AnswerPlace): Promise<JsonObject> {
+  async #resolve(item: JsonObject, param: string, context: ResponseContext): Promise<JsonObject> {
     if (item.type !== 'item_reference') return item;
     const id = textOf(item.id) ?? '';
-    const found = (await this.#find(id, place))?.output.find((known) => known.id === id);
+    const found = (await this.#find(id, context))?.output.find((known) => known.id === id);
     if (found === undefined) throw unknown(param, `the item ${id}`);
     return found;
   }
 
-  async #find(id: string, place: AnswerPlace): Promise<RecalledAnswer | null> {
+  async #find(id: string, context: ResponseContext): Promise<RecalledResponse | null> {
     const stem = stemOf(id);
     if (stem === null) return null;
-    const remembered = this.#answers.get(nameOf(place, stem));
-    if (remembered !== undefined || place.attempt === null) return remembered ?? null;
-    return await recallAnswer(this.#store, place.attempt, stem);
+    const remembered = this.#answers.get(nameOf(context, stem));
+    if (remembered !== undefined || context.attempt === null) return remembered ?? null;
+    return await recallResponse(this.#store, context.attempt, stem);
   }
 }
 
-function nameOf({ attempt }: AnswerPlace, stem: string): string {
+function nameOf({ attempt }: ResponseContext, stem: string): string {
   return attempt === null ? stem : `${attempt.rolloutId}/${attempt.attemptId}/${stem}`;
 }
 
@@ -96,6 +95,6 @@ function unknown(param: string, what: string): Error {
   return badRequest(
     param,
     `${param}: ${what} is not known`,
-    'It was answered with `store: false`, to another attempt or not at all: send the whole input instead.',
+    'Responses with `store: false` and those of other attempts cannot be referenced: send the whole input instead.',
   );
 }

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import type { AnswerPart, PartHead } from '../answer-parts/answer-part.ts';
+import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
 import { contentPart } from './output-item.ts';
 
 const summary = { summary_index: 0 };
 const content = { content_index: 0 };
 
-/** The events within an item of a Responses stream, without its id and place. */
+/** The events within an item of a Responses stream, without its id and index. */
 export const itemEvents = {
   /** After the item was added. */
   begun(head: PartHead): readonly JsonObject[] {
@@ -22,7 +22,7 @@ export const itemEvents = {
     }
   },
 
-  /** When more of it has come. */
+  /** For each delta. */
   extended(head: PartHead, delta: string): readonly JsonObject[] {
     switch (head.kind) {
       case 'reasoning':
@@ -37,7 +37,7 @@ export const itemEvents = {
   },
 
   /** Before the item is done. */
-  ended(part: AnswerPart, logprobs: readonly JsonValue[]): readonly JsonObject[] {
+  ended(part: ResponsePart, logprobs: readonly JsonValue[]): readonly JsonObject[] {
     const { text } = part;
     switch (part.kind) {
       case 'reasoning':

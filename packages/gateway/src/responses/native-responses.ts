@@ -5,10 +5,10 @@ import { prepareUntokened } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { numberOf, objectOf, textOf } from '../http/json-access.ts';
-import { type AnswerStream, failureWords, type LastEntry } from '../model-api/answer-stream.ts';
+import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
 
-/** Responses at an upstream that has them: they tell no tokens, so such a call is recorded and not trained on. */
+/** Native Responses of an upstream: without token ids, so such calls are recorded but not trainable. */
 export const nativeResponses: UpstreamApi = {
   path: '/responses',
   prepare: (request, options) => prepareUntokened(request, options, 'max_output_tokens'),
@@ -18,7 +18,7 @@ export const nativeResponses: UpstreamApi = {
   errorEvent: null,
 };
 
-/** A Responses body with its id, usage and end where Chat Completions have them. */
+/** Maps id, usage and status of a Responses body to Chat Completions. */
 function chatTerms({ id, model, usage, status, incomplete_details: incomplete }: JsonObject): JsonObject {
   const { input_tokens: input, output_tokens: output } = objectOf(usage);
   const { reason } = objectOf(incomplete);
@@ -32,8 +32,8 @@ function chatTerms({ id, model, usage, status, incomplete_details: incomplete }:
   };
 }
 
-/** A stream that reaches its client as it is. Its last event has the whole answer, and leaves when that is recorded. */
-class NativeResponseStream implements AnswerStream {
+/** A stream that reaches its client unchanged. Its last event holds the response, and is held back until it is recorded. */
+class NativeResponseStream implements StreamConverter {
   readonly #answer: CapturedAnswer;
   readonly #response: StreamedResponse = new StreamedResponse();
   #sequenceNumber = 0;
@@ -56,8 +56,8 @@ class NativeResponseStream implements AnswerStream {
       this.#answer.add(chatTerms(objectOf(event.response)));
     const error = event.type === 'error' ? event : objectOf(objectOf(event.response).error);
     if (event.type === 'error' || event.type === 'response.failed') {
-      const words = failureWords(textOf(error.message) === null ? objectOf(event.error) : error);
-      return { kind: 'failure', words, text };
+      const message = failureMessage(textOf(error.message) === null ? objectOf(event.error) : error);
+      return { kind: 'failure', message, text };
     }
     return this.#response.isWhole ? { kind: 'end', text } : text;
   }

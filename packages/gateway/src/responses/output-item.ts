@@ -1,25 +1,25 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import type { AnswerPart, PartHead } from '../answer-parts/answer-part.ts';
 import { sealedReasoning } from '../model-api/sealed-reasoning.ts';
+import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
 import { itemId } from './response-ids.ts';
 
-/** What an item of an output is made with. */
+/** Options of {@link outputItem}. */
 export interface OutputOptions {
   readonly stem: string;
-  /** Its place in the output. */
+  /** Index in the output. */
   readonly index: number;
-  /** Whether thoughts also come as an opaque text that needs nothing stored. */
+  /** Whether reasoning is also returned encrypted, so that clients need not store it. */
   readonly isSealed: boolean;
-  /** Whether the answer stops before its end. */
-  readonly isCut: boolean;
-  /** `logprobs.content` of the chat answer, when the client asked for it; else none. */
+  /** Whether the response is incomplete. */
+  readonly isTruncated: boolean;
+  /** `logprobs.content` of the chat response, if the client requested it; else none. */
   readonly logprobs: readonly JsonValue[];
 }
 
-/** An item of a response's output, whole. */
-export function outputItem(part: AnswerPart, options: OutputOptions): JsonObject {
-  const begun = begunItem(part, options);
-  const status = options.isCut ? 'incomplete' : 'completed';
+/** Converts a part to a complete output item. */
+export function outputItem(part: ResponsePart, options: OutputOptions): JsonObject {
+  const begun = startedItem(part, options);
+  const status = options.isTruncated ? 'incomplete' : 'completed';
   switch (part.kind) {
     case 'reasoning':
       return {
@@ -35,8 +35,8 @@ export function outputItem(part: AnswerPart, options: OutputOptions): JsonObject
   }
 }
 
-/** An item as it is when it begins. */
-export function begunItem(head: PartHead, { stem, index }: Pick<OutputOptions, 'stem' | 'index'>): JsonObject {
+/** An item in its initial state. */
+export function startedItem(head: PartHead, { stem, index }: Pick<OutputOptions, 'stem' | 'index'>): JsonObject {
   const status = 'in_progress';
   switch (head.kind) {
     case 'reasoning':
@@ -56,7 +56,7 @@ export function begunItem(head: PartHead, { stem, index }: Pick<OutputOptions, '
   }
 }
 
-/** The one part of a message's content. */
+/** The content part of a message. */
 export function contentPart(
   part: { readonly kind: string; readonly text: string },
   logprobs: readonly JsonValue[] = [],

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { objectsOf, textOf } from '../http/json-access.ts';
 import { unsealedReasoning } from '../model-api/sealed-reasoning.ts';
 
-/** The thoughts of a reasoning item: as the model had them, else as they were summed up. */
+/** The text of a reasoning item: the original if present, else its summary. */
 export function reasoningText(item: JsonObject): string {
   const unsealed = unsealedReasoning(textOf(item.encrypted_content));
   if (unsealed !== null) return unsealed;

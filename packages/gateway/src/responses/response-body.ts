@@ -1,21 +1,21 @@
 import type { JsonObject } from '@agentlightning/core';
-import { AnswerEnd, firstChoice } from '../answer-parts/answer-end.ts';
-import { type NewCallId, partsOfMessage } from '../answer-parts/parts-of-message.ts';
 import { isJsonList, numberOf, objectOf, textOf } from '../http/json-access.ts';
+import { type NewCallId, partsOfMessage } from '../response-parts/parts-of-message.ts';
+import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
 import { type OutputOptions, outputItem } from './output-item.ts';
 import { responseId } from './response-ids.ts';
 
-/** What an answer in the form of Responses is made with. */
+/** Options of {@link responseOf}. */
 export interface ResponseOptions {
-  /** The request that it answers. */
+  /** The translated request. */
   readonly request: JsonObject;
-  /** 32 hex digits of its own, in its id and those of its items. */
+  /** 32 hex digits, unique to the response; part of its id and those of its items. */
   readonly stem: string;
 }
 
-/** A whole Chat Completions body in the form of Responses. */
+/** Converts a whole Chat Completions body to Responses. */
 export function responseOf(body: JsonObject, options: ResponseOptions): JsonObject {
-  const end = new AnswerEnd();
+  const end = new ResponseEnd();
   end.add(body);
   const choice = firstChoice(body);
   const parts = partsOfMessage(objectOf(choice.message), newCallIdOf(options.stem));
@@ -23,18 +23,18 @@ export function responseOf(body: JsonObject, options: ResponseOptions): JsonObje
   const { content } = objectOf(choice.logprobs);
   const logprobs = wantsLogprobs(options.request) && isJsonList(content) ? content : [];
   const output = pieces.map((part, index) =>
-    // What came before the last piece is whole.
+    // Only the last part can be incomplete.
     outputItem(part, {
       ...outputOptionsOf(options),
       logprobs,
       index,
-      isCut: isCut(end) && index === pieces.length - 1,
+      isTruncated: isTruncated(end) && index === pieces.length - 1,
     }),
   );
   return endedResponse(responseHead(body, options), output, end);
 }
 
-/** What a response says before anything of its answer has come, by the first chunk or a whole body. */
+/** The response before any output, from the first chunk or a whole body. */
 export function responseHead(body: JsonObject, { request, stem }: ResponseOptions): JsonObject {
   const { metadata, tools, tool_choice: toolChoice, text, reasoning } = request;
   const given = (name: string): JsonObject[string] => request[name] ?? null;
@@ -67,8 +67,8 @@ export function responseHead(body: JsonObject, { request, stem }: ResponseOption
   };
 }
 
-/** The response when its answer has ended. */
-export function endedResponse(head: JsonObject, output: readonly JsonObject[], end: AnswerEnd): JsonObject {
+/** The response after its end. */
+export function endedResponse(head: JsonObject, output: readonly JsonObject[], end: ResponseEnd): JsonObject {
   const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = end.usage;
   const reason = incompleteReason(end);
   return {
@@ -86,17 +86,17 @@ export function endedResponse(head: JsonObject, output: readonly JsonObject[], e
   };
 }
 
-/** Whether the answer stops before its end. */
-export function isCut(end: AnswerEnd): boolean {
+/** Whether the response is incomplete. */
+export function isTruncated(end: ResponseEnd): boolean {
   return incompleteReason(end) !== null;
 }
 
-/** What of a request decides how items look. */
+/** The options of output items that the request determines. */
 export function outputOptionsOf({ request, stem }: ResponseOptions): Pick<OutputOptions, 'stem' | 'isSealed'> {
   return { stem, isSealed: includes(request, 'reasoning.encrypted_content') };
 }
 
-/** Whether the client asked for log-probabilities. */
+/** Whether the client requested log-probabilities. */
 export function wantsLogprobs(request: JsonObject): boolean {
   return includes(request, 'message.output_text.logprobs');
 }
@@ -105,12 +105,12 @@ function includes({ include }: JsonObject, what: string): boolean {
   return isJsonList(include) && include.includes(what);
 }
 
-/** Ids for calls that the engine left without one. */
+/** Generates ids for tool calls without one. */
 export function newCallIdOf(stem: string): NewCallId {
   return (index) => `call_${stem.slice(0, 20)}_${index}`;
 }
 
-function incompleteReason({ finishReason }: AnswerEnd): string | null {
+function incompleteReason({ finishReason }: ResponseEnd): string | null {
   if (finishReason === 'length') return 'max_output_tokens';
   return finishReason === 'content_filter' ? finishReason : null;
 }

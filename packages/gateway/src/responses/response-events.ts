@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { AnswerEnd, firstChoice } from '../answer-parts/answer-end.ts';
-import type { PartHead, PartStep } from '../answer-parts/answer-part.ts';
-import { StreamedParts } from '../answer-parts/streamed-parts.ts';
 import { isJsonList, objectOf, textOf } from '../http/json-access.ts';
+import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
+import type { PartHead, PartStep } from '../response-parts/response-part.ts';
+import { StreamedParts } from '../response-parts/streamed-parts.ts';
 import { itemEvents } from './item-events.ts';
-import { begunItem, outputItem } from './output-item.ts';
+import { outputItem, startedItem } from './output-item.ts';
 import {
   endedResponse,
-  isCut,
+  isTruncated,
   newCallIdOf,
   outputOptionsOf,
   type ResponseOptions,
@@ -15,15 +15,15 @@ import {
   wantsLogprobs,
 } from './response-body.ts';
 
-/** The chunks of a Chat Completions stream as the events of a Responses stream, in the order that OpenAI sends them. */
+/** Converts the chunks of a Chat Completions stream to Responses events, in OpenAI's order. */
 export class ResponseEvents {
   readonly #options: ResponseOptions;
   readonly #parts: StreamedParts;
-  readonly #end: AnswerEnd = new AnswerEnd();
+  readonly #end: ResponseEnd = new ResponseEnd();
   readonly #output: JsonObject[] = [];
   readonly #logprobs: JsonValue[] = [];
   #head: JsonObject | null = null;
-  /** The item that is going on. */
+  /** The open item. */
   #open: { readonly head: PartHead; readonly id: string } | null = null;
   #sequenceNumber = 0;
 
@@ -32,26 +32,26 @@ export class ResponseEvents {
     this.#parts = new StreamedParts(newCallIdOf(options.stem));
   }
 
-  /** The events that a chunk makes. */
+  /** The events of a chunk. */
   take(chunk: JsonObject): readonly JsonObject[] {
     const choice = firstChoice(chunk);
     this.#end.add(chunk);
     this.#addLogprobs(choice);
-    return this.#numbered([...this.#opening(chunk), ...this.#tell(this.#parts.take(objectOf(choice.delta)))]);
+    return this.#numbered([...this.#opening(chunk), ...this.#emit(this.#parts.take(objectOf(choice.delta)))]);
   }
 
-  /** What comes when the answer is whole, in two: the items that are still open, and the last event. */
+  /** The last events of a complete response: those of open items, and the final event. */
   ending(): readonly JsonObject[] {
     const opening = this.#opening({});
-    const rest = this.#tell(this.#parts.end());
-    // An answer without a word is a message without a word: it has its place in the conversation.
-    const empty = this.#output.length > 0 ? [] : this.#tell(emptyMessage);
+    const rest = this.#emit(this.#parts.end());
+    // An empty response is an empty message, to keep its position in the conversation.
+    const empty = this.#output.length > 0 ? [] : this.#emit(emptyMessage);
     const response = this.response();
-    const type = isCut(this.#end) ? 'response.incomplete' : 'response.completed';
+    const type = isTruncated(this.#end) ? 'response.incomplete' : 'response.completed';
     return this.#numbered([...opening, ...rest, ...empty, { type, response }]);
   }
 
-  /** What comes when the answer breaks off. */
+  /** The events of a response that breaks off. */
   broken(message: string): readonly JsonObject[] {
     const error = { code: 'server_error', message };
     const response = { ...(this.#head ?? responseHead({}, this.#options)), status: 'failed', error };
@@ -61,7 +61,7 @@ export class ResponseEvents {
     ]);
   }
 
-  /** The response as far as it has come. */
+  /** The response so far. */
   response(): JsonObject {
     return endedResponse(this.#head ?? responseHead({}, this.#options), this.#output, this.#end);
   }
@@ -76,24 +76,24 @@ export class ResponseEvents {
     ];
   }
 
-  #tell(steps: readonly PartStep[]): readonly JsonObject[] {
-    return steps.flatMap((step) => this.#tellStep(step));
+  #emit(steps: readonly PartStep[]): readonly JsonObject[] {
+    return steps.flatMap((step) => this.#emitStep(step));
   }
 
-  #tellStep(step: PartStep): readonly JsonObject[] {
+  #emitStep(step: PartStep): readonly JsonObject[] {
     const index = this.#output.length;
     if (step.step === 'extend') {
       return this.#open === null ? [] : placed(itemEvents.extended(this.#open.head, step.text), this.#open.id, index);
     }
     const options = { ...outputOptionsOf(this.#options), index };
     if (step.step === 'begin') {
-      const item = begunItem(step.head, options);
+      const item = startedItem(step.head, options);
       const id = textOf(item.id) ?? '';
       this.#open = { head: step.head, id };
       const added = { type: 'response.output_item.added', output_index: index, item };
       return [added, ...placed(itemEvents.begun(step.head), id, index)];
     }
-    const item = outputItem(step.part, { ...options, isCut: isCut(this.#end), logprobs: this.#logprobs });
+    const item = outputItem(step.part, { ...options, isTruncated: isTruncated(this.#end), logprobs: this.#logprobs });
     this.#output.push(item);
     this.#open = null;
     const done = { type: 'response.output_item.done', output_index: index, item };

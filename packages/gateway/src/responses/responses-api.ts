@@ -26,13 +26,13 @@ const translation: Translation = {
       stream: () => streamOf(new ResponseEvents(options), remember),
     };
   },
-  refusal: (status, words) => {
+  errorBody: (status, message) => {
     const type = status === 429 ? 'rate_limit_error' : 'invalid_request_error';
-    return JSON.stringify({ error: { message: words, type, param: null, code: null } });
+    return JSON.stringify({ error: { message, type, param: null, code: null } });
   },
 };
 
-/** OpenAI's Responses. */
+/** OpenAI's Responses API. */
 export const responsesApi: ClientApi = {
   name: 'responses',
   native: nativeResponses,

@@ -1,7 +1,14 @@
 import type { JsonObject } from '@agentlightning/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AnyAnswer, anyAnswer, anyCuts, chatBodyOf, chatChunksOf, chatMessageOf } from '../../test/any-answer.ts';
+import {
+  type AnyResponse,
+  anyCuts,
+  anyResponse,
+  chatBodyOf,
+  chatChunksOf,
+  chatMessageOf,
+} from '../../test/any-response.ts';
 import { objectsOf } from '../http/json-access.ts';
 import { chatMessages } from './chat-messages.ts';
 import { chatRequestOf, inputItems } from './chat-request.ts';
@@ -16,23 +23,23 @@ function eventsOf(chunks: readonly JsonObject[]): readonly JsonObject[] {
   return [...chunks.flatMap((chunk) => events.take(chunk)), ...events.ending()];
 }
 
-function resultsOf({ calls }: AnyAnswer): readonly JsonObject[] {
+function resultsOf({ calls }: AnyResponse): readonly JsonObject[] {
   return calls.map(({ id }) => ({ type: 'function_call_output', call_id: id, output: `result of ${id}` }));
 }
 
-describe('an answer in the form of Responses', () => {
+describe('a response translated to Responses', () => {
   it('is the same whole and streamed', () => {
     fc.assert(
-      fc.property(anyAnswer, anyCuts, (answer, cuts) => {
+      fc.property(anyResponse, anyCuts, (answer, cuts) => {
         const last = eventsOf(chatChunksOf(answer, cuts)).at(-1);
         expect(last).toMatchObject({ type: 'response.completed', response: responseOf(chatBodyOf(answer), options) });
       }),
     );
   });
 
-  it('becomes the same chat message again when it is sent back with its results, whatever stands between its items', () => {
+  it('becomes the same chat message when it is sent back with its results, however its items are interleaved', () => {
     fc.assert(
-      fc.property(anyAnswer, fc.boolean(), (answer, isMixed) => {
+      fc.property(anyResponse, fc.boolean(), (answer, isMixed) => {
         const output = objectsOf(responseOf(chatBodyOf(answer), options).output);
         const results = resultsOf(answer);
         const isCall = (item: JsonObject): boolean => item.type === 'function_call';
@@ -46,7 +53,7 @@ describe('an answer in the form of Responses', () => {
     );
   });
 
-  it('streams in the order of OpenAI, with numbered events', () => {
+  it('streams its events numbered and in OpenAI’s order', () => {
     const answer = {
       reasoning: 'hm',
       content: 'One moment.',
@@ -88,7 +95,7 @@ describe('an answer in the form of Responses', () => {
     expect(places.map((event) => event.output_index)).toEqual([0, 1, 2, 3]);
   });
 
-  it('is incomplete when the limit or the filter cut it, and without words a message without words', () => {
+  it('is incomplete when the limit or the filter cut it, and an empty response is an empty message', () => {
     const said = (content: string, reason: string): JsonObject =>
       responseOf(chatBodyOf({ reasoning: '', content, calls: [] }, reason), options);
     expect(said('a', 'length')).toMatchObject({
@@ -118,7 +125,7 @@ describe('a Responses request', () => {
     return chatRequestOf(whole, { before: [], items: inputItems(whole) });
   };
 
-  it('has its fields where a chat engine looks for them, and keeps those of others', () => {
+  it('has its fields translated, and keeps unknown ones', () => {
     const format = { type: 'json_schema', name: 'sum', schema: { type: 'object' }, strict: true };
     expect(
       chat({
@@ -148,13 +155,13 @@ describe('a Responses request', () => {
     });
   });
 
-  it('keeps what only an engine knows where Responses has nothing of that name', () => {
+  it('keeps engine fields without a counterpart in Responses', () => {
     const others = { max_tokens: 5, reasoning_effort: 'low', response_format: { type: 'json_object' }, stop: ['END'] };
     expect(chat(others)).toMatchObject(others);
     expect(chat({ ...others, max_output_tokens: 7 })).toMatchObject({ ...others, max_tokens: 7 });
   });
 
-  it('has its tools and the choice of them in the form of chat', () => {
+  it('has its tools and tool choice translated', () => {
     const tools = ['add', 'say'].map((name) => ({
       type: 'function',
       name,
@@ -177,7 +184,7 @@ describe('a Responses request', () => {
     expect(chat({ tools, tool_choice: allowed })).toMatchObject({ tools: [say], tool_choice: 'required' });
   });
 
-  it('has images, files and joined instructions in its messages', () => {
+  it('has its images, files and joined instructions translated', () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==', detail: 'low' };
     const file = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' };
     const input = [
@@ -209,8 +216,8 @@ describe('a Responses request', () => {
     ],
     [{ input: [{ role: 'king', content: '' }] }, 'input[0].role', 'king'],
     [{ input: 5 }, 'input', 'neither'],
-    [{ instructions: [{ role: 'system', content: 'Be brief.' }] }, 'instructions', 'text'],
-    [{ previous_response_id: 5 }, 'previous_response_id', 'text'],
+    [{ instructions: [{ role: 'system', content: 'Be brief.' }] }, 'instructions', 'string'],
+    [{ previous_response_id: 5 }, 'previous_response_id', 'string'],
     [{ text: { format: { type: 'grammar' } } }, 'text.format.type', 'grammar'],
     [{ tools: [{ type: 'function', function: { name: 'add' } }] }, 'tools[0].name', 'name'],
     [
@@ -221,7 +228,7 @@ describe('a Responses request', () => {
       'tool_choice.tools',
       'say',
     ],
-  ])('that asks for %j is refused, and told why', (fields, param, words) => {
+  ])('with %j is rejected with the reason', (fields, param, words) => {
     expect(() => chat(fields as JsonObject)).toThrow(
       expect.objectContaining({ httpStatus: 400, param, message: expect.stringContaining(words) }),
     );

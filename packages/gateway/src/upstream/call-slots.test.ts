@@ -4,18 +4,18 @@ import { CallSlots } from './call-slots.ts';
 
 const forever = new AbortController().signal;
 
-/** What may happen to the places of an upstream. */
+/** Operations on the slots of an upstream. */
 const event = fc.oneof(
   fc.record({ kind: fc.constant('come' as const), rollout: fc.constantFrom('a', 'b', 'c') }),
   fc.record({ kind: fc.constant('leave' as const), pick: fc.nat() }),
   fc.record({ kind: fc.constant('give up' as const), pick: fc.nat() }),
 );
 
-/** Lets what was resolved be heard. */
+/** Runs pending microtasks. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('CallSlots', () => {
-  it('never lets more in than it may, and leaves no place empty while somebody waits', async () => {
+  it('never exceeds the limit, and leaves no slot free while a call is queued', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(event, { maxLength: 60 }), async (max, events) => {
         const slots = new CallSlots({ maxConcurrent: max, maxQueued: 1000 });
@@ -43,7 +43,7 @@ describe('CallSlots', () => {
     );
   });
 
-  it('gives every rollout its turn, and keeps the order within one', async () => {
+  it('is fair between rollouts, and keeps the order within one', async () => {
     const slots = new CallSlots({ maxConcurrent: 1, maxQueued: 100 });
     const leaveFirst = slots.tryEnter();
     const order: string[] = [];
@@ -57,7 +57,7 @@ describe('CallSlots', () => {
     expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
-  it('is full when as many wait as may', () => {
+  it('is full when the queue has reached its limit', () => {
     const slots = new CallSlots({ maxConcurrent: 1, maxQueued: 1 });
     slots.tryEnter();
     expect(slots.isFull).toBe(false);

@@ -77,10 +77,10 @@ export class CallSlots {
   }
 
   #leaveOnce(): () => void {
-    let hasLeft = false;
+    let isReleased = false;
     return () => {
-      if (hasLeft) return;
-      hasLeft = true;
+      if (isReleased) return;
+      isReleased = true;
       const next = this.#next();
       // The slot is handed over, so that a new call cannot overtake queued ones.
       if (next === null) this.#inFlight -= 1;

@@ -1,7 +1,7 @@
 import { backoffMs, parseRetryAfterMs, withRetry } from '@agentlightning/core/internal';
 import { GatewayError } from '../gateway-error.ts';
 import type { RetryOptions } from '../gateway-options.ts';
-import { enterUpstream, type UpstreamPlace } from './enter-upstream.ts';
+import { enterUpstream, type UpstreamSlot } from './enter-upstream.ts';
 import { FailoverOrder } from './failover-order.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { FailedTry, tryUpstream } from './try-upstream.ts';
@@ -40,9 +40,9 @@ export async function callUpstream(
     return await withRetry(
       async () => {
         assertWanted(caller, request);
-        const place = await placeFor(caller, order.next, request);
+        const slot = await slotFor(caller, order.next, request);
         tries += 1;
-        return await tryUpstream({ caller, place, request, canFailOver: upstreams.length > 1 });
+        return await tryUpstream({ caller, slot, request, canFailOver: upstreams.length > 1 });
       },
       {
         clock: caller.clock,
@@ -59,13 +59,13 @@ export async function callUpstream(
   }
 }
 
-async function placeFor(
+async function slotFor(
   caller: UpstreamCaller,
   upstreams: readonly RegisteredUpstream[],
   { observation, signal }: UpstreamRequest,
-): Promise<UpstreamPlace> {
+): Promise<UpstreamSlot> {
   const key = observation?.attempt?.rolloutId ?? '';
-  const place = await enterUpstream(upstreams, {
+  const slot = await enterUpstream(upstreams, {
     clock: caller.clock,
     timeoutMs: caller.queueTimeoutMs,
     key,
@@ -75,9 +75,9 @@ async function placeFor(
   });
   if (observation !== null) {
     observation.tries += 1;
-    observation.upstream = place.upstream.id;
+    observation.upstream = slot.upstream.id;
   }
-  return place;
+  return slot;
 }
 
 function assertWanted(caller: UpstreamCaller, request: UpstreamRequest): void {
@@ -88,7 +88,7 @@ function assertWanted(caller: UpstreamCaller, request: UpstreamRequest): void {
     type: 'cancelled',
     httpStatus: 503,
     message: 'the gateway is closing',
-    remedy: 'Make the call again when the gateway is back.',
+    remedy: 'Retry when the gateway is back.',
   });
 }
 
@@ -99,7 +99,7 @@ function cancelled(reason: unknown): GatewayError {
     code: 'CANCELLED',
     type: 'cancelled',
     httpStatus: 499,
-    message: 'the caller hung up before the answer came',
+    message: 'the client disconnected before the response arrived',
   });
 }
 

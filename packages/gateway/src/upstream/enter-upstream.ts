@@ -12,7 +12,7 @@ export interface EnterOptions {
 }
 
 /** A slot of an upstream. */
-export interface UpstreamPlace {
+export interface UpstreamSlot {
   readonly upstream: RegisteredUpstream;
   /** Frees the slot; to be called at the end of the response. */
   readonly leave: () => void;
@@ -27,7 +27,7 @@ export interface UpstreamPlace {
 export async function enterUpstream(
   upstreams: readonly RegisteredUpstream[],
   options: EnterOptions,
-): Promise<UpstreamPlace> {
+): Promise<UpstreamSlot> {
   const upstream = upstreams.find(({ slots }) => !slots.isFull);
   if (upstream === undefined) {
     const names = upstreams.map(({ id }) => id).join(', ');

@@ -24,9 +24,9 @@ export interface HealthCheckerOptions {
 }
 
 /**
- * Keeps the health of upstreams. Checks those that are down with exponential backoff until they recover, and those
- * with requests that wait for their first byte: when such an upstream is found down, these requests are aborted, so
- * that they can be sent to another.
+ * Maintains the health of upstreams. Checks those that are down with exponential backoff until they recover, and those
+ * with requests that wait for their first byte: when such an upstream is found down, these requests are aborted and can
+ * fail over.
  */
 export class HealthChecker {
   readonly #options: HealthCheckerOptions;
@@ -58,18 +58,18 @@ export class HealthChecker {
     void this.#watch(upstream);
   }
 
-  /** Checks an upstream until it is up and no request waits for it, or for as long as it is registered. */
+  /** Checks an upstream until it is up and has no waiting request, or is removed. */
   async #watch(upstream: RegisteredUpstream): Promise<void> {
     if (this.#watched.has(upstream)) return;
     this.#watched.add(upstream);
     const { clock, checks, closing } = this.#options;
-    const isOver = AbortSignal.any([closing, upstream.removed.signal]);
+    const hasEnded = AbortSignal.any([closing, upstream.removed.signal]);
     const isDone = (): boolean => checks.of === 'down' && upstream.health.isUp && upstream.waiting.size === 0;
     do {
-      // A sleep that is aborted ends early; the signal is read below.
-      await clock.sleep(this.#delayMs(upstream), isOver).catch(() => undefined);
-      if (!isOver.aborted && this.#isDue(upstream)) await this.#check(upstream, isOver);
-    } while (!isOver.aborted && !isDone());
+      // An aborted sleep ends early; the signal is read below.
+      await clock.sleep(this.#delayMs(upstream), hasEnded).catch(() => undefined);
+      if (!hasEnded.aborted && this.#isDue(upstream)) await this.#check(upstream, hasEnded);
+    } while (!hasEnded.aborted && !isDone());
     this.#watched.delete(upstream);
   }
 
@@ -87,15 +87,15 @@ export class HealthChecker {
     return oldestMs !== undefined && clock.now() - oldestMs >= checks.intervalMs;
   }
 
-  async #check(upstream: RegisteredUpstream, isOver: AbortSignal): Promise<void> {
+  async #check(upstream: RegisteredUpstream, hasEnded: AbortSignal): Promise<void> {
     const { client, checks } = this.#options;
-    const signal = AbortSignal.any([isOver, AbortSignal.timeout(checks.timeoutMs)]);
+    const signal = AbortSignal.any([hasEnded, AbortSignal.timeout(checks.timeoutMs)]);
     try {
       const status = await client.check(upstream, signal);
       if (status >= 500) this.#checkFailed(upstream, `its health check answered ${status}`);
       else if (upstream.health.checkSucceeded()) this.#recovered(upstream);
     } catch (error) {
-      if (!isOver.aborted) this.#checkFailed(upstream, error instanceof Error ? error.message : String(error));
+      if (!hasEnded.aborted) this.#checkFailed(upstream, error instanceof Error ? error.message : String(error));
     }
   }
 

@@ -3,10 +3,10 @@ import { CallSlots } from './call-slots.ts';
 import { seedOf } from './rendezvous.ts';
 import { type TokenSupport, UpstreamHealth } from './upstream-health.ts';
 
-/** How many failures in a row make an upstream count as down. */
+/** Consecutive failures after which an upstream is down. */
 const failuresUntilDown = 3;
 
-/** An upstream that calls may go to, with what is known of it since it was registered. */
+/** A registered upstream and its state. */
 export class RegisteredUpstream implements Upstream {
   readonly id: string;
   readonly baseUrl: string;
@@ -16,7 +16,7 @@ export class RegisteredUpstream implements Upstream {
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly healthPath: string;
-  /** Where its share of the rollouts comes from. */
+  /** Candidate for rendezvous hashing. */
   readonly seed: number;
   readonly slots: CallSlots;
   readonly health: UpstreamHealth = new UpstreamHealth(failuresUntilDown);
@@ -24,13 +24,13 @@ export class RegisteredUpstream implements Upstream {
   readonly waiting: Map<AbortController, number> = new Map();
   /** Whether it returns token ids, as its responses showed. */
   tokenSupport: TokenSupport = 'unknown';
-  /** The APIs that it said it does not have, when it was asked in them. */
+  /** APIs that it was found to lack. */
   readonly lackedApis: Set<string> = new Set();
-  /** Aborts when it is registered no more. */
+  /** Aborted when it is removed. */
   readonly removed: AbortController = new AbortController();
   readonly #given: Upstream;
 
-  /** @param upstream - with a base URL that was checked */
+  /** @param upstream - with a validated base URL */
   constructor(upstream: Upstream) {
     this.#given = upstream;
     this.baseUrl = upstream.baseUrl;
@@ -48,21 +48,21 @@ export class RegisteredUpstream implements Upstream {
     });
   }
 
-  /** What it was registered with. */
+  /** The options it was registered with. */
   get given(): Upstream {
     return this.#given;
   }
 
-  /** `text` also when it has refused to be asked for tokens. */
+  /** `text` also after it has rejected requests for token ids. */
   get capture(): 'tokens' | 'text' {
     return this.tokenSupport === 'refused' ? 'text' : (this.#given.capture ?? 'tokens');
   }
 
-  /** A text without the secrets that the upstream is called with, which it may repeat. */
+  /** Redacts the credentials of the upstream, which it may repeat. */
   withoutSecrets(text: string): string {
     let clean = text;
     for (const secret of [this.apiKey, ...Object.values(this.headers)]) {
-      // Shorter texts, such as a flag, are no secrets, and stand in many words.
+      // Shorter values, such as a flag, are not secrets and occur within other words.
       if (secret !== null && secret.length >= 6) clean = clean.replaceAll(secret, '***');
     }
     return clean;

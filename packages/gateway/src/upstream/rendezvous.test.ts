@@ -22,7 +22,7 @@ describe('rankFor', () => {
     );
   });
 
-  it('moves only the keys of a candidate that goes, and about one in n', () => {
+  it('moves only the keys of a removed candidate, about one in n', () => {
     fc.assert(
       fc.property(names, fc.nat(), (urls, pick) => {
         const candidates = urls.map(named);
@@ -31,7 +31,7 @@ describe('rankFor', () => {
         const moved = keys.filter((key) => first(key, candidates) !== first(key, rest));
         expect(moved.every((key) => first(key, candidates) === gone?.name)).toBe(true);
         const share = keys.length / candidates.length;
-        // Five standard deviations of an even choice.
+        // Five standard deviations of a uniform choice.
         const slack = 5 * Math.sqrt(share);
         expect(Math.abs(moved.length - share)).toBeLessThan(slack);
       }),
@@ -39,7 +39,7 @@ describe('rankFor', () => {
     );
   });
 
-  it('moves keys only to a candidate that comes', () => {
+  it('moves keys only to an added candidate', () => {
     fc.assert(
       fc.property(names, fc.webUrl(), (urls, url) => {
         const candidates = urls.filter((known) => known !== url).map(named);
@@ -53,7 +53,7 @@ describe('rankFor', () => {
     );
   });
 
-  it('sends the keys of a candidate that goes to all the others', () => {
+  it('distributes the keys of a removed candidate over all the others', () => {
     const candidates = ['a', 'b', 'c', 'd'].map(named);
     const seconds = keys
       .filter((key) => first(key, candidates) === 'a')

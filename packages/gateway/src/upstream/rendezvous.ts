@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 
-/** A choice among candidates, with what is computed of its name once. */
+/** A candidate and the precomputed hash of its id. */
 export interface Candidate {
   /** 32 bits of the candidate's id. */
   readonly seed: number;
 }
 
-/** 32 bits of a text, spread evenly. */
+/** 32-bit hash of a text. */
 export function seedOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0);
 }
 
 /**
- * Candidates in the order in which a key prefers them, by rendezvous hashing: each pair of key and candidate has a
- * score, and the highest is first. When a candidate goes, only the keys that preferred it move, each to its next one;
- * when one comes, it takes an even share of the keys and moves no other.
+ * Candidates by a key's preference (rendezvous hashing): each pair of key and candidate has a score, highest first. When
+ * a candidate is removed, only the keys that preferred it move, each to its next one; an added one takes an even share
+ * of the keys and moves no other.
  */
 export function rankFor<TCandidate extends Candidate>(key: string, candidates: readonly TCandidate[]): TCandidate[] {
   if (candidates.length < 2) return [...candidates];
@@ -25,7 +25,7 @@ export function rankFor<TCandidate extends Candidate>(key: string, candidates: r
     .map(({ candidate }) => candidate);
 }
 
-/** The finalizer of MurmurHash3: every bit of the input changes every bit of the outcome half of the time. */
+/** The finalizer of MurmurHash3: every input bit flips every output bit with probability 1/2. */
 function mix(bits: number): number {
   let hash = bits;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

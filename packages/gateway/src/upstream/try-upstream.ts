@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { isRetryableStatus } from '@agentlightning/core/internal';
 import { GatewayError } from '../gateway-error.ts';
-import type { UpstreamPlace } from './enter-upstream.ts';
+import type { UpstreamSlot } from './enter-upstream.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamCaller, UpstreamResult } from './upstream-caller.ts';
 import type { UpstreamRequest } from './upstream-client.ts';
@@ -22,24 +22,24 @@ export class FailedTry extends Error {
   }
 }
 
-/** What one try is made of. */
+/** The context of one try. */
 export interface UpstreamTry {
   readonly caller: UpstreamCaller;
   /** The slot at the upstream; freed with the end of the response. */
-  readonly place: UpstreamPlace;
+  readonly slot: UpstreamSlot;
   readonly request: UpstreamRequest;
   /** Whether the call can be sent to another upstream. */
   readonly canFailOver: boolean;
 }
 
 /**
- * Sends a call to one upstream, and keeps the upstream's health.
+ * Sends a call to one upstream, and updates the upstream's health.
  *
  * @throws FailedTry for connection errors, timeouts and retryable statuses; GatewayError for failures that are final
  */
 export async function tryUpstream(attempt: UpstreamTry): Promise<UpstreamResult> {
-  const { caller, place, request } = attempt;
-  const { upstream, leave } = place;
+  const { caller, slot, request } = attempt;
+  const { upstream, leave } = slot;
   let stream: Readable | null = null;
   try {
     const result = await requested(attempt);
@@ -64,14 +64,14 @@ export async function tryUpstream(attempt: UpstreamTry): Promise<UpstreamResult>
 /** Repeats a request without token ids, and requests none from then on, if the upstream rejects it because of them. */
 async function requested(attempt: UpstreamTry): Promise<UpstreamResult> {
   const { caller, request } = attempt;
-  const { upstream } = attempt.place;
+  const { upstream } = attempt.slot;
   const isPlain = upstream.capture === 'text' && request.plainBody !== null;
   const result = await send(isPlain ? withPlainBody(attempt) : attempt);
   if (isPlain || request.plainBody === null || !refusesTokens(result)) return result;
   const plain = await send(withPlainBody(attempt));
   if (plain.response.status >= 300) return result;
   upstream.tokenSupport = 'refused';
-  const message = 'a model endpoint refuses to tell token ids; its calls cannot be trained on';
+  const message = 'a model endpoint rejects requests for token ids; its calls cannot be trained on';
   caller.log.warn({ upstream: upstream.id, answered: upstreamMessage(result) }, message);
   return plain;
 }
@@ -81,9 +81,9 @@ function withPlainBody(attempt: UpstreamTry): UpstreamTry {
   return { ...attempt, request: { ...request, body: request.plainBody?.() ?? request.body } };
 }
 
-async function send({ caller, place, request, canFailOver }: UpstreamTry): Promise<UpstreamResult> {
+async function send({ caller, slot, request, canFailOver }: UpstreamTry): Promise<UpstreamResult> {
   const { clock, metrics, client } = caller;
-  const { upstream } = place;
+  const { upstream } = slot;
   const startMs = clock.now();
   let outcome: number | 'error' = 'error';
   try {
@@ -101,7 +101,7 @@ async function send({ caller, place, request, canFailOver }: UpstreamTry): Promi
   }
 }
 
-/** 401 and 403 are about the gateway's own key. The upstream's message may repeat it, so it is not returned. */
+/** 401 and 403 concern the gateway's key. The upstream's message may contain it, so it is not returned. */
 function checked(caller: UpstreamCaller, result: UpstreamResult): UpstreamResult {
   const { status } = result.response;
   const { upstream } = result;

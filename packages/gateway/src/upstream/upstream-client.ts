@@ -37,7 +37,7 @@ export interface UpstreamResponse {
   readonly body: string | Readable;
 }
 
-/** What a client works with. */
+/** Options of a client. */
 export interface UpstreamClientOptions {
   /** Limit for a connection to be established, in milliseconds. */
   readonly connectTimeoutMs: number;
@@ -59,7 +59,7 @@ export class UpstreamClient {
     this.#firstByteTimeoutMs = options.firstByteTimeoutMs;
     this.#agent = new Agent({
       connect: { timeout: options.connectTimeoutMs },
-      // The first byte has a timer of its own, which covers the first chunk of a stream as well.
+      // The first byte has a separate timer, which covers the first chunk of a stream as well.
       headersTimeout: 0,
       bodyTimeout: options.silenceTimeoutMs,
       keepAliveTimeout: 30_000,
@@ -78,12 +78,12 @@ export class UpstreamClient {
     return { ...head, firstByteTimeMs, body: isStreamed(head, request) ? body : await body.text() };
   }
 
-  /** The head of a response. That of a stream, once its first chunk has arrived: until then it can fail over. */
+  /** The head of a response; for a stream, once its first chunk has arrived: until then the call can fail over. */
   async #firstByte(
     upstream: RegisteredUpstream,
     request: UpstreamRequest,
     canFailOver: boolean,
-  ): Promise<BegunResponse> {
+  ): Promise<StartedResponse> {
     const silence = new AbortController();
     using _wait = this.#wait(upstream, silence, canFailOver);
     const { origin, pathname, search } = new URL(upstream.baseUrl + request.path);
@@ -120,7 +120,7 @@ export class UpstreamClient {
     };
   }
 
-  /** Sends a health check. @returns the status of the response; rejects with undici's error when there is none */
+  /** Sends a health check. @returns the status of the response; rejects with undici's error without a response */
   async check(upstream: RegisteredUpstream, signal: AbortSignal): Promise<number> {
     const base = new URL(`${upstream.baseUrl}/`);
     const url = new URL(upstream.healthPath, base);
@@ -143,7 +143,7 @@ export class UpstreamClient {
 
 type ResponseHead = Pick<UpstreamResponse, 'status' | 'headers' | 'requestId'>;
 
-interface BegunResponse {
+interface StartedResponse {
   readonly head: ResponseHead;
   readonly body: Dispatcher.ResponseData['body'];
 }
@@ -167,7 +167,7 @@ function requestIdOf(headers: Headers): string | null {
   return typeof requestId === 'string' ? requestId.slice(0, 128) : null;
 }
 
-/** Anthropic's API takes API keys in a header of its own; a bearer token is for OAuth. */
+/** Anthropic's API takes API keys in a separate header; a bearer token is for OAuth. */
 function keyHeaders(upstream: RegisteredUpstream, path: string): Record<string, string> {
   if (!path.startsWith('/messages')) return authorization(upstream);
   return upstream.apiKey ? { 'x-api-key': upstream.apiKey } : {};

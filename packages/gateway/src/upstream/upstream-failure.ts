@@ -40,7 +40,7 @@ export function upstreamSilent(address: string, cause: unknown): GatewayError {
     httpStatus: 504,
     type: 'upstream_error',
     message: `the model endpoint ${address} was silent for too long: ${describeFailure(cause)}`,
-    remedy: 'Find out why it hangs, or raise the gateway options `firstByteTimeoutMs` and `upstreamTimeoutMs`.',
+    remedy: 'Check why it hangs, or raise the gateway options `firstByteTimeoutMs` and `upstreamTimeoutMs`.',
     cause,
   });
 }
@@ -52,7 +52,7 @@ export function upstreamsBusy(what: string): GatewayError {
     httpStatus: 429,
     type: 'rate_limit_error',
     message: what,
-    remedy: 'Try again in a moment, run fewer rollouts at a time, or raise `maxConcurrent` and `maxQueued`.',
+    remedy: 'Retry later, run fewer rollouts concurrently, or raise `maxConcurrent` and `maxQueued`.',
     headers: { 'retry-after': '1' },
   });
 }
@@ -64,14 +64,14 @@ export function upstreamMessage({ upstream, text }: ReadResponse): string {
   return message === '' ? '' : `: ${message}`;
 }
 
-/** Whether an upstream turned a request down because it asks for token ids or log-probabilities. */
+/** Whether an upstream rejected a request because it requests token ids or log-probabilities. */
 export function refusesTokens({ response: { status }, text }: ReadResponse): boolean {
   return (status === 400 || status === 422) && /return_token_ids|logprobs/i.test(text ?? '');
 }
 
 /** The message of a connection error. */
 export function describeFailure(error: unknown): string {
-  // A refused connection to several addresses of a name has no message, only a code.
+  // A refused connection to several addresses of a host name has no message, only a code.
   if (hasCode(error)) return error.message === '' ? error.code : error.message;
   return error instanceof Error ? error.message : String(error);
 }

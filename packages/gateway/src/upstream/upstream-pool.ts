@@ -7,24 +7,24 @@ import type { Upstream, UpstreamState } from '../gateway-options.ts';
 import { RegisteredUpstream } from './registered-upstream.ts';
 import { rankFor } from './rendezvous.ts';
 
-/** Who makes a call, as far as it is known. */
+/** The caller, as far as known. */
 export type CallingAgent = Pick<ModelCall, 'agentName' | 'agentPath'>;
 
-/** Names of headers that carry keys. */
+/** Names of headers that carry credentials. */
 const secretHeader = /authorization|key|token|secret|cookie/i;
 
-const nobody: CallingAgent = { agentName: null, agentPath: null };
+const unknownAgent: CallingAgent = { agentName: null, agentPath: null };
 
-/** What a pool begins with. */
+/** Options of a pool. */
 export interface UpstreamPoolOptions {
   readonly upstream: Upstream | readonly Upstream[];
-  /** Whether there may be none until one is registered. @default false */
+  /** Whether the pool may be empty until an upstream is registered. @default false */
   readonly mayBeEmpty?: boolean;
-  /** Told of every upstream that calls may go to from then on. */
+  /** Called for every registered upstream. */
   readonly onAdded?: (upstream: RegisteredUpstream) => void;
 }
 
-/** The upstreams that calls may go to, and which of them a call goes to. */
+/** The registered upstreams, and the routing of calls to them. */
 export class UpstreamPool {
   #upstreams: readonly RegisteredUpstream[] = [];
   readonly #mayBeEmpty: boolean;
@@ -36,7 +36,7 @@ export class UpstreamPool {
     this.set(upstream);
   }
 
-  /** Replaces all of them, the first of each id; calls under way stay where they are. @throws AgentLightningError with code CONFIG */
+  /** Replaces all upstreams, by id; calls in flight stay where they are. @throws AgentLightningError with code CONFIG */
   set(upstream: Upstream | readonly Upstream[]): void {
     const upstreams = isList(upstream) ? upstream : [upstream];
     if (upstreams.length === 0 && !this.#mayBeEmpty) throw badUpstream('no upstream is given', 'Give at least one.');
@@ -44,7 +44,7 @@ export class UpstreamPool {
     this.#replace(next.filter(({ id }, index) => next.findIndex((other) => other.id === id) === index));
   }
 
-  /** Adds one, or takes it in the place of the one with the same id. @throws AgentLightningError with code CONFIG */
+  /** Adds an upstream, or replaces the one with the same id. @throws AgentLightningError with code CONFIG */
   add(upstream: Upstream): RegisteredUpstream {
     const given = checked(upstream);
     const added = this.#unchanged(given) ?? new RegisteredUpstream(given);
@@ -53,7 +53,7 @@ export class UpstreamPool {
     return added;
   }
 
-  /** Sends nothing more to an upstream; calls under way stay there. @returns whether there was one */
+  /** Removes an upstream; calls in flight stay there. @returns whether it was registered */
   remove(id: string): boolean {
     const rest = this.#upstreams.filter((upstream) => upstream.id !== id);
     if (rest.length === this.#upstreams.length) return false;
@@ -65,7 +65,7 @@ export class UpstreamPool {
     return this.#upstreams;
   }
 
-  /** How all of them do. */
+  /** The state of each upstream. */
   states(): readonly UpstreamState[] {
     return this.#upstreams.map((upstream) => ({
       id: upstream.id,
@@ -82,12 +82,16 @@ export class UpstreamPool {
   /**
    * The upstreams for a call, the preferred one first, at least one; those that are down come last.
    *
-   * @param model - what the call asks for; null when it does not say
-   * @param stickyKey - calls with the same key prefer the same upstream: its cache knows their prompts
-   * @param agent - who makes the call
+   * @param model - the requested model; null for none
+   * @param stickyKey - calls with the same key prefer the same upstream, whose prompt cache is warm
+   * @param agent - the calling agent
    * @throws GatewayError 503 when none is registered
    */
-  choose(model: string | null, stickyKey: string | null, agent: CallingAgent = nobody): readonly RegisteredUpstream[] {
+  choose(
+    model: string | null,
+    stickyKey: string | null,
+    agent: CallingAgent = unknownAgent,
+  ): readonly RegisteredUpstream[] {
     const [first] = this.#upstreams;
     if (first === undefined) throw noUpstream();
     if (this.#upstreams.length === 1) return this.#upstreams;
@@ -97,13 +101,13 @@ export class UpstreamPool {
     return [...ranked.filter(({ health }) => health.isUp), ...ranked.filter(({ health }) => !health.isUp)];
   }
 
-  /** Those that have a model by this name; null when none has. */
+  /** The upstreams with this model name; null when there are none. */
   #serving(model: string | null): readonly RegisteredUpstream[] | null {
     if (model === null) return null;
     return this.#those((upstream) => upstream.model === model) ?? this.#those(({ names }) => names.includes(model));
   }
 
-  /** Those that this agent is to be answered by; null when it is none in particular. */
+  /** The upstreams for this agent; null when there are none. */
   #ofAgent(agent: CallingAgent): readonly RegisteredUpstream[] | null {
     return this.#those(({ agents }) => isAgentAmong(agents, agent));
   }
@@ -113,7 +117,7 @@ export class UpstreamPool {
     return those.length === 0 ? null : those;
   }
 
-  /** Those that serve the same model. Where they send what agents ask for, one that is for some agents is not for others. */
+  /** The upstreams that serve the same model. Among those that forward the requested name, `agents` must match too. */
   #like(upstream: RegisteredUpstream): readonly RegisteredUpstream[] {
     const { model } = upstream;
     return this.#upstreams.filter(
@@ -121,7 +125,7 @@ export class UpstreamPool {
     );
   }
 
-  /** What is known of an upstream is kept when it is registered again as it was. */
+  /** Keeps the state of an upstream that is registered again unchanged. */
   #unchanged(given: Upstream): RegisteredUpstream | null {
     const text = JSON.stringify(given);
     return this.#upstreams.find((known) => JSON.stringify(known.given) === text) ?? null;
@@ -154,7 +158,7 @@ function checked(upstream: Upstream): Upstream {
     throw badUpstream(`maxQueued of ${baseUrl} is ${maxQueued}`, 'Give a whole number from 0.');
   }
   for (const value of [apiKey ?? '', ...Object.values(headers ?? {})]) {
-    // A line break would end the header, and the error of the HTTP client would repeat the key.
+    // A line break would end the header, and the HTTP client's error would contain the key.
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
       throw badUpstream(`a key or header of ${baseUrl} has characters that a header cannot`, 'Remove line breaks.');
     }
@@ -195,7 +199,7 @@ function noUpstream(): GatewayError {
     httpStatus: 503,
     type: 'upstream_error',
     message: 'no model endpoint is registered at the gateway',
-    remedy: 'Register one (`addUpstream`, POST /admin/upstreams), then make the call again.',
+    remedy: 'Register one (`addUpstream`, POST /admin/upstreams), then retry.',
     headers: { 'retry-after': '5' },
   });
 }

@@ -1,7 +1,6 @@
 /**
- * `pnpm chaos gateway [--requests 10000] [--seed 1]`: sends a gateway requests that make little sense, half of them
- * with a model server behind it that makes none either. Exits with 1 when it answers with a fault of its own, hangs,
- * or keeps what it should let go.
+ * `pnpm chaos gateway [--requests 10000] [--seed 1]`: sends malformed requests to a gateway, half of them in front of a
+ * faulty model server. Exits with 1 on internal errors, hangs and leaks.
  *
  * @module
  */
@@ -10,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { runFuzz } from './run-fuzz.ts';
 
-// Memory can only be compared after it was collected.
+// Heap sizes are only comparable after garbage collection.
 setFlagsFromString('--expose-gc');
 globalThis.gc = runInNewContext('gc');
 

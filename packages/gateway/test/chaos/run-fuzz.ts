@@ -2,29 +2,29 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { openStore } from '@agentlightning/store';
 import { serveGateway } from '../../src/index.ts';
-import { Dice } from './dice.ts';
-import { type OddRequest, oddRequest } from './odd-request.ts';
-import { startOddUpstream } from './odd-upstream.ts';
+import { startFaultyUpstream } from './faulty-upstream.ts';
+import { type FuzzRequest, fuzzRequest } from './fuzz-request.ts';
+import { SeededRandom } from './seeded-random.ts';
 
-/** What a gateway is treated with. */
+/** Options of {@link runFuzz}. */
 export interface FuzzOptions {
   readonly requests: number;
   readonly seed: number;
-  /** Whether the model server too answers in ways that it should not. */
+  /** Whether the model server is faulty as well. */
   readonly isUpstreamOdd: boolean;
-  /** Told after every hundred requests. */
+  /** Called after every hundred requests. */
   readonly onProgress?: (done: number) => void;
 }
 
-/** What came of it. */
+/** The result of a run. */
 export interface FuzzReport {
-  /** How many answers had each status; `none` where the sender hung up or the server closed. */
+  /** Responses by status; `none` where the client disconnected or the server closed the connection. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** What must not happen: faults of ours, hangs, calls that are still in flight. */
+  /** Violations: internal errors, hangs, calls still in flight. */
   readonly findings: readonly string[];
-  /** Bytes of the heap when a fifth was done, and at the end, after collecting; 0 where that cannot be asked for. */
+  /** Heap size after a fifth of the requests, and at the end, after garbage collection; 0 without `--expose-gc`. */
   readonly heapBytes: readonly [number, number];
-  /** Sockets that were left over. */
+  /** Leaked sockets. */
   readonly openSockets: number;
 }
 
@@ -33,17 +33,19 @@ interface Answered {
   readonly body: string;
 }
 
-/** No answer may take longer, with an upstream on the same machine. */
+/** Limit for a response, with an upstream on the same machine. */
 const hangMs = 30_000;
 
-/** How many requests are under way at a time. */
-const lanes = 16;
+/** Requests in flight. */
+const concurrency = 16;
 
-/** Sends a gateway many requests that make little sense, and looks for what must not happen. */
+/** Sends malformed requests to a gateway, and checks for violations. */
 export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   const before = openSockets();
-  const seeds = new Dice(options.seed);
-  await using upstream = await startOddUpstream(options.isUpstreamOdd ? new Dice(seeds.below(2 ** 31)) : null);
+  const seeds = new SeededRandom(options.seed);
+  await using upstream = await startFaultyUpstream(
+    options.isUpstreamOdd ? new SeededRandom(seeds.below(2 ** 31)) : null,
+  );
   const store = await openStore(':memory:');
   const faults: string[] = [];
   const gateway = await serveGateway({
@@ -59,9 +61,9 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   const rootOf = ({ rolloutId, attempt }: typeof running): string =>
     `/rollout/${rolloutId}/attempt/${attempt.attemptId}/v1`;
   const run = new FuzzRun(options, { url: gateway.url, roots: ['/v1', rootOf(running), '', rootOf(ended)], seeds });
-  await Promise.all(Array.from({ length: lanes }, () => run.lane()));
+  await Promise.all(Array.from({ length: concurrency }, () => run.sendAll()));
   const findings = [...run.findings, ...faults];
-  await gateway.drain(hangMs).catch((error: unknown) => findings.push(`it does not drain: ${String(error)}`));
+  await gateway.drain(hangMs).catch((error: unknown) => findings.push(`calls do not drain: ${String(error)}`));
   const { inFlight } = gateway.state();
   if (inFlight !== 0) findings.push(`${inFlight} calls are still in flight`);
   const heapAtEnd = collectedHeapBytes();
@@ -77,11 +79,11 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   };
 }
 
-/** Where requests go, and what they are made of. */
-interface FuzzPlace {
+/** The gateway's address, and the inputs of requests. */
+interface FuzzTarget {
   readonly url: string;
   readonly roots: readonly [string, ...string[]];
-  readonly seeds: Dice;
+  readonly seeds: SeededRandom;
 }
 
 class FuzzRun {
@@ -89,45 +91,45 @@ class FuzzRun {
   readonly statuses: Record<string, number> = {};
   heapEarly = 0;
   readonly #options: FuzzOptions;
-  readonly #place: FuzzPlace;
+  readonly #target: FuzzTarget;
   #begun = 0;
   #done = 0;
 
-  constructor(options: FuzzOptions, place: FuzzPlace) {
+  constructor(options: FuzzOptions, target: FuzzTarget) {
     this.#options = options;
-    this.#place = place;
+    this.#target = target;
   }
 
-  /** Sends one request after another until all are done. */
-  async lane(): Promise<void> {
+  /** Sends requests one after another until all are done. */
+  async sendAll(): Promise<void> {
     const { requests, onProgress } = this.#options;
     while (this.#begun < requests) {
       this.#begun += 1;
-      const seed = this.#place.seeds.below(2 ** 31);
-      const odd = oddRequest(new Dice(seed), this.#place.roots);
-      this.#judge(await send(this.#place.url, odd), odd, seed);
+      const seed = this.#target.seeds.below(2 ** 31);
+      const request = fuzzRequest(new SeededRandom(seed), this.#target.roots);
+      this.#judge(await send(this.#target.url, request), request, seed);
       this.#done += 1;
       if (this.#done === Math.floor(requests / 5)) this.heapEarly = collectedHeapBytes();
       if (this.#done % 100 === 0) onProgress?.(this.#done);
     }
   }
 
-  #judge({ status, body }: Answered, odd: OddRequest, seed: number): void {
+  #judge({ status, body }: Answered, request: FuzzRequest, seed: number): void {
     this.statuses[status] = (this.statuses[status] ?? 0) + 1;
-    const about = `seed ${seed}, ${odd.method} ${odd.path.slice(0, 100)}`;
-    if (status === 'hung') this.findings.push(`no answer in ${hangMs} ms: ${about}`);
+    const about = `seed ${seed}, ${request.method} ${request.path.slice(0, 100)}`;
+    if (status === 'hung') this.findings.push(`no response in ${hangMs} ms: ${about}`);
     if (typeof status !== 'number' || status < 500) return;
-    // Only an upstream that fails makes the gateway answer so.
+    // Only an upstream failure may cause these statuses.
     const isUpstreamsFault = this.#options.isUpstreamOdd && (status === 502 || status === 504);
-    if (!isUpstreamsFault) this.findings.push(`answered ${status}: ${about}: ${body.slice(0, 300)}`);
+    if (!isUpstreamsFault) this.findings.push(`status ${status}: ${about}: ${body.slice(0, 300)}`);
   }
 }
 
-function send(url: string, odd: OddRequest): Promise<Answered> {
-  return odd.raw === null ? sendRequest(url, odd) : sendRaw(url, odd.raw);
+function send(url: string, request: FuzzRequest): Promise<Answered> {
+  return request.raw === null ? sendRequest(url, request) : sendRaw(url, request.raw);
 }
 
-function sendRequest(url: string, { method, path, headers, body, hangUpAfterMs }: OddRequest): Promise<Answered> {
+function sendRequest(url: string, { method, path, headers, body, hangUpAfterMs }: FuzzRequest): Promise<Answered> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
     const sent = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
@@ -151,7 +153,7 @@ function sendRequest(url: string, { method, path, headers, body, hangUpAfterMs }
   });
 }
 
-/** Bytes that may be no HTTP: whatever comes back must come, or the connection must end. */
+/** Sends raw bytes: the server must respond or close the connection. */
 function sendRaw(url: string, bytes: string): Promise<Answered> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);

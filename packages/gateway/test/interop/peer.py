@@ -1,9 +1,8 @@
-"""The other side of the interop tests: the trainer's rollout manager and the local controller of the Python package
-Agent Lightning 1.0, which know nothing of whose server they talk to.
+"""Peer of the interop tests: the rollout manager and the local controller of Agent Lightning 1.0 (Python).
 
-`peer.py` reads one JSON object from its input, does what it says, and prints one line of JSON:
-{"url", "key", "model", "endpoint", "questions", "n", "is_train"} trains: it registers the endpoint, enqueues the
-questions, lets the local controller run `Agent` on them, each in a process of its own, and prints what the trainer got.
+Reads one JSON object {"url", "key", "model", "endpoint", "questions", "n", "is_train"} from stdin, registers the endpoint,
+enqueues the questions, runs `Agent` on them with the local controller, each in its own process, and prints the trainer's
+result as one line of JSON.
 """
 
 import asyncio
@@ -24,7 +23,7 @@ def post(url, body):
 
 
 class Agent:
-    """An agent as its users write it: it asks twice, and is judged by its evaluator."""
+    """A typical agent: two model calls, and a reward from its evaluator."""
 
     def run(self):
         question = os.environ["QUESTION"]

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import type { JsonObject } from '@agentlightning/core';
 import { freePort } from '../../../../tools/free-port.ts';
 
-/** What the Python side is told to train on. */
+/** The input of a training run in Python. */
 export interface TrainingOrder {
   readonly url: string;
   readonly key: string;
@@ -16,18 +16,18 @@ export interface TrainingOrder {
   readonly is_train: boolean;
 }
 
-/** What the Python trainer got. */
+/** The result of a training run in Python. */
 export interface TrainingOutcome {
   readonly registered: readonly JsonObject[];
   readonly completed: readonly CompletedRollout[];
-  /** The answers to pausing, asking for the state, and resuming. */
+  /** The responses to pause, state and resume. */
   readonly pause: readonly JsonObject[];
   /** The status of reading each rollout after the trainer deleted it. */
   readonly left: readonly number[];
   readonly deleted: JsonObject;
 }
 
-/** A rollout as the Python trainer sees it in the end. */
+/** A finished rollout as the Python trainer reads it. */
 export interface CompletedRollout {
   readonly rollout_id: string;
   readonly input: JsonObject;
@@ -44,21 +44,21 @@ export interface CompletedRollout {
   readonly triplet_events: readonly JsonObject[];
 }
 
-/** Lets the Python trainer and controller do a batch of rollouts on a server. */
+/** Runs a batch of rollouts on a server with the Python trainer and controller. */
 export async function trainInPython(python: string, order: TrainingOrder): Promise<TrainingOutcome> {
   const child = spawn(python, [join(import.meta.dirname, 'peer.py')]);
   child.stdin.end(JSON.stringify(order));
   const [answer, complaints] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  if (answer === '') throw new TypeError(`The Python side failed:\n${complaints}`);
+  if (answer === '') throw new TypeError(`The Python process failed:\n${complaints}`);
   return JSON.parse(answer);
 }
 
-/** Python's own server of the 1.0 protocol. */
+/** Python's `agl-server`. */
 export interface PythonServer extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Starts `agl-server`, which serves one model. */
+/** Starts `agl-server` with one model. */
 export async function startPythonServer(
   python: string,
   options: { readonly key: string; readonly model: string },

@@ -8,7 +8,7 @@ const timeout = 120_000;
 
 describeInterop('the trainer and the controller of Python 1.0', (python) => {
   test(
-    'get the same from the gateway as from agl-server',
+    'get the same results from the gateway as from agl-server',
     async () => {
       await using fixture = await startGateway({
         script: () => answer('5'),
@@ -40,7 +40,7 @@ describeInterop('the trainer and the controller of Python 1.0', (python) => {
   );
 });
 
-/** What does not depend on ids, on times and on which of two rollouts ended first. */
+/** Removes ids, times and the order of completion. */
 function comparable(outcome: TrainingOutcome): object {
   const completed = outcome.completed.map((rollout) => ({
     input: rollout.input,

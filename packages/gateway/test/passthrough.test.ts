@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { respondJson, startGateway, startUpstream } from './gateway-fixture.ts';
 
 describe('embeddings', () => {
-  it('are those of the model that was asked for, and are not recorded', async () => {
+  it('keep the requested model, and are not recorded', async () => {
     await using fixture = await startGateway({ script: [answer(''), answer('')] });
     const attempt = await fixture.attempt();
     for (const client of [fixture.client(attempt), fixture.client()]) {
@@ -16,7 +16,7 @@ describe('embeddings', () => {
     expect(fixture.gateway.state().inFlight).toBe(0);
   });
 
-  it('that the upstream does not have are refused in its words', async () => {
+  it('that the upstream lacks return its error', async () => {
     await using upstream = await startUpstream((response) => {
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"no such model"}}');
     });
@@ -27,7 +27,7 @@ describe('embeddings', () => {
 });
 
 describe('the list of models', () => {
-  it('is the upstream’s, and each of them can be asked for', async () => {
+  it('is the upstream’s, and each model can be read', async () => {
     const paths: (string | undefined)[] = [];
     await using upstream = await startUpstream((response) => {
       paths.push(response.req.url);
@@ -39,7 +39,7 @@ describe('the list of models', () => {
     expect(paths).toContain('/v1/models/org%2Ftiny');
   });
 
-  it('is found by Anthropic’s client as well, which adds /v1 to the base URL of an attempt', async () => {
+  it('is found by Anthropic’s client, which appends /v1 to the base URL of an attempt', async () => {
     await using upstream = await startUpstream((response) => {
       const model = { id: 'tiny', object: 'model' };
       respondJson(response, response.req.url === '/v1/models' ? { object: 'list', data: [model] } : model);
@@ -51,17 +51,17 @@ describe('the list of models', () => {
     expect((await models.retrieve('tiny')).id).toBe('tiny');
   });
 
-  it('may be an answer without a body', async () => {
+  it('may be a response without a body', async () => {
     await using upstream = await startUpstream((response) => void response.writeHead(204).end());
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
     expect((await fetch(`${fixture.gateway.url}/v1/models`)).status).toBe(204);
   });
 });
 
-describe('counting the tokens of a message', () => {
+describe('token counts of a message', () => {
   const request = { model: 'claude', messages: [{ role: 'user' as const, content: 'Hi' }], system: 'Be brief.' };
 
-  it('is done by the tokenizer of the engine', async () => {
+  it('come from the tokenizer of the engine', async () => {
     const paths: (string | undefined)[] = [];
     await using upstream = await startUpstream((response) => {
       paths.push(response.req.url);
@@ -81,7 +81,7 @@ describe('counting the tokens of a message', () => {
     });
   });
 
-  it('is refused in Anthropic’s form where there is none', async () => {
+  it('are rejected in Anthropic’s format without a tokenizer', async () => {
     await using fixture = await startGateway();
     const { baseURL } = fixture.client(await fixture.attempt());
     const { messages } = new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 });

@@ -3,11 +3,11 @@ import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse } from '../http/call-response.ts';
 import { textOf } from '../http/json-access.ts';
 import { badRequest } from '../model-api/bad-request.ts';
-import { passThrough } from './pass-through.ts';
+import { forwardRequest } from './forward-request.ts';
 
 /**
- * Forwards a request for embeddings. Nothing is sampled, so nothing is recorded. Unlike chats, it keeps its model:
- * vectors of another model could not be compared.
+ * Forwards an embeddings request. It is not recorded, since nothing is sampled, and keeps its model: vectors of
+ * different models are not comparable.
  *
  * @throws GatewayError when the upstream cannot be reached
  */
@@ -16,5 +16,5 @@ export async function createEmbeddings(parts: GatewayParts, call: IncomingCall):
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const model = textOf(request.model);
   call.observation.model = model;
-  return await passThrough(parts, call, { path: '/embeddings', model, body: call.text });
+  return await forwardRequest(parts, call, { path: '/embeddings', model, body: call.text });
 }

@@ -3,10 +3,10 @@ import { isJsonObject } from '@agentlightning/core/internal';
 import type { AddedFields } from './prepared-request.ts';
 
 /**
- * A body, or a chunk of a stream, as the agent would have got it without the gateway: without the token ids,
- * log-probabilities and usage that only the gateway asked for.
+ * A body, or a chunk of a stream, for the agent: without the token ids, log-probabilities and usage that only the
+ * gateway requested.
  */
-export function visibleAnswer(body: JsonObject, added: AddedFields): JsonObject {
+export function visibleResponse(body: JsonObject, added: AddedFields): JsonObject {
   if (!added.tokenIds && !added.logprobs && !added.usage) return body;
   const visible: Record<string, JsonValue> = { ...body };
   if (added.tokenIds) delete visible.prompt_token_ids;
@@ -17,7 +17,7 @@ export function visibleAnswer(body: JsonObject, added: AddedFields): JsonObject 
   return visible;
 }
 
-/** Whether a chunk came only because the gateway asked for the usage at the end of the stream. */
+/** Whether a chunk only exists because the gateway requested the usage of the stream. */
 export function isOnlyUsage(chunk: JsonObject, added: AddedFields): boolean {
   return added.usage && Array.isArray(chunk.choices) && chunk.choices.length === 0 && 'usage' in chunk;
 }
@@ -28,7 +28,7 @@ function visibleChoice(choice: JsonObject, added: AddedFields): JsonObject {
     delete visible.token_ids;
     delete visible.prompt_token_ids;
   }
-  // Null is what OpenAI and vLLM write for log-probabilities that nobody asked for.
+  // OpenAI and vLLM return null for log-probabilities that were not requested.
   if (added.logprobs && 'logprobs' in choice) visible.logprobs = null;
   return visible;
 }

@@ -17,7 +17,7 @@ const completionTokens = {
   choices: [{ prompt_token_ids: [1, 2], token_ids: [4], logprobs: { token_logprobs: [-1, -2] } }],
 };
 
-/** Requests in the order in which both servers get them. */
+/** Requests, sent to both servers in this order. */
 const conversation: readonly (Asked & { readonly name: string })[] = [
   { name: 'health', path: '/healthz', headers: { authorization: '' } },
   { name: 'no key', path: '/api/rollouts/a', headers: { authorization: '' } },
@@ -34,7 +34,7 @@ const conversation: readonly (Asked & { readonly name: string })[] = [
     ],
   },
   { name: 'create without input', method: 'POST', path: '/api/rollouts', body: [{ rollout_id: 'x' }] },
-  { name: 'create no list', method: 'POST', path: '/api/rollouts', body: { input: 1 } },
+  { name: 'create from an object', method: 'POST', path: '/api/rollouts', body: { input: 1 } },
   { name: 'create no JSON', method: 'POST', path: '/api/rollouts' },
   { name: 'create again', method: 'POST', path: '/api/rollouts', body: [{ rollout_id: 'a', input: 'other' }] },
   { name: 'list queued', path: '/api/rollouts?state_in=queuing&limit=2' },
@@ -80,12 +80,17 @@ const conversation: readonly (Asked & { readonly name: string })[] = [
     body,
   })),
   { name: 'a bad event', method: 'POST', path: '/api/rollouts/a/attempt/0/events', body: { data: {} } },
-  { name: 'an event of nobody', method: 'POST', path: '/api/rollouts/u/attempt/0/events', body: { event_type: 'x' } },
+  {
+    name: 'an event of an unknown rollout',
+    method: 'POST',
+    path: '/api/rollouts/u/attempt/0/events',
+    body: { event_type: 'x' },
+  },
   { name: 'events', path: '/api/rollouts/a/events' },
   { name: 'events of a type', path: '/api/rollouts/a/events?event_type=reward' },
   { name: 'triplets', path: '/api/rollouts/a/events?format=triplet' },
   { name: 'triplets without routes', path: '/api/rollouts/a/events?format=triplet&include_routed_experts=False' },
-  { name: 'events of nobody', path: '/api/rollouts/u/events' },
+  { name: 'events of an unknown rollout', path: '/api/rollouts/u/events' },
   { name: 'no events', path: '/api/rollouts/b/events' },
   { name: 'with attempts', path: '/api/rollouts/a' },
   { name: 'nothing terminal', path: '/api/rollouts/terminal' },
@@ -122,7 +127,7 @@ const conversation: readonly (Asked & { readonly name: string })[] = [
   { name: 'terminal, bad', path: '/api/rollouts/terminal?after=x' },
   { name: 'delete', method: 'DELETE', path: '/api/rollouts/b' },
   { name: 'delete again', method: 'DELETE', path: '/api/rollouts/b' },
-  { name: 'delete what is queued', method: 'DELETE', path: '/api/rollouts/c' },
+  { name: 'delete a queued rollout', method: 'DELETE', path: '/api/rollouts/c' },
   { name: 'terminal, without the deleted', path: '/api/rollouts/terminal' },
   {
     name: 'register',
@@ -141,7 +146,7 @@ const conversation: readonly (Asked & { readonly name: string })[] = [
   { name: 'resume again', method: 'POST', path: '/proxy/resume' },
 ];
 
-describeInterop('the gateway in the place of agl-server 1.0.2', (python) => {
+describeInterop('the gateway as agl-server 1.0.2', (python) => {
   let server: PythonServer;
   let fixture: GatewayFixture;
 
@@ -155,7 +160,7 @@ describeInterop('the gateway in the place of agl-server 1.0.2', (python) => {
     await server?.[Symbol.asyncDispose]();
   });
 
-  describe('answers like it:', () => {
+  describe('responds identically:', () => {
     test.each(conversation)('$name', async (asked) => {
       const theirs = await ask(server.url, asked);
       expect(await ask(fixture.gateway.url, asked)).toEqual(theirs);
@@ -173,7 +178,7 @@ async function ask(url: string, { method = 'GET', path, body, headers = {} }: As
   return { status: answer.status, body: text === '' ? null : comparable(JSON.parse(text)) };
 }
 
-/** Times are those of two clocks, and complaints about a body are those of two libraries. */
+/** Removes times and validation messages, which differ between the servers. */
 function comparable(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(comparable);
   if (!isJsonObject(value)) return value;

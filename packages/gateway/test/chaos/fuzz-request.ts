@@ -1,16 +1,16 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { Dice } from './dice.ts';
-import { damaged, oddValue } from './odd-value.ts';
+import { damaged, fuzzValue } from './fuzz-value.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
-/** A request as it goes over the wire, and how its sender behaves. */
-export interface OddRequest {
-  /** Bytes that are no HTTP, or hardly; null for a request that is. */
+/** A request on the wire, and the behaviour of its client. */
+export interface FuzzRequest {
+  /** Raw bytes, mostly invalid HTTP; null for an HTTP request. */
   readonly raw: string | null;
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** After how many milliseconds the sender hangs up; null when it waits for the answer. */
+  /** When the client disconnects, in milliseconds; null when it waits for the response. */
   readonly hangUpAfterMs: number | null;
 }
 
@@ -91,36 +91,36 @@ const otherPaths: readonly [string, ...string[]] = [
   '/',
 ];
 
-/** The next request of a sequence. `roots` are base URLs, some of them of attempts. */
-export function oddRequest(dice: Dice, roots: readonly [string, ...string[]]): OddRequest {
-  const hangUpAfterMs = dice.happens(0.1) ? dice.below(30) : null;
-  const plain = { raw: null, headers: headersOf(dice), hangUpAfterMs };
-  if (dice.happens(0.05)) return { ...plain, raw: dice.of(raws), method: 'GET', path: '/', body: null };
-  const root = dice.happens(0.1) ? oddRoot(dice) : dice.of(roots);
-  if (dice.happens(0.1)) {
-    const method = dice.of(methods);
-    const body = method === 'PUT' || method === 'PATCH' ? JSON.stringify(oddValue(dice)) : null;
-    return { ...plain, method, path: root + dice.of(otherPaths) + dice.of(tails), body };
+/** Generates a request. `roots` are base URLs, some of them of attempts. */
+export function fuzzRequest(random: SeededRandom, roots: readonly [string, ...string[]]): FuzzRequest {
+  const hangUpAfterMs = random.happens(0.1) ? random.below(30) : null;
+  const plain = { raw: null, headers: headersOf(random), hangUpAfterMs };
+  if (random.happens(0.05)) return { ...plain, raw: random.of(raws), method: 'GET', path: '/', body: null };
+  const root = random.happens(0.1) ? fuzzRoot(random) : random.of(roots);
+  if (random.happens(0.1)) {
+    const method = random.of(methods);
+    const body = method === 'PUT' || method === 'PATCH' ? JSON.stringify(fuzzValue(random)) : null;
+    return { ...plain, method, path: root + random.of(otherPaths) + random.of(tails), body };
   }
-  const [path, body] = dice.of(Object.entries(bodies) as [[string, JsonValue], ...[string, JsonValue][]]);
-  const tail = dice.happens(0.05) ? dice.of(tails) : '';
-  return { ...plain, method: 'POST', path: root + path + tail, body: textOf(dice, body) };
+  const [path, body] = random.of(Object.entries(bodies) as [[string, JsonValue], ...[string, JsonValue][]]);
+  const tail = random.happens(0.05) ? random.of(tails) : '';
+  return { ...plain, method: 'POST', path: root + path + tail, body: textOf(random, body) };
 }
 
-function textOf(dice: Dice, body: JsonValue): string {
-  const text = JSON.stringify(dice.happens(0.2) ? body : damaged(dice, body, dice.of([0.01, 0.03, 0.1])));
-  if (dice.happens(0.05)) return text.slice(0, dice.below(text.length + 1));
-  if (dice.happens(0.02)) return '['.repeat(20_000);
+function textOf(random: SeededRandom, body: JsonValue): string {
+  const text = JSON.stringify(random.happens(0.2) ? body : damaged(random, body, random.of([0.01, 0.03, 0.1])));
+  if (random.happens(0.05)) return text.slice(0, random.below(text.length + 1));
+  if (random.happens(0.02)) return '['.repeat(20_000);
   return text;
 }
 
-function oddRoot(dice: Dice): string {
+function fuzzRoot(random: SeededRandom): string {
   const id = encodeURIComponent(
-    JSON.stringify(oddValue(dice))
+    JSON.stringify(fuzzValue(random))
       .slice(0, 200)
       .replaceAll(/[\ud800-\udfff]/g, '?'),
   );
-  return dice.of([
+  return random.of([
     `/rollout/${id}/attempt/${id}/v1`,
     `/proxy/rollout/${id}/attempt/0/mode/${id}/openai/v1`,
     '/rollout/%zz/attempt/%00/v1',
@@ -128,17 +128,17 @@ function oddRoot(dice: Dice): string {
   ]);
 }
 
-function headersOf(dice: Dice): Record<string, string> {
+function headersOf(random: SeededRandom): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (dice.happens(0.8))
-    headers['content-type'] = dice.of(['application/json', 'text/plain', 'multipart/form-data', 'x']);
-  if (dice.happens(0.1)) headers['content-encoding'] = dice.of(['gzip', 'br', 'none']);
-  if (dice.happens(0.2)) headers['authorization'] = dice.of(['Bearer x', 'Basic eDp5', 'Bearer aglat.a.b.c', '']);
-  if (dice.happens(0.1)) headers['x-rollout-id'] = dice.of(['ro-1', '../..', '%00']);
-  if (dice.happens(0.1)) headers['x-attempt-id'] = dice.of(['at-1', '', '0']);
-  if (dice.happens(0.1)) headers['x-agl-agent-path'] = dice.of(['%E0%A4%A', '>>>', 'a>b'.repeat(500)]);
-  if (dice.happens(0.1)) headers['x-agl-trace-id'] = dice.of(['zz', '0'.repeat(32)]);
-  if (dice.happens(0.1)) headers['x-request-id'] = dice.of(['a b', 'y'.repeat(300), 'ok-1']);
-  if (dice.happens(0.05)) headers['expect'] = '100-continue';
+  if (random.happens(0.8))
+    headers['content-type'] = random.of(['application/json', 'text/plain', 'multipart/form-data', 'x']);
+  if (random.happens(0.1)) headers['content-encoding'] = random.of(['gzip', 'br', 'none']);
+  if (random.happens(0.2)) headers['authorization'] = random.of(['Bearer x', 'Basic eDp5', 'Bearer aglat.a.b.c', '']);
+  if (random.happens(0.1)) headers['x-rollout-id'] = random.of(['ro-1', '../..', '%00']);
+  if (random.happens(0.1)) headers['x-attempt-id'] = random.of(['at-1', '', '0']);
+  if (random.happens(0.1)) headers['x-agl-agent-path'] = random.of(['%E0%A4%A', '>>>', 'a>b'.repeat(500)]);
+  if (random.happens(0.1)) headers['x-agl-trace-id'] = random.of(['zz', '0'.repeat(32)]);
+  if (random.happens(0.1)) headers['x-request-id'] = random.of(['a b', 'y'.repeat(300), 'ok-1']);
+  if (random.happens(0.05)) headers['expect'] = '100-continue';
   return headers;
 }

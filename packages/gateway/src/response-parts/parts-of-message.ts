@@ -1,18 +1,18 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 import { objectOf, objectsOf, textOf } from '../http/json-access.ts';
-import type { AnswerPart } from './answer-part.ts';
+import type { ResponsePart } from './response-part.ts';
 
-/** Gives a call an id that the engine left without one. */
+/** Generates an id for a tool call without one. */
 export type NewCallId = (index: number) => string;
 
-/** The pieces of a whole Chat Completions message: reasoning, text, refusal, then its calls. Empty ones are left out. */
-export function partsOfMessage(message: JsonObject, newCallId: NewCallId): readonly AnswerPart[] {
+/** The parts of a whole Chat Completions message: reasoning, text, refusal, then tool calls. Empty ones are omitted. */
+export function partsOfMessage(message: JsonObject, newCallId: NewCallId): readonly ResponsePart[] {
   return [
     ...textPart('reasoning', reasoningOf(message)),
     ...textPart('text', contentText(message.content)),
     ...textPart('refusal', textOf(message.refusal)),
-    ...objectsOf(message.tool_calls).map((call, index): AnswerPart => {
+    ...objectsOf(message.tool_calls).map((call, index): ResponsePart => {
       const target = objectOf(call.function);
       const id = textOf(call.id) || newCallId(index);
       return { kind: 'call', id, name: textOf(target.name) ?? '', text: textOf(target.arguments) ?? '' };
@@ -20,12 +20,12 @@ export function partsOfMessage(message: JsonObject, newCallId: NewCallId): reado
   ];
 }
 
-/** What a message, or its delta, says of the model's thoughts. Engines have two names for it. */
+/** The reasoning text of a message or delta. Engines use two names for the field. */
 export function reasoningOf(message: JsonObject): string | null {
   return textOf(message.reasoning_content) ?? textOf(message.reasoning);
 }
 
-function textPart(kind: 'reasoning' | 'text' | 'refusal', text: string | null): readonly AnswerPart[] {
+function textPart(kind: 'reasoning' | 'text' | 'refusal', text: string | null): readonly ResponsePart[] {
   return text === null || text === '' ? [] : [{ kind, text }];
 }
 

@@ -5,7 +5,7 @@ import { callUpstream } from '../upstream/call-upstream.ts';
 import type { UpstreamResult } from '../upstream/upstream-caller.ts';
 
 /** A request that is forwarded unchanged. */
-export interface PassedRequest {
+export interface ForwardedRequest {
   /** Below the upstream's base URL. */
   readonly path: string;
   /** The model that selects the upstream; null for the default. */
@@ -14,17 +14,21 @@ export interface PassedRequest {
 }
 
 /** Forwards a request and returns the upstream's response. @throws GatewayError when the upstream cannot be reached */
-export async function passThrough(
+export async function forwardRequest(
   parts: GatewayParts,
   call: IncomingCall,
-  request: PassedRequest,
+  request: ForwardedRequest,
 ): Promise<CallResponse> {
-  const { upstream, response, text } = await passOn(parts, call, request);
+  const { upstream, response, text } = await fetchForwarded(parts, call, request);
   return { status: response.status, headers: response.headers, body: upstream.withoutSecrets(text ?? '') };
 }
 
 /** Forwards a request. @throws GatewayError when the upstream cannot be reached */
-export function passOn(parts: GatewayParts, call: IncomingCall, request: PassedRequest): Promise<UpstreamResult> {
+export function fetchForwarded(
+  parts: GatewayParts,
+  call: IncomingCall,
+  request: ForwardedRequest,
+): Promise<UpstreamResult> {
   const upstreams = parts.pool.choose(request.model, call.attempt?.rolloutId ?? null, callingAgent(call.headers));
   return callUpstream(parts.caller, upstreams, {
     path: request.path,

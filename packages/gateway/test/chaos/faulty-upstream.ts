@@ -1,22 +1,22 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { JsonValue } from '@agentlightning/core';
 import { completionBody, completionChunk } from '../gateway-fixture.ts';
-import type { Dice } from './dice.ts';
-import { damaged } from './odd-value.ts';
+import { damaged } from './fuzz-value.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
-/** A model server that answers anything, in one of several ways. */
-export interface OddUpstream extends AsyncDisposable {
+/** A model server with random responses. */
+export interface FaultyUpstream extends AsyncDisposable {
   readonly baseUrl: string;
 }
 
-/** Starts one that answers as a model should; with `dice`, in ways that no model should. */
-export async function startOddUpstream(dice: Dice | null): Promise<OddUpstream> {
+/** Starts a model server; with `random`, one that responds incorrectly. */
+export async function startFaultyUpstream(random: SeededRandom | null): Promise<FaultyUpstream> {
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('error', () => undefined);
     response.on('error', () => undefined);
-    request.on('end', () => answer(request, response, { text: Buffer.concat(parts).toString('utf8'), dice }));
+    request.on('end', () => answer(request, response, { text: Buffer.concat(parts).toString('utf8'), random }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -34,12 +34,12 @@ export async function startOddUpstream(dice: Dice | null): Promise<OddUpstream> 
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { text, dice }: { readonly text: string; readonly dice: Dice | null },
+  { text, random }: { readonly text: string; readonly random: SeededRandom | null },
 ): void {
   const path = request.url ?? '';
   const isChat = path.endsWith('/chat/completions');
-  if (dice?.happens(0.6) === true) {
-    badly(response, dice);
+  if (random?.happens(0.6) === true) {
+    badly(response, random);
   } else if (/\/(responses|messages)$/.test(path)) {
     response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":{"message":"no such route"}}');
   } else if (text.includes('"stream":true')) {
@@ -51,23 +51,23 @@ function answer(
   }
 }
 
-/** Answers as an engine does that is broken, or means harm. */
-function badly(response: ServerResponse, dice: Dice): void {
+/** Responds as a faulty or malicious engine. */
+function badly(response: ServerResponse, random: SeededRandom): void {
   const body = completionBody() as JsonValue;
-  const kind = dice.below(8);
+  const kind = random.below(8);
   if (kind === 0) {
     response.destroy();
   } else if (kind === 1) {
-    response.writeHead(dice.of([200, 400, 418, 500, 302, 204]), { location: 'http://169.254.169.254/' });
-    response.end(dice.of(['', '<html>', 'null', '[]', '"x"', '{"error":null}', '{"error":"words"}', '{']));
+    response.writeHead(random.of([200, 400, 418, 500, 302, 204]), { location: 'http://169.254.169.254/' });
+    response.end(random.of(['', '<html>', 'null', '[]', '"x"', '{"error":null}', '{"error":"words"}', '{']));
   } else if (kind <= 4) {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(damaged(dice, body, 0.1)));
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(damaged(random, body, 0.1)));
   } else {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (let event = 0; event < dice.below(5); event += 1) {
-      const data = JSON.stringify(damaged(dice, completionChunk() as JsonValue, 0.1));
+    for (let event = 0; event < random.below(5); event += 1) {
+      const data = JSON.stringify(damaged(random, completionChunk() as JsonValue, 0.1));
       response.write(
-        dice.of([
+        random.of([
           `data: ${data}\n\n`,
           `event: x\ndata: ${data}\n\n`,
           ': c\n\n',
@@ -77,7 +77,7 @@ function badly(response: ServerResponse, dice: Dice): void {
         ]),
       );
     }
-    if (dice.happens(0.3)) response.destroy();
-    else response.end(dice.happens(0.5) ? 'data: [DONE]\n\n' : '');
+    if (random.happens(0.3)) response.destroy();
+    else response.end(random.happens(0.5) ? 'data: [DONE]\n\n' : '');
   }
 }

@@ -1,57 +1,57 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { numberOf, objectOf, objectsOf, textOf } from '../http/json-access.ts';
 
-/** The token counts of an answer. */
-export interface AnswerUsage {
+/** Token counts of a response. */
+export interface ResponseUsage {
   readonly inputTokens: number;
-  /** Of `inputTokens`, those that the engine had in its cache. */
+  /** The part of `inputTokens` that was cached. */
   readonly cachedTokens: number;
   readonly outputTokens: number;
-  /** Of `outputTokens`, those of thoughts. */
+  /** The part of `outputTokens` spent on reasoning. */
   readonly reasoningTokens: number;
 }
 
-/** How an answer ended, in the words of Chat Completions; it takes a whole body, or chunks one after another. */
-export class AnswerEnd {
+/** Collects finish reason and usage from a whole body, or from consecutive chunks. */
+export class ResponseEnd {
   #finishReason: string | null = null;
   #stop: string | null = null;
-  #usage: AnswerUsage | null = null;
+  #usage: ResponseUsage | null = null;
   #promptTokens: number | null = null;
 
-  /** Takes a body or a chunk. */
+  /** Adds a body or a chunk. */
   add(body: JsonObject): void {
     const choice = firstChoice(body);
     this.#finishReason = textOf(choice.finish_reason) ?? this.#finishReason;
-    // Where vLLM and SGLang say which stop sequence it was.
+    // The field in which vLLM and SGLang return the matched stop sequence.
     this.#stop = textOf(choice.stop_reason) ?? textOf(choice.matched_stop) ?? this.#stop;
     this.#usage = usageOf(body.usage) ?? this.#usage;
     const promptTokenIds = body.prompt_token_ids ?? choice.prompt_token_ids;
     if (Array.isArray(promptTokenIds)) this.#promptTokens ??= promptTokenIds.length;
   }
 
-  /** `stop`, `length`, `tool_calls`, `content_filter`; null while it has not ended. */
+  /** `stop`, `length`, `tool_calls`, `content_filter`; null before the end. */
   get finishReason(): string | null {
     return this.#finishReason;
   }
 
-  /** The stop sequence that ended it; null when it was none, or the engine does not tell. */
+  /** The matched stop sequence; null for none, or if the engine does not return it. */
   get stopSequence(): string | null {
     return this.#stop;
   }
 
-  /** Zeros where the engine does not tell. */
-  get usage(): AnswerUsage {
+  /** Zeros if the engine returns none. */
+  get usage(): ResponseUsage {
     const inputTokens = this.#promptTokens ?? 0;
     return this.#usage ?? { inputTokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
   }
 }
 
-/** The first choice of a body or chunk; an empty object when there is none. */
+/** The first choice of a body or chunk; an empty object without one. */
 export function firstChoice(body: JsonObject): JsonObject {
   return objectsOf(body.choices).find((choice) => (numberOf(choice.index) ?? 0) === 0) ?? {};
 }
 
-function usageOf(value: JsonValue | undefined): AnswerUsage | null {
+function usageOf(value: JsonValue | undefined): ResponseUsage | null {
   const usage = objectOf(value);
   const inputTokens = numberOf(usage.prompt_tokens);
   if (inputTokens === null) return null;

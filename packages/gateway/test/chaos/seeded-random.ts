@@ -1,25 +1,25 @@
 import { randomNumbers } from '../../../../tools/random-numbers.ts';
 
-/** Chance that comes out the same for the same seed. */
-export class Dice {
-  /** The next number, from 0 and below 1. */
+/** A seeded pseudorandom number generator. */
+export class SeededRandom {
+  /** A number in [0, 1). */
   readonly next: () => number;
 
   constructor(seed: number) {
     this.next = randomNumbers(seed);
   }
 
-  /** A whole number from 0 and below `end`. */
+  /** An integer in [0, `end`). */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
 
-  /** One of several. */
+  /** A random element. */
   of<TItem>(items: readonly [TItem, ...TItem[]]): TItem {
     return items[this.below(items.length)] ?? items[0];
   }
 
-  /** Whether something happens that does so with this probability. */
+  /** True with this probability. */
   happens(probability: number): boolean {
     return this.next() < probability;
   }

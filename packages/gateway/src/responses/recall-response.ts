@@ -5,28 +5,28 @@ import { objectsOf, textOf } from '../http/json-access.ts';
 import { responseOf } from './response-body.ts';
 import { responseId, spanIdOf } from './response-ids.ts';
 
-/** An answer with all that was said before it. */
-export interface RecalledAnswer {
-  /** Earlier messages, in the form of chat. */
+/** A response and the conversation before it. */
+export interface RecalledResponse {
+  /** Earlier chat messages. */
   readonly before: readonly JsonObject[];
-  /** What comes after them, as items of Responses. */
+  /** The Responses items that follow. */
   readonly items: readonly JsonObject[];
-  /** The items of the answer. */
+  /** The items of the response. */
   readonly output: readonly JsonObject[];
 }
 
 /**
- * Looks an answer up in the record of its call.
+ * Reads a response from the record of its call.
  *
- * @param stem - what the ids of the answer have in common
- * @returns null when there is no such record, or it is not to be gone on with
+ * @param stem - common stem of the response's ids
+ * @returns null when it has no record, or cannot be continued
  * @throws GatewayError 503 when the store cannot be used
  */
-export async function recallAnswer(
+export async function recallResponse(
   store: Pick<Store, 'querySpans'>,
   attempt: { readonly rolloutId: string; readonly attemptId: string },
   stem: string,
-): Promise<RecalledAnswer | null> {
+): Promise<RecalledResponse | null> {
   const { rolloutId, attemptId } = attempt;
   const spans = await querySpans(store, { rolloutId, attemptId, spanId: spanIdOf(stem) });
   for (const span of spans) {
@@ -52,7 +52,7 @@ async function querySpans(
   }
 }
 
-/** Instructions are those of one call. In its record they are at the beginning of the first system message. */
+/** Removes the call's instructions, which start the first system message of its record. */
 function withoutInstructions(messages: readonly JsonObject[], length: number): readonly JsonObject[] {
   const [first, ...rest] = messages;
   const content = textOf(first?.content);

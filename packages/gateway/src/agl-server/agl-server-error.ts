@@ -1,11 +1,11 @@
 import { AgentLightningError, type ValidationError } from '@agentlightning/core';
 import type { AgentLightningErrorOptions } from '@agentlightning/core/internal';
 
-/** A request of the 1.0 protocol that is refused. Callers get it in the form that its own server uses. */
+/** A rejected request of the 1.0 protocol, reported in its own format. */
 export class AglServerError extends AgentLightningError {
-  /** The HTTP status of the answer. */
+  /** HTTP status of the response. */
   readonly httpStatus: number;
-  /** What happened, in the words of the protocol's own server. */
+  /** The message of the original server. */
   readonly detail: string;
 
   constructor(options: AgentLightningErrorOptions & { readonly httpStatus: number }) {
@@ -15,8 +15,8 @@ export class AglServerError extends AgentLightningError {
   }
 }
 
-/** The answer to a request that failed: `{ detail }`, as the protocol has it. */
-export function errorAnswer(error: unknown): Response {
+/** The error response: `{ detail }`. */
+export function errorResponse(error: unknown): Response {
   if (!AgentLightningError.isInstance(error)) {
     return detail(500, error instanceof Error ? error.message : String(error));
   }
@@ -32,7 +32,7 @@ export function errorAnswer(error: unknown): Response {
   return detail(statusOf(error), error instanceof AglServerError ? error.detail : error.message);
 }
 
-/** There is no such rollout, or it is none of this protocol. */
+/** The rollout does not exist, or does not belong to this protocol. */
 export function rolloutNotFound(rolloutId: string): AglServerError {
   return new AglServerError({
     code: 'NOT_FOUND',
@@ -47,7 +47,7 @@ function statusOf(error: AgentLightningError): number {
   if (error.code === 'NOT_FOUND') return 404;
   if (error.code === 'CONFLICT' || error.code === 'ILLEGAL_TRANSITION') return 409;
   if (error.code === 'CONFIG' || error.code === 'INVALID_REWARD') return 422;
-  // The store did not take it: the Python client tries again after these.
+  // Store failures: the Python client retries after these statuses.
   return error.code === 'INTERNAL' ? 500 : 503;
 }
 

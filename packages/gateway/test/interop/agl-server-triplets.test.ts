@@ -4,7 +4,7 @@ import { completionBody, respondJson, startGateway, startUpstream } from '../gat
 import { describeInterop } from './describe-interop.ts';
 import { startPythonServer } from './python-peer.ts';
 
-/** A body of Completions, in the form of vLLM. */
+/** A Completions body in vLLM's format. */
 const textBody = {
   id: 'cmpl-1',
   object: 'text_completion',
@@ -27,7 +27,7 @@ const tooLong = { error: { message: 'the prompt is too long', type: 'invalid_req
 describeInterop('model calls through the proxy of 1.0', (python) => {
   test('become the same triplets as with agl-server', async () => {
     await using upstream = await startUpstream((response, index) => {
-      // Each server makes the same three calls.
+      // Each server gets the same three calls.
       if (index % 3 === 0) respondJson(response, completionBody());
       else if (index % 3 === 1) respondJson(response, textBody);
       else response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(tooLong));
@@ -61,11 +61,11 @@ async function play(url: string, endpoint: string): Promise<{ statuses: number[]
     await ask(`${proxy}/completions`, { model: 'any', prompt: '2 + 3 =' }),
     await ask(`${proxy}/chat/completions`, { model: 'any', messages }),
   ];
-  // Trusted: the test looks at it.
+  // Safe: the test checks it.
   const events = (await (await ask('/api/rollouts/a/events?format=triplet')).json()) as { readonly data: JsonObject }[];
   return {
     statuses: calls.map(({ status }) => status),
-    // The gateway says who answered so, beside what was answered.
+    // The gateway adds the upstream to the error message.
     triplets: events.map(({ data }) => ({ ...data, error: JSON.stringify(data.error ?? '').includes('too long') })),
   };
 }

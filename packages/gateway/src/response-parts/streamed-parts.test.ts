@@ -1,11 +1,11 @@
 import type { JsonObject } from '@agentlightning/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { anyAnswer, anyCuts, chatChunksOf, chatMessageOf } from '../../test/any-answer.ts';
+import { anyCuts, anyResponse, chatChunksOf, chatMessageOf } from '../../test/any-response.ts';
 import { objectOf } from '../http/json-access.ts';
-import { firstChoice } from './answer-end.ts';
-import type { AnswerPart, PartHead, PartStep } from './answer-part.ts';
 import { partsOfMessage } from './parts-of-message.ts';
+import { firstChoice } from './response-end.ts';
+import type { PartHead, PartStep, ResponsePart } from './response-part.ts';
 import { StreamedParts } from './streamed-parts.ts';
 
 const newCallId = (index: number): string => `new_${index}`;
@@ -15,9 +15,9 @@ function stepsOf(deltas: readonly JsonObject[]): readonly PartStep[] {
   return [...deltas.flatMap((delta) => parts.take(delta)), ...parts.end()];
 }
 
-/** The pieces that steps tell, as long as each begins, goes on and ends before the next. */
-function told(steps: readonly PartStep[]): readonly AnswerPart[] {
-  const parts: AnswerPart[] = [];
+/** The parts that the steps produce, if each starts, is extended and ends before the next. */
+function assembled(steps: readonly PartStep[]): readonly ResponsePart[] {
+  const parts: ResponsePart[] = [];
   const open: { head: PartHead; text: string }[] = [];
   for (const step of steps) {
     if (step.step === 'begin') open.push({ head: step.head, text: '' });
@@ -31,11 +31,11 @@ function told(steps: readonly PartStep[]): readonly AnswerPart[] {
   return parts;
 }
 
-it('a stream, however it is cut and its calls are mixed, tells the pieces of the whole message one by one', () => {
+it('a stream yields the parts of the whole message one by one, at any chunk boundary and interleaving', () => {
   fc.assert(
-    fc.property(anyAnswer, anyCuts, (answer, cuts) => {
+    fc.property(anyResponse, anyCuts, (answer, cuts) => {
       const deltas = chatChunksOf(answer, cuts).map((chunk) => objectOf(firstChoice(chunk).delta));
-      expect(told(stepsOf(deltas))).toEqual(partsOfMessage(chatMessageOf(answer), newCallId));
+      expect(assembled(stepsOf(deltas))).toEqual(partsOfMessage(chatMessageOf(answer), newCallId));
     }),
   );
 });
@@ -50,7 +50,7 @@ const call = (index: number, said: string, name?: string): JsonObject => ({
   ],
 });
 
-it('a call is told as it comes, and is over when its arguments are whole and the next one begins', () => {
+it('a tool call is streamed, and ends when its arguments are complete and the next one begins', () => {
   const parts = new StreamedParts(newCallId);
   const begin = { step: 'begin', head: { kind: 'call', id: 'c0', name: 'add' } };
   expect(parts.take(call(0, '{"a"', 'add'))).toEqual([begin, { step: 'extend', text: '{"a"' }]);
@@ -58,16 +58,16 @@ it('a call is told as it comes, and is over when its arguments are whole and the
   expect(parts.take(call(1, '', 'say')).map(({ step }) => step)).toEqual(['end', 'begin']);
 });
 
-it('a call whose arguments never become whole keeps the others waiting until the end', () => {
+it('a tool call whose arguments never become complete delays the others until the end', () => {
   const parts = new StreamedParts(newCallId);
   parts.take(call(0, '{"a', 'add'));
   expect(parts.take(call(1, '{}', 'say'))).toEqual([]);
   expect(parts.end().map(({ step }) => step)).toEqual(['end', 'begin', 'extend', 'end']);
 });
 
-it('what comes late for a call that is over is no new call, and a call without an id gets one', () => {
+it('late deltas of an ended tool call start no new one, and a tool call without an id gets one', () => {
   const steps = stepsOf([call(0, '{}', 'add'), call(1, '{}', 'say'), call(0, ' ')]);
-  expect(told(steps).map(({ text }) => text)).toEqual(['{}', '{}']);
+  expect(assembled(steps).map(({ text }) => text)).toEqual(['{}', '{}']);
   const [begun] = stepsOf([{ tool_calls: [{ function: { name: 'add', arguments: '{}' } }] }]);
   expect(begun).toEqual({ step: 'begin', head: { kind: 'call', id: 'new_0', name: 'add' } });
 });

@@ -1,8 +1,8 @@
 import type { JsonObject } from '@agentlightning/core';
 import fc from 'fast-check';
 
-/** An answer of a model as tests make one up, whole. */
-export interface AnyAnswer {
+/** A generated model response. */
+export interface AnyResponse {
   readonly reasoning: string;
   readonly content: string;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
@@ -18,8 +18,8 @@ const call = fc.record({
     .map((value) => JSON.stringify(value)),
 });
 
-/** Any answer that has a text or calls at least. */
-export const anyAnswer: fc.Arbitrary<AnyAnswer> = fc
+/** Any response with at least a text or tool calls. */
+export const anyResponse: fc.Arbitrary<AnyResponse> = fc
   .record({
     reasoning: text,
     content: text,
@@ -27,11 +27,11 @@ export const anyAnswer: fc.Arbitrary<AnyAnswer> = fc
   })
   .filter(({ content, calls }) => content !== '' || calls.length > 0);
 
-/** Where texts are cut, and which call goes on next. */
+/** Chunk boundaries, and the interleaving of tool calls. */
 export const anyCuts: fc.Arbitrary<readonly number[]> = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
 
-/** The answer as the message of a Chat Completions body. */
-export function chatMessageOf({ reasoning, content, calls }: AnyAnswer): JsonObject {
+/** The response as the message of a Chat Completions body. */
+export function chatMessageOf({ reasoning, content, calls }: AnyResponse): JsonObject {
   return {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
@@ -40,8 +40,8 @@ export function chatMessageOf({ reasoning, content, calls }: AnyAnswer): JsonObj
   };
 }
 
-/** The answer as a Chat Completions body. */
-export function chatBodyOf(answer: AnyAnswer, finishReason = 'stop'): JsonObject {
+/** The response as a Chat Completions body. */
+export function chatBodyOf(answer: AnyResponse, finishReason = 'stop'): JsonObject {
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -52,8 +52,8 @@ export function chatBodyOf(answer: AnyAnswer, finishReason = 'stop'): JsonObject
   };
 }
 
-/** The answer as the chunks of a Chat Completions stream, its texts cut anywhere and its calls mixed. */
-export function chatChunksOf(answer: AnyAnswer, cuts: readonly number[]): readonly JsonObject[] {
+/** The response as the chunks of a Chat Completions stream, with arbitrary boundaries and interleaved tool calls. */
+export function chatChunksOf(answer: AnyResponse, cuts: readonly number[]): readonly JsonObject[] {
   const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'tiny' };
   const chunk = (delta: JsonObject, finish: string | null = null): JsonObject => ({
     ...base,
@@ -70,8 +70,8 @@ export function chatChunksOf(answer: AnyAnswer, cuts: readonly number[]): readon
   ];
 }
 
-/** The heads of all calls first, then their arguments in turns, as the cuts say. */
-function callDeltas({ calls }: AnyAnswer, cuts: readonly number[]): readonly JsonObject[] {
+/** The heads of all tool calls first, then their arguments, interleaved as the cuts determine. */
+function callDeltas({ calls }: AnyResponse, cuts: readonly number[]): readonly JsonObject[] {
   const rest = calls.map(({ arguments: whole }, index) => ({ index, pieces: [...pieces(whole, cuts)] }));
   const deltas: JsonObject[] = calls.map(({ id, name }, index) => ({
     index,
@@ -95,6 +95,6 @@ function pieces(whole: string, cuts: readonly number[]): readonly string[] {
   return cut;
 }
 
-function toolCall({ id, name, arguments: said }: AnyAnswer['calls'][number]): JsonObject {
+function toolCall({ id, name, arguments: said }: AnyResponse['calls'][number]): JsonObject {
   return { id, type: 'function', function: { name, arguments: said } };
 }

@@ -1,27 +1,27 @@
 import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
 import { numberOf, objectOf, objectsOf, textOf } from '../http/json-access.ts';
-import type { AnswerPart, PartHead, PartStep } from './answer-part.ts';
 import { type NewCallId, reasoningOf } from './parts-of-message.ts';
+import type { PartHead, PartStep, ResponsePart } from './response-part.ts';
 
 interface OpenPart {
-  readonly kind: AnswerPart['kind'];
-  /** Of a call: its place among the calls. */
+  readonly kind: ResponsePart['kind'];
+  /** Index of a tool call. */
   readonly index: number;
   id: string;
   name: string;
   text: string;
-  /** What of the text has not been told. */
+  /** The part of the text that was not emitted yet. */
   untold: string;
   hasBegun: boolean;
 }
 
 /**
- * Tells the chunks of a Chat Completions stream as pieces that come one after another, each as early as possible.
+ * Converts the chunks of a Chat Completions stream to consecutive parts, each emitted as early as possible.
  *
- * Chunks may mix the calls of one answer; other protocols cannot. So only the first piece that is not over is told
- * as it comes, and those behind it wait. A text is over when something else begins; a call when its arguments are
- * whole and something else has begun.
+ * Chunks may interleave the tool calls of one response; other protocols cannot. So only the first open part is emitted
+ * as it arrives, and those behind it are buffered. A text ends when another part starts; a tool call when its arguments
+ * are complete and another part has started.
  */
 export class StreamedParts {
   readonly #newCallId: NewCallId;
@@ -33,18 +33,18 @@ export class StreamedParts {
     this.#newCallId = newCallId;
   }
 
-  /** What a delta of the first choice tells. */
+  /** The steps of a delta of the first choice. */
   take(delta: JsonObject): readonly PartStep[] {
     this.#addText('reasoning', reasoningOf(delta));
     this.#addText('text', textOf(delta.content));
     this.#addText('refusal', textOf(delta.refusal));
     for (const call of objectsOf(delta.tool_calls)) this.#addCall(call);
-    return this.#tell(false);
+    return this.#emit(false);
   }
 
-  /** What is left when the answer has ended. */
+  /** The remaining steps at the end of the response. */
   end(): readonly PartStep[] {
-    return this.#tell(true);
+    return this.#emit(true);
   }
 
   #addText(kind: 'reasoning' | 'text' | 'refusal', text: string | null): void {
@@ -74,13 +74,13 @@ export class StreamedParts {
     return part;
   }
 
-  #tell(isEnd: boolean): readonly PartStep[] {
+  #emit(isEnd: boolean): readonly PartStep[] {
     const steps: PartStep[] = [];
     for (let first = this.#parts[0]; first !== undefined; first = this.#parts[0]) {
       const isNamed = first.kind !== 'call' || first.name !== '';
       if (!isNamed && !isEnd) break;
-      this.#tellMore(first, steps);
-      if (!isEnd && !this.#isOver(first)) break;
+      this.#emitText(first, steps);
+      if (!isEnd && !this.#hasEnded(first)) break;
       steps.push({ step: 'end', part: { ...this.#head(first), text: first.text } });
       this.#parts.shift();
       if (first.kind === 'call') this.#overCalls.add(first.index);
@@ -88,14 +88,14 @@ export class StreamedParts {
     return steps;
   }
 
-  #tellMore(part: OpenPart, steps: PartStep[]): void {
+  #emitText(part: OpenPart, steps: PartStep[]): void {
     if (!part.hasBegun) steps.push({ step: 'begin', head: this.#head(part) });
     if (part.untold !== '') steps.push({ step: 'extend', text: part.untold });
     part.hasBegun = true;
     part.untold = '';
   }
 
-  #isOver(part: OpenPart): boolean {
+  #hasEnded(part: OpenPart): boolean {
     return this.#parts.length > 1 && (part.kind !== 'call' || isWholeObject(part.text));
   }
 
@@ -106,13 +106,13 @@ export class StreamedParts {
   }
 }
 
-/** Both texts only grow at their end; cutting the whole one anew for each delta would copy it each time. */
+/** Appends to both texts; slicing the whole text for each delta would copy it each time. */
 function extend(part: OpenPart, text: string): void {
   part.text += text;
   part.untold += text;
 }
 
-/** Parsing is worth it only where the text may be whole. */
+/** Parses only texts that may be complete. */
 function isWholeObject(text: string): boolean {
   return text.trimEnd().endsWith('}') && parseJsonObject(text) !== null;
 }
