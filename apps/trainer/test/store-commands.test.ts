@@ -171,7 +171,7 @@ test('only what is finished is deleted, unless forced, and something must be nam
   expect(await agl('store', 'delete')).toMatchObject({ code: 2, stderr: expect.stringContaining('--rollout') });
   expect(await agl('store', 'delete', '--rollout', 'ro-3')).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/ro-3 is queuing[\s\S]*Cancel it first/),
+    stderr: expect.stringMatching(/ro-3 is queuing[\s\S]*Set its status to cancelled/),
   });
   expect(await aglJson('store', 'delete', '--rollout', 'ro-2')).toMatchObject({ rollouts: 1 });
 });

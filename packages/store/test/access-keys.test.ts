@@ -8,7 +8,7 @@ import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-test('a key is told once: the store keeps what it is, and its digest', async () => {
+test('a key is returned once; the store keeps its record and digest', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const clock = new ManualClock();

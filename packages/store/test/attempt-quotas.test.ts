@@ -68,7 +68,7 @@ function describeQuotas(open: Open): void {
     const first = span();
     await store.appendSpans([first, span()]);
     await expect(store.appendSpans([span(), span()])).rejects.toMatchObject(exceeds('maxAttemptSpans', 3, 4));
-    // Nothing of that request was recorded, a recorded span counts once, and another attempt has a quota of its own.
+    // Nothing of that request was recorded, a recorded span counts once, and another attempt has a separate quota.
     expect(await store.appendSpans([first, span()])).toMatchObject([null, { sequenceId: 3 }]);
     await expect(store.appendSpans([span()])).rejects.toMatchObject(exceeds('maxAttemptSpans', 3, 4));
     const other = await startAttempt(store);
@@ -202,7 +202,7 @@ function otlp({ rolloutId, attemptId, name, events }: SpanInput): object {
   };
 }
 
-test('a quota is a positive whole number', async () => {
+test('a quota must be a positive integer', async () => {
   await expect(openStore(':memory:', { quotas: { maxSpanBytes: 0 } })).rejects.toMatchObject({
     code: 'VALIDATION',
     issues: [{ path: 'quotas.maxSpanBytes' }],

@@ -111,7 +111,7 @@ function describeBadInput(): void {
 
 function describeAnything(): void {
   describe('whatever is sent to it', () => {
-    test.each(routes)('$route neither fails nor tells of its inside', async ({ method, path, operation }) => {
+    test.each(routes)('$route returns no internal errors or details', async ({ method, path, operation }) => {
       const names = ['rollouts', claimed.rolloutId, 'x%00%F0', "'--", '%ud800', '%2e%2e', 'a'.repeat(5000)];
       const paths = names.map((name) => path.replace(/\{\w+\}/g, name));
       const queries = (operation.parameters ?? [])
@@ -146,7 +146,7 @@ function describeSpans(): void {
     };
     const count = async (): Promise<number> => (await store.statistics()).totalSpans;
 
-    test('that is larger than a request may be is refused, its length told or not, and nothing of it is there', async () => {
+    test('is rejected above the size limit, with or without content length, and records nothing', async () => {
       const server = await createStoreServer({ store, port: 0, maxBodyBytes: 1_000_000 });
       const before = await count();
       const huge = wire({ attributes: { text: 'x'.repeat(1_000_001) } });

@@ -35,7 +35,7 @@ async function next(entries: AsyncGenerator<JournalEntry>): Promise<JournalEntry
   return value;
 }
 
-test('a reader goes on after the last change that it read', async () => {
+test('a reader resumes after the last change that it read', async () => {
   const { publish, read } = aJournal();
   const first = read();
   await next(first);
@@ -47,7 +47,7 @@ test('a reader goes on after the last change that it read', async () => {
   expect([(await next(second)).change, (await next(second)).change]).toEqual([aChange(2), aChange(3)]);
 });
 
-test('a reader that falls behind is told unknown, and goes on from now', async () => {
+test('a reader that falls behind receives unknown and continues with new changes', async () => {
   const { publish, read } = aJournal(4);
   const entries = read();
   await next(entries);
@@ -58,7 +58,7 @@ test('a reader that falls behind is told unknown, and goes on from now', async (
 });
 
 test.each(['nonsense', 'other-journal-3', '', '-', 'x-99999999999999999999'])(
-  'a reader that comes back with an id of elsewhere (%s) is told unknown',
+  'a reader that resumes with a foreign id (%s) receives unknown',
   async (after) => {
     const { publish, read } = aJournal();
     await next(read());
@@ -67,7 +67,7 @@ test.each(['nonsense', 'other-journal-3', '', '-', 'x-99999999999999999999'])(
   },
 );
 
-test('a reader that comes back with an id yet to be given is told unknown', async () => {
+test('a reader that resumes with a future id receives unknown', async () => {
   const { publish, read } = aJournal();
   const { id } = await next(read());
   publish(1);

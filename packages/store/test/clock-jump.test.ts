@@ -36,7 +36,7 @@ test.each([
   await after.store.close();
 });
 
-test('takes a jump of its own clock, such as after a sleep, for time in which nobody could say anything', async () => {
+test('restarts timeouts after a clock jump, such as after a suspend', async () => {
   await using folder = await temporaryFolder();
   const running = await open(join(folder.path, 'agl.db'), startMs);
   const ids = await startThree(running.store);
@@ -47,7 +47,7 @@ test('takes a jump of its own clock, such as after a sleep, for time in which no
   await running.store.close();
 });
 
-test('deletes nothing by itself in the hour after a jump, so that a wrong clock can be set right', async () => {
+test('pauses automatic deletion for an hour after a clock jump', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const before = await open(file, startMs);
@@ -63,7 +63,7 @@ test('deletes nothing by itself in the hour after a jump, so that a wrong clock 
   await wrong.store.close();
 });
 
-test('deletes by itself what its policy gives up, when its time has come', async () => {
+test('applies its retention policy automatically', async () => {
   await using folder = await temporaryFolder();
   const opened = await open(join(folder.path, 'agl.db'), startMs);
   const id = await finishOne(opened.store);
@@ -75,7 +75,7 @@ test('deletes by itself what its policy gives up, when its time has come', async
   await opened.store.close();
 });
 
-/** A store with a clock of its own, and a policy to keep things for a day. */
+/** A store with a manual clock and a retention of one day. */
 async function open(file: string, nowMs: number): Promise<OpenedStore> {
   const clock = new ManualClock(nowMs);
   const store = await openStore(file, { clock, watchdogIntervalMs: 1, retention: { olderThanMs: dayMs } });

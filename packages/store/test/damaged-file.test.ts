@@ -20,7 +20,7 @@ test('names a file that was damaged, by a page or by its end, and what to do; a 
       message: expect.stringContaining(file),
       remedy: expect.stringContaining('agl store restore'),
     });
-    // Nobody makes it worse.
+    // The damaged file is not modified.
     expect(before.equals(await readFile(file))).toBe(true);
     await restoreStore(copy, file, { force: true });
     expect(await readEverything(file)).toBe(rollouts.length);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openStore } from '../src/index.ts';
 
-test('timers of the process have their turn while somebody keeps the store busy', async () => {
+test('timers run while the store is busy', async () => {
   const store = await openStore(':memory:');
   let hasFired = false;
   setTimeout(() => {

@@ -40,7 +40,7 @@ async function textUntil(
 }
 
 describe('the stream of events', () => {
-  test('has an id, a kind and the change as JSON, and goes on after an id', async () => {
+  test('has an id, a kind and the change as JSON, and resumes after an id', async () => {
     let isEnqueued = false;
     const text = await textUntil('/events?kind_in=rollout', (so) => so.includes('queuing'), {
       onText: async (so) => {
@@ -82,7 +82,7 @@ describe('the stream of events', () => {
     expect(await reading).toContain('event: unknown');
   });
 
-  test('of a client that stops reading fills no memory, and tells it to read again', async () => {
+  test('of a stalled client uses bounded memory and ends with unknown', async () => {
     const app = createStoreApp({
       store,
       apiKey: null,
@@ -138,7 +138,7 @@ describe('a wait as a stream', () => {
 });
 
 describe('a client whose connection breaks', () => {
-  test('goes on after the last change that it saw', async () => {
+  test('resumes after the last received change', async () => {
     await using proxy = await aProxyTo(server.port);
     const client = new StoreClient({ baseUrl: proxy.url });
     const changes = client.watchChanges({ kindIn: ['resources'] })[Symbol.asyncIterator]();

@@ -34,7 +34,7 @@ test('says that it is full, keeps what was acknowledged, and half-writes nothing
   }
 });
 
-test('goes on by itself when there is room again', async () => {
+test('accepts writes again when disk space is available', async () => {
   await using folder = await temporaryFolder();
   const store = await openStore(join(folder.path, 'agl.db'), { maxSizeBytes: 600_000 });
   const fill = async (): Promise<never> => {

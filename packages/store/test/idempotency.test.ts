@@ -90,7 +90,7 @@ const requests: Readonly<Record<string, () => unknown>> = {
 
 const routes = [...protocolRouteDescriptions, ...ownRouteDescriptions].filter(({ isOnce = false }) => isOnce);
 
-describe('a request that comes twice with its key has one effect and one answer', () => {
+describe('a retried request with its key has one effect and one response', () => {
   test.each(routes)('POST $path', async ({ path }) => {
     const request = requests[path];
     if (request === undefined) throw new TypeError(`there is no request for ${path}`);
@@ -133,7 +133,7 @@ test('every POST takes a key, or has the same effect when it comes again', () =>
   expect(others.map(({ path }) => path)).toEqual([]);
 });
 
-test('a long deletion tells the whole to whoever asks again, also at the same time', async () => {
+test('a retried batched deletion returns the total, also concurrently', async () => {
   await finishedRun('run-5');
   const tries = await Promise.all(
     Array.from({ length: 5 }, () => post('/v1/agl/deletions/runs', { run_id: 'run-5' }, 'delete run-5')),

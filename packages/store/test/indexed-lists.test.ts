@@ -39,7 +39,9 @@ const query = fc.record(
   { requiredKeys: [] },
 );
 
-/** Makes a list by pieces and fields, and compares every page of it with what plain JavaScript finds in the whole list. */
+/**
+ * Makes a list by pieces and fields, and compares every page of it with what plain JavaScript finds in the whole list.
+ */
 async function assertListsAreRight(location: string, runs: number): Promise<void> {
   const store = await openStore(location);
   const property = fc.asyncProperty(
@@ -182,7 +184,7 @@ test('a list is exact before, during and after the batches that index its rollou
   expect(countListed(path)).toBe(0);
 });
 
-test('an open store indexes new rollouts by itself', async () => {
+test('an open store indexes new rollouts automatically', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'agl.db');
   const store = await openStore(path, { watchdogIntervalMs: 10 });

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { backupStore, migrateStore, openStore, restoreStore, vacuumStore } from '../src/index.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-test('backs up a store while it is written to, as it is at one moment', async () => {
+test('backs up a consistent snapshot during writes', async () => {
   await using folder = await temporaryFolder();
   const [file, copy] = [join(folder.path, 'agl.db'), join(folder.path, 'deep', 'copy.db')];
   const store = await openStore(file);
@@ -63,7 +63,7 @@ test('says which folder a store cannot be made in', async () => {
   });
 });
 
-test('restores nothing while somebody has the store open, and nothing that is no whole store', async () => {
+test('rejects a restore to an open store and from an invalid backup', async () => {
   await using folder = await temporaryFolder();
   const [file, copy, broken] = ['agl.db', 'copy.db', 'broken.db'].map((name) => join(folder.path, name)) as [
     string,
@@ -94,7 +94,7 @@ test('restores over a store that is damaged', async () => {
   expect(await inputsOf(file)).toEqual(['kept']);
 });
 
-test('gives room back to the disk', async () => {
+test('returns disk space', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const store = await openStore(file);
@@ -108,7 +108,7 @@ test('gives room back to the disk', async () => {
   expect(await inputsOf(file)).toEqual([]);
 });
 
-test('tells which migrations are due, and applies them once', async () => {
+test('reports pending migrations and applies them once', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   new DatabaseSync(file).close();
@@ -123,7 +123,7 @@ test('tells which migrations are due, and applies them once', async () => {
   await expect(migrateStore(join(folder.path, 'none'))).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });
 
-test('says what to do instead where a store is no file', async () => {
+test('returns an alternative for stores that are not files', async () => {
   const location = 'postgres://nobody@localhost:1/agl';
   await expect(backupStore(location, 'x')).rejects.toMatchObject({
     code: 'CONFIG',

@@ -20,7 +20,7 @@ test('opens a store again with everything that was in it', async () => {
   await second.close();
 });
 
-test('refuses a store that a newer version wrote, and leaves it as it is', async () => {
+test('rejects a store of a newer version and leaves it unchanged', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   await (await openStore(file)).close();
@@ -33,7 +33,7 @@ test('refuses a store that a newer version wrote, and leaves it as it is', async
   await (await openStore(file)).close();
 });
 
-test('refuses a database of something else, and a file that is no database', async () => {
+test('rejects foreign databases and files that are not databases', async () => {
   await using folder = await temporaryFolder();
   const foreign = join(folder.path, 'foreign.db');
   execute(foreign, 'CREATE TABLE notes (text TEXT)');

@@ -69,7 +69,7 @@ test('every shape that it refers to is there, and every shape that is there is r
   expect(named.filter((address) => !referred.has(address))).toEqual(['#/components/schemas/Change']);
 });
 
-test('it tells what must be there, what may be, and what comes back', () => {
+test('it describes required and optional fields and responses', () => {
   const spans = document.paths['/v1/agl/spans']?.get;
   expect(spans?.parameters?.filter(({ required }) => required)).toMatchObject([{ name: 'rollout_id', in: 'query' }]);
   const change = document.paths['/v1/agl/rollouts/{rolloutId}']?.post;

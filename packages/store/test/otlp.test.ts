@@ -202,7 +202,7 @@ describe('OTLP/JSON', () => {
 });
 
 describe('a partial success', () => {
-  test('tells how many spans were left out and why, and records the others', async () => {
+  test('reports the number and reasons of rejected spans and records the others', async () => {
     const rollout = await store.startRollout({ input: 1 });
     const lost = { ...rollout, rolloutId: 'ro-unknown' };
     const { resourceSpans: good } = requestOf(rollout) as { resourceSpans: object[] };

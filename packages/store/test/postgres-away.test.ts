@@ -4,7 +4,7 @@ import { type PostgresServer, startPostgres } from '../src/testing/index.ts';
 import { runFixture } from './fixtures/run-fixture.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 
-// A server of their own: these tests stop it and kill it.
+// A separate server: these tests stop and kill it.
 describePostgres('when the database goes away', () => {
   let server: PostgresServer;
   let url: string;
@@ -28,7 +28,7 @@ describePostgres('when the database goes away', () => {
     expect((await store.queryRollouts()).items.map(({ input }) => input)).toEqual(['before', 'meanwhile']);
   });
 
-  test('says so when it stays away, and goes on by itself when it is back', async () => {
+  test('fails with UNREACHABLE during an outage and recovers automatically', async () => {
     await using store = disposable(await openStore(url, { unreachableAfterMs: 100 }));
     await server.stop();
     const failure = await store.enqueueRollouts([{ input: 1 }]).catch((error: unknown) => error);

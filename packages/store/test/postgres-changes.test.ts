@@ -21,7 +21,7 @@ describePostgres('changes of another process', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  test('are told one by one', async () => {
+  test('are sent individually', async () => {
     await there.createRun({ runId: 'run-1', name: 'a run', config: {} });
     const { resourcesId } = await there.addResources({});
     const [rollout] = await there.enqueueRollouts([{ input: 1, runId: 'run-1' }]);
@@ -47,11 +47,11 @@ describePostgres('changes of another process', () => {
     expect(heard.all.filter(({ kind }) => kind === 'unknown')).toEqual([]);
   });
 
-  test('are told in several messages when they are many, and as unknown when they are too many', async () => {
+  test('are split into several messages, and sent as unknown when too many', async () => {
     const some = await there.enqueueRollouts(Array.from({ length: 500 }, (_, input) => ({ input })));
     await heard.until((change) => change.kind === 'rollout' && change.rolloutId === some.at(-1)?.rolloutId);
-    const told = new Set(heard.all.flatMap((change) => (change.kind === 'rollout' ? [change.rolloutId] : [])));
-    expect(told).toEqual(new Set(some.map(({ rolloutId }) => rolloutId)));
+    const received = new Set(heard.all.flatMap((change) => (change.kind === 'rollout' ? [change.rolloutId] : [])));
+    expect(received).toEqual(new Set(some.map(({ rolloutId }) => rolloutId)));
     heard.forget();
     await there.enqueueRollouts(Array.from({ length: 2000 }, (_, input) => ({ input })));
     await heard.until(({ kind }) => kind === 'unknown');

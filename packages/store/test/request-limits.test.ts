@@ -69,11 +69,11 @@ test('a body may not take for ever', async () => {
   expect((await store.queryRollouts()).total).toBe(0);
 });
 
-test('what is no HTTP is refused', async () => {
+test('rejects requests that are not HTTP', async () => {
   expect(await send('this is no request\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test('no more requests may wait than the server was told, and others go on', async () => {
+test('limits waiting requests without affecting others', async () => {
   const waitFor = (seconds: number): Promise<Response> =>
     fetch(`${server.url}/v1/agl/queues/rollouts/dequeue`, {
       method: 'POST',

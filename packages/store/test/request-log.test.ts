@@ -130,7 +130,7 @@ test('a fault of the server is an error with its stack, which the client is not 
   await broken.close();
 });
 
-test('a client that goes away before it is answered is told of', async () => {
+test('logs a client that disconnects before the response', async () => {
   let reached = (): void => undefined;
   const isReached = new Promise<void>((resolve) => {
     reached = resolve;

@@ -89,7 +89,7 @@ describe('a server that fails', () => {
 });
 
 describe('waiting over HTTP', () => {
-  test('goes on beyond what one request may wait', async () => {
+  test('continues a wait beyond the limit of one request', async () => {
     const clock = new ManualClock();
     const store = await openStore(':memory:', { clock });
     const server = await createStoreServer({ store, port: 0 });

@@ -153,7 +153,7 @@ describe('bad input', () => {
     ['an unknown rollout to change', 404, 'NOT_FOUND', () => call('/rollouts/ro-unknown', { mode: 'val' })],
     ['an unknown route', 404, 'NOT_FOUND', () => call('/nonsense')],
     ['a route that has another verb', 405, 'NOT_FOUND', () => call('/health', {})],
-    ['a body that is no JSON', 422, 'VALIDATION', () => call('/rollouts', '{"input": ')],
+    ['a body that is not JSON', 422, 'VALIDATION', () => call('/rollouts', '{"input": ')],
     [
       'a body of another type',
       422,
@@ -163,7 +163,7 @@ describe('bad input', () => {
     ['a missing field', 422, 'VALIDATION', () => call('/rollouts', {})],
     ['a wrong type', 422, 'VALIDATION', () => call('/queues/rollouts/enqueue', { rollouts: 'all' })],
     ['a status there is not', 422, 'VALIDATION', () => call('/rollouts?status_in=sleeping')],
-    ['a limit that is no number', 422, 'VALIDATION', () => call('/rollouts?limit=many')],
+    ['a limit that is not a number', 422, 'VALIDATION', () => call('/rollouts?limit=many')],
     ['a limit of 0', 400, 'VALIDATION', () => call('/rollouts?limit=0')],
     ['a negative limit', 400, 'VALIDATION', () => call('/spans/search', { rollout_id: 'x', limit: -5 })],
     ['a negative offset', 400, 'VALIDATION', () => call('/workers?offset=-1')],
@@ -216,7 +216,7 @@ describe('bad input', () => {
     });
   });
 
-  test('is told of a fault of the server without its inside', async () => {
+  test('receives internal errors without details', async () => {
     const broken = await openStore(':memory:');
     const secrets: unknown[] = [];
     const fragile = await createStoreServer({ store: broken, port: 0, onFault: (error) => secrets.push(error) });
@@ -258,14 +258,14 @@ describe('who may call', () => {
     expect(await statusOf('http://[::1]:5173')).toBe(200);
   });
 
-  test('nobody beyond this machine without a key', async () => {
+  test('no remote clients without a key', async () => {
     await expect(createStoreServer({ store, port: 0, host: '0.0.0.0' })).rejects.toMatchObject({ code: 'CONFIG' });
     await expect(createStoreServer({ store, port: 0, apiKey: '' })).rejects.toMatchObject({ code: 'CONFIG' });
     const open = await createStoreServer({ store, port: 0, host: '0.0.0.0', apiKey: 'k' });
     await open.close();
   });
 
-  test('nobody when the port is taken', async () => {
+  test('no clients when the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as AddressInfo;

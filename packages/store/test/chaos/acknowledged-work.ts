@@ -24,7 +24,7 @@ export class AcknowledgedWork {
     this.runId = runId;
   }
 
-  /** Works until it is told to stop. */
+  /** Works until the signal aborts. */
   async run(): Promise<void> {
     await this.#store.createRun({ runId: this.runId, name: this.runId, config: {} });
     for (let round = 1; !this.#isOver; round += 1) await this.#work(round);

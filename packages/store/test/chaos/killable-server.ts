@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 
 const program = join(import.meta.dirname, '../fixtures/store-server-process.ts');
 
-/** A store server in a process of its own, which can be killed and started again in the same place. */
+/** A store server in a separate process that can be killed and restarted on the same port. */
 export class KillableServer implements AsyncDisposable {
   readonly #location: string;
   #port = 0;

@@ -189,7 +189,7 @@ describeInterop('our client against the Python server of Agent Lightning 0.3', (
   });
 
   describe('what fails', () => {
-    test('because there is no such thing is told at once, by name', async () => {
+    test('for unknown ids is reported immediately with its code', async () => {
       const unknown = { code: 'NOT_FOUND', details: { kind: 'Rollout', id: 'ro-unknown' } };
       await expect(store.getRollout('ro-unknown')).rejects.toMatchObject(unknown);
       await expect(store.updateRollout('ro-unknown', { mode: 'val' })).rejects.toMatchObject(unknown);
