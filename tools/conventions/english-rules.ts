@@ -27,8 +27,6 @@ const properUse = /\bthere is no\b|\bis no (longer|more|less|greater|later|earli
  */
 const pending: readonly string[] = [
   'apps/trainer/src/prompt-search/',
-  'apps/trainer/src/report/',
-  'apps/trainer/src/runtime/',
   'apps/trainer/test/',
   'docs/decisions/0017-',
   'docs/decisions/0034-',

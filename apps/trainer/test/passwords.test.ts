@@ -26,7 +26,7 @@ test('a training in a database, and a server of it, show where it is without its
   const small = ['train', smallConfigFile, '--steps', '1', '--store', store, '--data-dir', folder.path];
 
   const { text } = await written([...small, '--run', 'one']);
-  expect(text).toContain(`Everything is in ${shown} (run one)`);
+  expect(text).toContain(`The run is stored in ${shown} (run one)`);
   expect(text).toContain(`agl runs --store ${shown}`);
   expect(text).not.toMatch(seen);
 

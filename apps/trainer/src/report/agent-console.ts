@@ -2,10 +2,10 @@ import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 
 /**
- * Sends what is written with `console` from now on elsewhere. Agents run in this process, and what they write would
- * break the progress line of a terminal, and the lines of JSON that a program reads.
+ * Redirects the output of `console`. Agents run in this process, and their output would corrupt the progress line of a
+ * terminal and the JSON lines.
  *
- * @returns puts everything back as it was
+ * @returns a function that restores the console
  */
 export function redirectConsole(print: (text: string) => void): () => void {
   const before = globalThis.console;

@@ -1,4 +1,4 @@
-/** A bar of whole and part blocks, `width` characters wide. */
+/** A progress bar of block characters, `width` characters wide. */
 export function bar(share: number, width: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8);
   const parts = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];

@@ -4,7 +4,7 @@ import { callableText, storeFlag } from './callable-text.ts';
 
 const here = (file: string): string => `sqlite:${path.join(process.cwd(), file)}`;
 
-test('commands in a text are those that can be called, with the store that the rollout is in', () => {
+test('adds program name and store to commands in a text', () => {
   const text = 'it threw (agl show ro-1a2b). Look at one: `agl show <rollout>`.';
   expect(callableText(text, { command: 'npx agl', storeUrl: here('my-agent/.agl/agl.db') })).toBe(
     'it threw (npx agl show ro-1a2b --store sqlite:my-agent/.agl/agl.db). ' +
@@ -13,7 +13,7 @@ test('commands in a text are those that can be called, with the store that the r
   expect(callableText(text, { command: 'agl', storeUrl: here('.agl/agl.db') })).toBe(text);
 });
 
-test('a store is named as a shell takes it, and without its password', () => {
+test('quotes the store for a shell, and removes its password', () => {
   expect(storeFlag(here('my agent/agl.db'))).toBe(" --store 'sqlite:my agent/agl.db'");
   expect(storeFlag('postgres://agl:secret@db/agl')).not.toContain('secret');
 });

@@ -3,20 +3,20 @@ import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { nearPath } from './near-path.ts';
 import { shellWord } from './shell-word.ts';
 
-/** How commands are called here, and where the run is that they are about. */
+/** The program name and the store for printed commands. */
 export interface CommandPlace {
-  /** How the program is called. */
+  /** The program name. */
   readonly command: string;
   readonly storeUrl: string;
 }
 
-/** ` --store <url>` for commands that read, which look in the current folder unless they are told; empty where they need not be. */
+/** The option ` --store <url>` for commands that read a store; empty for the default store of the current directory. */
 export function storeFlag(storeUrl: string): string {
   const near = nearPath(addressText(storeUrl));
   return near === defaultStoreUrl ? '' : ` --store ${shellWord(near)}`;
 }
 
-/** A text with each `agl show <rollout>` in it as it can be called from here: the store of a run may lie anywhere. */
+/** Replaces each `agl show <rollout>` of a text by the complete command, with program name and store. */
 export function callableText(text: string, { command, storeUrl }: CommandPlace): string {
   return text.replace(
     /\bagl show (ro-[\w-]+|<rollout>)/g,

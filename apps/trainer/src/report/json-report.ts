@@ -4,10 +4,10 @@ import type { PromptsOutcome, SearchStart, TrainingEvent } from '../training-eve
 import type { Report } from './report.ts';
 
 /**
- * Writes one JSON object a line, for programs. Field names are snake_case; the last line of a run
- * that ended is `{"event":"done",…}`.
+ * Writes one JSON object per line. Field names are snake_case; the last line of a finished run is
+ * `{"event":"done",…}`.
  *
- * @param printElsewhere - takes what is no JSON
+ * @param printElsewhere - receives output that is not JSON
  */
 export function jsonReport(write: (line: string) => void, printElsewhere: (text: string) => void): Report {
   return {

@@ -1,4 +1,4 @@
-/** Paths below the current folder read better without it. */
+/** Makes paths below the current directory relative. */
 export function nearPath(place: string): string {
   return place.replaceAll(`${process.cwd()}/`, '');
 }

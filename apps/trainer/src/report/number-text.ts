@@ -1,9 +1,9 @@
-/** A share of one as a whole percentage: `0.25` is `25%`. */
+/** A fraction as a whole percentage: `0.25` is `25%`. */
 export function percent(share: number): string {
   return `${Math.round(share * 100)}%`;
 }
 
-/** A duration for people: `45s`, `3m 05s`, `2h 10m`. */
+/** A readable duration: `45s`, `3m 05s`, `2h 10m`. */
 export function shortDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}s`;

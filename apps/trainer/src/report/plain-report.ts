@@ -2,7 +2,7 @@ import type { EvaluationSummary, NothingLeftEvent, SearchStart, TrainingEvent } 
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
 
-/** Writes plain lines, one a step: for logs and pipes. */
+/** Writes plain lines, one per step: for logs and pipes. */
 export function plainReport(write: (line: string) => void): Report {
   return {
     onEvent: (event) => {
@@ -14,7 +14,7 @@ export function plainReport(write: (line: string) => void): Report {
   };
 }
 
-/** An event as one line of text; null for those that only move a progress bar. */
+/** An event as a line of text; null for events that only update a progress bar. */
 export function plainLine(event: TrainingEvent): string | null {
   switch (event.type) {
     case 'started':
@@ -54,16 +54,16 @@ export function exceptionsText({ failed, missing }: Pick<EvaluationSummary, 'fai
 function nothingLeftText({ reason, finishedStep, steps }: NothingLeftEvent): string {
   switch (reason) {
     case 'steps': {
-      const wanted = steps < finishedStep ? `, and is to have ${steps}` : '';
-      return `it has done ${countOf(finishedStep, 'step')}${wanted}. With more \`steps\` it goes on.`;
+      const configured = steps < finishedStep ? `, configured are ${steps}` : '';
+      return `it has finished ${countOf(finishedStep, 'step')}${configured}. Increase \`steps\` to continue.`;
     }
     case 'goal':
       return (
-        `it reached its goal at step ${finishedStep}. With a higher \`stopAtReward\`, or none, it goes on` +
-        (finishedStep < steps ? ` to step ${steps}.` : ' if it has more `steps` too.')
+        `it reached its goal at step ${finishedStep}. Increase or remove \`stopAtReward\`` +
+        (finishedStep < steps ? ` to continue to step ${steps}.` : ', and increase `steps` to continue.')
       );
     case 'limits':
-      return 'the search has ended. With other limits it goes on.';
+      return 'the search has ended. Change its limits to continue.';
   }
 }
 
@@ -75,9 +75,9 @@ type StartedEvent = Extract<TrainingEvent, { type: 'started' }>;
 
 function startedLine(event: StartedEvent): string {
   return (
-    `Run ${event.runId}: ${event.algorithm} on "${event.name}", ${event.trainTasks} tasks to train on, ` +
+    `Run ${event.runId}: ${event.algorithm} on "${event.name}", ${event.trainTasks} training tasks, ` +
     `${event.heldOutTasks} held out, ${event.device}` +
-    (event.firstStep > 1 ? `, going on at step ${event.firstStep}` : '')
+    (event.firstStep > 1 ? `, resuming at step ${event.firstStep}` : '')
   );
 }
 
@@ -85,19 +85,19 @@ function searchLine(event: StartedEvent, search: SearchStart): string {
   const { validationTasks, prompts, optimizer, maxRollouts, maxOptimizerCalls, versions } = search;
   const limits = [
     ...(maxRollouts === null ? [] : [`${maxRollouts} rollouts`]),
-    ...(maxOptimizerCalls === null ? [] : [`${maxOptimizerCalls} questions`]),
+    ...(maxOptimizerCalls === null ? [] : [`${maxOptimizerCalls} optimiser requests`]),
   ];
   return (
-    `Run ${event.runId}: ${event.algorithm} on "${event.name}", prompts ${prompts.join(', ')}; ${event.trainTasks} tasks to ` +
-    `learn from, ${validationTasks} to choose by, ${event.heldOutTasks} held out; agent on ${event.model}, optimiser ${optimizer}` +
+    `Run ${event.runId}: ${event.algorithm} on "${event.name}", prompts ${prompts.join(', ')}; ${event.trainTasks} training ` +
+    `tasks, ${validationTasks} validation tasks, ${event.heldOutTasks} held out; agent on ${event.model}, optimiser ${optimizer}` +
     (limits.length === 0 ? '' : `; at most ${limits.join(' and ')}`) +
-    (versions > 0 ? `; going on with ${versions} versions` : '')
+    (versions > 0 ? `; resuming with ${versions} versions` : '')
   );
 }
 
 function promptsLine(event: Extract<TrainingEvent, { type: 'prompts-judged' }>): string {
   const { version, score, scoredTasks, parents, bestScore } = event;
   const text = score === null ? 'not judged' : `score ${score.toFixed(3)} on ${scoredTasks} tasks`;
-  const origin = parents.length === 0 ? 'the beginning' : `from ${parents.join(' and ')}`;
+  const origin = parents.length === 0 ? 'initial' : `from ${parents.join(' and ')}`;
   return `prompts ${version}  ${text}  ${origin}${bestScore === null ? '' : `  best ${bestScore.toFixed(3)}`}`;
 }

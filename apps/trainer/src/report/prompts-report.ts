@@ -4,7 +4,7 @@ import { terminalText } from '@agentlightning/trace';
 import { promptDiff } from '../prompt-search/prompt-diff.ts';
 import { textTable } from './text-table.ts';
 
-/** The versions of prompts as a table, with what each scored and what it was made of. */
+/** A table of prompt versions with their scores and parents. */
 export function versionTable(versions: readonly JudgedPrompts[], best: string | null): string[] {
   const rows = versions.map(({ version, score, scoredTasks, parents }) => [
     version,
@@ -16,11 +16,11 @@ export function versionTable(versions: readonly JudgedPrompts[], best: string | 
   return textTable(['VERSION', 'SCORE', 'TASKS', 'MADE OF', ''], rows);
 }
 
-/** What changed from one version to another, in colour where the terminal has it. */
+/** The differences between two versions, in colour if the terminal supports it. */
 export function diffLines(from: JudgedPrompts, to: JudgedPrompts): string[] {
   const diff = promptDiff(from, to);
-  if (diff === '') return [`${from.version} and ${to.version} say the same.`];
-  // What a model wrote.
+  if (diff === '') return [`${from.version} and ${to.version} are equal.`];
+  // Prompts are model output: control characters are removed.
   return diff
     .split('\n')
     .map(terminalText)

@@ -86,21 +86,21 @@ test('a json report ends with the done object that programs read', () => {
 });
 
 test.each([
-  [{ reason: 'steps', finishedStep: 1, steps: 1 }, 'it has done 1 step. With more `steps` it goes on.'],
+  [{ reason: 'steps', finishedStep: 1, steps: 1 }, 'it has finished 1 step. Increase `steps` to continue.'],
   [
     { reason: 'steps', finishedStep: 4, steps: 2 },
-    'it has done 4 steps, and is to have 2. With more `steps` it goes on.',
+    'it has finished 4 steps, configured are 2. Increase `steps` to continue.',
   ],
   [
     { reason: 'goal', finishedStep: 3, steps: 9 },
-    'it reached its goal at step 3. With a higher `stopAtReward`, or none, it goes on to step 9.',
+    'it reached its goal at step 3. Increase or remove `stopAtReward` to continue to step 9.',
   ],
   [
     { reason: 'goal', finishedStep: 3, steps: 3 },
-    'it reached its goal at step 3. With a higher `stopAtReward`, or none, it goes on if it has more `steps` too.',
+    'it reached its goal at step 3. Increase or remove `stopAtReward`, and increase `steps` to continue.',
   ],
-  [{ reason: 'limits', finishedStep: 0, steps: 0 }, 'the search has ended. With other limits it goes on.'],
-] as const)('a run with nothing left to do says why, and what it would go on with: %o', (why, text) => {
+  [{ reason: 'limits', finishedStep: 0, steps: 0 }, 'the search has ended. Change its limits to continue.'],
+] as const)('a complete run reports why, and how to continue: %o', (why, text) => {
   const lines: string[] = [];
   const event: TrainingEvent = { type: 'nothing-left', runId: 'run-1', ...why };
   plainReport((line) => lines.push(line)).onEvent(event);
@@ -108,7 +108,7 @@ test.each([
   expect(shown(80, ({ onEvent }) => onEvent(event))).toEqual([...lines.map((line) => line.trim()), '']);
 });
 
-/** What a terminal of this width shows in the end, line by line, when every step is played to it. */
+/** The final lines of a terminal of this width. */
 function shown(columns: number, play: (report: Report) => void): string[] {
   const lines = [''];
   const write = (text: string): void => {
@@ -122,7 +122,7 @@ function shown(columns: number, play: (report: Report) => void): string[] {
   return lines.map((line) => stripVTControlCharacters(line));
 }
 
-test.each([60, 80, 120])('a terminal of %i columns gets one live line that fits', (columns) => {
+test.each([60, 80, 120])('a terminal of %i columns has one live line that fits', (columns) => {
   const lines = shown(columns, ({ onEvent }) => {
     onEvent(evaluated);
     onEvent({ ...stepped, summary: { ...step, step: 12, steps: 25, tokensPerSecond: 1234, secondsLeft: 754 } });
@@ -134,7 +134,7 @@ test.each([60, 80, 120])('a terminal of %i columns gets one live line that fits'
   if (columns >= 80) expect(lines[1]).toMatch(/12m 34s left {2}(rollouts )?64\/128$/);
 });
 
-test('what an agent prints scrolls above the live line, and an error comes after it is gone', () => {
+test('agent output scrolls above the live line, which is erased on close', () => {
   const lines = shown(80, (report) => {
     report.onEvent(stepped);
     report.print('hello from the agent\n');
@@ -162,20 +162,20 @@ const searching: TrainingEvent = {
   bestScore: 0.75,
 };
 
-test('a search shows its versions, and how much of its budget is spent', () => {
+test('a search reports its versions and the used part of its budget', () => {
   const plain: string[] = [];
   const report = plainReport((line) => plain.push(line));
   for (const event of [judged, searching]) report.onEvent(event);
   report.onEvent({ ...judged, version: 'v0', score: null, parents: [], bestScore: null } as TrainingEvent);
   expect(plain).toEqual([
     'prompts v2  score 0.500 on 16 tasks  from v0 and v1  best 0.750\n',
-    'prompts v0  not judged  the beginning\n',
+    'prompts v0  not judged  initial\n',
   ]);
   const lines = shown(100, ({ onEvent }) => {
     onEvent(judged);
     onEvent(searching);
   });
-  expect(lines).toEqual([plain[0]?.trim(), `${bar(0.5, 20)}  best 0.75  asked 6  running 4  rollouts 30/120`]);
+  expect(lines).toEqual([plain[0]?.trim(), `${bar(0.5, 20)}  best 0.75  requests 6  running 4  rollouts 30/120`]);
   const records: string[] = [];
   const json = jsonReport(
     (line) => records.push(line),
@@ -199,12 +199,12 @@ test('a curve shows the highest value at the top and fits its width', () => {
   expect(rewardCurve(Array<number>(500).fill(0.5), { width: 20, height: 3 })[0]?.length).toBe(27);
 });
 
-test('durations and shares read as people write them', () => {
+test('formats durations and percentages', () => {
   expect([shortDuration(4.4), shortDuration(125), shortDuration(7260)]).toEqual(['4s', '2m 05s', '2h 01m']);
   expect(percent(0.249)).toBe('25%');
 });
 
-test('what comes from elsewhere neither breaks a table nor commands the terminal', () => {
+test('removes line breaks and control characters from untrusted text', () => {
   expect(textTable(['NAME', 'TASK'], [['two\nlines', '\u001b[2Jgone']])).toEqual([
     'NAME       TASK',
     'two lines  \uFFFD[2Jgone',
@@ -237,7 +237,7 @@ test('a run with too many missing rewards ends without a verdict', () => {
     dataDir: '.agl',
     storeUrl: 'sqlite:.agl/agl.db',
   };
-  const text = summaryText(summary, { before: null, after: null }, { command: 'agl', goOn: null });
+  const text = summaryText(summary, { before: null, after: null }, { command: 'agl', resume: null });
   expect(stripVTControlCharacters(text)).toContain('No verdict: the held-out reward of 10% of the tasks is missing.');
   expect(text).toContain('90 rollouts, 10 missing');
   const lines: string[] = [];

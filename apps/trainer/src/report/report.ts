@@ -1,10 +1,10 @@
 import type { TrainingListener } from '../training-event.ts';
 
-/** Shows a training run while it goes on. */
+/** Shows the progress of a run. */
 export interface Report {
   readonly onEvent: TrainingListener;
-  /** Shows text that the agent wrote to its console. */
+  /** Shows console output of the agent. */
   readonly print: (text: string) => void;
-  /** Leaves the output in order for whatever comes next, such as an error. */
+  /** Removes the progress line, before other output such as an error. */
   readonly close: () => void;
 }

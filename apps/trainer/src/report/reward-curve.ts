@@ -1,10 +1,10 @@
 const blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /**
- * A curve as lines of text, highest first, with its scale at the left.
+ * A curve as lines of text from top to bottom, with a scale on the left.
  *
- * @param values - in order; more than `width` of them are averaged together
- * @param size.height - in lines; each line shows eight levels
+ * @param values - in order; averaged in groups if there are more than `width`
+ * @param size.height - in lines of eight levels each
  */
 export function rewardCurve(
   values: readonly number[],

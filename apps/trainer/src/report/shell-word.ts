@@ -1,4 +1,4 @@
-/** A word as a shell takes it whole: quoted where it would take it apart. */
+/** Quotes a word for a shell if necessary. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./…-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -11,21 +11,21 @@ import { exceptionsText } from './plain-report.ts';
 import { diffLines, versionTable } from './prompts-report.ts';
 import { rewardCurve } from './reward-curve.ts';
 
-/** A rollout to show as an example. */
+/** The rollouts to show as examples. */
 export interface SummaryExamples {
   readonly before: CollectedRollout | null;
   readonly after: CollectedRollout | null;
 }
 
-/** What somebody may call next. */
+/** The suggested next commands. */
 export interface NextCommands {
-  /** How the program is called. */
+  /** The program name. */
   readonly command: string;
-  /** The whole command that goes on with the run; null where nothing would be left to do. */
-  readonly goOn: string | null;
+  /** The complete command that resumes the run; null when the run is complete. */
+  readonly resume: string | null;
 }
 
-/** The end of a run as text: reward before and after, the curve or the prompts, two rollouts, and what to do next. */
+/** The summary of a run as text: reward before and after, reward curve or prompts, two rollouts, and next commands. */
 export function summaryText(summary: TrainingSummary, examples: SummaryExamples, next: NextCommands): string {
   const { before, after, prompts } = summary;
   const what = prompts?.measuredOn === 'validation' ? 'validation reward' : 'held-out reward';
@@ -65,21 +65,24 @@ function curveLines({ rewardCurve: curve }: TrainingSummary): readonly string[] 
 function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome): readonly string[] {
   const first = versions[0];
   const found = versions.find(({ version }) => version === best);
-  const why = outcome.ended === 'budget' ? 'until another round would have cost more than it may' : 'to its end';
+  const end = outcome.ended === 'budget' ? 'ended because another round would exceed the budget' : 'is complete';
   return [
     ...(measuredOn === 'validation'
-      ? ['These tasks chose the best prompts too, which flatters them; `tasks.test` would be measured apart.', '']
+      ? [
+          'The best prompts were selected on these tasks, so this score is biased upwards. Set `tasks.test` for an unbiased one.',
+          '',
+        ]
       : []),
-    `${versions.length} versions, ${outcome.rollouts} rollouts, ${outcome.optimizerCalls} questions; the search went on ${why}.`,
+    `${versions.length} versions, ${outcome.rollouts} rollouts, ${outcome.optimizerCalls} optimiser requests; the search ${end}.`,
     '',
     ...versionTable(shownVersions(versions, best), best).map((line) => `  ${line}`),
     ...(first === undefined || found === undefined || found === first
-      ? ['', 'Nothing better was found than what the search began with.']
+      ? ['', 'The search found no version better than the initial one.']
       : ['', ...diffLines(first, found)]),
   ];
 }
 
-/** More versions would push everything else off the screen: then those that the best one comes from. */
+/** All versions, or the ancestors of the best one if all would fill the screen. */
 function shownVersions(versions: readonly JudgedPrompts[], best: string): readonly JudgedPrompts[] {
   if (versions.length <= 12) return versions;
   const shown = new Set([best]);
@@ -91,12 +94,12 @@ function shownVersions(versions: readonly JudgedPrompts[], best: string): readon
 
 function placeLines(summary: TrainingSummary): readonly string[] {
   const { storeUrl, runId, dataDir, prompts } = summary;
-  const place = `Everything is in ${nearPath(addressText(storeUrl))} (run ${runId})`;
+  const place = `The run is stored in ${nearPath(addressText(storeUrl))} (run ${runId})`;
   if (prompts === undefined) return [`${place}; checkpoints are in ${nearPath(dataDir)}.`];
   return [`${place}; the prompts are in ${nearPath(prompts.file)}.`];
 }
 
-function nextCommands(summary: TrainingSummary, { command, goOn }: NextCommands): string[] {
+function nextCommands(summary: TrainingSummary, { command, resume }: NextCommands): string[] {
   const store = storeFlag(summary.storeUrl);
   const rows: (readonly [line: string, meaning: string])[] = [
     [`${command} runs${store}`, 'the runs of this store'],
@@ -110,8 +113,8 @@ function nextCommands(summary: TrainingSummary, { command, goOn }: NextCommands)
   ];
   const width = Math.max(...rows.map(([line]) => line.length));
   const shown = rows.map(([line, meaning]) => `  ${line.padEnd(width)}  ${meaning}`);
-  // By itself: it may be long, and would set the others far from what they mean.
-  return goOn === null ? shown : [...shown, `  ${goOn}  more steps of this run`];
+  // Not part of the table: its length would widen the first column.
+  return resume === null ? shown : [...shown, `  ${resume}  more steps of this run`];
 }
 
 function evaluationLine(name: string, evaluation: EvaluationSummary): string {

@@ -5,7 +5,7 @@ import { shortDuration } from './number-text.ts';
 import { plainLine } from './plain-report.ts';
 import type { Report } from './report.ts';
 
-/** Where a terminal report is drawn. */
+/** The terminal that a report is drawn on. */
 export interface TerminalOutput {
   readonly columns?: number;
   write(text: string): unknown;
@@ -13,28 +13,28 @@ export interface TerminalOutput {
 
 type RolloutProgress = Extract<TrainingEvent, { type: 'rollout-finished' }>;
 
-/** Columns that stay free at the end of the live line, for the `^C` of somebody who stops the run. */
+/** Free columns at the end of the live line, for the `^C` that the terminal prints on an interrupt. */
 const marginColumns = 3;
 
 const eraseLine = '\r\u001b[2K';
 
-/** What the live line shows. */
+/** The content of the live line. */
 interface LiveState {
   readonly last: StepSummary | null;
-  /** Steps in all; null until it is known. */
+  /** The total number of steps; null until it is known. */
   readonly steps: number | null;
-  /** What is under way: `rollouts 12/128`. */
-  readonly doing: string;
-  /** The part of the run that is done, from 0 to 1. */
+  /** The current activity: `rollouts 12/128`. */
+  readonly activity: string;
+  /** The finished part of the run, from 0 to 1. */
   readonly share: number;
 }
 
 /**
- * Draws a live line with a bar: step, reward, entropy, tokens a second, time left. What stays (the
- * evaluations, warnings) scrolls above it.
+ * Draws a live line with a progress bar, step, reward, entropy, tokens per second and remaining time. Permanent output, such
+ * as evaluations and warnings, scrolls above it.
  */
 export function terminalReport(output: TerminalOutput): Report {
-  let live: LiveState = { last: null, steps: null, doing: '', share: 0 };
+  let live: LiveState = { last: null, steps: null, activity: '', share: 0 };
   let isDrawn = false;
   const draw = (change: Partial<LiveState>): void => {
     live = { ...live, ...change };
@@ -54,15 +54,15 @@ export function terminalReport(output: TerminalOutput): Report {
   const onEvent = (event: TrainingEvent): void => {
     switch (event.type) {
       case 'rollout-finished':
-        draw({ doing: doingText(event), share: shareOf(event, live) });
+        draw({ activity: activityText(event), share: shareOf(event, live) });
         break;
       case 'stepped': {
         const { step, steps } = event.summary;
-        draw({ last: event.summary, share: step / steps, doing: '' });
+        draw({ last: event.summary, share: step / steps, activity: '' });
         break;
       }
       case 'search-progress':
-        draw({ doing: searchText(event), share: spentShare(event) });
+        draw({ activity: searchText(event), share: spentShare(event) });
         break;
       case 'finished':
         erase();
@@ -86,7 +86,7 @@ function highlighted(event: TrainingEvent): string {
   return event.type === 'started' ? styleText('bold', line) : line;
 }
 
-function doingText({ phase, finished, total }: RolloutProgress): string {
+function activityText({ phase, finished, total }: RolloutProgress): string {
   return phase === 'step' && finished === total ? 'learning' : `${phaseTexts[phase]} ${finished}/${total}`;
 }
 
@@ -95,10 +95,10 @@ type SearchProgressEvent = Extract<TrainingEvent, { type: 'search-progress' }>;
 function searchText({ rollouts, running, maxRollouts, optimizerCalls, bestScore }: SearchProgressEvent): string {
   const best = bestScore === null ? '' : `best ${bestScore.toFixed(2)}  `;
   const limit = maxRollouts === null ? '' : `/${maxRollouts}`;
-  return `${best}asked ${optimizerCalls}  running ${running}  rollouts ${rollouts}${limit}`;
+  return `${best}requests ${optimizerCalls}  running ${running}  rollouts ${rollouts}${limit}`;
 }
 
-/** The budget that is used up first says how far the search is. */
+/** The progress of a search: the largest used part of its limits. */
 function spentShare({ rollouts, maxRollouts, optimizerCalls, maxOptimizerCalls }: SearchProgressEvent): number {
   return Math.max(rollouts / (maxRollouts ?? Infinity), optimizerCalls / (maxOptimizerCalls ?? Infinity));
 }
@@ -111,19 +111,19 @@ function shareOf(event: RolloutProgress, { steps, share }: LiveState): number {
   return (event.step - 1 + event.finished / event.total) / steps;
 }
 
-/** The bar gets what the facts leave; where that is little, what is under way is said without words. */
-function liveLine({ last, doing, share }: LiveState, width: number): string {
-  const full = [...factsOf(last), doing].filter((text) => text !== '').join('  ');
+/** The bar fills the width that the texts leave. In a narrow terminal, the activity is reduced to its numbers. */
+function liveLine({ last, activity, share }: LiveState, width: number): string {
+  const full = [...metricTexts(last), activity].filter((text) => text !== '').join('  ');
   const isTight = full.length + minBarWidth + 2 > width;
-  const texts = isTight ? full.replace(doing, doing.slice(doing.lastIndexOf(' ') + 1)) : full;
+  const texts = isTight ? full.replace(activity, activity.slice(activity.lastIndexOf(' ') + 1)) : full;
   const barWidth = Math.min(20, Math.max(minBarWidth, width - texts.length - 2));
-  return cutTo(`${bar(share, barWidth)}  ${texts}`, width);
+  return truncate(`${bar(share, barWidth)}  ${texts}`, width);
 }
 
 /** In characters. */
 const minBarWidth = 4;
 
-function factsOf(last: StepSummary | null): readonly string[] {
+function metricTexts(last: StepSummary | null): readonly string[] {
   if (last === null) return [];
   return [
     `step ${last.step}/${last.steps}`,
@@ -134,6 +134,6 @@ function factsOf(last: StepSummary | null): readonly string[] {
   ];
 }
 
-function cutTo(text: string, width: number): string {
+function truncate(text: string, width: number): string {
   return text.length <= width ? text : text.slice(0, Math.max(0, width));
 }

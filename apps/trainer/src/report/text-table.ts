@@ -1,8 +1,7 @@
 import { terminalText } from '@agentlightning/trace';
 
 /**
- * Lines of a table for people: columns as wide as what is in them. What is in them comes from anywhere, and neither breaks
- * a line nor commands the terminal.
+ * The lines of a text table. Cells are untrusted: line breaks and terminal control characters are removed.
  */
 export function textTable(header: readonly string[], cells: readonly (readonly string[])[]): string[] {
   const rows = cells.map((row) => row.map((cell) => terminalText(cell.replace(/[\r\n\t]+/g, ' '))));

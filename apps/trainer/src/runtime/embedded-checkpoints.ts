@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { isRunId } from '../run/model-name.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 
-/** Where checkpoints may be deleted. */
+/** The location of checkpoints that may be deleted. */
 export interface CheckpointLocation {
   /** The store that the run is in. */
   readonly storeUrl: string;
@@ -17,18 +17,18 @@ export interface CheckpointLocation {
 /** A checkpoint folder that is not deleted. */
 export interface KeptFolder {
   readonly path: string;
-  /** As the end of a sentence that begins with the path. */
+  /** The predicate of a sentence with the path as its subject. */
   readonly reason: string;
 }
 
 /** The checkpoint folders of a run on this machine. */
 export interface RunCheckpoints {
-  /** Folders that the embedded runtime made for the run's models: may be deleted with the run. */
+  /** Folders of the run's models that the embedded runtime created: may be deleted with the run. */
   readonly removable: readonly string[];
   readonly kept: readonly KeptFolder[];
 }
 
-/** The fields of a run that say where the embedded runtime saved its checkpoints. The store's clients wrote them. */
+/** The fields of a run with the location of its checkpoints. They are untrusted: the store's clients wrote them. */
 const embeddedRun = z.object({
   config: z.object({ runtime: z.object({ type: z.literal('embedded') }), storeUrl: z.string() }),
   state: z.object({ dataDir: z.string().min(1) }),
@@ -61,10 +61,10 @@ export async function findRunCheckpoints(run: Run, location: CheckpointLocation)
 }
 
 /**
- * Deletes a folder that {@link findRunCheckpoints} found removable, if it still is.
+ * Deletes a folder that {@link findRunCheckpoints} returned as removable.
  *
- * @returns how many bytes it had
- * @throws AgentLightningError CONFLICT when it is not removable any more
+ * @returns its size in bytes
+ * @throws AgentLightningError CONFLICT when it is no longer removable
  */
 export async function deleteCheckpoints(folder: string): Promise<number> {
   const reason = await reasonToKeep(folder);
@@ -93,20 +93,20 @@ async function keptElsewhere(runId: string, dataDir: string): Promise<RunCheckpo
   return { removable: [], kept: [{ path: folder, reason: 'is outside the data directory of the store' }] };
 }
 
-/** Null for a folder that may be deleted: a real one where its path says, which the embedded runtime made. */
+/** Null for a folder that may be deleted: without symbolic links, and created by the embedded runtime. */
 async function reasonToKeep(folder: string): Promise<string | null> {
   if ((await realPath(folder)) !== folder) return 'is reached through a symbolic link';
   return (await isCheckpointFolder(folder)) ? null : 'has no checkpoint marker';
 }
 
-/** Whether both are the same file of a store. A relative path would mean another file in every working directory. */
-async function isSameFile(recorded: string, atHand: string): Promise<boolean> {
+/** Whether both URLs are the same store file. Relative paths are rejected: they depend on the working directory. */
+async function isSameFile(recorded: string, opened: string): Promise<boolean> {
   if (!path.isAbsolute(recorded.replace(/^sqlite:/, ''))) return false;
-  const [one, other] = await Promise.all([realPath(fileOf(recorded)), realPath(fileOf(atHand))]);
+  const [one, other] = await Promise.all([realPath(fileOf(recorded)), realPath(fileOf(opened))]);
   return one !== null && one === other;
 }
 
-/** The file of an embedded store. An address of another kind of store is not the path of any file. */
+/** The file of an embedded store. URLs of other stores are not paths of existing files. */
 function fileOf(storeUrl: string): string {
   return path.resolve(storeUrl.replace(/^sqlite:/, ''));
 }
@@ -121,7 +121,7 @@ async function bytesIn(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** The size of a file, or of the link that it is; 0 when there is none. */
+/** The size of a file or symbolic link; 0 when it does not exist. */
 async function bytesOf(file: string): Promise<number> {
   return await lstat(file).then(
     ({ size }) => size,

@@ -17,29 +17,29 @@ export interface LaunchedRuntime {
   readonly address: string;
   /** The API key of its gRPC server and of its model API; random for every process. */
   readonly apiKey: string;
-  /** Its process, so that an operator (or a test) can find it. */
+  /** Its process id. */
   readonly pid: number;
-  /** Resolves with the reason when the process ends without having been asked to. */
+  /** Resolves with the error when the process ends unexpectedly. */
   readonly died: Promise<AgentLightningError>;
-  /** Asks the process to end and waits for it. */
+  /** Stops the process, and resolves when it has ended. */
   close(): Promise<void>;
 }
 
-/** What the runtime process says on its first line of output. */
+/** The first output line of the runtime process. */
 const readyLine = z.object({ event: z.literal('ready'), address: z.string() });
 
-/** How long the process may take to come up, on a machine that may be busy. */
+/** Time limit for the start of the process, which may be slow on a busy machine. */
 const startTimeoutMs = 60_000;
 
-/** How long the process may take to end when it is asked to, before it is killed. */
+/** Time limit for the end of the process before it is killed. */
 const closeTimeoutMs = 5000;
 
 /**
- * Starts the embedded CPU runtime in a process of its own. The process ends by itself when this one
- * dies, since it watches its standard input. Its API key is handed over in a file that only this user can read.
+ * Starts the embedded CPU runtime in a separate process. The process ends when its standard input closes, so it does not
+ * outlive this one. It reads its API key from a file that only the current user can read.
  *
- * @param options.checkpointDir - where it keeps checkpoints
- * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not come up
+ * @param options.checkpointDir - its checkpoint directory
+ * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not start
  */
 export async function launchEmbeddedRuntime(options: { readonly checkpointDir: string }): Promise<LaunchedRuntime> {
   const entry = fileURLToPath(import.meta.resolve('@agentlightning/runtime-cpu/main'));
@@ -51,17 +51,17 @@ export async function launchEmbeddedRuntime(options: { readonly checkpointDir: s
   const flags = [...resolutionFlags(process.execArgv), entry, ...ownFlags];
   const child = spawn(process.execPath, flags, {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Ctrl+C is for the trainer, which ends the step under way before it ends its runtime.
+    // Not interrupted by Ctrl+C: the trainer finishes the current step before it stops the runtime.
     detached: process.platform !== 'win32',
   });
-  // A pipe to a process that has died breaks; its exit says so already.
+  // A broken pipe is ignored: the exit of the process is reported.
   child.stdin.on('error', () => undefined);
-  const lastWords = keepLastLines(child.stderr);
+  const lastLines = keepLastLines(child.stderr);
   let isClosing = false;
-  const ended = once(child, 'exit').catch((error: unknown) => void lastWords.push(String(error)));
+  const ended = once(child, 'exit').catch((error: unknown) => void lastLines.push(String(error)));
   const died = new Promise<AgentLightningError>((resolve) => {
     void ended.then(() => {
-      if (!isClosing) resolve(lostError(child, lastWords));
+      if (!isClosing) resolve(exitError(child, lastLines));
     });
   });
   const close = async (): Promise<void> => {
@@ -83,7 +83,7 @@ export async function launchEmbeddedRuntime(options: { readonly checkpointDir: s
   }
 }
 
-/** The flags of this process that say how modules are found; others, such as `--eval`, are not for another program. */
+/** The flags of this process that affect module resolution. Others, such as `--eval`, do not apply to the runtime. */
 function resolutionFlags(flags: readonly string[]): readonly string[] {
   return flags.flatMap((flag, index) => {
     if (flag.startsWith('--conditions=')) return [flag];
@@ -99,7 +99,7 @@ async function readAddress(output: Readable): Promise<string> {
   } catch (cause) {
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',
-      message: `the embedded runtime did not come up: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `the embedded runtime did not start: ${cause instanceof Error ? cause.message : String(cause)}`,
       cause,
     });
   } finally {
@@ -117,12 +117,12 @@ function keepLastLines(errors: Readable): string[] {
   return lines;
 }
 
-function lostError(child: ChildProcess, lastWords: readonly string[]): AgentLightningError {
+function exitError(child: ChildProcess, lastLines: readonly string[]): AgentLightningError {
   const how = child.signalCode === null ? `exit code ${child.exitCode}` : `signal ${child.signalCode}`;
-  const words = lastWords.length === 0 ? '' : `; it last said: ${lastWords.slice(-3).join(' / ')}`;
+  const output = lastLines.length === 0 ? '' : `; last output: ${lastLines.slice(-3).join(' / ')}`;
   return new AgentLightningError({
     code: 'RUNTIME_UNAVAILABLE',
-    message: `the embedded runtime (process ${child.pid ?? '?'}) ended with ${how}${words}`,
-    remedy: 'Go on from the last checkpoint with `agl train --resume <run>`: the runtime is started again.',
+    message: `the embedded runtime (process ${child.pid ?? '?'}) ended with ${how}${output}`,
+    remedy: 'Resume from the last checkpoint with `agl train --resume <run>`, which restarts the runtime.',
   });
 }

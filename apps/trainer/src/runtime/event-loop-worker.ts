@@ -10,13 +10,13 @@ import type { EventLoopWorkerData } from './watch-event-loop.ts';
 
 const { beats, deadlineMs, tickMs, handler } = workerData as EventLoopWorkerData;
 
-/** How long the main thread may take to pause: native code cannot be paused. */
+/** Time limit for pausing the main thread: native code cannot be paused. */
 const pauseTimeoutMs = 5000;
 
 let lastBeat = -1;
 let silentMs = 0;
 
-// Counted in ticks of this thread: a suspended machine is not a blocked event loop.
+// Measured in ticks of this thread, so that time in which the machine is suspended does not count.
 const ticks = setInterval(() => {
   const beat = Atomics.load(beats, 0);
   silentMs = beat === lastBeat ? silentMs + tickMs : 0;
@@ -39,7 +39,7 @@ function endProcess(): void {
   setTimeout(() => {
     writeSync(
       2,
-      `[TIMEOUT] Native code blocks the event loop for more than ${deadlineMs} ms; the process is killed.\n`,
+      `[TIMEOUT] Native code has blocked the event loop for more than ${deadlineMs} ms; the process is killed.\n`,
     );
     process.kill(process.pid, 'SIGKILL');
   }, pauseTimeoutMs);

@@ -9,23 +9,23 @@ import type { OpenRuntime } from './open-runtime.ts';
 
 /** A gateway that agents can call. */
 export interface OpenGateway {
-  /** Up to and with `/v1`. */
+  /** The base URL, including `/v1`. */
   readonly baseUrl: string;
-  /** Throws when it does not answer. */
+  /** Throws when it does not respond. */
   readonly check: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** A model that the gateway stands in front of. */
+/** A policy behind the gateway. */
 export interface ServedPolicy {
   readonly endpoint: InferenceEndpoint;
-  /** Null when it is the only one. */
+  /** Null for an unnamed policy. */
   readonly name: string | null;
-  /** Whose calls it answers; those of all others go to the first one. */
+  /** The agents whose calls it receives; calls of other agents are sent to the first policy. */
   readonly agents: readonly string[];
 }
 
-/** Starts a gateway in this process in front of the models, or takes the one the configuration names. */
+/** Starts a gateway in this process for the policies, or uses the configured external one. */
 export async function openGateway(options: {
   readonly config: ResolvedConfig;
   readonly store: Store;
@@ -59,7 +59,7 @@ export async function ownGateway(options: GatewayOptions): Promise<OpenGateway> 
   return { baseUrl: `${gateway.url}/v1`, check: async () => undefined, close: () => gateway.close() };
 }
 
-/** Sampling by mode, in which the same calls of a run with the same seed get the same answers. */
+/** Sampling options by mode. Equal calls of runs with the same seed have equal completions. */
 export function seededSampling({
   sampling,
   evaluation,
@@ -71,7 +71,7 @@ export function seededSampling({
   return { train: { ...sampling, seed }, val: measured, test: measured };
 }
 
-/** A gateway that runs elsewhere; throws when it does not answer. */
+/** Uses an external gateway; throws when it does not respond. */
 export async function externalGateway(url: string): Promise<OpenGateway> {
   const root = url.replace(/\/+$/, '').replace(/\/v1$/, '');
   const check = (): Promise<void> =>
@@ -79,7 +79,7 @@ export async function externalGateway(url: string): Promise<OpenGateway> {
       what: `the gateway at ${addressText(root)}`,
       url: `${root}/health`,
       isFine: (status) => status === 200,
-      remedy: 'Start it again (`agl gateway`), then `agl train --resume <run>`.',
+      remedy: 'Restart it (`agl gateway`), then `agl train --resume <run>`.',
     });
   await check();
   return { baseUrl: `${root}/v1`, check, close: async () => undefined };

@@ -6,20 +6,20 @@ import type { RuntimeConfig } from '../config/train-config.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.ts';
 
-/** A training runtime that can be talked to. */
+/** A connected training runtime. */
 export interface OpenRuntime {
   readonly runtime: TrainingRuntime;
   /** The API key that a model endpoint of the runtime requires; null when it is not known to require one. */
   readonly inferenceKey: (endpoint: InferenceEndpoint) => string | null;
-  /** Resolves when a process that this one started has died. */
+  /** Resolves when a runtime process that this one started has ended unexpectedly. */
   readonly died: Promise<AgentLightningError>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Connects to the runtime the configuration names, or starts the embedded one.
+ * Connects to the configured runtime, or starts the embedded one.
  *
- * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not answer or does not come up
+ * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not respond or does not start
  */
 export async function openRuntime(config: RuntimeConfig, dataDir: string): Promise<OpenRuntime> {
   if (config.type === 'grpc') {
@@ -41,7 +41,7 @@ export async function openRuntime(config: RuntimeConfig, dataDir: string): Promi
   }
 }
 
-/** A training key is not sent to an endpoint on another machine: the runtime names it, and it may be in plain text. */
+/** The training key is not sent to remote endpoints: the runtime chooses their addresses, and may use plain HTTP. */
 function inferenceKeyOf({ inferenceApiKey, apiKey }: GrpcRuntimeConfig, baseUrl: string): string | null {
   if (inferenceApiKey !== undefined) return inferenceApiKey;
   return apiKey !== undefined && isLoopback(new URL(baseUrl).hostname) ? apiKey : null;

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
-/** What the watching thread is started with. */
+/** The data of the watching thread. */
 export interface EventLoopWorkerData {
   /** Counts the heartbeats of the event loop. */
   readonly beats: Int32Array;
@@ -11,26 +11,26 @@ export interface EventLoopWorkerData {
   readonly handler: string;
 }
 
-/** What is done about a blocked event loop, and when. */
+/** Options of an event loop watch. */
 export interface EventLoopWatchOptions {
-  /** How long the event loop may be blocked, in milliseconds. */
+  /** Time limit for a blocked event loop, in milliseconds. */
   readonly deadlineMs: number;
   /** The exit code of a process whose event loop is blocked. */
   readonly exitCode: number;
-  /** Called within the asynchronous context of the code that blocks, with its function and file. The process then ends. */
+  /** Called in the asynchronous context of the blocking code, with its function and file, before the process exits. */
   readonly onBlocked: (where: string) => void;
 }
 
-/** How often the event loop shows that it runs, in milliseconds. */
+/** The heartbeat interval of the event loop, in milliseconds. */
 const tickMs = 100;
 
 const handler = 'agentlightning.event-loop-blocked';
 
 /**
- * Ends the process when its event loop is blocked for longer than the deadline: by an agent that computes without
- * awaiting. Code in the same process cannot be stopped otherwise.
+ * Ends the process when its event loop is blocked for longer than the deadline, such as by an agent that computes without
+ * awaiting. Blocking code in the same process cannot be stopped otherwise.
  *
- * @returns ends the watch
+ * @returns a function that ends the watch
  */
 export function watchEventLoop({ deadlineMs, exitCode, onBlocked }: EventLoopWatchOptions): () => Promise<void> {
   const beats = new Int32Array(new SharedArrayBuffer(4));
@@ -39,7 +39,7 @@ export function watchEventLoop({ deadlineMs, exitCode, onBlocked }: EventLoopWat
     try {
       onBlocked(where);
     } finally {
-      // Node would print there that it waits for a debugger, which is the watching thread.
+      // Suppresses Node's message that it waits for a debugger, which is the watching thread.
       closeSync(2);
       process.exit(exitCode);
     }
@@ -55,7 +55,7 @@ export function watchEventLoop({ deadlineMs, exitCode, onBlocked }: EventLoopWat
   };
 }
 
-/** Beside this file in the sources, and beside its bundle in the package. */
+/** The worker is in the folder of this file, in the sources and in the bundle. */
 function workerUrl(): URL {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return new URL(`./event-loop-worker.${extension}`, import.meta.url);

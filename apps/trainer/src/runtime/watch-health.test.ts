@@ -3,10 +3,10 @@ import { ManualClock } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { watchHealth } from './watch-health.ts';
 
-test('looks again and again, and tells the first failure once', async () => {
-  let looks = 0;
+test('checks periodically, and reports the first failure once', async () => {
+  let checks = 0;
   const failures: AgentLightningError[] = [];
-  const told = new Promise<void>((resolve) => {
+  const reported = new Promise<void>((resolve) => {
     watchHealth({
       intervalMs: 1,
       outageToleranceMs: 0,
@@ -15,8 +15,8 @@ test('looks again and again, and tells the first failure once', async () => {
         {
           what: 'the gateway',
           check: async () => {
-            looks += 1;
-            if (looks >= 3) throw new TypeError('fetch failed');
+            checks += 1;
+            if (checks >= 3) throw new TypeError('fetch failed');
           },
         },
       ],
@@ -26,14 +26,14 @@ test('looks again and again, and tells the first failure once', async () => {
       },
     });
   });
-  await told;
-  expect(looks).toBe(3);
+  await reported;
+  expect(checks).toBe(3);
   expect(failures.map(({ code, message }) => [code, message])).toEqual([
     ['UNREACHABLE', '[UNREACHABLE] the gateway does not answer: fetch failed'],
   ]);
 });
 
-test('asked for, it throws the error of whoever looked as it is', async () => {
+test('assertHealthy throws the error of the check unchanged', async () => {
   const gone = new AgentLightningError({ code: 'RUNTIME_UNAVAILABLE', message: 'the runtime has died' });
   const watch = watchHealth({
     intervalMs: 60_000,

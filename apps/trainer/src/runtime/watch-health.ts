@@ -9,23 +9,23 @@ export interface HealthCheck {
   readonly check: () => Promise<void>;
 }
 
-/** A watch over all services that a run depends on. */
+/** A watch over the services that a run depends on. */
 export interface HealthWatch {
-  /** Resolves when all services respond; rejects when one is lost, or an outage lasts longer than is tolerated. */
+  /** Resolves when all services respond; rejects when one is lost, or an outage exceeds the tolerance. */
   readonly assertHealthy: () => Promise<void>;
   readonly stop: () => void;
 }
 
-/** What is watched, and how. */
+/** Options of a health watch. */
 export interface HealthWatchOptions {
   readonly checks: readonly HealthCheck[];
   /** The time between two checks, in milliseconds. */
   readonly intervalMs: number;
   /** How long a service may be unreachable, in milliseconds. */
   readonly outageToleranceMs: number;
-  /** Called once an outage, when it begins. */
+  /** Called once at the start of each outage. */
   readonly onOutage: (error: AgentLightningError) => void;
-  /** Called with the first failure that is final; the watch is over then. */
+  /** Called with the first permanent failure, which ends the watch. */
   readonly onFailure: (error: AgentLightningError) => void;
   /** @default systemClock */
   readonly clock?: Clock;
@@ -34,8 +34,8 @@ export interface HealthWatchOptions {
 const retryBackoff = { baseDelayMs: 100, maxDelayMs: 1000 };
 
 /**
- * Checks services periodically. A service that is unreachable may come back within the tolerated time; every other
- * failure is final at once.
+ * Checks services periodically. Unreachable services may recover within the outage tolerance; all other failures
+ * are permanent.
  */
 export function watchHealth(options: HealthWatchOptions): HealthWatch {
   const { intervalMs, onFailure, clock = systemClock } = options;
@@ -44,7 +44,7 @@ export function watchHealth(options: HealthWatchOptions): HealthWatch {
   const check = checkWithTolerance(options, { clock, signal });
   let running: Promise<void> | null = null;
   const assertHealthy = (): Promise<void> => {
-    // All who ask during an outage wait for the same checks.
+    // Concurrent callers share one round of checks.
     running ??= check().finally(() => {
       running = null;
     });

@@ -106,8 +106,8 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     report.close();
     if (!isJson) {
       const more = moreSteps(config, summary);
-      const goOn = more === null ? null : moreStepsCommand(args, { runId: summary.runId, steps: more }, command);
-      process.stdout.write(summaryText(summary, await loadExamples(settings, summary), { command, goOn }));
+      const resume = more === null ? null : moreStepsCommand(args, { runId: summary.runId, steps: more }, command);
+      process.stdout.write(summaryText(summary, await loadExamples(settings, summary), { command, resume }));
       const hint = await pruneHint(settings.storeUrl, command);
       if (hint !== null) process.stdout.write(`${hint}\n`);
     }
