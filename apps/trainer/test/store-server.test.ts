@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { SpanInput } from '@agentlightning/core';
+import { AttemptTokens, attemptTokenDigest } from '@agentlightning/core/protocol';
 import { newSpanId, newTraceId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { openStore } from '@agentlightning/store';
@@ -65,6 +66,15 @@ test('keys are made, listed and revoked, and let in whom they should', async () 
   await using remote = new AglProcess(['store', 'keys', 'list', '--store', url]);
   expect(await remote.exitCode()).toBe(2);
   expect(remote.stderr).toContain('Run it where the store is');
+});
+
+test('tokens of attempts are revoked', async () => {
+  const token = await new AttemptTokens({ secrets: ['x'.repeat(32)] }).create({ rolloutId: 'ro-1', attemptId: 'at-1' });
+  await using revoke = new AglProcess(['store', 'tokens', 'revoke', token, '--store', db]);
+  expect(await revoke.exitCode()).toBe(0);
+  const store = await openStore(db);
+  expect(await store.revokedAttemptTokens()).toEqual([await attemptTokenDigest(token)]);
+  await store.close();
 });
 
 test('SIGTERM under load: waits end, requests are answered, nobody is cut off, and nothing acknowledged is lost', async () => {

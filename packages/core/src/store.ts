@@ -2,6 +2,7 @@ import type { Attempt, AttemptStatus } from './attempt.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { NamedResources, ResourcesSnapshot } from './resource.ts';
 import type { DeletionCounts, RetentionPolicy, RetentionPreview } from './retention.ts';
+import type { RevokedTokens } from './revoked-tokens.ts';
 import type {
   AttemptedRollout,
   EnqueueRolloutRequest,
@@ -193,7 +194,7 @@ export interface StoreStatistics {
  * Errors: NOT_FOUND for unknown ids, ILLEGAL_TRANSITION, VALIDATION for invalid limits and fields,
  * QUOTA_EXCEEDED for spans above a quota of their attempt, STORE_FULL, and UNREACHABLE for a store behind HTTP.
  */
-export interface Store {
+export interface Store extends RevokedTokens {
   /** Enqueues rollouts atomically; existing ids return the existing rollouts unchanged. */
   enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]>;
   /** Starts a rollout with its first attempt, bypassing the queue. */
@@ -215,7 +216,6 @@ export interface Store {
   waitForRollouts(rolloutIds: readonly string[], options?: WaitOptions): Promise<readonly Rollout[]>;
 
   queryAttempts(rolloutId: string, query?: AttemptQuery): Promise<Page<Attempt>>;
-  /** Null when the rollout was never claimed. */
   getLatestAttempt(rolloutId: string): Promise<Attempt | null>;
   /** `latest` is the id of the latest attempt. */
   updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt>;

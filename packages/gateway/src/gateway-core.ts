@@ -1,5 +1,6 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { SecretFields, systemClock } from '@agentlightning/core/internal';
+import { RevokedAttemptTokens } from '@agentlightning/core/protocol';
 import { aglServerSampling } from './agl-server/create-agl-server.ts';
 import { AttemptDirectory } from './attempt-directory.ts';
 import { AttemptWatch } from './attempt-watch.ts';
@@ -64,6 +65,7 @@ export function assembleGateway(options: GatewayOptions): GatewayCore {
       apiKey: options.apiKey ?? null,
       adminKey: options.adminKey ?? null,
       attemptTokens: options.attemptTokens ?? null,
+      revokedTokens: new RevokedAttemptTokens({ read: () => options.store.revokedAttemptTokens(), clock }),
     }),
     closing,
   };

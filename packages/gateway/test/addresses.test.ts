@@ -1,7 +1,8 @@
 import { get } from 'node:http';
 import type { AttemptedRollout } from '@agentlightning/core';
 import { AttemptTokens } from '@agentlightning/core/protocol';
-import { answer } from '@agentlightning/core/testing';
+import { answer, ManualClock } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { type GatewayFixture, simpleRequest, startGateway } from './gateway-fixture.ts';
@@ -97,6 +98,26 @@ describe('an attempt token', () => {
     const headers = { 'x-rollout-id': other.rolloutId, 'x-attempt-id': other.attempt.attemptId };
     expect(await statusOf({ fixture, path: '/v1', apiKey, headers })).toBe(403);
     expect(await fixture.calls(other)).toEqual([]);
+  });
+
+  it('that was revoked is refused within five seconds, and other tokens of the attempt are not', async () => {
+    const clock = new ManualClock();
+    const own = new AttemptTokens({ secrets: ['a secret of thirty-two bytes, or more'], clock });
+    await using fixture = await startGateway({
+      script,
+      attemptTokens: own,
+      clock,
+      store: await openStore(':memory:', { clock }),
+    });
+    const { rolloutId, attempt } = await fixture.attempt();
+    const create = (lifetimeMs: number): Promise<string> =>
+      own.create({ rolloutId, attemptId: attempt.attemptId, lifetimeMs });
+    const [revoked, other] = [await create(60_000), await create(120_000)];
+    expect(await statusOf({ fixture, path: '/v1', apiKey: revoked })).toBe(200);
+    await fixture.store.revokeAttemptToken(revoked);
+    await clock.advance(5000);
+    expect(await statusOf({ fixture, path: '/v1', apiKey: revoked })).toBe(401);
+    expect(await statusOf({ fixture, path: '/v1', apiKey: other })).toBe(200);
   });
 
   it('is accepted in the key headers of other APIs', async () => {

@@ -22,6 +22,7 @@ import type {
   ResourcesSnapshot,
   RetentionPolicy,
   RetentionPreview,
+  RevokedTokens,
   RolloutPatch,
   RolloutQuery,
   RunPatch,
@@ -77,6 +78,7 @@ export type StoreTransaction = Omit<
   | 'applyRetention'
   | 'exportRun'
   | 'importRun'
+  | keyof RevokedTokens
   | 'close'
 >;
 

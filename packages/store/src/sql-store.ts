@@ -22,6 +22,7 @@ import { assertDeletable, deleteBatchOfRun } from './operations/delete-run.ts';
 import { expireAttempts, findExpiredAttempts } from './operations/expire-attempts.ts';
 import { findRunId } from './operations/find-run-id.ts';
 import { readFinishedRollouts } from './operations/read-rollouts.ts';
+import { revokeAttemptToken, revokedAttemptTokens } from './operations/revoke-tokens.ts';
 import {
   deleteExpiredResponses,
   findResponse,
@@ -170,6 +171,14 @@ export class SqlStore extends SqlStoreOperations implements Store {
   async applyRetention(policy: RetentionPolicy, options: SqlDeletionOptions = {}): Promise<DeletionCounts> {
     assertRetentionPolicy(policy);
     return this.#deleteInBatches((context) => applyRetentionBatch(context, policy), options.idempotency);
+  }
+
+  revokeAttemptToken(token: string): Promise<void> {
+    return this.runner.write((context) => revokeAttemptToken(context, token));
+  }
+
+  revokedAttemptTokens(): Promise<readonly string[]> {
+    return this.runner.read(revokedAttemptTokens);
   }
 
   exportRun(runId: string): AsyncIterable<Uint8Array> {

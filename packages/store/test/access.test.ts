@@ -143,6 +143,24 @@ describe('a key', () => {
   });
 });
 
+test('a revoked token of an attempt is refused within five seconds, also one that was used before', async () => {
+  const clock = new ManualClock();
+  const tokens = new AttemptTokens({ secrets: ['s'.repeat(32)], clock });
+  const store = await openStore(':memory:', { clock });
+  const server = await createStoreServer({ store, port: 0, clock, apiKey: 'the one key', attemptTokens: tokens });
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  const ids = { rolloutId, attemptId: attempt.attemptId };
+  const [revoked, other] = [await tokens.create(ids), await tokens.create({ ...ids, mayReward: false })];
+  const statusOf = async (key: string): Promise<number> =>
+    (await call(`${server.url}/v1/agl/rollouts/${rolloutId}`, { key })).status;
+  expect(await statusOf(revoked)).toBe(200);
+  await new StoreClient({ baseUrl: server.url, apiKey: 'the one key' }).revokeAttemptToken(revoked);
+  await clock.advance(5000);
+  expect([await statusOf(revoked), await statusOf(other)]).toEqual([401, 200]);
+  await server.close();
+  await store.close();
+});
+
 describe('the token of an attempt', () => {
   let store: SqlStore;
   let server: StoreServer;

@@ -11,6 +11,7 @@ export { newId, newSpanId, newTraceId } from '../id.ts';
 export type { ResourcesSnapshot } from '../resource.ts';
 export { attemptBaseUrl } from '../resource.ts';
 export type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../retention.ts';
+export type { RevokedTokens } from '../revoked-tokens.ts';
 export type { EnqueueRolloutRequest, StartRolloutRequest } from '../rollout.ts';
 export { defaultRolloutConfig, hasAttempt } from '../rollout.ts';
 export type { RetryPolicy } from '../rollout-status.ts';

@@ -45,6 +45,8 @@ const prefix = 'aglat';
 const minSecretBytes = 32;
 const dayMs = 86_400_000;
 const maxRemembered = 1000;
+/** In characters; a token with the longest ids is shorter. */
+const maxTokenLength = 2000;
 const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const;
 const encoder = new TextEncoder();
 
@@ -79,6 +81,18 @@ export class AttemptTokens {
   /** Whether a key is meant as an attempt's token, whatever it is worth. */
   static isAttemptToken(key: string): boolean {
     return key.startsWith(`${prefix}.`);
+  }
+
+  /**
+   * The claims of a token without a check of its signature, for processes that have no secret.
+   *
+   * @throws AgentLightningError UNAUTHENTICATED when it has not the form of a token
+   */
+  static uncheckedClaims(token: string): AttemptClaims {
+    const [start, keyId, payload, signature, ...rest] = token.split('.');
+    const isComplete = start === prefix && keyId && payload && signature && rest.length === 0;
+    if (!isComplete || token.length > maxTokenLength) throw notOurs();
+    return readPayload(payload);
   }
 
   /** A new token for an attempt. */

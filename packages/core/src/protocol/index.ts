@@ -12,12 +12,20 @@ export { AttemptTokens } from './attempt-token.ts';
 export { maxSequenceId } from './max-sequence-id.ts';
 export type { Present } from './present.ts';
 export { present } from './present.ts';
+export type { RevokedAttemptTokensOptions } from './revoked-attempt-tokens.ts';
+export { attemptTokenDigest, RevokedAttemptTokens } from './revoked-attempt-tokens.ts';
 export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';
 export { strictHeader } from './strict-header.ts';
 export { attemptCodec, wireAttemptStartSchema, wireAttemptStatusSchema } from './wire-attempt.ts';
 export { attemptPatchCodec } from './wire-attempt-patch.ts';
 export type { WireAttemptToken, WireAttemptTokenRequest } from './wire-attempt-token.ts';
-export { attemptTokenToWire, wireAttemptTokenRequestSchema, wireAttemptTokenSchema } from './wire-attempt-token.ts';
+export {
+  attemptTokenRevocationSchema,
+  attemptTokenToWire,
+  revokedAttemptTokensSchema,
+  wireAttemptTokenRequestSchema,
+  wireAttemptTokenSchema,
+} from './wire-attempt-token.ts';
 export type { WireChange, WireWatchQuery } from './wire-change.ts';
 export {
   changeFromWire,

@@ -8,7 +8,7 @@ export interface WireAttemptTokenRequest {
   readonly lifetime_seconds?: number | undefined;
 }
 
-/** The shape of {@link WireAttemptTokenRequest}. A token lives a month at most: it cannot be revoked. */
+/** The shape of {@link WireAttemptTokenRequest}. A token lives a month at most. */
 export const wireAttemptTokenRequestSchema: z.ZodType<WireAttemptTokenRequest> = z.object({
   may_reward: z.boolean().optional(),
   lifetime_seconds: z
@@ -31,6 +31,16 @@ export const wireAttemptTokenSchema: z.ZodType<WireAttemptToken> = z.object({
   token: z.string(),
   may_reward: z.boolean(),
   expires_at: z.number(),
+});
+
+/** The token to revoke, on the wire. */
+export const attemptTokenRevocationSchema: z.ZodType<{ readonly token: string }> = z.object({
+  token: z.string().min(1),
+});
+
+/** The SHA-256 digests of the revoked tokens that have not expired, on the wire. */
+export const revokedAttemptTokensSchema: z.ZodType<{ readonly digests: readonly string[] }> = z.object({
+  digests: z.array(z.string()),
 });
 
 /** A token of an attempt, for the wire. */

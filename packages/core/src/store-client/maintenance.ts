@@ -1,6 +1,11 @@
+import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { encode } from '../parse.ts';
 import type { AttemptTokenRequest } from '../protocol/attempt-token.ts';
-import { type WireAttemptTokenRequest, wireAttemptTokenSchema } from '../protocol/wire-attempt-token.ts';
+import {
+  revokedAttemptTokensSchema,
+  type WireAttemptTokenRequest,
+  wireAttemptTokenSchema,
+} from '../protocol/wire-attempt-token.ts';
 import { deletionCountsSchema, rolloutDeletionCodec, runDeletionCodec } from '../protocol/wire-deletion.ts';
 import { retentionPolicyCodec, retentionPreviewCodec } from '../protocol/wire-retention.ts';
 import { runStatisticsCodec } from '../protocol/wire-run-statistics.ts';
@@ -16,6 +21,8 @@ import type { StoreTransport } from './transport.ts';
 
 /** Additional request timeout of a batched deletion, in milliseconds. */
 const deletionWaitMs = 600_000;
+
+const revocations = '/revocations/tokens';
 
 /** Maintenance operations of the store client: search, statistics, deletion, archives, attempt tokens. */
 export class StoreMaintenanceClient {
@@ -88,6 +95,26 @@ export class StoreMaintenanceClient {
     };
     const { token } = await this.#transport.send({ method: 'POST', path, body, answer: wireAttemptTokenSchema });
     return token;
+  }
+
+  async revokeAttemptToken(token: string): Promise<void> {
+    await this.#transport.send({
+      method: 'POST',
+      path: revocations,
+      body: { token },
+      answer: revokedAttemptTokensSchema,
+    });
+  }
+
+  async revokedAttemptTokens(): Promise<readonly string[]> {
+    try {
+      const answer = revokedAttemptTokensSchema;
+      return (await this.#transport.send({ method: 'GET', path: revocations, answer })).digests;
+    } catch (error) {
+      // A server of Agent Lightning 0.3 has no attempt tokens.
+      if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') return [];
+      throw error;
+    }
   }
 
   #delete(path: string, body: unknown): Promise<DeletionCounts> {

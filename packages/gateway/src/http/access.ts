@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import type { AttemptClaims } from '@agentlightning/core/protocol';
+import type { AttemptClaims, RevokedAttemptTokens } from '@agentlightning/core/protocol';
 import { GatewayError } from '../gateway-error.ts';
 import type { AttemptTokenVerifier } from '../gateway-options.ts';
 
@@ -15,6 +15,7 @@ export interface AccessOptions {
   readonly apiKey: string | null;
   readonly adminKey: string | null;
   readonly attemptTokens: AttemptTokenVerifier | null;
+  readonly revokedTokens: RevokedAttemptTokens;
 }
 
 /** Where callers put their key: as OpenAI's clients do, as Anthropic's do, and as Azure's do. */
@@ -24,15 +25,17 @@ const keyHeaders: readonly string[] = ['authorization', 'x-api-key', 'api-key'];
 export class Access {
   readonly #keys: readonly { readonly kind: 'admin' | 'api'; readonly digest: Buffer }[];
   readonly #tokens: AttemptTokenVerifier | null;
+  readonly #revoked: RevokedAttemptTokens;
 
   /** @throws AgentLightningError CONFIG for a key that is empty, which everybody would have */
-  constructor({ apiKey, adminKey, attemptTokens }: AccessOptions) {
+  constructor({ apiKey, adminKey, attemptTokens, revokedTokens }: AccessOptions) {
     if (apiKey === '' || adminKey === '') throw emptyKey(apiKey === '' ? 'apiKey' : 'adminKey');
     this.#keys = [
       ...(adminKey === null ? [] : [{ kind: 'admin' as const, digest: digest(adminKey) }]),
       ...(apiKey === null ? [] : [{ kind: 'api' as const, digest: digest(apiKey) }]),
     ];
     this.#tokens = attemptTokens;
+    this.#revoked = revokedTokens;
   }
 
   /** Whether anybody is let in. */
@@ -64,9 +67,12 @@ export class Access {
 
   async #agentOf(tokens: AttemptTokenVerifier, token: string): Promise<Caller> {
     try {
-      return { kind: 'attempt', claims: await tokens.verify(token) };
+      const claims = await tokens.verify(token);
+      await this.#revoked.assertNotRevoked(token);
+      return { kind: 'attempt', claims };
     } catch (error) {
-      throw AgentLightningError.isInstance(error) ? refused(error.message.replace(/^\[\w+\] /, ''), error) : error;
+      const isRefusal = AgentLightningError.isInstance(error) && error.code === 'UNAUTHENTICATED';
+      throw isRefusal ? refused(error.message.replace(/^\[\w+\] /, ''), error) : error;
     }
   }
 }

@@ -128,6 +128,11 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       expire_time_ms ${real},
       revoke_time_ms ${real}
     )`,
+    // Digests of revoked attempt tokens, never the tokens.
+    `CREATE TABLE revoked_tokens (
+      token_digest ${text} PRIMARY KEY,
+      expire_time_ms ${real} NOT NULL
+    )`,
     // The rollouts (by position) that have a span of a name, or a failed span: a search for rare spans skips all
     // others.
     `CREATE TABLE span_marks (

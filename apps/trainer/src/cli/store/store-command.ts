@@ -7,6 +7,7 @@ import type { StoreFlags } from './serve-store.ts';
 import { addStoreFileCommands } from './store-file-commands.ts';
 import { addStoreKeyCommands } from './store-key-commands.ts';
 import { addStoreRunCommands } from './store-run-commands.ts';
+import { addStoreTokenCommands } from './store-token-commands.ts';
 
 /** Adds `agl store` and the commands below it. */
 export function addStoreCommand(program: Command): void {
@@ -33,6 +34,7 @@ export function addStoreCommand(program: Command): void {
   addStoreFileCommands(store);
   addStoreRunCommands(store);
   addStoreKeyCommands(store);
+  addStoreTokenCommands(store);
 }
 
 const keysHelp = `

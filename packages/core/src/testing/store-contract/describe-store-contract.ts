@@ -7,6 +7,7 @@ import { describeDeletion } from './deletion-contract.ts';
 import { describeIds } from './id-contract.ts';
 import { describeQueue } from './queue-contract.ts';
 import { describeResources } from './resource-contract.ts';
+import { describeRevocation } from './revocation-contract.ts';
 import { describeRollouts } from './rollout-contract.ts';
 import { describeRuns } from './run-contract.ts';
 import { describeSearch } from './search-contract.ts';
@@ -88,6 +89,7 @@ const parts: readonly ((test: StoreTest) => void)[] = [
   describeWorkers,
   describeRuns,
   describeIds,
+  describeRevocation,
   describeDeletion,
   describeArchives,
   describeConcurrency,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { AttemptTokens } from '@agentlightning/core/protocol';
+import { AttemptTokens, RevokedAttemptTokens } from '@agentlightning/core/protocol';
 import { digestOf, keyIdOf, type StoredAccessKey } from '../../access/access-key.ts';
 import type { Bearer } from './bearer.ts';
 
@@ -8,6 +8,7 @@ import type { Bearer } from './bearer.ts';
 export interface KeyDirectory {
   findAccessKey(keyId: string): Promise<StoredAccessKey | null>;
   hasAccessKeys(): Promise<boolean>;
+  revokedAttemptTokens(): Promise<readonly string[]>;
 }
 
 /** Authenticator options. */
@@ -27,6 +28,7 @@ const keyCacheMs = 5000;
 export class Gatekeeper {
   readonly #options: GatekeeperOptions;
   readonly #apiKeyDigest: string | null;
+  readonly #revoked: RevokedAttemptTokens;
   readonly #known = new Map<string, { readonly stored: StoredAccessKey; readonly readAtMs: number }>();
   /** Whether keys are required. Once true, it stays true: revoking the last key does not disable authentication. */
   #isLocked: boolean;
@@ -36,6 +38,8 @@ export class Gatekeeper {
   constructor(options: GatekeeperOptions) {
     this.#options = options;
     this.#apiKeyDigest = options.apiKey === null ? null : digestOf(options.apiKey);
+    const { keys, clock } = options;
+    this.#revoked = new RevokedAttemptTokens({ read: () => keys.revokedAttemptTokens(), clock });
     this.#isLocked = options.apiKey !== null;
   }
 
@@ -57,7 +61,11 @@ export class Gatekeeper {
     const key = keyIn(authorization ?? '');
     const { attemptTokens } = this.#options;
     const isToken = key !== undefined && AttemptTokens.isAttemptToken(key);
-    if (isToken && attemptTokens !== null) return { kind: 'agent', claims: await attemptTokens.verify(key) };
+    if (isToken && attemptTokens !== null) {
+      const claims = await attemptTokens.verify(key);
+      await this.#revoked.assertNotRevoked(key);
+      return { kind: 'agent', claims };
+    }
     if (!(await this.isLocked())) return { kind: 'anyone' };
     if (key === undefined) throw unauthenticated('The request has no key');
     if (isToken) throw unknownSecret();

@@ -33,6 +33,9 @@ export const routeScopes: Readonly<Record<string, RouteScope>> = {
   [`POST ${attempts}/:attemptId`]: 'runner',
   [`POST ${attempts}/:attemptId/token`]: 'runner',
 
+  [`GET ${base}/revocations/tokens`]: 'runner',
+  [`POST ${base}/revocations/tokens`]: 'runner',
+
   [`GET ${base}/workers`]: 'trainer',
   [`POST ${base}/workers/search`]: 'trainer',
   [`GET ${base}/workers/:workerId`]: 'runner',

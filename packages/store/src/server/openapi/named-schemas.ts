@@ -59,6 +59,8 @@ export const namedSchemas: Readonly<Record<string, z.ZodType>> = {
   Change: wire.wireChangeSchema,
   AttemptTokenRequest: wire.wireAttemptTokenRequestSchema,
   AttemptToken: wire.wireAttemptTokenSchema,
+  AttemptTokenRevocation: wire.attemptTokenRevocationSchema,
+  RevokedAttemptTokens: wire.revokedAttemptTokensSchema,
   Run: wire.runCodec,
   RunPage: wire.wirePageSchema(wire.runCodec),
   RunRequest: wire.runRequestCodec,

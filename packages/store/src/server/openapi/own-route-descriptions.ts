@@ -55,6 +55,21 @@ export const ownRouteDescriptions: readonly RouteDescription[] = [
   },
   {
     method: 'get',
+    path: `${base}/revocations/tokens`,
+    tag: 'attempts',
+    summary: 'SHA-256 digests of the revoked attempt tokens that have not expired',
+    answer: 'RevokedAttemptTokens',
+  },
+  {
+    method: 'post',
+    path: `${base}/revocations/tokens`,
+    tag: 'attempts',
+    summary: 'Revoke an attempt token',
+    body: 'AttemptTokenRevocation',
+    answer: 'RevokedAttemptTokens',
+  },
+  {
+    method: 'get',
     path: `${base}/events`,
     tag: 'events',
     summary: 'Stream changes as server-sent events; `Last-Event-ID` resumes after an event',

@@ -1,13 +1,14 @@
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import {
   type AttemptTokens,
+  attemptTokenRevocationSchema,
   attemptTokenToWire,
   isRewardedByEvaluator,
   wireAttemptTokenRequestSchema,
 } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { answerJson } from '../answer.ts';
-import { readOptionalBody } from '../request-body.ts';
+import { readBody, readOptionalBody } from '../request-body.ts';
 import type { StoreRouteOptions } from '../store-route.ts';
 
 /** Attempt tokens for agents, an extension of the Agent Lightning 0.3 protocol. */
@@ -27,6 +28,16 @@ export function addTokenRoutes(app: Hono, { store, attemptTokens }: StoreRouteOp
       ...(lifetime_seconds === undefined ? {} : { lifetimeMs: lifetime_seconds * 1000 }),
     });
     return answerJson(context, attemptTokenToWire(token, await tokens.verify(token)), 201);
+  });
+
+  app.get('/revocations/tokens', async (context) =>
+    answerJson(context, { digests: [...(await store.revokedAttemptTokens())] }),
+  );
+
+  app.post('/revocations/tokens', async (context) => {
+    const { token } = await readBody(context, attemptTokenRevocationSchema);
+    await store.revokeAttemptToken(token);
+    return answerJson(context, { digests: [...(await store.revokedAttemptTokens())] });
   });
 }
 
