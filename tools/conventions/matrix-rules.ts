@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { platformDocuments } from '../generate-platform-docs.ts';
+import { registeredScenes } from '../matrix/contract-program.ts';
 import { frameworks } from '../matrix/frameworks.ts';
-import { readText, repositoryRoot } from '../repository-files.ts';
+import { listFiles, readText, repositoryRoot } from '../repository-files.ts';
 import type { Convention } from './convention.ts';
 
 const adapters: readonly string[] = [...new Set(frameworks.map(({ adapter }) => adapter))];
@@ -42,6 +43,21 @@ function lowestVersions(range: string): readonly string[] {
   });
 }
 
+const contractFolder = 'packages/core/src/testing/adapter-contract/';
+
+const namedScenesExist: Convention = {
+  name: 'scenes named by the matrix exist in the adapter contract',
+  findProblems: () => {
+    const contract = listFiles((path) => path.startsWith(contractFolder))
+      .map(readText)
+      .join('\n');
+    const skipped = frameworks.flatMap(({ skippedScenes = [] }) => skippedScenes.map(({ scene }) => scene));
+    return [...registeredScenes.split('|'), ...skipped]
+      .filter((scene) => !contract.includes(scene))
+      .map((scene) => `tools/matrix: no scene of ${contractFolder} has a name with "${scene}"`);
+  },
+};
+
 const currentIsInstalled: Convention = {
   name: 'current versions of the matrix are those of the workspace',
   findProblems: () =>
@@ -65,4 +81,9 @@ function installedVersion(adapter: string, name: string): string {
 }
 
 /** Rules about the matrix. */
-export const matrixRules: readonly Convention[] = [platformsAreListed, lowestPeersAreIncluded, currentIsInstalled];
+export const matrixRules: readonly Convention[] = [
+  platformsAreListed,
+  lowestPeersAreIncluded,
+  currentIsInstalled,
+  namedScenesExist,
+];

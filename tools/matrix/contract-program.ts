@@ -13,9 +13,12 @@ export interface ContractProgram {
   readonly source: string;
 }
 
-/** The scenes that support an adapter that is instrumented permanently, by an import before the first scene. */
-const registeredScenes =
-  'a plain call|tools called in parallel|is part of the tool call|recorded like the whole|32 rollouts|was made before|NODE_ENV';
+/**
+ * The scenes for an adapter that is instrumented permanently, by an import before the first scene: substrings of their names,
+ * separated by `|`.
+ */
+export const registeredScenes =
+  'a plain call|parallel tool calls|is a child of the tool call|recorded like a non-streamed|32 concurrent rollouts|created before instrumentation|NODE_ENV';
 
 /**
  * Bundles the contract tests of an adapter into programs that resemble user code: packages stay an `import`, or a `require`

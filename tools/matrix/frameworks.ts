@@ -33,7 +33,7 @@ const ai6 = {
   skippedScenes: [
     {
       on: 'deno',
-      scene: 'stops the model, and is recorded as far as it came',
+      scene: 'stops the model, and is recorded partially',
       reason: 'on Deno, version 6 sometimes leaves the connection of an aborted stream open',
     },
   ],
@@ -95,7 +95,7 @@ export const frameworks: readonly MatrixFramework[] = [
     skippedScenes: [
       {
         on: 'bundled',
-        scene: 'a model that was made before',
+        scene: 'a model created before instrumentation',
         reason: 'in a bundle, the class of an existing client must be passed in `modules`',
       },
     ],
