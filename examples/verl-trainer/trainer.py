@@ -15,7 +15,7 @@ from agentlightning.verl.agl_rollout_manager import AglRolloutManager
 from agentlightning.verl.per_rollout_loss import compute_policy_loss_per_rollout_mean, normalize_advantages_by_rollout
 from agentlightning.verl.rollout_adapter import RolloutAdapter
 from agentlightning.verl.rollout_level_advantage import compute_rollout_level_advantage
-from agentlightning_runtime.engine.random_model import load_random_model
+from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.inference_backend import ServedModel
 from verl.trainer.ppo.core_algos import AdvantageEstimator

@@ -1,12 +1,8 @@
-export type { AdvantageEstimator } from './advantage.ts';
-export type { Algorithm } from './algorithm.ts';
-export type { Attempt, AttemptStatus } from './attempt.ts';
+export type { AdvantageEstimator } from './algorithm/advantage.ts';
+export type { Algorithm } from './algorithm/algorithm.ts';
+export type { CreditAssignment } from './algorithm/credit-assignment.ts';
+export type { PromptSearch } from './algorithm/prompt-search.ts';
 export type { Clock } from './clock.ts';
-export type { CreditAssignment } from './credit-assignment.ts';
-export type { EmitOptions } from './emit.ts';
-export { emitAnnotation, emitException, emitMessage, emitObject } from './emit.ts';
-export type { EmitRewardOptions, RewardValue } from './emit-reward.ts';
-export { emitReward } from './emit-reward.ts';
 export { AgentLightningError } from './errors/agent-lightning-error.ts';
 export type { ErrorCode } from './errors/error-catalogue.ts';
 export { IllegalTransitionError } from './errors/illegal-transition-error.ts';
@@ -14,23 +10,33 @@ export { NotFoundError } from './errors/not-found-error.ts';
 export type { ValidationIssue } from './errors/validation-error.ts';
 export { ValidationError } from './errors/validation-error.ts';
 export type { JsonObject, JsonValue } from './json.ts';
-export type { ModelCall } from './model-call.ts';
-export type { OperationOptions } from './operation.ts';
-export { operation } from './operation.ts';
-export type { Prompt } from './prompt.ts';
-export { definePrompt } from './prompt.ts';
-export type { PromptSearch } from './prompt-search.ts';
-export type { LlmResource, NamedResources, PromptTemplateResource, ProxyLlmResource, Resource } from './resource.ts';
-export type { EmittedReward, Reward } from './reward.ts';
-export type { AttemptedRollout, Rollout, RolloutConfig, RolloutMode } from './rollout.ts';
-export type { RolloutContext, RolloutEndpoint, SpanSink } from './rollout-context.ts';
-export { currentRollout, withRollout } from './rollout-context.ts';
-export type { RolloutStatus } from './rollout-status.ts';
-export type { TracerOptions } from './rollout-tracer.ts';
-export { createTracer, tracer } from './rollout-tracer.ts';
-export type { Run } from './run.ts';
-export type { Attributes, AttributeValue, Span, SpanInput, SpanStatus } from './span.ts';
-export type { Store } from './store.ts';
-export type { ActiveSpan, StartSpanOptions, Tracer } from './tracer.ts';
-export type { TrainingRuntime } from './training-runtime.ts';
-export { withAgent } from './with-agent.ts';
+export type { ModelCall } from './spans/model-call.ts';
+export type { EmittedReward, Reward } from './spans/reward.ts';
+export type { Attributes, AttributeValue, Span, SpanInput, SpanStatus } from './spans/span.ts';
+export type { Attempt, AttemptStatus } from './store/attempt.ts';
+export type {
+  LlmResource,
+  NamedResources,
+  PromptTemplateResource,
+  ProxyLlmResource,
+  Resource,
+} from './store/resource.ts';
+export type { AttemptedRollout, Rollout, RolloutConfig, RolloutMode } from './store/rollout.ts';
+export type { RolloutStatus } from './store/rollout-status.ts';
+export type { Run } from './store/run.ts';
+export type { Store } from './store/store.ts';
+export type { EmitOptions } from './tracing/emit.ts';
+export { emitAnnotation, emitException, emitMessage, emitObject } from './tracing/emit.ts';
+export type { EmitRewardOptions, RewardValue } from './tracing/emit-reward.ts';
+export { emitReward } from './tracing/emit-reward.ts';
+export type { OperationOptions } from './tracing/operation.ts';
+export { operation } from './tracing/operation.ts';
+export type { Prompt } from './tracing/prompt.ts';
+export { definePrompt } from './tracing/prompt.ts';
+export type { RolloutContext, RolloutEndpoint, SpanSink } from './tracing/rollout-context.ts';
+export { currentRollout, withRollout } from './tracing/rollout-context.ts';
+export type { TracerOptions } from './tracing/rollout-tracer.ts';
+export { createTracer, tracer } from './tracing/rollout-tracer.ts';
+export type { ActiveSpan, StartSpanOptions, Tracer } from './tracing/tracer.ts';
+export { withAgent } from './tracing/with-agent.ts';
+export type { TrainingRuntime } from './training-runtime/training-runtime.ts';

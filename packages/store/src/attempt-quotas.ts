@@ -1,6 +1,6 @@
 import { AgentLightningError, type SpanInput, ValidationError } from '@agentlightning/core';
 import { agentLightningAttributes } from '@agentlightning/core/spans';
-import type { SpanRow } from './span-row.ts';
+import type { SpanRow } from './rows/span-row.ts';
 
 /** Limits of an attempt. A request that exceeds one fails with QUOTA_EXCEEDED and records nothing. */
 export interface AttemptQuotas {

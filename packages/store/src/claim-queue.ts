@@ -1,5 +1,5 @@
 import type { AttemptedRollout, Clock } from '@agentlightning/core';
-import { isQueued } from './operations/rollout-record.ts';
+import { isQueued } from './operations/rollouts/rollout-record.ts';
 import type { ChangeFeed, StoreChange } from './store-change.ts';
 
 type Claimed = readonly AttemptedRollout[];

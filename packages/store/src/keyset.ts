@@ -1,5 +1,5 @@
+import type { SqlValue } from './rows/sql-value.ts';
 import type { SqlCondition } from './sql-dialect.ts';
-import type { SqlValue } from './sql-value.ts';
 
 /** The order of a list: by a nullable column, with ties broken by a unique, non-null key. */
 export interface ListOrder {

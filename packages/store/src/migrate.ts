@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { Migration } from './migration.ts';
 import { initialSchema } from './migrations/initial-schema.ts';
-import { readInteger, readText } from './row-value.ts';
+import { readInteger, readText } from './rows/row-value.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
 /** Every migration, in order. */

@@ -2,10 +2,10 @@ import { ValidationError } from '@agentlightning/core';
 import type { Page, PageOptions } from '@agentlightning/core/store';
 import { fromPosition, type KeysetPosition, type ListOrder, positionAfterRange } from './keyset.ts';
 import type { OperationContext } from './operation.ts';
-import { readInteger } from './row-value.ts';
+import { readInteger } from './rows/row-value.ts';
+import type { SqlValue } from './rows/sql-value.ts';
 import type { SqlCondition } from './sql-dialect.ts';
 import type { SqlRow } from './sql-driver.ts';
-import type { SqlValue } from './sql-value.ts';
 
 /**
  * A partition of a list. A page is merged from the first items of every partition: each partition is read along its

@@ -1,5 +1,5 @@
 import type { OperationRunner } from './operation-runner.ts';
-import { hasRolloutsToIndex, indexRollouts } from './operations/index-rollouts.ts';
+import { hasRolloutsToIndex, indexRollouts } from './operations/rollouts/index-rollouts.ts';
 
 /** Adds new rollouts to the full-text indexes in batches. */
 export class RolloutIndexer {

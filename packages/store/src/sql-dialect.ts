@@ -1,5 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { SqlValue } from './sql-value.ts';
+import type { SqlValue } from './rows/sql-value.ts';
 
 /** A condition with the values of its placeholders. */
 export interface SqlCondition {

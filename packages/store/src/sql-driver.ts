@@ -1,5 +1,5 @@
+import type { SqlValue } from './rows/sql-value.ts';
 import type { SqlDialect } from './sql-dialect.ts';
-import type { SqlValue } from './sql-value.ts';
 import type { StoreChange, StoreChangeListener } from './store-change.ts';
 
 /** A row of a result, by column name. */

@@ -44,28 +44,28 @@ import {
   listAccessKeys,
   revokeAccessKey,
 } from './operations/access-keys.ts';
-import { appendSpans, reserveSpanSequenceIds } from './operations/append-spans.ts';
 import { assertRetentionPolicy } from './operations/apply-retention.ts';
-import { assertClaimLimit, claimRollouts } from './operations/claim-rollouts.ts';
-import { countUnfinished } from './operations/count-by-status.ts';
-import { type CreateRunRequest, createRun } from './operations/create-run.ts';
-import { deleteRollouts } from './operations/delete-rollouts.ts';
-import { enqueueRollouts } from './operations/enqueue-rollouts.ts';
+import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
+import { startAttempt } from './operations/attempts/start-attempt.ts';
+import { updateAttempt } from './operations/attempts/update-attempt.ts';
 import { previewRetention } from './operations/preview-retention.ts';
 import { publishResources } from './operations/publish-resources.ts';
-import { getLatestAttempt, queryAttempts } from './operations/read-attempts.ts';
 import { findLatestResources, loadResources, queryResources } from './operations/read-resources.ts';
-import { getRollout, queryRollouts } from './operations/read-rollouts.ts';
-import { loadRun, queryMetrics, queryRuns } from './operations/read-runs.ts';
-import { querySpans } from './operations/read-spans.ts';
 import { findWorker, queryWorkers } from './operations/read-workers.ts';
-import { runStatistics } from './operations/run-statistics.ts';
-import { searchSpans } from './operations/search-spans.ts';
-import { startAttempt } from './operations/start-attempt.ts';
-import { startRollout } from './operations/start-rollout.ts';
-import { updateAttempt } from './operations/update-attempt.ts';
-import { updateRollout } from './operations/update-rollout.ts';
-import { updateRun } from './operations/update-run.ts';
+import { assertClaimLimit, claimRollouts } from './operations/rollouts/claim-rollouts.ts';
+import { countUnfinished } from './operations/rollouts/count-by-status.ts';
+import { deleteRollouts } from './operations/rollouts/delete-rollouts.ts';
+import { enqueueRollouts } from './operations/rollouts/enqueue-rollouts.ts';
+import { getRollout, queryRollouts } from './operations/rollouts/read-rollouts.ts';
+import { startRollout } from './operations/rollouts/start-rollout.ts';
+import { updateRollout } from './operations/rollouts/update-rollout.ts';
+import { type CreateRunRequest, createRun } from './operations/runs/create-run.ts';
+import { loadRun, queryMetrics, queryRuns } from './operations/runs/read-runs.ts';
+import { runStatistics } from './operations/runs/run-statistics.ts';
+import { updateRun } from './operations/runs/update-run.ts';
+import { appendSpans, reserveSpanSequenceIds } from './operations/spans/append-spans.ts';
+import { querySpans } from './operations/spans/read-spans.ts';
+import { searchSpans } from './operations/spans/search-spans.ts';
 import { updateWorker } from './operations/update-worker.ts';
 
 /** The operations of a store that can run within one transaction: the short ones that do not wait. */

@@ -15,14 +15,16 @@ import { ClaimQueue } from './claim-queue.ts';
 import { waitForFinish } from './finish-waits.ts';
 import { runnerWithin, TransactionRunner } from './operation-runner.ts';
 import { applyRetentionBatch, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
-import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/claim-rollouts.ts';
+import { expireAttempts, findExpiredAttempts } from './operations/attempts/expire-attempts.ts';
 import { countRows } from './operations/count-rows.ts';
-import { type BatchedDeletion, deleteInBatches, findCompletedDeletion } from './operations/delete-in-batches.ts';
-import { assertDeletable, deleteBatchOfRun } from './operations/delete-run.ts';
-import { expireAttempts, findExpiredAttempts } from './operations/expire-attempts.ts';
-import { findRunId } from './operations/find-run-id.ts';
-import { readFinishedRollouts } from './operations/read-rollouts.ts';
 import { revokeAttemptToken, revokedAttemptTokens } from './operations/revoke-tokens.ts';
+import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/rollouts/claim-rollouts.ts';
+import {
+  type BatchedDeletion,
+  deleteInBatches,
+  findCompletedDeletion,
+} from './operations/rollouts/delete-in-batches.ts';
+import { readFinishedRollouts } from './operations/rollouts/read-rollouts.ts';
 import {
   deleteExpiredResponses,
   findResponse,
@@ -30,6 +32,8 @@ import {
   recordResponse,
   runIdempotent,
 } from './operations/run-idempotent.ts';
+import { assertDeletable, deleteBatchOfRun } from './operations/runs/delete-run.ts';
+import { findRunId } from './operations/runs/find-run-id.ts';
 import { isStoreTimeStale, readStoreTime, recordStoreTime, type StoreTime } from './operations/store-time.ts';
 import { markWorkerIdle } from './operations/worker-record.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';

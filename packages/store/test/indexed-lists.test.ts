@@ -13,20 +13,21 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const idPart = fc.constantFrom('ro-', 'r', 'ab', 'aB', '-', 'ä', '"', '*', 'é🙂', '%_', "'", 'AND', ' ', '0', '\\');
 const textOf = (maxLength: number) => fc.array(idPart, { minLength: 1, maxLength }).map((parts) => parts.join(''));
+const storedIdPart = fc.constantFrom('ro-', 'r', 'ab', 'aB', '-', '.', '_', ':', '@', 'AND', '0');
+const rolloutId = fc
+  .tuple(fc.constantFrom('r', 'ro-', 'A', '0'), fc.array(storedIdPart, { maxLength: 4 }))
+  .map(([first, rest]) => first + rest.join(''));
 const value: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.constantFrom<JsonValue>(1, '1', true, 'true', null, 'null', 0, false, '', 0.1, 0.1 + 0.2, 0.3, 1e300, -5, {}, []),
   fc.constantFrom<JsonValue>(['a', 1], { a: 1 }, 'ä"\\', 'x'.repeat(64), 'x'.repeat(65), `${'x'.repeat(65)}y`),
 );
 const name = fc.constantFrom('a', 'a ', 'b"c', 'ä', 'a.b', 'x'.repeat(70), `${'x'.repeat(70)}y`, '');
 const metadata = fc.dictionary(name, value, { maxKeys: 3 });
-const rollouts = fc.uniqueArray(
-  fc.record({ rolloutId: textOf(5), metadata: fc.option(metadata), changed: fc.option(metadata) }),
-  {
-    selector: ({ rolloutId }) => rolloutId,
-    minLength: 1,
-    maxLength: 12,
-  },
-);
+const rollouts = fc.uniqueArray(fc.record({ rolloutId, metadata: fc.option(metadata), changed: fc.option(metadata) }), {
+  selector: ({ rolloutId }) => rolloutId,
+  minLength: 1,
+  maxLength: 12,
+});
 const query = fc.record(
   {
     rolloutIdContains: textOf(3),

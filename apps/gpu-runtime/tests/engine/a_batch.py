@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agentlightning_runtime.engine.batch import Batch, Datum, ResolvedLoss, TrainedSpan
-from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
+from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.results import Endpoint, InferenceState, PauseMode
 from agentlightning_runtime.engine.settings import EngineSettings
 from agentlightning_runtime.engine.torch_engine import TorchEngine

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
-from agentlightning_runtime.engine.losses import TrainedTokens, loss_sum
-from agentlightning_runtime.engine.value_loss import value_token_loss
+from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
+from agentlightning_runtime.engine.loss.losses import TrainedTokens, loss_sum
+from agentlightning_runtime.engine.loss.value_loss import value_token_loss
 
 DEFAULTS = {definition.name: dict(definition.defaults) for definition in LOSS_DEFINITIONS}
 

@@ -13,7 +13,7 @@ from tests.engine.a_batch import a_batch, a_datum, a_loss, an_engine, no_progres
 
 from agentlightning_runtime.engine.batch import AdamParameters, Batch
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
+from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from agentlightning_runtime.inference.vllm_process import VllmModel
+    from agentlightning_runtime.inference.vllm.vllm_process import VllmModel
 
 
 class ScriptedVllm:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from openai import OpenAI
 
-from agentlightning_runtime.engine.random_model import load_random_model
+from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.inference_backend import ServedModel

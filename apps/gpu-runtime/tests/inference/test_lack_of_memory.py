@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from agentlightning_runtime.engine.random_model import load_random_model
+from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.inference import key_value_cache, model_queue
 from agentlightning_runtime.inference.decoding_batch import DecodingBatch
 from agentlightning_runtime.inference.generation import Generation, GenerationRequest

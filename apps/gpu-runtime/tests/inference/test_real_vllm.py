@@ -15,7 +15,7 @@ from tests.inference.serving import MODEL_ID, ask_model
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.random_model import load_random_model
+from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import create_engine
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from peft import LoraConfig, inject_adapter_in_model
 
-from agentlightning_runtime.engine.random_model import load_random_model
+from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.inference.api_error import ApiError
 from agentlightning_runtime.inference.generation import Generation, GenerationRequest
 from agentlightning_runtime.inference.model_shape import shape_of

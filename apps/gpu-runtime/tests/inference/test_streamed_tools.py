@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from torch import nn
 
-from agentlightning_runtime.engine.byte_tokenizer import CHATML_TOKENS, byte_tokenizer
-from agentlightning_runtime.inference.answer_parts import AnswerIdentity
-from agentlightning_runtime.inference.chat_answer import ChatAnswer
-from agentlightning_runtime.inference.chat_request import ChatMessage, ChatRequest
+from agentlightning_runtime.engine.models.byte_tokenizer import CHATML_TOKENS, byte_tokenizer
+from agentlightning_runtime.inference.chat.answer_parts import AnswerIdentity
+from agentlightning_runtime.inference.chat.chat_answer import ChatAnswer
+from agentlightning_runtime.inference.chat.chat_request import ChatMessage, ChatRequest
+from agentlightning_runtime.inference.chat.response_text import stop_finder
 from agentlightning_runtime.inference.generation import Generation, GenerationRequest
 from agentlightning_runtime.inference.model_shape import ModelShape
-from agentlightning_runtime.inference.response_text import stop_finder
 from agentlightning_runtime.inference.sampling_rule import SamplingRule, TokenChoice
 from agentlightning_runtime.inference.served_weights import ServedWeights
 from agentlightning_runtime.inference.text_model import TextModel

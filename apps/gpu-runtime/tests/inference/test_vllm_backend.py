@@ -19,8 +19,8 @@ from agentlightning_runtime.engine.errors import EngineError
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.http_server import EndpointSettings
-from agentlightning_runtime.inference.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm_process import VllmModel, VllmProcess, vllm_command
+from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.vllm.vllm_process import VllmModel, VllmProcess, vllm_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
+from agentlightning_runtime.service.batches.gradient_ledger import GradientLedger
+from agentlightning_runtime.service.batches.inflight_budget import InflightBudget
 from agentlightning_runtime.service.change_log import ChangeLog
 from agentlightning_runtime.service.failure import STATUS_OF_REASON, RuntimeFailureError
-from agentlightning_runtime.service.gradient_ledger import GradientLedger
-from agentlightning_runtime.service.inflight_budget import InflightBudget
 from agentlightning_runtime.service.metrics_log import MetricsLog
 
 

@@ -20,7 +20,7 @@ from agentlightning_runtime.gen.agentlightning.runtime.v1 import (
     runtime_pb2,
     training_pb2,
 )
-from agentlightning_runtime.service.check_batch import BatchRules, check_batch
+from agentlightning_runtime.service.batches.check_batch import BatchRules, check_batch
 
 
 def test_a_running_operation_tells_its_progress_and_those_behind_it_their_place() -> None:

@@ -1,5 +1,5 @@
-import { messageOf } from '../exception-attributes.ts';
-import type { RolloutContext } from '../rollout-context.ts';
+import { messageOf } from '../spans/exception-attributes.ts';
+import type { RolloutContext } from '../tracing/rollout-context.ts';
 
 /** Maximum depth of the `cause` chain that is searched for an abort reason: clients wrap the errors of `fetch`. */
 const maxCauses = 5;

@@ -1,4 +1,4 @@
-import type { Attributes } from '../span.ts';
+import type { Attributes } from '../spans/span.ts';
 
 /**
  * Kind of an agent step, common to all frameworks:

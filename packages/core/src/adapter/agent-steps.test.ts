@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { AttemptSpans } from '../attempt-spans.ts';
-import { withRollout } from '../rollout-context.ts';
-import { agentLightningAttributes, genAiAttributes } from '../span-attributes.ts';
+import { agentLightningAttributes, genAiAttributes } from '../spans/span-attributes.ts';
 import { aRolloutContext } from '../testing/a-rollout.ts';
 import { MemorySpanSink } from '../testing/memory-span-sink.ts';
-import { withAgent } from '../with-agent.ts';
+import { AttemptSpans } from '../tracing/attempt-spans.ts';
+import { withRollout } from '../tracing/rollout-context.ts';
+import { withAgent } from '../tracing/with-agent.ts';
 import { AgentSteps } from './agent-steps.ts';
 
 function inRollout(run: (steps: AgentSteps) => void): MemorySpanSink {

@@ -1,12 +1,12 @@
-import { agentAttributes, agentPathOf, withinAgent } from '../agent-path.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { exceptionAttributes, messageOf } from '../exception-attributes.ts';
 import { newSpanId } from '../id.ts';
-import { currentRollout, type RolloutContext, withRollout } from '../rollout-context.ts';
-import { beginSpan, silentSpan, type TracerOptions } from '../rollout-tracer.ts';
-import type { Attributes, AttributeValue } from '../span.ts';
-import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../span-attributes.ts';
-import type { ActiveSpan } from '../tracer.ts';
+import { exceptionAttributes, messageOf } from '../spans/exception-attributes.ts';
+import type { Attributes, AttributeValue } from '../spans/span.ts';
+import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../spans/span-attributes.ts';
+import { agentAttributes, agentPathOf, withinAgent } from '../tracing/agent-path.ts';
+import { currentRollout, type RolloutContext, withRollout } from '../tracing/rollout-context.ts';
+import { beginSpan, silentSpan, type TracerOptions } from '../tracing/rollout-tracer.ts';
+import type { ActiveSpan } from '../tracing/tracer.ts';
 import { isAbortReason } from './abort-reasons.ts';
 import type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 

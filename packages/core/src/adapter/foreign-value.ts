@@ -1,4 +1,4 @@
-import { toJsonText } from '../attribute-value.ts';
+import { toJsonText } from '../spans/attribute-value.ts';
 
 /** Fields of a foreign value of unknown shape. */
 export type Fields = Readonly<Record<string, unknown>>;

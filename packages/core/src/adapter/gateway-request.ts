@@ -1,5 +1,5 @@
-import { agentPathOf } from '../agent-path.ts';
-import type { RolloutContext, RolloutEndpoint } from '../rollout-context.ts';
+import { agentPathOf } from '../tracing/agent-path.ts';
+import type { RolloutContext, RolloutEndpoint } from '../tracing/rollout-context.ts';
 import type { CallPlace } from './agent-step.ts';
 import type { ModelRequest } from './model-request.ts';
 

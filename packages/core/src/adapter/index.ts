@@ -5,7 +5,7 @@
  */
 
 export { numberOf, objectsOf, textOf } from '../json-access.ts';
-export { rolloutStorage } from '../rollout-context.ts';
+export { rolloutStorage } from '../tracing/rollout-context.ts';
 export { noteSignal } from './abort-reasons.ts';
 export type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';

@@ -1,10 +1,10 @@
-import { toGenAiMessages, toGenAiOutputMessages } from '../gen-ai-messages.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
 import { defaultSecretFields } from '../redaction/secret-fields.ts';
-import { toGenAiResponseInput, toGenAiResponseOutput } from '../responses-messages.ts';
-import type { Attributes, AttributeValue } from '../span.ts';
-import { genAiAttributes } from '../span-attributes.ts';
+import { toGenAiMessages, toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
+import { toGenAiResponseInput, toGenAiResponseOutput } from '../spans/responses-messages.ts';
+import type { Attributes, AttributeValue } from '../spans/span.ts';
+import { genAiAttributes } from '../spans/span-attributes.ts';
 
 /** Assigned one by one: every model call passes here, and spreading objects dominates the cost. */
 type OwnAttributes = Record<string, AttributeValue>;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type RolloutContext, withRollout } from '../rollout-context.ts';
 import { aRolloutContext } from '../testing/a-rollout.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { answer } from '../testing/scripted-model-step.ts';
+import { type RolloutContext, withRollout } from '../tracing/rollout-context.ts';
 import { AgentSteps } from './agent-steps.ts';
 import { redirectGlobalFetch } from './global-fetch.ts';
 import { redirectedFetch } from './redirected-fetch.ts';

@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.ts';
 import { failureOriginOf, isInfrastructureStatus } from '../errors/failure-origin.ts';
-import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../rollout-context.ts';
+import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../tracing/rollout-context.ts';
 import { noteSignal } from './abort-reasons.ts';
 import type { CallPlace } from './agent-step.ts';
 import { bareFetch, liesBeneath, markLayer, placeOfLayers } from './fetch-layer.ts';

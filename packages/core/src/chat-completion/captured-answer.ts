@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, numbersOf, objectsOf, textOf } from '../json-access.ts';
-import type { ModelCallChoice } from '../model-call.ts';
+import type { ModelCallChoice } from '../spans/model-call.ts';
 
 /** Token counts reported by an engine. */
 export interface CapturedUsage {

@@ -1,4 +1,4 @@
-import type { ModelCallChoice } from '../model-call.ts';
+import type { ModelCallChoice } from '../spans/model-call.ts';
 import type { CapturedAnswer } from './captured-answer.ts';
 
 /**

@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { AdvantageEstimate, RolloutReturn } from '../advantage.ts';
+export type { AdvantageEstimate, RolloutReturn } from '../algorithm/advantage.ts';
 export type {
   CollectedGroup,
   CollectedRollout,
@@ -13,7 +13,7 @@ export type {
   SequenceScores,
   StepContext,
   StepPlan,
-} from '../algorithm.ts';
+} from '../algorithm/algorithm.ts';
 export type {
   JudgedPrompts,
   OptimizerMessage,
@@ -25,6 +25,6 @@ export type {
   PromptSet,
   PromptTrial,
   TriedTask,
-} from '../prompt-search.ts';
-export type { TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from '../trajectory.ts';
-export type { Transition } from '../transition.ts';
+} from '../algorithm/prompt-search.ts';
+export type { TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from '../algorithm/trajectory.ts';
+export type { Transition } from '../algorithm/transition.ts';

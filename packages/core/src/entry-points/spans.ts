@@ -3,34 +3,35 @@
  *
  * @module
  */
-export { agentPathFromText, agentPathOf, agentPathText, isAgentAmong } from '../agent-path.ts';
-export type { AttemptSpansOptions } from '../attempt-spans.ts';
-export { AttemptSpans } from '../attempt-spans.ts';
-export { toAttributeValue } from '../attribute-value.ts';
-export { primaryRewardName, rewardAttributes, toRewards } from '../emit-reward.ts';
-export { exceptionAttributes } from '../exception-attributes.ts';
-export type { FlattenOptions, NestedAttributes } from '../flatten-attributes.ts';
-export { flattenAttributes } from '../flatten-attributes.ts';
-export { toGenAiMessages, toGenAiOutputMessages } from '../gen-ai-messages.ts';
-export type { JoinedModelCall } from '../join-model-calls.ts';
-export { joinModelCalls } from '../join-model-calls.ts';
-export type { ModelCallChoice } from '../model-call.ts';
-export { modelCallFromSpan } from '../model-call-from-span.ts';
-export type { ModelCallInput, ModelCallRecording } from '../model-call-span.ts';
-export { modelCallToSpan } from '../model-call-span.ts';
-export { assertRewardsInRange, maxRewardMagnitude } from '../reward-range.ts';
-export type { RewardSpan } from '../reward-spans.ts';
-export { findFinalReward, findRewards, rewardFromSpan } from '../reward-spans.ts';
-export type { SpanEvent, SpanLink } from '../span.ts';
+
+export { toAttributeValue } from '../spans/attribute-value.ts';
+export { exceptionAttributes } from '../spans/exception-attributes.ts';
+export type { FlattenOptions, NestedAttributes } from '../spans/flatten-attributes.ts';
+export { flattenAttributes } from '../spans/flatten-attributes.ts';
+export { toGenAiMessages, toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
+export type { JoinedModelCall } from '../spans/join-model-calls.ts';
+export { joinModelCalls } from '../spans/join-model-calls.ts';
+export type { ModelCallChoice } from '../spans/model-call.ts';
+export { modelCallFromSpan } from '../spans/model-call-from-span.ts';
+export type { ModelCallInput, ModelCallRecording } from '../spans/model-call-span.ts';
+export { modelCallToSpan } from '../spans/model-call-span.ts';
+export { assertRewardsInRange, maxRewardMagnitude } from '../spans/reward-range.ts';
+export type { RewardSpan } from '../spans/reward-spans.ts';
+export { findFinalReward, findRewards, rewardFromSpan } from '../spans/reward-spans.ts';
+export type { SpanEvent, SpanLink } from '../spans/span.ts';
 export {
   agentLightningAttributes,
   genAiAttributes,
   modelCallAttributes,
   pythonReaderAttributes,
   spanNames,
-} from '../span-attributes.ts';
-export type { AttributeLinks } from '../span-links.ts';
-export { findLinkedSpans, linkAttributes, linksFromSpan, tagAttributes, tagsFromSpan } from '../span-links.ts';
-export type { SpanSinkCounts, SpanSinkFailure, StoreSpanSinkOptions } from '../store-span-sink.ts';
-export { StoreSpanSink } from '../store-span-sink.ts';
-export { unflattenAttributes } from '../unflatten-attributes.ts';
+} from '../spans/span-attributes.ts';
+export type { AttributeLinks } from '../spans/span-links.ts';
+export { findLinkedSpans, linkAttributes, linksFromSpan, tagAttributes, tagsFromSpan } from '../spans/span-links.ts';
+export { unflattenAttributes } from '../spans/unflatten-attributes.ts';
+export { agentPathFromText, agentPathOf, agentPathText, isAgentAmong } from '../tracing/agent-path.ts';
+export type { AttemptSpansOptions } from '../tracing/attempt-spans.ts';
+export { AttemptSpans } from '../tracing/attempt-spans.ts';
+export { primaryRewardName, rewardAttributes, toRewards } from '../tracing/emit-reward.ts';
+export type { SpanSinkCounts, SpanSinkFailure, StoreSpanSinkOptions } from '../tracing/store-span-sink.ts';
+export { StoreSpanSink } from '../tracing/store-span-sink.ts';

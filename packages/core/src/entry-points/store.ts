@@ -3,18 +3,19 @@
  *
  * @module
  */
-export { isTerminalAttemptStatus, terminalAttemptStatuses } from '../attempt.ts';
+
 export type { FailureOrigin, RecordedFailure } from '../errors/failure-origin.ts';
 export { attemptFailureOrigin, failureMetadata, failureOriginOf, recordedFailure } from '../errors/failure-origin.ts';
 export type { IdKind } from '../id.ts';
 export { newId, newSpanId, newTraceId } from '../id.ts';
-export type { ResourcesSnapshot } from '../resource.ts';
-export { attemptBaseUrl } from '../resource.ts';
-export type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../retention.ts';
 export type { RevokedTokens } from '../revoked-tokens.ts';
-export type { EnqueueRolloutRequest, StartRolloutRequest } from '../rollout.ts';
-export { defaultRolloutConfig, hasAttempt } from '../rollout.ts';
-export type { RetryPolicy } from '../rollout-status.ts';
+export { isTerminalAttemptStatus, terminalAttemptStatuses } from '../store/attempt.ts';
+export type { ResourcesSnapshot } from '../store/resource.ts';
+export { attemptBaseUrl } from '../store/resource.ts';
+export type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../store/retention.ts';
+export type { EnqueueRolloutRequest, StartRolloutRequest } from '../store/rollout.ts';
+export { defaultRolloutConfig, hasAttempt } from '../store/rollout.ts';
+export type { RetryPolicy } from '../store/rollout-status.ts';
 export {
   assertRolloutTransition,
   isTerminalRolloutStatus,
@@ -22,10 +23,10 @@ export {
   rolloutStatusFromAttempt,
   rolloutTransitions,
   terminalRolloutStatuses,
-} from '../rollout-status.ts';
-export type { MetricPoint, RunStatus } from '../run.ts';
-export type { RunStatistics } from '../run-statistics.ts';
-export type { SpanSearch, SpanSearchPage } from '../span-search.ts';
+} from '../store/rollout-status.ts';
+export type { MetricPoint, RunStatus } from '../store/run.ts';
+export type { RunStatistics } from '../store/run-statistics.ts';
+export type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 export type {
   AttemptPatch,
   AttemptQuery,
@@ -40,6 +41,6 @@ export type {
   StoreStatistics,
   WaitOptions,
   WorkerQuery,
-} from '../store.ts';
-export type { StoreChange, WatchOptions } from '../store-change.ts';
-export type { Worker, WorkerStatus } from '../worker.ts';
+} from '../store/store.ts';
+export type { StoreChange, WatchOptions } from '../store/store-change.ts';
+export type { Worker, WorkerStatus } from '../store/worker.ts';

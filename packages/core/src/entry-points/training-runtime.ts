@@ -3,7 +3,7 @@
  *
  * @module
  */
-export type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from '../training-batch.ts';
+export type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from '../training-runtime/training-batch.ts';
 export type {
   BatchResult,
   Checkpoint,
@@ -17,4 +17,4 @@ export type {
   RuntimeFeature,
   StepResult,
   TrainableModel,
-} from '../training-runtime.ts';
+} from '../training-runtime/training-runtime.ts';

@@ -1,5 +1,5 @@
-import type { Attempt } from '../attempt.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { Attempt } from '../store/attempt.ts';
 import { AgentLightningError } from './agent-lightning-error.ts';
 import type { ErrorCode } from './error-catalogue.ts';
 

@@ -5,7 +5,7 @@ export { isLoopback } from '../server/is-loopback.ts';
 export { type ListeningServer, listen } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
 export { listenError } from '../server/listen-error.ts';
-export { isReservedAttribute } from '../span-attributes.ts';
+export { isReservedAttribute } from '../spans/span-attributes.ts';
 export { assertId } from './assert-id.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
@@ -15,9 +15,24 @@ export { present } from './present.ts';
 export type { RevokedAttemptTokensOptions } from './revoked-attempt-tokens.ts';
 export { attemptTokenDigest, RevokedAttemptTokens } from './revoked-attempt-tokens.ts';
 export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';
+export { attemptCodec, wireAttemptStartSchema, wireAttemptStatusSchema } from './rollouts/wire-attempt.ts';
+export { attemptPatchCodec } from './rollouts/wire-attempt-patch.ts';
+export {
+  attemptedRolloutCodec,
+  rolloutCodec,
+  wireRolloutModeSchema,
+  wireRolloutStatusSchema,
+} from './rollouts/wire-rollout.ts';
+export { rolloutConfigCodec } from './rollouts/wire-rollout-config.ts';
+export { rolloutPatchCodec } from './rollouts/wire-rollout-patch.ts';
+export type { EnqueueRequest } from './rollouts/wire-rollout-request.ts';
+export { enqueueCodec, rolloutRequestCodec } from './rollouts/wire-rollout-request.ts';
+export { metricPointCodec } from './runs/wire-metric-point.ts';
+export type { RunRequest, RunUpdate } from './runs/wire-run.ts';
+export { runCodec, runRequestCodec, runUpdateCodec } from './runs/wire-run.ts';
+export { runStatisticsCodec } from './runs/wire-run-statistics.ts';
+export { statisticsCodec } from './runs/wire-statistics.ts';
 export { strictHeader } from './strict-header.ts';
-export { attemptCodec, wireAttemptStartSchema, wireAttemptStatusSchema } from './wire-attempt.ts';
-export { attemptPatchCodec } from './wire-attempt-patch.ts';
 export type { WireAttemptToken, WireAttemptTokenRequest } from './wire-attempt-token.ts';
 export {
   attemptTokenRevocationSchema,
@@ -39,7 +54,6 @@ export type { RunDeletion } from './wire-deletion.ts';
 export { deletionCountsSchema, rolloutDeletionCodec, runDeletionCodec } from './wire-deletion.ts';
 export type { WireErrorBody } from './wire-error.ts';
 export { errorFromWire, errorToWire, httpStatusOf } from './wire-error.ts';
-export { metricPointCodec } from './wire-metric-point.ts';
 export type { WirePage, WirePageOptions } from './wire-page.ts';
 export {
   pageFromWire,
@@ -75,14 +89,6 @@ export {
 } from './wire-query.ts';
 export { namedResourcesCodec, resourcesSnapshotCodec } from './wire-resources.ts';
 export { retentionPolicyCodec, retentionPreviewCodec } from './wire-retention.ts';
-export { attemptedRolloutCodec, rolloutCodec, wireRolloutModeSchema, wireRolloutStatusSchema } from './wire-rollout.ts';
-export { rolloutConfigCodec } from './wire-rollout-config.ts';
-export { rolloutPatchCodec } from './wire-rollout-patch.ts';
-export type { EnqueueRequest } from './wire-rollout-request.ts';
-export { enqueueCodec, rolloutRequestCodec } from './wire-rollout-request.ts';
-export type { RunRequest, RunUpdate } from './wire-run.ts';
-export { runCodec, runRequestCodec, runUpdateCodec } from './wire-run.ts';
-export { runStatisticsCodec } from './wire-run-statistics.ts';
 export type { WireSpan, WireSpanContext } from './wire-span.ts';
 export {
   spanFromWire,
@@ -101,7 +107,6 @@ export {
   wireSpanSearchPageSchema,
   wireSpanSearchSchema,
 } from './wire-span-search.ts';
-export { statisticsCodec } from './wire-statistics.ts';
 export { msFromSeconds, msFromSecondsOrNull, secondsFromMs, secondsFromMsOrNull } from './wire-time.ts';
 export type { WireClaimRequest, WireSequenceIdRequest, WireWaitRequest } from './wire-wait.ts';
 export {

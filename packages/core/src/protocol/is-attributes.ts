@@ -1,4 +1,4 @@
-import type { Attributes } from '../span.ts';
+import type { Attributes } from '../spans/span.ts';
 
 /** Whether a value is an object of strings, numbers, booleans, and lists of them. */
 export function isAttributes(value: unknown): value is Attributes {

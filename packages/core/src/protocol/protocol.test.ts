@@ -8,9 +8,9 @@ import { ValidationError } from '../errors/validation-error.ts';
 import { parse } from '../parse.ts';
 import { anAttemptedRollout } from '../testing/a-rollout.ts';
 import { aSpan } from '../testing/a-span.ts';
+import { rolloutCodec } from './rollouts/wire-rollout.ts';
+import { rolloutPatchCodec } from './rollouts/wire-rollout-patch.ts';
 import { errorFromWire, errorToWire, httpStatusOf } from './wire-error.ts';
-import { rolloutCodec } from './wire-rollout.ts';
-import { rolloutPatchCodec } from './wire-rollout-patch.ts';
 import { spanFromWire, spanInputFromWire, spanToWire, wireSpanSchema } from './wire-span.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 

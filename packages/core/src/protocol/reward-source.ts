@@ -1,6 +1,6 @@
-import { type Attempt, isTerminalAttemptStatus } from '../attempt.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import type { Rollout } from '../rollout.ts';
+import { type Attempt, isTerminalAttemptStatus } from '../store/attempt.ts';
+import type { Rollout } from '../store/rollout.ts';
 
 /**
  * Rollout metadata key for the source of its rewards. With the value `evaluator`, the agent's attempt token cannot

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { AttemptStatus } from '../attempt.ts';
-import type { RolloutStatus } from '../rollout-status.ts';
-import type { RunStatus } from '../run.ts';
-import type { StoreChange, WatchOptions } from '../store-change.ts';
+import type { AttemptStatus } from '../store/attempt.ts';
+import type { RolloutStatus } from '../store/rollout-status.ts';
+import type { RunStatus } from '../store/run.ts';
+import type { StoreChange, WatchOptions } from '../store/store-change.ts';
 import { present } from './present.ts';
-import { wireAttemptStatusSchema } from './wire-attempt.ts';
-import { wireRolloutStatusSchema } from './wire-rollout.ts';
-import { wireRunStatusSchema } from './wire-run.ts';
+import { wireAttemptStatusSchema } from './rollouts/wire-attempt.ts';
+import { wireRolloutStatusSchema } from './rollouts/wire-rollout.ts';
+import { wireRunStatusSchema } from './runs/wire-run.ts';
 
 /** A store change as an event. An extension: the protocol of Agent Lightning 0.3 has no events. */
 export type WireChange =

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeletionCounts } from '../retention.ts';
+import type { DeletionCounts } from '../store/retention.ts';
 
 /** Ids of the rollouts to delete. An extension of the Agent Lightning 0.3 protocol. */
 export const rolloutDeletionCodec: z.ZodType<readonly string[]> = z.codec(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ValidationError } from '../errors/validation-error.ts';
-import type { Page, PageOptions } from '../store.ts';
+import type { Page, PageOptions } from '../store/store.ts';
 
 /** One page of a list in the store protocol. */
 export interface WirePage<TItem> {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
-import type { RolloutMode } from '../rollout.ts';
-import type { RolloutStatus } from '../rollout-status.ts';
-import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '../store.ts';
-import type { WorkerStatus } from '../worker.ts';
+import type { RolloutMode } from '../store/rollout.ts';
+import type { RolloutStatus } from '../store/rollout-status.ts';
+import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '../store/store.ts';
+import type { WorkerStatus } from '../store/worker.ts';
 import { present } from './present.ts';
+import { wireRolloutModeSchema, wireRolloutStatusSchema } from './rollouts/wire-rollout.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { pageOptionsFromWire, pageOptionsToWire, type WirePageOptions, wirePageOptionsShape } from './wire-page.ts';
-import { wireRolloutModeSchema, wireRolloutStatusSchema } from './wire-rollout.ts';
 import { msFromSecondsOrNull, secondsFromMsOrNull } from './wire-time.ts';
 import { wireWorkerStatusSchema } from './wire-worker.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { NamedResources, Resource, ResourcesSnapshot } from '../resource.ts';
+import type { NamedResources, Resource, ResourcesSnapshot } from '../store/resource.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 

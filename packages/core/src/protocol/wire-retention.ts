@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RetentionPolicy, RetentionPreview } from '../retention.ts';
+import type { RetentionPolicy, RetentionPreview } from '../store/retention.ts';
 import { present } from './present.ts';
 import { deletionCountsShape } from './wire-deletion.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Attributes, SpanStatus } from '../span.ts';
-import type { SpanSearch, SpanSearchPage } from '../span-search.ts';
+import type { Attributes, SpanStatus } from '../spans/span.ts';
+import type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 import { present } from './present.ts';
 import { spanFromWire, spanToReaders, type WireSpan, wireAttributesSchema, wireSpanSchema } from './wire-span.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';

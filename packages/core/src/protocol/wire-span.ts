@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
-import { attributesForReaders } from '../python-logprobs.ts';
-import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../span.ts';
+import { attributesForReaders } from '../spans/python-logprobs.ts';
+import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../spans/span.ts';
 import { isAttributes } from './is-attributes.ts';
 import { maxSequenceId } from './max-sequence-id.ts';
 import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';

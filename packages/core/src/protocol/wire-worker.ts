@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
-import type { Worker, WorkerStatus } from '../worker.ts';
+import type { Worker, WorkerStatus } from '../store/worker.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { msFromSecondsOrNull, secondsFromMsOrNull } from './wire-time.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { modelCallFromSpan } from '../model-call-from-span.ts';
-import { modelCallToSpan } from '../model-call-span.ts';
+import { modelCallFromSpan } from '../spans/model-call-from-span.ts';
+import { modelCallToSpan } from '../spans/model-call-span.ts';
 import { aModelCall } from '../testing/a-trajectory.ts';
 import { SecretFields } from './secret-fields.ts';
 

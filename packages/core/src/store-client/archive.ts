@@ -1,9 +1,9 @@
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
+import { runCodec } from '../protocol/runs/wire-run.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
-import { runCodec } from '../protocol/wire-run.ts';
 import { addressText } from '../redaction/address-text.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../store/run.ts';
 import { idSegment } from './id-segment.ts';
 import type { StoreClientOptions } from './options.ts';
 

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
 import { changeFromWire, watchQueryToWire, wireChangeSchema } from '../protocol/wire-change.ts';
-import type { StoreChange, WatchOptions } from '../store-change.ts';
+import type { StoreChange, WatchOptions } from '../store/store-change.ts';
 import type { StoreTransport } from './transport.ts';
 
 /** Read timeout of an event stream, in milliseconds. A live server sends at least every 15 seconds. */

@@ -1,6 +1,7 @@
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { encode } from '../parse.ts';
 import type { AttemptTokenRequest } from '../protocol/attempt-token.ts';
+import { runStatisticsCodec } from '../protocol/runs/wire-run-statistics.ts';
 import {
   revokedAttemptTokensSchema,
   type WireAttemptTokenRequest,
@@ -8,12 +9,11 @@ import {
 } from '../protocol/wire-attempt-token.ts';
 import { deletionCountsSchema, rolloutDeletionCodec, runDeletionCodec } from '../protocol/wire-deletion.ts';
 import { retentionPolicyCodec, retentionPreviewCodec } from '../protocol/wire-retention.ts';
-import { runStatisticsCodec } from '../protocol/wire-run-statistics.ts';
 import { spanSearchPageFromWire, spanSearchToWire, wireSpanSearchPageSchema } from '../protocol/wire-span-search.ts';
-import type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../retention.ts';
-import type { Run } from '../run.ts';
-import type { RunStatistics } from '../run-statistics.ts';
-import type { SpanSearch, SpanSearchPage } from '../span-search.ts';
+import type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../store/retention.ts';
+import type { Run } from '../store/run.ts';
+import type { RunStatistics } from '../store/run-statistics.ts';
+import type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 import { exportOverHttp, importOverHttp } from './archive.ts';
 import { idSegment } from './id-segment.ts';
 import type { StoreClientOptions } from './options.ts';

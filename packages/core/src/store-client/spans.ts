@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { spanToReaders, spanToWire, wireSpanSchema } from '../protocol/wire-span.ts';
-import type { Span, SpanInput } from '../span.ts';
+import type { Span, SpanInput } from '../spans/span.ts';
 import type { StoreTransport } from './transport.ts';
 
 /** An attempt that needs a sequence id. */

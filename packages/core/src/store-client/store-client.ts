@@ -1,29 +1,29 @@
 import { z } from 'zod';
-import type { Attempt } from '../attempt.ts';
 import { systemClock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { NotFoundError } from '../errors/not-found-error.ts';
 import { newId } from '../id.ts';
 import type { JsonObject } from '../json.ts';
 import { encode } from '../parse.ts';
-import { attemptCodec } from '../protocol/wire-attempt.ts';
-import { attemptPatchCodec } from '../protocol/wire-attempt-patch.ts';
-import { metricPointCodec } from '../protocol/wire-metric-point.ts';
+import { attemptCodec } from '../protocol/rollouts/wire-attempt.ts';
+import { attemptPatchCodec } from '../protocol/rollouts/wire-attempt-patch.ts';
+import { attemptedRolloutCodec, rolloutCodec } from '../protocol/rollouts/wire-rollout.ts';
+import { rolloutPatchCodec } from '../protocol/rollouts/wire-rollout-patch.ts';
+import { enqueueCodec, rolloutRequestCodec } from '../protocol/rollouts/wire-rollout-request.ts';
+import { metricPointCodec } from '../protocol/runs/wire-metric-point.ts';
+import { type RunRequest, runCodec, runRequestCodec, runUpdateCodec } from '../protocol/runs/wire-run.ts';
+import { statisticsCodec } from '../protocol/runs/wire-statistics.ts';
 import { pageFromWire, wirePageSchema } from '../protocol/wire-page.ts';
 import * as queries from '../protocol/wire-query.ts';
 import { namedResourcesCodec, resourcesSnapshotCodec } from '../protocol/wire-resources.ts';
-import { attemptedRolloutCodec, rolloutCodec } from '../protocol/wire-rollout.ts';
-import { rolloutPatchCodec } from '../protocol/wire-rollout-patch.ts';
-import { enqueueCodec, rolloutRequestCodec } from '../protocol/wire-rollout-request.ts';
-import { type RunRequest, runCodec, runRequestCodec, runUpdateCodec } from '../protocol/wire-run.ts';
 import { spanFromWire, wireSpanSchema } from '../protocol/wire-span.ts';
-import { statisticsCodec } from '../protocol/wire-statistics.ts';
 import { workerCodec } from '../protocol/wire-worker.ts';
-import type { NamedResources, ResourcesSnapshot } from '../resource.ts';
-import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, StartRolloutRequest } from '../rollout.ts';
-import type { MetricPoint, Run } from '../run.ts';
 import { assertKeyIsEncrypted } from '../server/insecure-key.ts';
-import type { Span, SpanInput } from '../span.ts';
+import type { Span, SpanInput } from '../spans/span.ts';
+import type { Attempt } from '../store/attempt.ts';
+import type { NamedResources, ResourcesSnapshot } from '../store/resource.ts';
+import type { AttemptedRollout, EnqueueRolloutRequest, Rollout, StartRolloutRequest } from '../store/rollout.ts';
+import type { MetricPoint, Run } from '../store/run.ts';
 import type {
   AttemptPatch,
   AttemptQuery,
@@ -38,9 +38,9 @@ import type {
   StoreStatistics,
   WaitOptions,
   WorkerQuery,
-} from '../store.ts';
-import type { StoreChange, WatchOptions } from '../store-change.ts';
-import type { Worker } from '../worker.ts';
+} from '../store/store.ts';
+import type { StoreChange, WatchOptions } from '../store/store-change.ts';
+import type { Worker } from '../store/worker.ts';
 import { watchOverHttp } from './events.ts';
 import { idSegment } from './id-segment.ts';
 import { StoreMaintenanceClient } from './maintenance.ts';

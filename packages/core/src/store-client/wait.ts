@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
+import { attemptedRolloutCodec, rolloutCodec } from '../protocol/rollouts/wire-rollout.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
-import { attemptedRolloutCodec, rolloutCodec } from '../protocol/wire-rollout.ts';
 import type { WireClaimRequest, WireWaitRequest } from '../protocol/wire-wait.ts';
-import type { AttemptedRollout, Rollout } from '../rollout.ts';
-import type { ClaimOptions, WaitOptions } from '../store.ts';
+import type { AttemptedRollout, Rollout } from '../store/rollout.ts';
+import type { ClaimOptions, WaitOptions } from '../store/store.ts';
 import { eventStreamType, isEventStream, readEvents } from './events.ts';
 import type { StoreTransport } from './transport.ts';
 

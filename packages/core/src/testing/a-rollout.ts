@@ -1,7 +1,7 @@
-import type { Attempt } from '../attempt.ts';
 import { newId, newTraceId } from '../id.ts';
-import { type AttemptedRollout, defaultRolloutConfig, type Rollout } from '../rollout.ts';
-import type { RolloutContext } from '../rollout-context.ts';
+import type { Attempt } from '../store/attempt.ts';
+import { type AttemptedRollout, defaultRolloutConfig, type Rollout } from '../store/rollout.ts';
+import type { RolloutContext } from '../tracing/rollout-context.ts';
 import { MemorySpanSink } from './memory-span-sink.ts';
 
 const startTimeMs = 1_700_000_000_000;

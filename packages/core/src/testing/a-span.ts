@@ -1,7 +1,7 @@
-import { rewardAttributes, toRewards } from '../emit-reward.ts';
 import { newSpanId } from '../id.ts';
-import type { Span } from '../span.ts';
-import { spanNames } from '../span-attributes.ts';
+import type { Span } from '../spans/span.ts';
+import { spanNames } from '../spans/span-attributes.ts';
+import { rewardAttributes, toRewards } from '../tracing/emit-reward.ts';
 
 /** A span of rollout `ro-1`, attempt `at-1`; pass only the fields relevant to the test. */
 export function aSpan(fields: Partial<Span> = {}): Span {

@@ -1,10 +1,10 @@
-import type { CollectedGroup, CollectedRollout } from '../algorithm.ts';
-import type { ModelCall } from '../model-call.ts';
-import { modelCallToSpan } from '../model-call-span.ts';
-import type { RolloutStatus } from '../rollout-status.ts';
-import type { Span } from '../span.ts';
-import type { TrainedInterval, Trajectory, TrajectoryRow } from '../trajectory.ts';
-import type { Transition } from '../transition.ts';
+import type { CollectedGroup, CollectedRollout } from '../algorithm/algorithm.ts';
+import type { TrainedInterval, Trajectory, TrajectoryRow } from '../algorithm/trajectory.ts';
+import type { Transition } from '../algorithm/transition.ts';
+import type { ModelCall } from '../spans/model-call.ts';
+import { modelCallToSpan } from '../spans/model-call-span.ts';
+import type { Span } from '../spans/span.ts';
+import type { RolloutStatus } from '../store/rollout-status.ts';
 import { aRollout } from './a-rollout.ts';
 import { aRewardSpan } from './a-span.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AdvantageEstimator, RolloutReturn } from '../advantage.ts';
+import type { AdvantageEstimator, RolloutReturn } from '../algorithm/advantage.ts';
 import { deepFreeze } from './deep-freeze.ts';
 
 /** Options of the advantage estimator contract. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Algorithm, CollectedGroup, StepContext, StepPlan } from '../algorithm.ts';
-import type { TrainingDatum } from '../training-batch.ts';
+import type { Algorithm, CollectedGroup, StepContext, StepPlan } from '../algorithm/algorithm.ts';
+import type { TrainingDatum } from '../training-runtime/training-batch.ts';
 import { aCollectedGroup, aCollectedRollout, logprobOf } from './a-trajectory.ts';
 import { deepFreeze } from './deep-freeze.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CreditAssignment } from '../credit-assignment.ts';
-import type { Trajectory } from '../trajectory.ts';
+import type { CreditAssignment } from '../algorithm/credit-assignment.ts';
+import type { Trajectory } from '../algorithm/trajectory.ts';
 import { aTrajectory, aTrajectoryRow } from './a-trajectory.ts';
 import { deepFreeze } from './deep-freeze.ts';
 

@@ -1,6 +1,6 @@
-import type { SpanSink } from '../rollout-context.ts';
-import type { Span, SpanInput } from '../span.ts';
-import type { ActiveSpan } from '../tracer.ts';
+import type { Span, SpanInput } from '../spans/span.ts';
+import type { SpanSink } from '../tracing/rollout-context.ts';
+import type { ActiveSpan } from '../tracing/tracer.ts';
 
 /** A span sink in memory that assigns sequence ids like a store. */
 export class MemorySpanSink implements SpanSink {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { withRollout } from '../rollout-context.ts';
-import type { Tracer } from '../tracer.ts';
+import { withRollout } from '../tracing/rollout-context.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import { aRolloutContext } from './a-rollout.ts';
 import { MemorySpanSink } from './memory-span-sink.ts';
 

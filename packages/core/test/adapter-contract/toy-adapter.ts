@@ -4,8 +4,8 @@ import { redirectGlobalFetch } from '../../src/adapter/global-fetch.ts';
 import { modelAnswerAttributes, modelRequestAttributes } from '../../src/adapter/model-call-attributes.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { isObject, textOf } from '../../src/json-access.ts';
-import type { Attributes } from '../../src/span.ts';
-import { genAiAttributes, modelCallAttributes } from '../../src/span-attributes.ts';
+import type { Attributes } from '../../src/spans/span.ts';
+import { genAiAttributes, modelCallAttributes } from '../../src/spans/span-attributes.ts';
 import { listeners, type ToyEvent, type ToyListener } from './toy-framework.ts';
 
 const kinds: Readonly<Record<ToyEvent['kind'], AgentStepKind>> = {

@@ -1,6 +1,6 @@
 import type { LossSpec } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import type { AdamParameters } from '../gen/agentlightning/runtime/v1/training_pb.ts';
-import type { OptionalColumn } from './check-datum.ts';
+import type { OptionalColumn } from './batches/check-datum.ts';
 import type { EngineCapabilities, ResolvedAdam, ResolvedLoss } from './engine.ts';
 import { invalid } from './invalid.ts';
 

@@ -12,13 +12,13 @@ import { defaultRuntimeLimits, maxMessageBytes, type RuntimeLimits } from '../ru
 import { toServiceError } from '../wire/grpc-error.ts';
 import { callGuard } from './call-guard.ts';
 import type { RuntimeEngine } from './engine.ts';
-import { healthHandlers } from './health-service.ts';
-import { inferenceHandlers } from './inference-service.ts';
-import { reflectionHandlers } from './reflection-service.ts';
 import { RuntimeHost } from './runtime-host.ts';
-import { runtimeHandlers } from './runtime-service.ts';
 import { assertGuarded, type ServerTls, serverCredentials } from './server-credentials.ts';
-import { trainingHandlers } from './training-service.ts';
+import { healthHandlers } from './services/health-service.ts';
+import { inferenceHandlers } from './services/inference-service.ts';
+import { reflectionHandlers } from './services/reflection-service.ts';
+import { runtimeHandlers } from './services/runtime-service.ts';
+import { trainingHandlers } from './services/training-service.ts';
 import { unloadAbandonedModels } from './unload-abandoned-models.ts';
 
 /** Options of a runtime server. */

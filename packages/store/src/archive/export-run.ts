@@ -10,9 +10,9 @@ import {
   readRolloutIds,
   readSpansAfter,
   type SpanPosition,
-} from '../operations/read-archive-parts.ts';
+} from '../operations/archives/read-archive-parts.ts';
 import { findResources } from '../operations/read-resources.ts';
-import { loadRun, queryMetrics } from '../operations/read-runs.ts';
+import { loadRun, queryMetrics } from '../operations/runs/read-runs.ts';
 import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion } from './run-archive-record.ts';
 
 /**

@@ -6,8 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import type { Run } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import type { OperationRunner } from '../operation-runner.ts';
-import { loadRun } from '../operations/read-runs.ts';
-import { WriteArchive } from '../operations/write-archive.ts';
+import { WriteArchive } from '../operations/archives/write-archive.ts';
+import { loadRun } from '../operations/runs/read-runs.ts';
 import { archiveError } from './archive-lines.ts';
 import { readArchive } from './read-archive.ts';
 

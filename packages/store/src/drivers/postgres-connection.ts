@@ -1,7 +1,7 @@
 import type { ClientBase, ClientConfig, QueryResult } from 'pg';
 import pg from 'pg';
+import type { SqlValue } from '../rows/sql-value.ts';
 import { type InsertTarget, onConflict, type SqlConnection, type SqlRow } from '../sql-driver.ts';
-import type { SqlValue } from '../sql-value.ts';
 import { postgresStatement } from './postgres-statement.ts';
 import { decodeText, encodeText } from './postgres-text.ts';
 

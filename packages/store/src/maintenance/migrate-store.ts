@@ -3,7 +3,7 @@ import { resolveQuotas } from '../attempt-quotas.ts';
 import { currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
 import { openDriver } from '../open-store.ts';
 import { TransactionRunner } from '../operation-runner.ts';
-import { indexRollouts } from '../operations/index-rollouts.ts';
+import { indexRollouts } from '../operations/rollouts/index-rollouts.ts';
 import type { SqlDriver } from '../sql-driver.ts';
 import { ChangeFeed } from '../store-change.ts';
 import { isPostgres } from '../store-location.ts';

@@ -10,7 +10,7 @@ import {
   type StoredAccessKey,
 } from '../access/access-key.ts';
 import type { OperationContext } from '../operation.ts';
-import { readNumber, readNumberOrNull, readText } from '../row-value.ts';
+import { readNumber, readNumberOrNull, readText } from '../rows/row-value.ts';
 import type { SqlRow } from '../sql-driver.ts';
 
 const maxNameLength = 200;

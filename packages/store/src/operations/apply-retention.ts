@@ -2,10 +2,10 @@ import { ValidationError } from '@agentlightning/core';
 import { type RetentionPolicy, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { allOf } from '../page.ts';
-import { readText } from '../row-value.ts';
+import { readText } from '../rows/row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
-import { addDeletions, nothingDeleted, removeRollouts } from './delete-rollouts.ts';
-import { type DeletionBatch, removeEmptyRun, rolloutsPerDeletion } from './delete-run.ts';
+import { addDeletions, nothingDeleted, removeRollouts } from './rollouts/delete-rollouts.ts';
+import { type DeletionBatch, removeEmptyRun, rolloutsPerDeletion } from './runs/delete-run.ts';
 
 /**
  * Checks a policy, which must have at least one rule.

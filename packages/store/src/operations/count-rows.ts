@@ -1,6 +1,6 @@
 import type { StoreStatistics } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
-import { readInteger } from '../row-value.ts';
+import { readInteger } from '../rows/row-value.ts';
 
 /** Counts the rows of the store. */
 export async function countRows(context: OperationContext): Promise<Omit<StoreStatistics, 'name' | 'uptimeMs'>> {

@@ -1,6 +1,6 @@
 import { type RetentionPolicy, type RetentionPreview, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
-import { readInteger, readText } from '../row-value.ts';
+import { readInteger, readText } from '../rows/row-value.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 import { retentionCutoff, runsToDelete } from './apply-retention.ts';
 

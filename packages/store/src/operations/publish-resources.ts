@@ -2,7 +2,7 @@ import type { NamedResources } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import { newId, type ResourcesSnapshot } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
-import { toJson } from '../row-value.ts';
+import { toJson } from '../rows/row-value.ts';
 import { loadResources } from './read-resources.ts';
 
 /** Writes the first or next version of a snapshot and makes it the latest; without an id, creates a snapshot. */

@@ -2,7 +2,7 @@ import { NotFoundError } from '@agentlightning/core';
 import type { ResourcesQuery, ResourcesSnapshot } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { equals, type ListPage, type PageWindow, readPage } from '../page.ts';
-import { resourcesFromRow } from '../row.ts';
+import { resourcesFromRow } from '../rows/row.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
 /**

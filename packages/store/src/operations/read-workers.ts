@@ -2,7 +2,7 @@ import { NotFoundError } from '@agentlightning/core';
 import type { Worker, WorkerQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import { joinFilters, type ListPage, type PageWindow, readPage } from '../page.ts';
-import { workerFromRow } from '../row.ts';
+import { workerFromRow } from '../rows/row.ts';
 import type { SqlCondition } from '../sql-dialect.ts';
 
 /** Finds a worker; null when it does not exist. */

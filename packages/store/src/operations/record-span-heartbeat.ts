@@ -1,10 +1,10 @@
 import type { AttemptStatus, RolloutStatus } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { readInteger, readText } from '../row-value.ts';
+import { readInteger, readText } from '../rows/row-value.ts';
 import type { SqlRow } from '../sql-driver.ts';
-import { loadAttempt, moveAttempt } from './attempt-record.ts';
-import { isQueued, loadRollout } from './rollout-record.ts';
-import { lastSequenceId } from './span-counter.ts';
+import { loadAttempt, moveAttempt } from './attempts/attempt-record.ts';
+import { isQueued, loadRollout } from './rollouts/rollout-record.ts';
+import { lastSequenceId } from './spans/span-counter.ts';
 
 /** An attempt that receives spans. */
 export interface SpanReceiver {

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
-import { readText } from '../row-value.ts';
+import { readText } from '../rows/row-value.ts';
 
 /** Identifies a request that may be retried. */
 export interface IdempotentRequest {

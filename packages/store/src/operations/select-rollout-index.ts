@@ -1,9 +1,9 @@
 import type { RolloutQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import type { ListPart } from '../page.ts';
-import { readInteger } from '../row-value.ts';
+import { readInteger } from '../rows/row-value.ts';
 import type { IndexedFilter, IndexedPositions, SqlCondition } from '../sql-dialect.ts';
-import { type PartitionedRollouts, partitionRolloutQuery, readCounts } from './partition-rollout-query.ts';
+import { type PartitionedRollouts, partitionRolloutQuery, readCounts } from './rollouts/partition-rollout-query.ts';
 
 /** A filter with the number of rollouts in its index. */
 interface CountedFilter {

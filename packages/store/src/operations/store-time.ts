@@ -1,5 +1,5 @@
 import type { OperationContext } from '../operation.ts';
-import { readNumber, readNumberOrNull } from '../row-value.ts';
+import { readNumber, readNumberOrNull } from '../rows/row-value.ts';
 
 /** The clock record of the store's watchdogs. */
 export interface StoreTime {

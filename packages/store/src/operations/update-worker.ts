@@ -2,7 +2,7 @@ import type { JsonObject } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import type { Worker } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
-import { toJson } from '../row-value.ts';
+import { toJson } from '../rows/row-value.ts';
 import { loadWorker } from './read-workers.ts';
 
 /** Records a worker's heartbeat and creates unknown workers; null statistics keep the previous ones. */

@@ -4,8 +4,8 @@ import { aSpan, type ManualClock } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { TransactionRunner } from '../../src/operation-runner.ts';
-import { expireAttempts } from '../../src/operations/expire-attempts.ts';
-import { readText } from '../../src/row-value.ts';
+import { expireAttempts } from '../../src/operations/attempts/expire-attempts.ts';
+import { readText } from '../../src/rows/row-value.ts';
 import type { SqlStore } from '../../src/sql-store.ts';
 import { modelMaxLostClaims, type Outcome, type StoreModel } from './store-model.ts';
 

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agentlightning_runtime.engine.batch_metrics import BatchMetrics
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.losses import loss_sum
+from agentlightning_runtime.engine.loss.batch_metrics import BatchMetrics
+from agentlightning_runtime.engine.loss.losses import loss_sum
 from agentlightning_runtime.engine.micro_batch import (
     Example,
     MicroBatch,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.engine.batch import Batch, ResolvedLoss
     from agentlightning_runtime.engine.contract import Progress
-    from agentlightning_runtime.engine.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.ranks import Ranks
     from agentlightning_runtime.engine.throughput import ModelCost
 

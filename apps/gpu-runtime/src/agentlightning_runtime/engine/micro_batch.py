@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agentlightning_runtime.engine.losses import TrainedTokens
+from agentlightning_runtime.engine.loss.losses import TrainedTokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -11,7 +11,7 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 if TYPE_CHECKING:
     from torch import nn
 
-    from agentlightning_runtime.engine.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.ranks import Ranks
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from agentlightning_runtime.engine.loaded_model import output_head
+from agentlightning_runtime.engine.models.loaded_model import output_head
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,14 +9,14 @@ import torch
 from torch import nn
 from transformers.utils import logging as transformers_logging
 
-from agentlightning_runtime.engine.base_model import BaseModel
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import PassSettings
-from agentlightning_runtime.engine.loss_definitions import LOSS_DEFINITIONS
-from agentlightning_runtime.engine.model_parts import ModelParts
-from agentlightning_runtime.engine.network_factory import make_network, reference_network, resolve_lora
+from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
+from agentlightning_runtime.engine.models.base_model import BaseModel
+from agentlightning_runtime.engine.models.model_parts import ModelParts
+from agentlightning_runtime.engine.models.network_factory import make_network, reference_network, resolve_lora
 from agentlightning_runtime.engine.out_of_memory import report_out_of_memory
 from agentlightning_runtime.engine.ranks import Ranks, is_started_by_torchrun, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
@@ -30,7 +30,7 @@ from agentlightning_runtime.inference.open_backend import open_inference
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.loaded_model import LoadedModel
+    from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
 

@@ -12,7 +12,7 @@ from agentlightning_runtime.engine.adam import Adam
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
-from agentlightning_runtime.engine.network_factory import trained_weights
+from agentlightning_runtime.engine.models.network_factory import trained_weights
 from agentlightning_runtime.engine.out_of_memory import free_cached_memory, report_out_of_memory
 from agentlightning_runtime.engine.ranks import shard_like, whole
 from agentlightning_runtime.engine.results import ModelState, StepResult
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
     from agentlightning_runtime.engine.contract import Progress
-    from agentlightning_runtime.engine.model_parts import ModelParts
+    from agentlightning_runtime.engine.models.model_parts import ModelParts
     from agentlightning_runtime.engine.results import (
         BatchResult,
         Checkpoint,

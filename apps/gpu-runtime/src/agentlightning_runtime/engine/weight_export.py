@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from safetensors.torch import save_file
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.network_factory import ADAPTER_NAME, peft_config
+from agentlightning_runtime.engine.models.network_factory import ADAPTER_NAME, peft_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from agentlightning_runtime.engine.loaded_model import LoadedModel
+    from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.results import ExportFormat
     from agentlightning_runtime.engine.settings import LoraSettings
 

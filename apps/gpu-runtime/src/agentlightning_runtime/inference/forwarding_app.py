@@ -13,7 +13,7 @@ from agentlightning_runtime.inference.api_error import ApiError, rejected, unkno
 from agentlightning_runtime.inference.api_routes import model_api
 from agentlightning_runtime.inference.http_guard import body_of, hang_up
 from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
-from agentlightning_runtime.inference.vllm_model import vllm_failed
+from agentlightning_runtime.inference.vllm.vllm_model import vllm_failed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
-    from agentlightning_runtime.inference.vllm_model import VllmServedModel
+    from agentlightning_runtime.inference.vllm.vllm_model import VllmServedModel
 
 _ABORT_CHECK_S = 0.1
 """Poll interval for the cancellation of a request in flight."""

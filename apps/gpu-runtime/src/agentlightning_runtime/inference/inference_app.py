@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from agentlightning_runtime.inference.answer_parts import AnswerIdentity, whole
 from agentlightning_runtime.inference.api_error import ApiError, failed, unknown_model
 from agentlightning_runtime.inference.api_routes import model_api
-from agentlightning_runtime.inference.chat_answer import ChatAnswer
-from agentlightning_runtime.inference.chat_request import ChatRequest
-from agentlightning_runtime.inference.completion_answer import CompletionAnswer
-from agentlightning_runtime.inference.completion_request import CompletionRequest
+from agentlightning_runtime.inference.chat.answer_parts import AnswerIdentity, whole
+from agentlightning_runtime.inference.chat.chat_answer import ChatAnswer
+from agentlightning_runtime.inference.chat.chat_request import ChatRequest
+from agentlightning_runtime.inference.chat.completion_answer import CompletionAnswer
+from agentlightning_runtime.inference.chat.completion_request import CompletionRequest
 from agentlightning_runtime.inference.http_guard import body_of, hang_up
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import torch
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
-from agentlightning_runtime.inference.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm_process import VllmProcess, has_vllm
+from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess, has_vllm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from agentlightning_runtime.engine.float32_head import Float32Head
+from agentlightning_runtime.engine.models.float32_head import Float32Head
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.inference.api_error import context_too_long, rejected
-from agentlightning_runtime.inference.chat_template import ChatTemplate
+from agentlightning_runtime.inference.chat.chat_template import ChatTemplate
+from agentlightning_runtime.inference.chat.response_text import ResponseText, stop_finder
+from agentlightning_runtime.inference.chat.token_texts import TokenTexts
 from agentlightning_runtime.inference.generation import GenerationRequest
-from agentlightning_runtime.inference.response_text import ResponseText, stop_finder
 from agentlightning_runtime.inference.sampling_rule import SamplingRule
-from agentlightning_runtime.inference.token_texts import TokenTexts
 from agentlightning_runtime.inference.tool_formats.registry import format_of
 
 if TYPE_CHECKING:

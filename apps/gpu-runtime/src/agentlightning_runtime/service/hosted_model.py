@@ -8,9 +8,9 @@ import uuid
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, operation_pb2
+from agentlightning_runtime.service.batches.gradient_ledger import GradientLedger
 from agentlightning_runtime.service.change_log import ChangeLog
 from agentlightning_runtime.service.failure import RuntimeFailureError, is_expected
-from agentlightning_runtime.service.gradient_ledger import GradientLedger
 from agentlightning_runtime.service.operation_record import Artifact, OperationRecord, OperationWork
 from agentlightning_runtime.service.ownership import Ownership
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
+from agentlightning_runtime.service.batches.inflight_budget import InflightBudget
 from agentlightning_runtime.service.engine_thread import EngineThread
 from agentlightning_runtime.service.failure import RuntimeFailureError
 from agentlightning_runtime.service.hosted_model import HostedModel
-from agentlightning_runtime.service.inflight_budget import InflightBudget
 from agentlightning_runtime.service.metrics_log import MetricsLog
 from agentlightning_runtime.service.model_info import model_info
 from agentlightning_runtime.service.model_request import check_model_request

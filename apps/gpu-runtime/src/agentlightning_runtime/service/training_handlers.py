@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2, export_pb2, training_pb2
+from agentlightning_runtime.service.batches.submit_batch import fingerprint_of, is_refusal, refused_work, submit_batch
 from agentlightning_runtime.service.failure import RuntimeFailureError
 from agentlightning_runtime.service.invalid import invalid
 from agentlightning_runtime.service.model_info import checkpoint_message, model_info
@@ -21,7 +22,6 @@ from agentlightning_runtime.service.model_operations import (
 from agentlightning_runtime.service.operation_record import Execute, OperationRecord, OperationWork
 from agentlightning_runtime.service.result_streams import download_artifact, fetch_batch_output, watch_operations
 from agentlightning_runtime.service.runtime_host import assert_made
-from agentlightning_runtime.service.submit_batch import fingerprint_of, is_refusal, refused_work, submit_batch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

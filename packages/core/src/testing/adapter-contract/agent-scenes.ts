@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { agentLightningAttributes, genAiAttributes } from '../../span-attributes.ts';
+import { agentLightningAttributes, genAiAttributes } from '../../spans/span-attributes.ts';
 import { answer, callTool } from '../scripted-model-step.ts';
 import type { AdapterUnderTest, SceneTool } from './adapter-under-test.ts';
 import { sceneApi } from './scene-api.ts';

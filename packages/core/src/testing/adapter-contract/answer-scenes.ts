@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { callHeaders } from '../../adapter/gateway-request.ts';
-import { genAiAttributes, modelCallAttributes } from '../../span-attributes.ts';
+import { genAiAttributes, modelCallAttributes } from '../../spans/span-attributes.ts';
 import { answer, failWith } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { sceneApi } from './scene-api.ts';

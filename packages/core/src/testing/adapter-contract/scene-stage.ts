@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { callHeaders } from '../../adapter/gateway-request.ts';
-import { AttemptSpans } from '../../attempt-spans.ts';
 import { newId } from '../../id.ts';
-import { type RolloutContext, type SpanSink, withRollout } from '../../rollout-context.ts';
-import type { SpanInput } from '../../span.ts';
+import type { SpanInput } from '../../spans/span.ts';
+import { AttemptSpans } from '../../tracing/attempt-spans.ts';
+import { type RolloutContext, type SpanSink, withRollout } from '../../tracing/rollout-context.ts';
 import { aRolloutContext } from '../a-rollout.ts';
 import { MemorySpanSink } from '../memory-span-sink.ts';
 import { ScriptedModel, type ScriptedModelScript } from '../scripted-model.ts';

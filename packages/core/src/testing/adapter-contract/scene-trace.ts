@@ -1,8 +1,8 @@
 import type { AgentStepKind } from '../../adapter/agent-step.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import { objectsOf } from '../../json-access.ts';
-import type { AttributeValue, Span } from '../../span.ts';
-import { agentLightningAttributes, genAiAttributes } from '../../span-attributes.ts';
+import type { AttributeValue, Span } from '../../spans/span.ts';
+import { agentLightningAttributes, genAiAttributes } from '../../spans/span-attributes.ts';
 
 /** The spans of a scene, with queries for the contract. */
 export class SceneTrace {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Span } from '../../span.ts';
-import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../../span-attributes.ts';
+import type { Span } from '../../spans/span.ts';
+import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../../spans/span-attributes.ts';
 import { answer } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { aGate } from './gate.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { RunStatus } from '../../run.ts';
-import type { Store } from '../../store.ts';
+import type { RunStatus } from '../../store/run.ts';
+import type { Store } from '../../store/store.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 

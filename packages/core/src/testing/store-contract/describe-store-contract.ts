@@ -1,5 +1,5 @@
 import { describe, test as vitestTest } from 'vitest';
-import type { Store } from '../../store.ts';
+import type { Store } from '../../store/store.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { describeArchives } from './archive-contract.ts';
 import { describeConcurrency } from './concurrency-contract.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { defaultRolloutConfig } from '../../rollout.ts';
+import { defaultRolloutConfig } from '../../store/rollout.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 
 /** Queue order and claims. */

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { NamedResources } from '../../resource.ts';
+import type { NamedResources } from '../../store/resource.ts';
 import type { StoreTest } from './store-test.ts';
 
 const everyKind: NamedResources = {

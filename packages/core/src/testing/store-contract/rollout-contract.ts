@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { RolloutQuery, Store } from '../../store.ts';
+import type { RolloutQuery, Store } from '../../store/store.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
 /** Queries and changes of rollouts and their attempts. */

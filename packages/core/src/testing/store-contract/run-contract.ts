@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { MetricPoint } from '../../run.ts';
+import type { MetricPoint } from '../../store/run.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
 /** Runs: the resume state of a trainer. */

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import type { Span } from '../../span.ts';
-import type { SpanSearch } from '../../span-search.ts';
-import type { Store } from '../../store.ts';
+import type { Span } from '../../spans/span.ts';
+import type { SpanSearch } from '../../store/span-search.ts';
+import type { Store } from '../../store/store.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, type StoreTest } from './store-test.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { rewardAttributes } from '../../emit-reward.ts';
-import type { Span, SpanInput } from '../../span.ts';
-import { spanNames } from '../../span-attributes.ts';
-import type { SpanQuery, Store } from '../../store.ts';
+import type { Span, SpanInput } from '../../spans/span.ts';
+import { spanNames } from '../../spans/span-attributes.ts';
+import type { SpanQuery, Store } from '../../store/store.ts';
+import { rewardAttributes } from '../../tracing/emit-reward.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 

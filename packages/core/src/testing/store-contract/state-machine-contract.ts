@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { AttemptStatus } from '../../attempt.ts';
+import type { AttemptStatus } from '../../store/attempt.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 

@@ -1,6 +1,6 @@
 import { assert } from 'vitest';
-import type { AttemptedRollout, EnqueueRolloutRequest, Rollout } from '../../rollout.ts';
-import type { Store } from '../../store.ts';
+import type { AttemptedRollout, EnqueueRolloutRequest, Rollout } from '../../store/rollout.ts';
+import type { Store } from '../../store/store.ts';
 import type { ManualClock } from '../manual-clock.ts';
 
 /** Fixture of a contract test: an empty store and its clock. */

@@ -1,8 +1,8 @@
 import { assert, describe, expect } from 'vitest';
-import type { AttemptStatus } from '../../attempt.ts';
-import type { RolloutStatus } from '../../rollout-status.ts';
-import type { Store } from '../../store.ts';
-import type { StoreChange, WatchOptions } from '../../store-change.ts';
+import type { AttemptStatus } from '../../store/attempt.ts';
+import type { RolloutStatus } from '../../store/rollout-status.ts';
+import type { Store } from '../../store/store.ts';
+import type { StoreChange, WatchOptions } from '../../store/store-change.ts';
 import { aSpan } from '../a-span.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 

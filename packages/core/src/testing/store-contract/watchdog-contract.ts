@@ -1,6 +1,6 @@
 import { describe, expect, vi } from 'vitest';
-import type { Attempt, AttemptStatus } from '../../attempt.ts';
-import { lostClaimsReasonKey } from '../../rollout-status.ts';
+import type { Attempt, AttemptStatus } from '../../store/attempt.ts';
+import { lostClaimsReasonKey } from '../../store/rollout-status.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, type StoreTest, statusOf } from './store-test.ts';
 

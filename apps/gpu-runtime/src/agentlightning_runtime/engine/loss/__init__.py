@@ -1,0 +1,1 @@
+"""Token losses, value loss and their metrics."""

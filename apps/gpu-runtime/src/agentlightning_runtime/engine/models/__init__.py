@@ -1,0 +1,1 @@
+"""Base models, policy networks and tokenizers."""

@@ -1,0 +1,78 @@
+"""A causal language model that scores tokens, with an optional value head."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from agentlightning_runtime.engine.loss.token_scores import LogitRule, score_tokens
+from agentlightning_runtime.engine.models.loaded_model import output_head
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+class PolicyNetwork(nn.Module):
+    """Log-probabilities, entropies and values of selected tokens.
+
+    Args:
+        causal_lm: The model, including LoRA layers.
+        output_size: Number of leading token ids that it can generate.
+        compute_dtype: Data type of matrix products while the weights stay in float32; None: that of the weights. Kept
+            as an attribute.
+        has_value_head: Adds a linear layer from the last hidden state to one number, initialised to zero.
+    """
+
+    def __init__(
+        self, causal_lm: PreTrainedModel, *, output_size: int, compute_dtype: torch.dtype | None, has_value_head: bool
+    ) -> None:
+        super().__init__()
+        self.causal_lm = causal_lm
+        self._rule = LogitRule.of(causal_lm.config, output_size)
+        self.compute_dtype = compute_dtype
+        self.value_head = _value_head(causal_lm) if has_value_head else None
+
+    def forward(
+        self,
+        token_ids: Tensor,
+        positions: Tensor | None,
+        selected: Tensor,
+        targets: Tensor,
+        temperatures: Tensor,
+        *,
+        trains_entropy: bool = True,
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Scores of the targets, each predicted at its index `selected` in the flattened `token_ids`.
+
+        Gradients flow through the entropies only if `trains_entropy`.
+
+        Returns:
+            Log-probabilities, entropies, and values when there is a value head; each [tokens].
+        """
+        with self._autocast(token_ids.device):
+            decoder = self.causal_lm.get_decoder()
+            states: Tensor = decoder(input_ids=token_ids, position_ids=positions, use_cache=False).last_hidden_state
+            hidden = states.flatten(0, 1).index_select(0, selected)
+            head = output_head(self.causal_lm)
+            logprobs, entropies = score_tokens(
+                head, self._rule, hidden, targets, temperatures, trains_entropy=trains_entropy
+            )
+        if self.value_head is None:
+            return logprobs, entropies, None
+        return logprobs, entropies, self.value_head(hidden.to(self.value_head.weight.dtype)).squeeze(-1)
+
+    def _autocast(self, device: torch.device) -> AbstractContextManager[object]:
+        if self.compute_dtype is None:
+            return nullcontext()
+        return torch.autocast(device.type, dtype=self.compute_dtype)
+
+
+def _value_head(causal_lm: PreTrainedModel) -> nn.Linear:
+    width = output_head(causal_lm).weight.shape[1]
+    head = nn.Linear(width, 1, device=causal_lm.device, dtype=torch.float32)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head

@@ -1,0 +1,1 @@
+"""Batches on their way from the client to the engine."""

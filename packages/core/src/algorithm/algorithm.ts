@@ -1,0 +1,88 @@
+import type { Span, SpanInput } from '../spans/span.ts';
+import type { Rollout } from '../store/rollout.ts';
+import type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from '../training-runtime/training-batch.ts';
+
+/** A finished rollout with the spans of its latest attempt. */
+export interface CollectedRollout {
+  readonly rollout: Rollout;
+  readonly attemptId: string | null;
+  readonly spans: readonly Span[];
+}
+
+/** The finished rollouts of one task in one training step. */
+export interface CollectedGroup {
+  readonly groupId: string;
+  readonly rollouts: readonly CollectedRollout[];
+}
+
+/**
+ * Source of scores for sampled tokens: log-probabilities of the current weights or of the initial model of the run, or
+ * expected returns of the current value head.
+ */
+export type ScoringPolicy = 'current' | 'reference' | 'critic';
+
+/** Sequences to score before a step can be planned. */
+export interface ScoringRequest {
+  readonly policies: readonly ScoringPolicy[];
+  readonly data: readonly TrainingDatum[];
+}
+
+/**
+ * Natural-log probabilities of training tokens, or values, by scoring policy: for each datum of the request, in order,
+ * an array with one entry per training token.
+ */
+export type SequenceScores = Readonly<Partial<Record<ScoringPolicy, readonly Float32Array[]>>>;
+
+/** Position of a step in a run. */
+export interface StepContext {
+  /** From 1. */
+  readonly step: number;
+  readonly totalSteps: number;
+  /** Policy version at the start of the step. */
+  readonly policyVersion: number;
+  /** Random seed of the algorithm for this step. */
+  readonly seed: number;
+  /** Maximum tokens of one batch, prompts included, from the runtime's capabilities. @default no limit */
+  readonly maxBatchTokens?: number;
+  /** Scores requested by {@link Algorithm.scoring}. @default none */
+  readonly scores?: SequenceScores;
+}
+
+/** One optimizer step: batches whose gradients are summed, then Adam. */
+export interface ModelUpdate {
+  readonly batches: readonly TrainingBatch[];
+  readonly loss: LossSpec;
+  readonly optimizer: AdamParameters;
+}
+
+/** Model updates of one step. */
+export interface StepPlan {
+  /** In order. Empty without a learning signal. */
+  readonly updates: readonly ModelUpdate[];
+  /** Reported counts and means: `rollouts/used`, `groups/constant`, `advantage/std`. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** Computes model updates from rollouts. Trainer and runtime are independent of the concrete algorithm. */
+export interface Algorithm {
+  /** Distinguishes a training algorithm from a prompt search. @default 'training' */
+  readonly kind?: 'training';
+  /** Name in configurations, such as `grpo`. */
+  readonly name: string;
+  /** Number of rollouts per task that are compared. */
+  readonly groupSize: number;
+  /** Whether the model needs a value head: allows `critic` scoring and value targets. @default false */
+  readonly needsValueHead?: boolean;
+  /**
+   * The scores required before planning; null when none are. The trainer requests them from the runtime and passes them
+   * to `planStep` with the same groups. Optional for algorithms without scoring.
+   */
+  scoring?(groups: readonly CollectedGroup[], context: StepContext): ScoringRequest | null;
+  /**
+   * Spans that the algorithm adds to a rollout's trace, such as rewards computed by rules. The trainer writes them to
+   * the store. Span ids are deterministic per rollout, which makes the write idempotent.
+   */
+  annotate?(rollout: CollectedRollout): readonly SpanInput[];
+  /** Deterministic: equal groups, context and options give an equal plan. */
+  planStep(groups: readonly CollectedGroup[], context: StepContext): StepPlan;
+}

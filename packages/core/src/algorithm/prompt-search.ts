@@ -1,0 +1,119 @@
+import type { JsonObject } from '../json.ts';
+import type { PromptTemplateResource } from '../store/resource.ts';
+
+/** The prompts of an agent, by name. */
+export type PromptSet = Readonly<Record<string, PromptTemplateResource>>;
+
+/** A request to run the agent on tasks with a set of prompts. */
+export interface PromptTrial {
+  readonly prompts: PromptSet;
+  readonly split: 'train' | 'validation';
+  /** Task indices in the split. */
+  readonly tasks: readonly number[];
+  /**
+   * Idempotency key of the trial: deterministic and unique within a search. Rollout names are derived from it, so that
+   * a resumed search finds earlier rollouts.
+   */
+  readonly occasion: string;
+}
+
+/** Result of one task with a set of prompts. */
+export interface TriedTask {
+  /** Task index in the split. */
+  readonly task: number;
+  /** Null without a reward, which is not zero: it is excluded from every mean. */
+  readonly reward: number | null;
+  /** Transcript for the optimiser model: task, conversation, tool calls, reward. */
+  readonly account: string;
+}
+
+/** A message to the optimiser model. */
+export interface OptimizerMessage {
+  readonly role: 'system' | 'user';
+  readonly content: string;
+}
+
+/** Options of a request to the optimiser model. */
+export interface OptimizerRequest {
+  readonly temperature: number;
+  /** Idempotency key of the request; see {@link PromptTrial.occasion}. */
+  readonly occasion: string;
+}
+
+/** Environment of a search, which runs agents and the optimiser model. */
+export interface PromptSearchContext {
+  /** The initial prompts; at least one. */
+  readonly initial: PromptSet;
+  /** Number of training tasks. */
+  readonly trainTasks: number;
+  /** Number of validation tasks, by which candidates are selected. */
+  readonly validationTasks: number;
+  /** Runs the agent with these prompts on tasks of a split, concurrently; results are in the order of the tasks. */
+  tryTasks(trial: PromptTrial): Promise<readonly TriedTask[]>;
+  /** Sends messages to the optimiser model and returns its completion. */
+  ask(messages: readonly OptimizerMessage[], request: OptimizerRequest): Promise<string>;
+  /** Seed of all random draws. */
+  readonly seed: number;
+  /** The last argument of {@link save} in the same search; null for a new search. */
+  readonly saved: JsonObject | null;
+  /** Saves the search state, from which a restarted search resumes. */
+  save(state: JsonObject, standing: PromptSearchStanding): Promise<void>;
+  /** Called for every evaluated candidate. @default none */
+  onCandidate?(candidate: JudgedPrompts): void;
+  /** Stops the search; the result is the best state so far. @default never */
+  readonly signal?: AbortSignal;
+}
+
+/** A set of prompts and its evaluation. */
+export interface JudgedPrompts {
+  /** `v0` is the initial version. */
+  readonly version: string;
+  readonly prompts: PromptSet;
+  /** The versions it was derived from; empty for the initial version. */
+  readonly parents: readonly string[];
+  /** Mean reward over its evaluated validation tasks; null without a reward. */
+  readonly score: number | null;
+  /** Number of evaluated validation tasks. */
+  readonly scoredTasks: number;
+  /** Reward of each validation task, in order; null when it was not run or has no reward. */
+  readonly taskScores: readonly (number | null)[];
+}
+
+/** Candidates and cost of a search so far. */
+export interface PromptSearchStanding {
+  readonly best: JudgedPrompts;
+  /** Every candidate, in order of creation. */
+  readonly history: readonly JudgedPrompts[];
+  /** Number of rollouts, across restarts. */
+  readonly rollouts: number;
+  /** Number of requests to the optimiser model, across restarts. */
+  readonly optimizerCalls: number;
+}
+
+/** Result of a search. */
+export interface PromptSearchResult extends PromptSearchStanding {
+  /** Why the search ended. */
+  readonly ended: 'finished' | 'budget' | 'stopped';
+}
+
+/** Cost limits of a search. */
+export interface PromptSearchBudget {
+  /** Maximum number of rollouts; null for no limit. */
+  readonly maxRollouts: number | null;
+  /** Maximum number of requests to the optimiser model; null for no limit. */
+  readonly maxOptimizerCalls: number | null;
+}
+
+/**
+ * A search for better prompts: it changes the prompts of the agent and no weights. `kind` distinguishes it from a
+ * training algorithm.
+ *
+ * It is deterministic for the same seed, tasks, and responses of model and agent.
+ */
+export interface PromptSearch {
+  readonly kind: 'prompt-search';
+  /** Name in configurations, such as `apo`. */
+  readonly name: string;
+  readonly budget: PromptSearchBudget;
+  run(context: PromptSearchContext): Promise<PromptSearchResult>;
+}

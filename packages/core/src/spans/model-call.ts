@@ -1,0 +1,45 @@
+import type { JsonObject } from '../json.ts';
+
+/** One of the choices of a model response; a request with `n > 1` has several. */
+export interface ModelCallChoice {
+  readonly index: number;
+  /** Sampled token ids; empty when the engine does not report them. */
+  readonly responseTokenIds: readonly number[];
+  /** Log-probability (natural logarithm) of each response token, at the sampling temperature; same length. */
+  readonly responseLogprobs: readonly number[];
+  readonly finishReason: string | null;
+}
+
+/** One model request and its response, with token ids as the engine used them: the unit of training data. */
+export interface ModelCall {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  readonly spanId: string;
+  /** The order of the call among the rollout's spans. */
+  readonly sequenceId: number;
+  /** The engine's response id; framework spans are joined on it. */
+  readonly responseId: string | null;
+  readonly model: string;
+  /** Version of the weights that served the call; null when the engine does not report it. */
+  readonly policyVersion: number | null;
+  /** The calling agent, where an adapter reports it. */
+  readonly agentName: string | null;
+  /** The active agents, from the outermost to `agentName`; null when unknown. */
+  readonly agentPath: readonly string[] | null;
+  readonly promptTokenIds: readonly number[];
+  /** At least one, in order of index. */
+  readonly choices: readonly ModelCallChoice[];
+  /** The effective sampling temperature. */
+  readonly temperature: number;
+  /** False when the call must not be used for training: partial, failed, or with inconsistent token counts. */
+  readonly isTrainable: boolean;
+  readonly untrainableReason: string | null;
+  /** Request body as the agent sent it; without credentials in a recorded call. */
+  readonly request: JsonObject | null;
+  /** Response body as the agent received it. */
+  readonly response: JsonObject | null;
+  /** Unix milliseconds. */
+  readonly startTimeMs: number | null;
+  /** Unix milliseconds. */
+  readonly endTimeMs: number | null;
+}

@@ -1,0 +1,31 @@
+import type { JsonObject } from '../json.ts';
+
+/** Lifecycle status of a training run. A `running` run whose process died can be resumed. */
+export type RunStatus = 'running' | 'finished' | 'failed' | 'stopped';
+
+/** A training run: a group of rollouts, with the state for resuming after a crash. */
+export interface Run {
+  readonly runId: string;
+  /** Display name; need not be unique. */
+  readonly name: string;
+  readonly status: RunStatus;
+  /** The initial configuration. */
+  readonly config: JsonObject;
+  /** Resume state of the trainer: last finished step, checkpoint, best reward. */
+  readonly state: JsonObject;
+  /** Unix milliseconds. */
+  readonly createTimeMs: number;
+  /** Unix milliseconds. */
+  readonly updateTimeMs: number;
+}
+
+/** The metrics of one training step of a run. */
+export interface MetricPoint {
+  readonly runId: string;
+  /** Training step, from 1; 0 is before training. */
+  readonly step: number;
+  /** Unix milliseconds. */
+  readonly timeMs: number;
+  /** Values by name, such as `reward/mean`, `policy/entropy`, `time/step_s`. */
+  readonly values: Readonly<Record<string, number>>;
+}

@@ -1,0 +1,299 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { RevokedTokens } from '../revoked-tokens.ts';
+import type { Span, SpanInput } from '../spans/span.ts';
+import type { Attempt, AttemptStatus } from './attempt.ts';
+import type { NamedResources, ResourcesSnapshot } from './resource.ts';
+import type { DeletionCounts, RetentionPolicy, RetentionPreview } from './retention.ts';
+import type {
+  AttemptedRollout,
+  EnqueueRolloutRequest,
+  Rollout,
+  RolloutConfig,
+  RolloutMode,
+  StartRolloutRequest,
+} from './rollout.ts';
+import type { RolloutStatus } from './rollout-status.ts';
+import type { MetricPoint, Run, RunStatus } from './run.ts';
+import type { RunStatistics } from './run-statistics.ts';
+import type { SpanSearch, SpanSearchPage } from './span-search.ts';
+import type { StoreChange, WatchOptions } from './store-change.ts';
+import type { Worker, WorkerStatus } from './worker.ts';
+
+/** One page of a list. */
+export interface Page<TItem> {
+  readonly items: readonly TItem[];
+  /** The requested limit; -1 for none. */
+  readonly limit: number;
+  readonly offset: number;
+  /** Total number of items. */
+  readonly total: number;
+}
+
+/** Sorting and pagination of a list. */
+export interface PageOptions<TSortField extends string> {
+  readonly sortBy?: TSortField;
+  /** @default 'asc' */
+  readonly sortOrder?: 'asc' | 'desc';
+  /** At least 1, or -1 for all. @default -1 */
+  readonly limit?: number;
+  /** @default 0 */
+  readonly offset?: number;
+}
+
+/** Rollout filters. An empty list of statuses or ids matches nothing. */
+export interface RolloutQuery
+  extends PageOptions<'startTimeMs' | 'endTimeMs' | 'status' | 'rolloutId' | 'mode' | 'resourcesId'> {
+  readonly statusIn?: readonly RolloutStatus[];
+  readonly rolloutIdIn?: readonly string[];
+  readonly rolloutIdContains?: string;
+  readonly modeIn?: readonly RolloutMode[];
+  readonly runId?: string;
+  /** Top-level metadata fields that must be equal. */
+  readonly metadata?: JsonObject;
+  /** Only rollouts that started at or after this time, in Unix milliseconds. */
+  readonly startTimeFromMs?: number;
+  /** Only rollouts that started before this time, in Unix milliseconds. */
+  readonly startTimeBeforeMs?: number;
+  /** Only rollouts that ended at or after this time, in Unix milliseconds. */
+  readonly endTimeFromMs?: number;
+  /** Only rollouts that ended before this time, in Unix milliseconds. */
+  readonly endTimeBeforeMs?: number;
+  /** How the status and id filters combine; all other filters must match. @default 'and' */
+  readonly filterLogic?: 'and' | 'or';
+}
+
+/** Attempt filters. */
+export type AttemptQuery = PageOptions<
+  'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'status' | 'attemptId' | 'workerId' | 'lastHeartbeatTimeMs'
+>;
+
+/** Span filters within a rollout. */
+export interface SpanQuery
+  extends PageOptions<
+    'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'name' | 'attemptId' | 'traceId' | 'spanId' | 'parentId'
+  > {
+  readonly rolloutId: string;
+  /** An attempt's id, or `latest`; every attempt by default. */
+  readonly attemptId?: string;
+  readonly traceId?: string;
+  readonly traceIdContains?: string;
+  readonly spanId?: string;
+  readonly spanIdContains?: string;
+  readonly parentId?: string;
+  readonly parentIdContains?: string;
+  readonly name?: string;
+  readonly nameContains?: string;
+  /** How the filters combine; rollout and attempt must match. @default 'and' */
+  readonly filterLogic?: 'and' | 'or';
+}
+
+/** Worker filters. */
+export interface WorkerQuery
+  extends PageOptions<
+    | 'workerId'
+    | 'status'
+    | 'lastHeartbeatTimeMs'
+    | 'lastDequeueTimeMs'
+    | 'lastBusyTimeMs'
+    | 'lastIdleTimeMs'
+    | 'currentRolloutId'
+    | 'currentAttemptId'
+  > {
+  readonly statusIn?: readonly WorkerStatus[];
+  readonly workerIdContains?: string;
+  /** How the filters combine. @default 'and' */
+  readonly filterLogic?: 'and' | 'or';
+}
+
+/** Resources snapshot filters. */
+export interface ResourcesQuery extends PageOptions<'resourcesId' | 'version' | 'createTimeMs' | 'updateTimeMs'> {
+  readonly resourcesId?: string;
+  readonly resourcesIdContains?: string;
+}
+
+/** Options of a claim. */
+export interface ClaimOptions {
+  readonly workerId?: string | null;
+  /** Maximum number of rollouts. @default 1 */
+  readonly limit?: number;
+  /** Only rollouts of this run. @default any */
+  readonly runId?: string;
+  /** Maximum wait for the first rollout when the queue is empty, in milliseconds. @default 0 */
+  readonly waitMs?: number;
+  /** Ends the wait early; the claim then returns no rollouts. */
+  readonly signal?: AbortSignal;
+}
+
+/** Options of a wait for rollouts to finish. */
+export interface WaitOptions {
+  /** In milliseconds; 0 does not wait. @default Infinity */
+  readonly timeoutMs?: number;
+  /** Ends the wait early; it then returns the finished rollouts. */
+  readonly signal?: AbortSignal;
+}
+
+/** Changes to a rollout. An absent field is unchanged; null is written. */
+export interface RolloutPatch {
+  readonly input?: JsonValue;
+  readonly mode?: RolloutMode | null;
+  readonly resourcesId?: string | null;
+  readonly status?: RolloutStatus;
+  readonly config?: RolloutConfig;
+  readonly metadata?: JsonObject | null;
+}
+
+/** Changes to an attempt. An absent field is unchanged. */
+export interface AttemptPatch {
+  readonly status?: AttemptStatus;
+  readonly workerId?: string;
+  readonly lastHeartbeatTimeMs?: number;
+  readonly metadata?: JsonObject;
+}
+
+/** Changes to a run. An absent field is unchanged. */
+export interface RunPatch {
+  readonly status?: RunStatus;
+  readonly state?: JsonObject;
+}
+
+/** Record counts of a store. */
+export interface StoreStatistics {
+  /** The backend: `sqlite`, `http`. */
+  readonly name: string;
+  readonly totalRollouts: number;
+  readonly totalAttempts: number;
+  readonly totalSpans: number;
+  readonly totalResources: number;
+  readonly totalWorkers: number;
+  /** Milliseconds since the store was opened. */
+  readonly uptimeMs: number;
+}
+
+/**
+ * The store of tasks, rollouts, spans, resources and runs, shared by trainer, runners, gateway and agents.
+ *
+ * Invariants, maintained by every backend and checked by the contract suite:
+ * - **Durability.** Acknowledged writes survive a crash of the process.
+ * - **Queue.** First in, first out. Every queued rollout is claimed by exactly one worker. A rollout
+ *   that becomes `queuing` or `requeuing` is in the queue exactly once. Cancelling removes it.
+ * - **State machine.** Statuses change only as `rolloutTransitions` permits; final ones can only be
+ *   reopened by writing `requeuing`. Only the latest attempt changes its rollout's status. A late write to
+ *   a finished rollout changes the attempt, never the rollout's status.
+ * - **Leases.** A claimed attempt without a heartbeat becomes `unresponsive` after the store's claim lease, and its
+ *   rollout returns to the queue without consuming one of its `maxAttempts`. A rollout that exceeds the store's limit
+ *   of lost claims fails, with the reason in its metadata and its attempt's, under `lostClaimsReasonKey`. A watchdog
+ *   enforces the time limits of `RolloutConfig` without requiring traffic.
+ * - **Spans.** Sequence ids are assigned per rollout, from 1, without gaps under concurrency; an explicit one
+ *   raises the counter to at least itself. An existing span, by attempt and span id, is not
+ *   changed. The first span of an attempt makes it `running`, unless its rollout has been
+ *   requeued since; every span is a heartbeat.
+ * - **Deletion.** A rollout is deleted with its attempts and spans. A wait for a deleted rollout
+ *   fails with NOT_FOUND. Unfinished rollouts and active runs are deleted only with `force`.
+ * - **Resources.** Every update increments the version; the last written one is the latest.
+ *
+ * Errors: NOT_FOUND for unknown ids, ILLEGAL_TRANSITION, VALIDATION for invalid limits and fields,
+ * QUOTA_EXCEEDED for spans above a quota of their attempt, STORE_FULL, and UNREACHABLE for a store behind HTTP.
+ */
+export interface Store extends RevokedTokens {
+  /** Enqueues rollouts atomically; existing ids return the existing rollouts unchanged. */
+  enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]>;
+  /** Starts a rollout with its first attempt, bypassing the queue. */
+  startRollout(request: StartRolloutRequest): Promise<AttemptedRollout>;
+  /** Claims rollouts from the queue and opens an attempt for each. */
+  claimRollouts(options?: ClaimOptions): Promise<readonly AttemptedRollout[]>;
+  /** Opens another attempt regardless of the rollout's `maxAttempts`; an open one is closed as `unresponsive`. */
+  startAttempt(rolloutId: string, workerId?: string | null): Promise<AttemptedRollout>;
+  /** With the latest attempt, if there is one. Throws NOT_FOUND for an unknown id. */
+  getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout>;
+  /** Each with its latest attempt, if it has one; in creation order by default. */
+  queryRollouts(query?: RolloutQuery): Promise<Page<Rollout | AttemptedRollout>>;
+  /**
+   * Changes a rollout. Writing `queuing` or `requeuing` closes its open attempts as `unresponsive`, which do not count
+   * towards `maxAttempts`, even if they fail later; writing a final status closes them as `succeeded` or `failed`.
+   */
+  updateRollout(rolloutId: string, patch: RolloutPatch): Promise<Rollout>;
+  /** Resolves with the finished rollouts: all of them, or fewer when the wait ended early. */
+  waitForRollouts(rolloutIds: readonly string[], options?: WaitOptions): Promise<readonly Rollout[]>;
+
+  queryAttempts(rolloutId: string, query?: AttemptQuery): Promise<Page<Attempt>>;
+  getLatestAttempt(rolloutId: string): Promise<Attempt | null>;
+  /** `latest` is the id of the latest attempt. */
+  updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt>;
+
+  /** Records spans in one transaction. Null for a span that already exists. */
+  appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]>;
+  /** Reserves the next sequence id of each attempt's rollout, in order. */
+  nextSpanSequenceIds(
+    attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
+  ): Promise<readonly number[]>;
+  querySpans(query: SpanQuery): Promise<Page<Span>>;
+  /** Finds spans across rollouts. Throws NOT_FOUND for an unknown run. */
+  searchSpans(search?: SpanSearch): Promise<SpanSearchPage>;
+
+  /** Adds a snapshot under a new id. */
+  addResources(resources: NamedResources): Promise<ResourcesSnapshot>;
+  /** Writes the next version of a snapshot, or its first. */
+  updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot>;
+  getResources(resourcesId: string): Promise<ResourcesSnapshot>;
+  /** Null without any resources. */
+  getLatestResources(): Promise<ResourcesSnapshot | null>;
+  queryResources(query?: ResourcesQuery): Promise<Page<ResourcesSnapshot>>;
+
+  /** Records a heartbeat of a worker; without statistics, the previous ones are kept. */
+  updateWorker(workerId: string, heartbeatStats?: JsonObject): Promise<Worker>;
+  /** Null for an unknown worker. */
+  getWorker(workerId: string): Promise<Worker | null>;
+  queryWorkers(query?: WorkerQuery): Promise<Page<Worker>>;
+
+  /** Creates a run; CONFLICT when the id exists. */
+  createRun(run: { readonly runId: string; readonly name: string; readonly config: JsonObject }): Promise<Run>;
+  getRun(runId: string): Promise<Run>;
+  /** Newest first. */
+  queryRuns(options?: { readonly limit?: number; readonly offset?: number }): Promise<Page<Run>>;
+  /** Changes a run and records the metrics of a step in one transaction. */
+  updateRun(runId: string, patch: RunPatch, metrics?: readonly MetricPoint[]): Promise<Run>;
+  /** In order of step; a later record of a step replaces the earlier one. */
+  queryMetrics(runId: string): Promise<readonly MetricPoint[]>;
+  /** Progress of the rollouts of a run; `queryRollouts({ runId })` lists them. */
+  runStatistics(runId: string): Promise<RunStatistics>;
+
+  /** Deletes finished rollouts atomically; CONFLICT when one of them is unfinished. */
+  deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts>;
+  /**
+   * Deletes a run with its rollouts and metrics; CONFLICT when it is active or has unfinished rollouts, unless forced.
+   * Deletes in batches; repeat the call to complete an interrupted deletion.
+   */
+  deleteRun(runId: string, options?: { readonly force?: boolean }): Promise<DeletionCounts>;
+  /** Deletes data by a policy, in batches, which lets other operations proceed. */
+  applyRetention(policy: RetentionPolicy): Promise<DeletionCounts>;
+  /** What {@link applyRetention} would delete now. Its cost is that of counting. */
+  previewRetention(policy: RetentionPolicy): Promise<RetentionPreview>;
+  /**
+   * Exports a run as one file: state, metrics, resources, rollouts, attempts and spans, as gzipped JSON lines (see the
+   * README of the store). Read in batches; each rollout is a consistent snapshot.
+   */
+  exportRun(runId: string): AsyncIterable<Uint8Array>;
+  /**
+   * Imports an exported run atomically; CONFLICT when the run or one of its rollouts exists, VALIDATION when the file
+   * is truncated or was modified. Unfinished rollouts become cancelled.
+   */
+  importRun(archive: AsyncIterable<Uint8Array>): Promise<Run>;
+
+  /**
+   * Streams changes until the signal aborts or the iteration ends. The first change is always `unknown`: state read
+   * after it is complete up to the following changes. `unknown` is repeated whenever changes may have been missed:
+   * after a slow reader, a long disconnection, or a write by another process.
+   *
+   * @example
+   * ```ts
+   * for await (const change of store.watchChanges({ runId, kindIn: ['rollout'] })) {
+   *   if (change.kind === 'unknown') show(await store.queryRollouts({ runId }));
+   *   else if (change.kind === 'rollout') showOne(await store.getRollout(change.rolloutId));
+   * }
+   * ```
+   */
+  watchChanges(options?: WatchOptions): AsyncIterable<StoreChange>;
+  statistics(): Promise<StoreStatistics>;
+  /** Completes pending operations and releases files and connections. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,18 @@
+import type { JsonObject } from '../json.ts';
+
+/** Activity of a worker. */
+export type WorkerStatus = 'idle' | 'busy' | 'unknown';
+
+/** One worker of a runner, as recorded in the store. Times are Unix milliseconds. */
+export interface Worker {
+  readonly workerId: string;
+  readonly status: WorkerStatus;
+  /** Latest statistics reported by the worker: memory, load, versions. */
+  readonly heartbeatStats: JsonObject | null;
+  readonly lastHeartbeatTimeMs: number | null;
+  readonly lastDequeueTimeMs: number | null;
+  readonly lastBusyTimeMs: number | null;
+  readonly lastIdleTimeMs: number | null;
+  readonly currentRolloutId: string | null;
+  readonly currentAttemptId: string | null;
+}

@@ -1,0 +1,200 @@
+import type { JsonObject } from '../json.ts';
+import type { AdamParameters, LossSpec, TrainingBatch } from './training-batch.ts';
+
+/** An optional runtime feature. Requests that need an absent feature are rejected as invalid. */
+export type RuntimeFeature =
+  | 'lora'
+  | 'value_head'
+  | 'reference_logprobs'
+  | 'export'
+  | 'export_peft'
+  | 'metrics'
+  | 'progress'
+  | 'pause'
+  | (string & {});
+
+/** Trains two low-rank matrices per frozen one (Hu et al. 2021) instead of all weights. */
+export interface LoraConfig {
+  /** Rank of the matrices; from 1 to the base model's `maxLoraRank`. */
+  readonly rank: number;
+  /** Their product is scaled by `alpha / rank`. @default the rank */
+  readonly alpha?: number;
+  /** Names of the adapted linear layers in the base model. @default all but the head */
+  readonly targetModules?: readonly string[];
+}
+
+/** Capabilities of a runtime. */
+export interface RuntimeCapabilities {
+  readonly runtimeVersion: string;
+  /** `cpu`, `cuda:0 NVIDIA H100`. */
+  readonly device: string;
+  readonly models: readonly {
+    readonly name: string;
+    /** In tokens, prompt and response together. */
+    readonly maxContext: number;
+    readonly vocabSize: number;
+    /** SHA-256 of the tokenizer definition, in hexadecimal. Absent: unknown. */
+    readonly tokenizerSha256?: string;
+    /** SHA-256 of the chat template text, in hexadecimal. Absent: unknown, or no template. */
+    readonly chatTemplateSha256?: string;
+    /** Maximum LoRA rank. @default 0: no LoRA */
+    readonly maxLoraRank?: number;
+    /** Number of weights. Absent: unknown. */
+    readonly parameterCount?: number;
+    /** Names of the layers that support LoRA. @default none reported */
+    readonly loraTargetModules?: readonly string[];
+  }[];
+  readonly losses: readonly {
+    readonly name: string;
+    readonly version: number;
+    /** All supported parameters with their defaults. */
+    readonly defaults: Readonly<Record<string, number>>;
+  }[];
+  readonly maxBatchTokens: number;
+  readonly maxMessageBytes: number;
+  /** Optional features. @default none */
+  readonly features?: readonly RuntimeFeature[];
+  /** Data type of the computation: `float32`, `bfloat16`. Absent: unknown. */
+  readonly dtype?: string;
+  /** Maximum number of concurrent models. @default 0: limited by memory */
+  readonly maxModels?: number;
+}
+
+/** OpenAI-compatible endpoint of a model. */
+export interface InferenceEndpoint {
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  /** The name to send as `model`. */
+  readonly model: string;
+  readonly policyVersion: number;
+}
+
+/** State of a model, sufficient for restarting a trainer. */
+export interface ModelState {
+  readonly modelId: string;
+  readonly baseModel: string;
+  /** Optimizer steps taken. */
+  readonly step: number;
+  /** Incremented by every publish; the version that the inference endpoint serves. */
+  readonly policyVersion: number;
+  /** The required sequence number of the next operation. */
+  readonly nextSequence: number;
+  /** True when accumulated gradients have not been applied. */
+  readonly hasPendingGradients: boolean;
+  /** True when the state is lost or inconsistent; load a checkpoint before continuing. */
+  readonly isCorrupted: boolean;
+  /** The LoRA configuration. Absent: all weights are trained. */
+  readonly lora?: LoraConfig;
+  /** @default false */
+  readonly hasValueHead?: boolean;
+  /** Number of trainable weights. Absent: unknown. */
+  readonly trainableParameterCount?: number;
+}
+
+/** Work accepted by the runtime, running or queued; it survives a lost connection. */
+export interface PendingOperation<TResult> {
+  /** Sequence number within the model. */
+  readonly sequence: number;
+  /** Settles when the work is done; rejects with a typed error on failure. */
+  readonly result: Promise<TResult>;
+}
+
+/** Result of a forward-backward pass; sums and means over training tokens. */
+export interface BatchResult {
+  /** The weighted loss sum. */
+  readonly loss: number;
+  readonly trainedTokens: number;
+  /**
+   * `policy/entropy`, `policy/kl_sampler`, `policy/clip_fraction`, `policy/logprob_gap` and runtime-specific metrics.
+   */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** Result of an optimizer step. */
+export interface StepResult {
+  /** Steps taken so far, this one included. */
+  readonly step: number;
+  /** Global norm of the gradients before clipping. */
+  readonly gradientNorm: number;
+  /** True when the step was skipped because of a non-finite gradient. */
+  readonly isSkipped: boolean;
+}
+
+/** A saved state of a model. */
+export interface Checkpoint {
+  /** Opaque identifier for loading the checkpoint. */
+  readonly uri: string;
+  readonly step: number;
+  readonly policyVersion: number;
+  readonly sizeBytes: number;
+  /** Client state stored with the weights. */
+  readonly clientState: JsonObject;
+}
+
+/** Options of a new model. */
+export interface CreateModelOptions {
+  /** One of the models in the capabilities. */
+  readonly baseModel: string;
+  /** Chosen by the client, which finds the model by it after a restart; `[A-Za-z0-9_-]{1,255}`. */
+  readonly modelId: string;
+  /** Random seed of the runtime. */
+  readonly seed: number;
+  /** Trains LoRA on a frozen base; needs the feature `lora`. @default all weights are trained */
+  readonly lora?: LoraConfig;
+  /** Adds a head with one output per position; needs the feature `value_head`. @default false */
+  readonly hasValueHead?: boolean;
+  /** Expected tokenizer; a runtime with a different known tokenizer is rejected. @default any */
+  readonly tokenizerSha256?: string;
+  /** Expected chat template; a runtime with a different known template is rejected. @default any */
+  readonly chatTemplateSha256?: string;
+}
+
+/** Options of scoring a batch. */
+export interface ForwardOptions {
+  /** Uses the initial weights of the model; needs the feature `reference_logprobs`. @default false */
+  readonly useReference?: boolean;
+}
+
+/**
+ * A model in a training runtime. Operations are numbered and executed strictly in order. A method returns as soon as
+ * the runtime has accepted the work, so that `forwardBackward` and `optimStep` can be pipelined.
+ */
+export interface TrainableModel {
+  readonly modelId: string;
+  /** Reads the state of the model. */
+  state(): Promise<ModelState>;
+  /** Adds the gradients of a batch to the accumulator. */
+  forwardBackward(batch: TrainingBatch, loss: LossSpec): Promise<PendingOperation<BatchResult>>;
+  /** Log-probabilities of the training tokens under the current weights, one array per datum. */
+  logprobs(batch: TrainingBatch, options?: ForwardOptions): Promise<readonly Float32Array[]>;
+  /**
+   * Output of the value head at each training token, given the preceding tokens, one array per datum.
+   * Only for a model with a value head.
+   */
+  values(batch: TrainingBatch): Promise<readonly Float32Array[]>;
+  /** Applies and clears the accumulated gradients; fails when a batch since the last step failed. */
+  optimStep(adam: AdamParameters): Promise<PendingOperation<StepResult>>;
+  /** Publishes the current weights to the endpoint as the next policy version. */
+  publishWeights(): Promise<PendingOperation<InferenceEndpoint>>;
+  /** Saves weights, optimizer state, step and `clientState` under a name, atomically. */
+  saveCheckpoint(name: string, clientState: JsonObject): Promise<PendingOperation<Checkpoint>>;
+  /** Restores weights, optimizer state, step and policy version from a checkpoint. */
+  loadCheckpoint(uri: string): Promise<PendingOperation<Checkpoint>>;
+  /** Checkpoints of this model, newest first. */
+  listCheckpoints(): Promise<readonly Checkpoint[]>;
+  deleteCheckpoint(uri: string): Promise<void>;
+  /** The inference endpoint of the model. */
+  endpoint(): Promise<InferenceEndpoint>;
+}
+
+/**
+ * A training runtime: it holds models, computes gradients and serves the trained models. It is independent of rewards,
+ * advantages and algorithms.
+ */
+export interface TrainingRuntime {
+  capabilities(): Promise<RuntimeCapabilities>;
+  /** Creates a model, or returns the existing one with this id. */
+  createModel(options: CreateModelOptions): Promise<TrainableModel>;
+  /** Closes the session. The runtime's own policy applies to its models. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,52 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { BaseModelSchema, RuntimeService } from '../../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import type { ServiceHandlers } from '../../grpc/service-handlers.ts';
+import { maxMessageBytes } from '../../runtime-limits.ts';
+import type { EngineCapabilities } from '../engine.ts';
+import { assertName } from '../invalid.ts';
+import type { RuntimeHost } from '../runtime-host.ts';
+import { watchMetrics } from '../watch-metrics.ts';
+
+/** The contract version reported in the capabilities. */
+export const apiVersion: string = 'v1';
+
+/** Capabilities and sessions. */
+export function runtimeHandlers(
+  host: RuntimeHost,
+  stopping: AbortSignal,
+): ServiceHandlers<(typeof RuntimeService)['method']> {
+  const { capabilities, limits, sessions } = host;
+  return {
+    getCapabilities: async () => ({
+      runtimeVersion: capabilities.runtimeVersion,
+      apiVersions: [apiVersion],
+      device: capabilities.device,
+      baseModels: capabilities.models.map(baseModelMessage),
+      losses: capabilities.losses.map((loss) => ({ ...loss, defaults: { ...loss.defaults } })),
+      maxMessageBytes,
+      maxBatchTokens: capabilities.maxBatchTokens,
+      features: [...(capabilities.features ?? [])],
+      dtype: capabilities.dtype ?? '',
+      maxModels: capabilities.maxModels ?? 0,
+      ...limits,
+    }),
+    createSession: async ({ clientSessionKey }) => {
+      assertName('client_session_key', clientSessionKey);
+      return { sessionId: sessions.open(clientSessionKey) };
+    },
+    heartbeat: async ({ sessionId }) => {
+      host.touch(sessionId);
+      return {};
+    },
+    closeSession: async ({ sessionId }) => {
+      sessions.close(sessionId);
+      return {};
+    },
+    watchMetrics: (request, gone) => watchMetrics(host, request, AbortSignal.any([gone, stopping])),
+  };
+}
+
+function baseModelMessage(model: EngineCapabilities['models'][number]): MessageInitShape<typeof BaseModelSchema> {
+  const { parameterCount = 0, loraTargetModules = [], ...facts } = model;
+  return { ...facts, parameterCount: BigInt(parameterCount), loraTargetModules: [...loraTargetModules] };
+}

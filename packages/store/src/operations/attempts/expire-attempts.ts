@@ -1,0 +1,135 @@
+import type { AttemptStatus, Rollout } from '@agentlightning/core';
+import { lostClaimsReasonKey } from '@agentlightning/core/store';
+import type { OperationContext } from '../../operation.ts';
+import type { RolloutRecord } from '../../rows/row.ts';
+import { readInteger, readText } from '../../rows/row-value.ts';
+import type { SqlCondition } from '../../sql-dialect.ts';
+import { loadRollout } from '../rollouts/rollout-record.ts';
+import { updateRollout } from '../rollouts/update-rollout.ts';
+import { lockRows } from '../row-lock.ts';
+import { isStoreTimeStale, maxClockSkewMs, type StoreTime } from '../store-time.ts';
+import { loadAttempt, moveAttempt } from './attempt-record.ts';
+import { updateAttempt } from './update-attempt.ts';
+
+/** Rules of the expiry of attempts. */
+export interface ExpiryRules {
+  /** Number of expired claims after which a rollout fails. */
+  readonly maxLostClaims: number;
+  /** The store time at the search for expired attempts. */
+  readonly seen: StoreTime;
+}
+
+/** An expired attempt. */
+export interface ExpiredAttempt {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  /** `lease`: claimed without a heartbeat since. */
+  readonly reason: 'timeout' | 'unresponsive' | 'lease';
+}
+
+/** Finds open attempts that exceeded their timeout, missed heartbeats, or whose lease expired. */
+export async function findExpiredAttempts(
+  context: OperationContext,
+  resumedMs: number | null,
+): Promise<readonly ExpiredAttempt[]> {
+  const { nowMs } = context;
+  const begun = noEarlierThan('a.start_time_ms', { resumedMs, nowMs });
+  const heard = noEarlierThan('coalesce(a.last_heartbeat_time_ms, a.start_time_ms)', { resumedMs, nowMs });
+  const workerHeard = noEarlierThan('coalesce(w.last_heartbeat_time_ms, a.start_time_ms)', { resumedMs, nowMs });
+  // Heartbeats of the worker for the attempt extend its lease during a slow preparation.
+  const rows = await context.db.all(
+    `SELECT * FROM (
+       SELECT a.rollout_id, a.attempt_id, a.sequence_id, a.start_time_ms, r.position, CASE
+         WHEN ${begun.sql} + r.timeout_ms < ? THEN 'timeout'
+         WHEN ${heard.sql} + r.unresponsive_ms < ? THEN 'unresponsive'
+         WHEN a.status = 'preparing' AND a.last_heartbeat_time_ms IS NULL
+           AND ${begun.sql} + a.lease_until_ms - a.start_time_ms < ?
+           AND ${workerHeard.sql} + a.lease_until_ms - a.start_time_ms < ? THEN 'lease'
+       END AS reason
+       FROM attempts AS a
+       JOIN rollouts AS r ON r.rollout_id = a.rollout_id
+       LEFT JOIN workers AS w ON w.worker_id = a.worker_id AND w.current_attempt_id = a.attempt_id
+       WHERE a.status IN ('preparing', 'running')
+     ) AS expired WHERE reason IS NOT NULL ORDER BY start_time_ms, position, sequence_id`,
+    [begun, heard, begun, workerHeard].flatMap(({ parameters }) => [...parameters, nowMs]),
+  );
+  return rows.map((row) => ({
+    rolloutId: readText(row, 'rollout_id'),
+    attemptId: readText(row, 'attempt_id'),
+    reason: readText(row, 'reason') as ExpiredAttempt['reason'],
+  }));
+}
+
+/** Ends expired attempts and returns their number. */
+export async function expireAttempts(context: OperationContext, rules: ExpiryRules): Promise<number> {
+  const { resumedMs } = rules.seen;
+  // After a clock jump, missed heartbeats cannot be determined: the next round records the jump first.
+  if (isStoreTimeStale(context, rules.seen)) return 0;
+  // Found, locked and rechecked: an attempt may have ended or sent a heartbeat meanwhile.
+  const found = await findExpiredAttempts(context, resumedMs);
+  const suspects = new Set(found.map((attempt) => attempt.rolloutId));
+  await lockRows(context, 'rollouts', [...suspects]);
+  const expired = (await findExpiredAttempts(context, resumedMs)).filter((attempt) => suspects.has(attempt.rolloutId));
+  for (const { rolloutId, attemptId, reason } of expired) {
+    const record = await loadRollout(context, rolloutId);
+    if (reason === 'lease') {
+      await returnToQueue(context, { record, attemptId, maxLostClaims: rules.maxLostClaims });
+      continue;
+    }
+    const { attempt } = await loadAttempt(context, record, attemptId);
+    const to: AttemptStatus = reason;
+    await moveAttempt(context, { record, attempt }, { to });
+  }
+  return expired.length;
+}
+
+/**
+ * Returns a rollout with an expired lease to the queue, which does not count as an attempt. A rollout that crashes
+ * every runner would be requeued forever, so it fails after `maxLostClaims`.
+ */
+async function returnToQueue(
+  context: OperationContext,
+  lost: { readonly record: RolloutRecord; readonly attemptId: string; readonly maxLostClaims: number },
+): Promise<void> {
+  const { record, attemptId, maxLostClaims } = lost;
+  const { rollout } = record;
+  const { attempt } = await loadAttempt(context, record, attemptId);
+  const count = (await countLostClaims(context, rollout)) + 1;
+  const isLatest = record.latestAttemptId === attemptId;
+  if (count < maxLostClaims || !isLatest) {
+    const move = { to: 'unresponsive', isCounted: false, rolloutStatus: 'requeuing' } as const;
+    await moveAttempt(context, { record, attempt }, move);
+    return;
+  }
+  const reason = `claimed ${count} times by runners that were never heard of again`;
+  const { rolloutId } = rollout;
+  const move = { to: 'unresponsive', isCounted: false, rolloutStatus: 'failed' } as const;
+  await moveAttempt(context, { record, attempt }, move);
+  const attemptMetadata = { ...attempt.metadata, [lostClaimsReasonKey]: reason };
+  await updateAttempt(context, { rolloutId, attemptId, patch: { metadata: attemptMetadata } });
+  await updateRollout(context, rolloutId, { metadata: { ...rollout.metadata, [lostClaimsReasonKey]: reason } });
+}
+
+/** Number of expired claims of a rollout since it was last requeued manually. */
+async function countLostClaims(context: OperationContext, rollout: Rollout): Promise<number> {
+  const [row] = await context.db.all(
+    'SELECT count(*) AS lost FROM attempts WHERE rollout_id = ? AND is_counted = 0 AND is_given_back = 0',
+    [rollout.rolloutId],
+  );
+  return row === undefined ? 0 : readInteger(row, 'lost');
+}
+
+/**
+ * The time in a column, but not before the store resumed watching and not after the current time, which excludes a
+ * clock that was ahead and was set back.
+ */
+function noEarlierThan(
+  column: string,
+  at: { readonly resumedMs: number | null; readonly nowMs: number },
+): SqlCondition {
+  if (at.resumedMs === null) return { sql: column, parameters: [] };
+  return {
+    sql: `(CASE WHEN ${column} < ? OR ${column} > ? THEN ? ELSE ${column} END)`,
+    parameters: [at.resumedMs, at.nowMs + maxClockSkewMs, at.resumedMs],
+  };
+}

@@ -1,0 +1,60 @@
+import type { Attempt, AttemptStatus, Rollout } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
+import type { AttemptPatch } from '@agentlightning/core/store';
+import type { OperationContext } from '../../operation.ts';
+import { toJson } from '../../rows/row-value.ts';
+import type { SqlValue } from '../../rows/sql-value.ts';
+import { isQueued, loadRollout } from '../rollouts/rollout-record.ts';
+import { type AttemptMove, loadAttempt, moveAttempt, recordAttemptChange } from './attempt-record.ts';
+
+/** A request to update an attempt. */
+export interface UpdateAttemptRequest {
+  readonly rolloutId: string;
+  /** The attempt's id, or `latest`. */
+  readonly attemptId: string;
+  readonly patch: AttemptPatch;
+}
+
+/** Updates an attempt; the status of the latest attempt moves the rollout. */
+export async function updateAttempt(context: OperationContext, request: UpdateAttemptRequest): Promise<Attempt> {
+  const { rolloutId, patch } = request;
+  assertId('workerId', patch.workerId);
+  const record = await loadRollout(context, rolloutId);
+  const { attempt, isGivenBack } = await loadAttempt(context, record, request.attemptId);
+  const written = await writeFields(context, attempt, patch);
+  recordAttemptChange(context, written);
+  if (patch.status === undefined) return written;
+  const isGivenUp = isGivenBack && isFailure(patch.status);
+  const move = { to: patch.status, ...(isGivenUp ? requeuedMove(record.rollout) : {}) };
+  const moved = await moveAttempt(context, { record, attempt: written }, move);
+  return moved.attempt;
+}
+
+/** The attempt of a rollout that was already requeued: a failure does not count and the rollout stays queued. */
+function requeuedMove({ status }: Rollout): Omit<AttemptMove, 'to'> {
+  return { isCounted: false, isGivenBack: true, ...(isQueued(status) ? { rolloutStatus: null } : {}) };
+}
+
+function isFailure(status: AttemptStatus): boolean {
+  return status === 'failed' || status === 'timeout' || status === 'unresponsive';
+}
+
+async function writeFields(context: OperationContext, attempt: Attempt, patch: AttemptPatch): Promise<Attempt> {
+  const fields: [column: string, value: SqlValue][] = [];
+  if (patch.workerId !== undefined) fields.push(['worker_id', patch.workerId]);
+  if (patch.lastHeartbeatTimeMs !== undefined) fields.push(['last_heartbeat_time_ms', patch.lastHeartbeatTimeMs]);
+  if (patch.metadata !== undefined) fields.push(['metadata', toJson(patch.metadata, 'Attempt metadata')]);
+  if (fields.length === 0) return attempt;
+  const assignments = fields.map(([column]) => `${column} = ?`).join(', ');
+  await context.db.run(`UPDATE attempts SET ${assignments} WHERE rollout_id = ? AND attempt_id = ?`, [
+    ...fields.map(([, value]) => value),
+    attempt.rolloutId,
+    attempt.attemptId,
+  ]);
+  return {
+    ...attempt,
+    workerId: patch.workerId ?? attempt.workerId,
+    lastHeartbeatTimeMs: patch.lastHeartbeatTimeMs ?? attempt.lastHeartbeatTimeMs,
+    metadata: patch.metadata ?? attempt.metadata,
+  };
+}

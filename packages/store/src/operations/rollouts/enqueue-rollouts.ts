@@ -1,0 +1,126 @@
+import type { Rollout, RolloutStatus } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
+import { type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
+import type { OperationContext } from '../../operation.ts';
+import { toJson } from '../../rows/row-value.ts';
+import { assertResourcesExist, findLatestResources } from '../read-resources.ts';
+import { loadRun } from '../runs/read-runs.ts';
+import { completeConfig } from './complete-config.ts';
+import { enterQueue, findRollouts, recordRolloutChange } from './rollout-record.ts';
+
+/** Enqueues rollouts; existing ids are left unchanged. */
+export async function enqueueRollouts(
+  context: OperationContext,
+  requests: readonly EnqueueRolloutRequest[],
+): Promise<readonly Rollout[]> {
+  const ids = requests.flatMap(({ rolloutId }) => rolloutId ?? []);
+  const known = new Map<string, Rollout>(ids.length === 0 ? [] : await findRollouts(context, ids));
+  const defaults = await loadReferences(context, requests);
+  const created: Rollout[] = [];
+  const rollouts = requests.map((request) => {
+    const existing = request.rolloutId === undefined ? undefined : known.get(request.rolloutId);
+    if (existing !== undefined) return existing;
+    const rollout = newRollout(context, request, { status: 'queuing', ...defaults });
+    known.set(rollout.rolloutId, rollout);
+    created.push(rollout);
+    return rollout;
+  });
+  await insertRollouts(context, created);
+  await enterQueue(context, created);
+  return rollouts;
+}
+
+/**
+ * Inserts a rollout without enqueuing it.
+ *
+ * @throws NotFoundError when its resources or its run do not exist
+ */
+export async function insertRollout(
+  context: OperationContext,
+  request: EnqueueRolloutRequest,
+  status: RolloutStatus,
+): Promise<Rollout> {
+  const rollout = newRollout(context, request, { status, ...(await loadReferences(context, [request])) });
+  await insertRollouts(context, [rollout]);
+  return rollout;
+}
+
+interface RolloutDefaults {
+  /** Default resources of rollouts: the latest. */
+  readonly latestResourcesId: string | null;
+}
+
+/** Checks the resources and runs that the requests reference, and finds the defaults. */
+async function loadReferences(
+  context: OperationContext,
+  requests: readonly EnqueueRolloutRequest[],
+): Promise<RolloutDefaults> {
+  for (const { rolloutId, runId, resourcesId } of requests) {
+    assertId('rolloutId', rolloutId);
+    assertId('runId', runId);
+    assertId('resourcesId', resourcesId);
+  }
+  const resourcesIds = new Set(requests.flatMap((request) => request.resourcesId ?? []));
+  for (const resourcesId of resourcesIds) await assertResourcesExist(context, resourcesId);
+  for (const runId of new Set(requests.flatMap((request) => request.runId ?? []))) await loadRun(context, runId);
+  const needsLatest = requests.some(({ resourcesId = null }) => resourcesId === null);
+  return { latestResourcesId: needsLatest ? ((await findLatestResources(context))?.resourcesId ?? null) : null };
+}
+
+function newRollout(
+  context: OperationContext,
+  request: EnqueueRolloutRequest,
+  options: RolloutDefaults & { readonly status: RolloutStatus },
+): Rollout {
+  return {
+    rolloutId: request.rolloutId ?? newId('rollout'),
+    input: request.input,
+    status: options.status,
+    mode: request.mode ?? null,
+    resourcesId: request.resourcesId ?? options.latestResourcesId,
+    runId: request.runId ?? null,
+    config: completeConfig(request.config),
+    metadata: request.metadata ?? null,
+    startTimeMs: context.nowMs,
+    endTimeMs: null,
+  };
+}
+
+async function insertRollouts(context: OperationContext, rollouts: readonly Rollout[]): Promise<void> {
+  await context.db.insert(
+    rolloutTable,
+    rollouts.map((rollout) => [
+      rollout.rolloutId,
+      rollout.runId,
+      rollout.status,
+      rollout.mode,
+      rollout.resourcesId,
+      rollout.config.timeoutMs,
+      rollout.config.unresponsiveMs,
+      rollout.config.maxAttempts,
+      toJson(rollout.config.retryCondition, 'Retry condition'),
+      rollout.startTimeMs,
+      rollout.metadata === null ? null : toJson(rollout.metadata, 'Rollout metadata'),
+      toJson(rollout.input, 'Rollout input'),
+    ]),
+  );
+  for (const rollout of rollouts) recordRolloutChange(context, rollout);
+}
+
+const rolloutTable = {
+  table: 'rollouts',
+  columns: {
+    rollout_id: 'text',
+    run_id: 'text',
+    status: 'text',
+    mode: 'text',
+    resources_id: 'text',
+    timeout_ms: 'real',
+    unresponsive_ms: 'real',
+    max_attempts: 'integer',
+    retry_condition: 'text',
+    start_time_ms: 'real',
+    metadata: 'text',
+    input: 'text',
+  },
+} as const;

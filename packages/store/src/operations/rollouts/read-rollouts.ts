@@ -1,0 +1,117 @@
+import { type AttemptedRollout, NotFoundError, type Rollout } from '@agentlightning/core';
+import { type RolloutQuery, terminalRolloutStatuses } from '@agentlightning/core/store';
+import type { OperationContext } from '../../operation.ts';
+import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../page.ts';
+import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../../rows/row.ts';
+import { readText } from '../../rows/row-value.ts';
+import type { SqlCondition } from '../../sql-dialect.ts';
+import { selectRolloutIndex } from '../select-rollout-index.ts';
+import { partitionRolloutQuery } from './partition-rollout-query.ts';
+import { findRollout } from './rollout-record.ts';
+
+/**
+ * Reads a rollout, with its latest attempt if it has one.
+ *
+ * @throws NotFoundError when it does not exist
+ */
+export async function getRollout(context: OperationContext, rolloutId: string): Promise<Rollout | AttemptedRollout> {
+  const rollout = await findRollout(context, rolloutId);
+  if (rollout === null) throw new NotFoundError('Rollout', rolloutId);
+  return rollout;
+}
+
+/** Lists rollouts, each with its latest attempt if it has one; in the order of creation by default. */
+export async function queryRollouts(
+  context: OperationContext,
+  query: RolloutQuery,
+  window: PageWindow,
+): Promise<ListPage<Rollout | AttemptedRollout>> {
+  const { rows, after } = window;
+  // The best plan of a page depends on its size.
+  const ofPage = { ...query, limit: rows, offset: after === null ? (query.offset ?? 0) : 0 };
+  const narrowed = await selectRolloutIndex(context, ofPage, { isFirstPage: after === null });
+  const { parts, total, rest } = narrowed ?? (await partitionRolloutQuery(context, ofPage));
+  return readPage(context, {
+    columns: rolloutWithAttempt.columns,
+    from: rolloutWithAttempt.from,
+    itemsFrom: 'rollouts AS r',
+    conditions: narrowed === null ? conditionsOf(context, rest, indexed) : conditionsOf(context, rest, notIndexed),
+    ...(parts === null ? {} : { parts }),
+    ...(total === null ? {} : { total }),
+    sortColumns: {
+      startTimeMs: 'r.start_time_ms',
+      endTimeMs: 'r.end_time_ms',
+      status: 'r.status',
+      rolloutId: 'r.rollout_id',
+      mode: 'r.mode',
+      resourcesId: 'r.resources_id',
+    },
+    tieBreaker: 'r.position',
+    query,
+    window,
+    toItem: attemptedRolloutFromRow,
+  });
+}
+
+/** A column that may use an index. */
+const indexed = (column: string): string => column;
+/** A column that must not use an index: a better one exists. */
+const notIndexed = (column: string): string => `coalesce(${column}, NULL)`;
+
+function conditionsOf(
+  { dialect }: OperationContext,
+  query: RolloutQuery,
+  columnOf: (column: string) => string,
+): readonly SqlCondition[] {
+  const filters: SqlCondition[] = [];
+  if (query.statusIn !== undefined) filters.push(dialect.isOneOf(columnOf('r.status'), query.statusIn));
+  if (query.rolloutIdIn !== undefined) filters.push(dialect.isOneOf('r.rollout_id', query.rolloutIdIn));
+  if (query.rolloutIdContains !== undefined) filters.push(dialect.rolloutIdContains(query.rolloutIdContains).condition);
+  const conditions = [joinFilters(filters, query.filterLogic)];
+  if (query.runId !== undefined) conditions.push(equals(columnOf('r.run_id'), query.runId));
+  if (query.modeIn !== undefined) conditions.push(dialect.isOneOf(columnOf('r.mode'), query.modeIn));
+  conditions.push(...timeConditionsOf(query));
+  for (const [name, value] of Object.entries(query.metadata ?? {})) {
+    conditions.push(dialect.rolloutHasField({ name, value }).condition);
+  }
+  return conditions;
+}
+
+/** Half-open time ranges: adjacent ranges are disjoint. */
+function timeConditionsOf(query: RolloutQuery): readonly SqlCondition[] {
+  const bounds = [
+    ['r.start_time_ms >= ?', query.startTimeFromMs],
+    ['r.start_time_ms < ?', query.startTimeBeforeMs],
+    ['r.end_time_ms >= ?', query.endTimeFromMs],
+    ['r.end_time_ms < ?', query.endTimeBeforeMs],
+  ] as const;
+  return bounds.flatMap(([sql, timeMs]) => (timeMs === undefined ? [] : [{ sql, parameters: [timeMs] }]));
+}
+
+/**
+ * Reads the finished ones of the rollouts, in the order of the ids.
+ *
+ * @throws NotFoundError when one of the rollouts does not exist
+ */
+export async function readFinishedRollouts(
+  context: OperationContext,
+  rolloutIds: readonly string[],
+): Promise<readonly Rollout[]> {
+  const known = context.dialect.isOneOf('rollout_id', rolloutIds);
+  const isFinished = allOf([known, context.dialect.isOneOf('status', terminalRolloutStatuses)]);
+  const rows = await context.db.all(`SELECT * FROM rollouts WHERE ${isFinished.sql}`, isFinished.parameters);
+  const finished = new Map(rows.map((row) => [readText(row, 'rollout_id'), rolloutFromRow(row)]));
+  if (finished.size < rolloutIds.length) await assertAllExist(context, rolloutIds, known);
+  return rolloutIds.flatMap((rolloutId) => finished.get(rolloutId) ?? []);
+}
+
+async function assertAllExist(
+  context: OperationContext,
+  rolloutIds: readonly string[],
+  known: SqlCondition,
+): Promise<void> {
+  const rows = await context.db.all(`SELECT rollout_id FROM rollouts WHERE ${known.sql}`, known.parameters);
+  const existing = new Set(rows.map((row) => readText(row, 'rollout_id')));
+  const missing = rolloutIds.find((rolloutId) => !existing.has(rolloutId));
+  if (missing !== undefined) throw new NotFoundError('Rollout', missing);
+}

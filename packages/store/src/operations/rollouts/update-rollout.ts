@@ -1,0 +1,69 @@
+import type { Rollout } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
+import { isTerminalRolloutStatus, type RolloutPatch } from '@agentlightning/core/store';
+import type { OperationContext } from '../../operation.ts';
+import type { RolloutRecord } from '../../rows/row.ts';
+import { toJson } from '../../rows/row-value.ts';
+import type { SqlValue } from '../../rows/sql-value.ts';
+import { closeOpenAttempts } from '../attempts/attempt-record.ts';
+import { assertResourcesExist } from '../read-resources.ts';
+import { completeConfig } from './complete-config.ts';
+import { isQueued, loadRollout, moveRollout, recordRolloutChange } from './rollout-record.ts';
+
+/** Updates a rollout. An explicit status also closes its open attempts. */
+export async function updateRollout(
+  context: OperationContext,
+  rolloutId: string,
+  patch: RolloutPatch,
+): Promise<Rollout> {
+  assertId('resourcesId', patch.resourcesId);
+  await writeFields(context, rolloutId, patch);
+  const record = await loadRollout(context, rolloutId);
+  recordRolloutChange(context, record.rollout);
+  if (patch.status === undefined || patch.status === record.rollout.status) return record.rollout;
+  const moved = await moveRollout(context, record.rollout, patch.status);
+  await closeEndedAttempts(context, record, patch.status);
+  return moved;
+}
+
+/** Closes the open attempts of a rollout that a client ended or requeued. */
+async function closeEndedAttempts(
+  context: OperationContext,
+  record: RolloutRecord,
+  status: Rollout['status'],
+): Promise<void> {
+  // Requeued because its runner stopped: does not count towards `maxAttempts`.
+  if (isQueued(status)) {
+    await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false, isGivenBack: true });
+  }
+  if (isTerminalRolloutStatus(status)) {
+    await closeOpenAttempts(context, record, { to: status === 'succeeded' ? 'succeeded' : 'failed' });
+  }
+}
+
+async function writeFields(context: OperationContext, rolloutId: string, patch: RolloutPatch): Promise<void> {
+  const fields: [column: string, value: SqlValue][] = [];
+  if (patch.input !== undefined) fields.push(['input', toJson(patch.input, 'Rollout input')]);
+  if (patch.mode !== undefined) fields.push(['mode', patch.mode]);
+  if (patch.resourcesId !== undefined) {
+    if (patch.resourcesId !== null) await assertResourcesExist(context, patch.resourcesId);
+    fields.push(['resources_id', patch.resourcesId]);
+  }
+  if (patch.metadata !== undefined) {
+    fields.push(['metadata', patch.metadata === null ? null : toJson(patch.metadata, 'Rollout metadata')]);
+  }
+  if (patch.config !== undefined) {
+    const config = completeConfig(patch.config);
+    fields.push(['timeout_ms', config.timeoutMs], ['unresponsive_ms', config.unresponsiveMs]);
+    fields.push(
+      ['max_attempts', config.maxAttempts],
+      ['retry_condition', toJson(config.retryCondition, 'Retry condition')],
+    );
+  }
+  if (fields.length === 0) return;
+  const assignments = fields.map(([column]) => `${column} = ?`).join(', ');
+  await context.db.run(`UPDATE rollouts SET ${assignments} WHERE rollout_id = ?`, [
+    ...fields.map(([, value]) => value),
+    rolloutId,
+  ]);
+}

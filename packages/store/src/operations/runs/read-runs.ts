@@ -1,0 +1,45 @@
+import { NotFoundError, type Run } from '@agentlightning/core';
+import type { MetricPoint } from '@agentlightning/core/store';
+import type { OperationContext } from '../../operation.ts';
+import { type ListPage, type PageWindow, readPage } from '../../page.ts';
+import { metricPointFromRow, runFromRow } from '../../rows/row.ts';
+
+/**
+ * Loads a run.
+ *
+ * @throws NotFoundError when it does not exist
+ */
+export async function loadRun(context: OperationContext, runId: string): Promise<Run> {
+  const [row] = await context.db.all('SELECT * FROM runs WHERE run_id = ?', [runId]);
+  if (row === undefined) throw new NotFoundError('Run', runId);
+  return runFromRow(row);
+}
+
+/** Lists runs, newest first. */
+export function queryRuns(
+  context: OperationContext,
+  options: { readonly limit?: number; readonly offset?: number },
+  window: PageWindow,
+): Promise<ListPage<Run>> {
+  return readPage<Run, never>(context, {
+    columns: '*',
+    from: 'runs',
+    conditions: [],
+    sortColumns: {},
+    tieBreaker: 'position',
+    query: { ...options, sortOrder: 'desc' },
+    window,
+    toItem: runFromRow,
+  });
+}
+
+/**
+ * Reads the metrics of a run, ordered by step.
+ *
+ * @throws NotFoundError when the run does not exist
+ */
+export async function queryMetrics(context: OperationContext, runId: string): Promise<readonly MetricPoint[]> {
+  await loadRun(context, runId);
+  const rows = await context.db.all('SELECT * FROM metrics WHERE run_id = ? ORDER BY step', [runId]);
+  return rows.map(metricPointFromRow);
+}
