@@ -92,7 +92,7 @@ test('a run whose model endpoint refuses stops before anything is measured', asy
   await folder.expectWholeRun('refused');
 });
 
-test('a run whose gateway is killed stops with a clear message and can be resumed', async () => {
+test('a run whose gateway is killed stops with a clear message and can be resumed', { tags: ['long'] }, async () => {
   await using runtime = startRuntime('0');
   const address = String((await runtime.event('ready'))['address']);
   const upstream = String((await runtime.event('ready'))['inference']);
@@ -157,7 +157,9 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
   expect(new Set(failures.map(attemptFailureOrigin))).toEqual(new Set(['infrastructure']));
 });
 
-test('a run whose disk is full stops with a clear message and goes on when there is room', async () => {
+test('a run whose disk is full stops with a clear message and goes on when there is room', {
+  tags: ['long'],
+}, async () => {
   const file = path.join(folder.path, 'agl.db');
   const trainer = new Trainer({ ...smallConfig, dataDir: folder.path });
   const small = await openStore(file, { maxSizeBytes: 600_000 });

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describeRuntimeConformance } from '../../src/testing/index.ts';
 import { startBagRuntime } from './start-bag-runtime.ts';
 
