@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { platformDocuments } from '../generate-platform-docs.ts';
+import { bundlers } from '../matrix/bundlers.ts';
 import { registeredScenes } from '../matrix/contract-program.ts';
 import { frameworks } from '../matrix/frameworks.ts';
 import { listFiles, readText, repositoryRoot } from '../repository-files.ts';
@@ -51,7 +52,9 @@ const namedScenesExist: Convention = {
     const contract = listFiles((path) => path.startsWith(contractFolder))
       .map(readText)
       .join('\n');
-    const skipped = frameworks.flatMap(({ skippedScenes = [] }) => skippedScenes.map(({ scene }) => scene));
+    const skipped = [...frameworks, ...bundlers].flatMap(({ skippedScenes = [] }) =>
+      skippedScenes.map(({ scene }) => scene),
+    );
     return [...registeredScenes.split('|'), ...skipped]
       .filter((scene) => !contract.includes(scene))
       .map((scene) => `tools/matrix: no scene of ${contractFolder} has a name with "${scene}"`);

@@ -25,7 +25,7 @@ export interface MatrixBundler {
 }
 
 const inlinedNodeEnv: SkippedScene = {
-  scene: 'it works under NODE_ENV=test',
+  scene: 'it works with NODE_ENV=test',
   reason: 'Next.js runs a server that was built with NODE_ENV=production',
 };
 
