@@ -29,7 +29,6 @@ const pending: readonly string[] = [
   'apps/trainer/src/prompt-search/',
   'apps/trainer/test/',
   'docs/decisions/0017-',
-  'docs/decisions/0034-',
   'docs/errors.md',
   'packages/core/src/errors/error-catalogue.ts',
   'packages/core/src/protocol/attempt-token.ts',

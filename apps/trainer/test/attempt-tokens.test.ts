@@ -13,7 +13,7 @@ test.each([
   ['with a secret', 'a secret of thirty-two bytes or more'],
   ['without a configured secret', undefined],
 ])(
-  '%s each agent has a key of its own, and only with that it calls models',
+  '%s model calls require the token of their attempt',
   {
     timeout: timeoutMs,
   },

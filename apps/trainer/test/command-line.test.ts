@@ -56,7 +56,7 @@ test('a place that cannot be written to is told without a stack', async () => {
   expect(imported.stderr).not.toMatch(/^ +at /m);
 });
 
-test('a log level that there is none of is named with those there are', async () => {
+test('an unknown log level is reported with the valid ones', async () => {
   await using agl = new AglProcess(['store', '--port', '0'], { cwd: folder, env: { AGL_LOG_LEVEL: 'debgu' } });
   expect(await agl.exitCode()).toBe(2);
   expect(agl.stderr).toMatch(/AGL_LOG_LEVEL is "debgu"; did you mean "debug"\?[\s\S]*trace, debug, info/);
@@ -101,7 +101,7 @@ test('a runtime that is not there is named, and nothing hangs', async () => {
   expect(stderr).toMatch(/Resume with: agl train \S+small\.config\.ts --runtime \S+ --data-dir \S+ --resume run-\w+/);
 });
 
-test('a model that there is none of is corrected for a run of its own, since the one that is there has another', async () => {
+test('an unknown base model is corrected by a new run, since the existing run has another model', async () => {
   const file = path.join(folder, 'misspelt.config.ts');
   const model = "runtime: { type: 'embedded', model: 'tiny-randm' }";
   writeFileSync(file, `import small from '${smallConfig}';\nexport default { ...small, ${model} };`);
@@ -196,7 +196,7 @@ test('a configuration that ends the process is no success', async () => {
   expect(stderr).toMatch(/ended the process with exit code 0/);
 });
 
-test('says its version, and starts a store where there is none yet', async () => {
+test('reports its version, and creates a store that does not exist yet', async () => {
   await using version = new AglProcess(['--version']);
   expect(await version.exitCode()).toBe(0);
   expect(version.output).toMatch(/^\d+\.\d+\.\d+\n$/);

@@ -173,12 +173,12 @@ function orderBy({ column, key, isDescending }: ListOrder): string {
   return column === null ? byKey : `${column} ${isDescending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}, ${byKey}`;
 }
 
-/** The conjunction of the conditions; true when there are none. */
+/** The conjunction of the conditions; true without conditions. */
 export function allOf(conditions: readonly SqlCondition[]): SqlCondition {
   return combine(conditions, 'AND', 'TRUE');
 }
 
-/** Joins the conditions by a query's `filterLogic`; true when there are none. */
+/** Joins the conditions by a query's `filterLogic`; true without conditions. */
 export function joinFilters(conditions: readonly SqlCondition[], logic: 'and' | 'or' = 'and'): SqlCondition {
   return combine(conditions, logic === 'or' ? 'OR' : 'AND', 'TRUE');
 }

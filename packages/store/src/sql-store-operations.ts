@@ -288,7 +288,7 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.write((context) => revokeAccessKey(context, keyId));
   }
 
-  /** A key with its digest; null when there is none. */
+  /** A key with its digest; null if unknown. */
   findAccessKey(keyId: string): Promise<StoredAccessKey | null> {
     return this.runner.read((context) => findAccessKey(context, keyId));
   }

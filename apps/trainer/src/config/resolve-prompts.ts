@@ -26,7 +26,7 @@ export function resolvePrompts(prompts: readonly PromptConfig[] | Readonly<Recor
   });
   problems.throwIfAny();
   if (resolved.length === 0) {
-    throw promptError('prompts: there are none', 'Add the prompts of the agent: `prompts: [definePrompt(…)]`.');
+    throw promptError('prompts must not be empty', 'Add the prompts of the agent: `prompts: [definePrompt(…)]`.');
   }
   return Object.fromEntries(resolved.flatMap(([name, template]) => (template === undefined ? [] : [[name, template]])));
 }

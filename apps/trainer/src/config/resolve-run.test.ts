@@ -77,7 +77,7 @@ describe('what is wrong is said with what would be right', () => {
     ],
     ['a wrong endpoint', { runtime: { type: 'endpoint', model: 'm' } }, /runtime\.baseUrl: /],
     ['a wrong runtime', { runtime: { type: 'endpint' } }, /runtime/],
-    ['no prompts', { prompts: [] }, /prompts: there are none/],
+    ['no prompts', { prompts: [] }, /prompts must not be empty/],
     ['a prompt without a name', { prompts: [{ template: 'x' }] }, /prompts\.0 has no name/],
     ['two of a name', { prompts: [definePrompt('a', 'x'), definePrompt('a', 'y')] }, /two prompts "a"/],
     ['a prompt of another name', { prompts: { b: definePrompt('a', 'x') } }, /prompts\.b is defined with the name "a"/],

@@ -83,7 +83,7 @@ export class CapturedAnswer {
     return this.#hasMixedPolicyVersions;
   }
 
-  /** In order of index; one empty choice when there are none. */
+  /** In order of index; one empty choice if the response has no choices. */
   get choices(): readonly ModelCallChoice[] {
     this.#cached ??= this.#sortedChoices();
     return this.#cached;

@@ -101,13 +101,13 @@ export class UpstreamPool {
     return [...ranked.filter(({ health }) => health.isUp), ...ranked.filter(({ health }) => !health.isUp)];
   }
 
-  /** The upstreams with this model name; null when there are none. */
+  /** The upstreams with this model name; null without a match. */
   #serving(model: string | null): readonly RegisteredUpstream[] | null {
     if (model === null) return null;
     return this.#those((upstream) => upstream.model === model) ?? this.#those(({ names }) => names.includes(model));
   }
 
-  /** The upstreams for this agent; null when there are none. */
+  /** The upstreams for this agent; null without a match. */
   #ofAgent(agent: CallingAgent): readonly RegisteredUpstream[] | null {
     return this.#those(({ agents }) => isAgentAmong(agents, agent));
   }

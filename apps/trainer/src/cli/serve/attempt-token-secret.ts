@@ -7,7 +7,7 @@ export const tokenSecretHelp: string =
   'To change it, put the new one in front of the old one, with a comma in between.';
 
 /**
- * The tokens of attempts, by the secrets in `AGL_TOKEN_SECRET`; null when there are none.
+ * The tokens of attempts, by the secrets in `AGL_TOKEN_SECRET`; null without secrets.
  *
  * @throws AgentLightningError CONFIG when a secret is too short
  */

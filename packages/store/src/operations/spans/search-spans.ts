@@ -90,7 +90,7 @@ function restOfRollout(scan: Scan, start: SearchCursor, limit: number): Promise<
   );
 }
 
-/** The next rollouts, limited by the approximate number of spans per call; null when there are none. */
+/** The next rollouts, limited by the approximate number of spans per call; null after the last. */
 async function nextRollouts(scan: Scan, start: SearchCursor | null): Promise<RolloutWindow | null> {
   const beyond = start?.position ?? null;
   const next = scan.mark === null ? unmarkedCandidates(scan, beyond) : markedCandidates(scan, { beyond, to: null });

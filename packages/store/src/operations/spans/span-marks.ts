@@ -17,7 +17,7 @@ const markTable = {
   unlessKnown: ['mark', 'position'],
 } as const;
 
-/** The mark that rollouts with matches of a search must have; null when there is none. */
+/** The mark that rollouts with matches of a search must have; null for a search without one. */
 export function markOf({ name, statusIn, runId, rolloutIdIn }: SpanSearch): string | null {
   // A run or a list of rollouts already limits the scan.
   if (runId !== undefined || rolloutIdIn !== undefined) return null;
