@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject } from '../json.ts';
+import { isObject } from '../json-access.ts';
 import type { Attempt } from '../store/attempt.ts';
 import { AgentLightningError } from './agent-lightning-error.ts';
 import type { ErrorCode } from './error-catalogue.ts';
@@ -102,8 +103,4 @@ export function attemptFailureOrigin(attempt: Pick<Attempt, 'status' | 'metadata
   const recorded = recordedFailure(attempt);
   if (recorded !== null) return recorded.origin;
   return status === 'failed' ? 'agent' : 'infrastructure';
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

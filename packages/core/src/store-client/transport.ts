@@ -6,6 +6,7 @@ import { strictHeader } from '../protocol/strict-header.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
 import { isFinalPythonFault } from '../protocol/wire-python-fault.ts';
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
+import { backoffMs } from '../retry.ts';
 
 /** Options of a {@link StoreTransport}. */
 export interface StoreTransportOptions {
@@ -37,8 +38,7 @@ export interface StoreRequest<TAnswer> {
   readonly signal?: AbortSignal | undefined;
 }
 
-const firstRetryDelayMs = 100;
-const maxRetryDelayMs = 5000;
+const retryBackoff = { baseDelayMs: 100, maxDelayMs: 5000 };
 
 /** Sends requests to a store server and validates the responses. */
 export class StoreTransport {
@@ -56,7 +56,7 @@ export class StoreTransport {
    * @throws AgentLightningError the error reported by the server, or UNREACHABLE
    */
   async send<TAnswer>(request: StoreRequest<TAnswer>): Promise<TAnswer> {
-    const answer = await this.#untilItPasses(request, async () => {
+    const answer = await this.#withRetry(request, async () => {
       const limit = AbortSignal.timeout(Math.ceil(this.#options.requestTimeoutMs + (request.waitMs ?? 0)));
       const response = await this.#fetch(request, limit);
       return JSON.parse(await response.text());
@@ -70,7 +70,7 @@ export class StoreTransport {
    * @throws AgentLightningError as {@link send}
    */
   open(request: Omit<StoreRequest<never>, 'answer'>): Promise<Response> {
-    return this.#untilItPasses(request, async () => {
+    return this.#withRetry(request, async () => {
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), this.#options.requestTimeoutMs + (request.waitMs ?? 0));
       try {
@@ -81,7 +81,7 @@ export class StoreTransport {
     });
   }
 
-  async #untilItPasses<TResult>(request: RequestHead, once: () => Promise<TResult>): Promise<TResult> {
+  async #withRetry<TResult>(request: RequestHead, once: () => Promise<TResult>): Promise<TResult> {
     for (let retry = 0; ; retry += 1) {
       try {
         return await once();
@@ -90,7 +90,7 @@ export class StoreTransport {
         const failure = cause instanceof StoreFailure ? cause : this.#unreachable(request, cause);
         if (!failure.isTransient || retry >= this.#options.maxRetries) throw failure.error;
       }
-      await this.#options.clock.sleep(Math.min(firstRetryDelayMs * 2 ** retry, maxRetryDelayMs), request.signal);
+      await this.#options.clock.sleep(backoffMs(retryBackoff, retry + 1), request.signal);
     }
   }
 

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import type { ErrorCode } from '../errors/error-catalogue.ts';
+import { backoffMs } from '../retry.ts';
 import type { SpanInput } from '../spans/span.ts';
 import type { Store } from '../store/store.ts';
 import type { SpanSink } from './rollout-context.ts';
@@ -168,7 +169,7 @@ export class StoreSpanSink implements SpanSink {
       } catch (error) {
         if (!isCurable(error) || tries >= maxTries) return { error };
         this.#report({ error, spans: batch, isRetried: true });
-        await clock.sleep(Math.min(retryDelayMs * 2 ** (tries - 1), maxRetryDelayMs));
+        await clock.sleep(backoffMs({ baseDelayMs: retryDelayMs, maxDelayMs: maxRetryDelayMs }, tries));
       }
     }
   }

@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { addressText, systemClock } from '@agentlightning/core/internal';
+import { addressText, backoffMs, systemClock } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
@@ -25,9 +25,9 @@ export interface PostgresDriverOptions {
 type Work<TResult> = (connection: SqlConnection) => Promise<TResult>;
 
 const maxConflicts = 30;
-const maxConflictBackoffMs = 100;
-const initialReconnectBackoffMs = 20;
-const maxReconnectBackoffMs = 500;
+/** One of the conflicting transactions always succeeds. */
+const conflictBackoff = { baseDelayMs: 2, maxDelayMs: 100 };
+const reconnectBackoff = { baseDelayMs: 40, maxDelayMs: 500 };
 
 /** A PostgreSQL database: a connection pool and concurrent writers. */
 export class PostgresDriver implements SqlDriver {
@@ -171,7 +171,9 @@ export class PostgresDriver implements SqlDriver {
         if (!mayRetry) throw toStoreError(error, this.#address);
         if (kind === 'conflict') conflicts += 1;
         else losses += 1;
-        await systemClock.sleep(kind === 'conflict' ? conflictBackoffMs(conflicts) : reconnectBackoffMs(losses));
+        await systemClock.sleep(
+          kind === 'conflict' ? backoffMs(conflictBackoff, conflicts) : backoffMs(reconnectBackoff, losses),
+        );
       }
     }
   }
@@ -203,15 +205,6 @@ export class PostgresDriver implements SqlDriver {
 /** Ends a transaction without writes; errors are ignored. */
 function endReadOnly(client: PoolClient): void {
   client.query('COMMIT').catch(ignore);
-}
-
-/** Exponential backoff. One of the conflicting transactions always succeeds. */
-function conflictBackoffMs(conflicts: number): number {
-  return Math.min(2 ** conflicts, maxConflictBackoffMs);
-}
-
-function reconnectBackoffMs(losses: number): number {
-  return Math.min(initialReconnectBackoffMs * 2 ** losses, maxReconnectBackoffMs);
 }
 
 const yes = (): boolean => true;
