@@ -120,9 +120,23 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
   const url = String((await gateway.event('ready'))['url']);
   const restarted: AglProcess[] = [];
   const events: TrainingEvent[] = [];
-  let isKilled = false;
+  const seen = { kill: false, failure: false, outage: false };
+  /** The outage lasts until an agent has failed of it and the trainer has noticed it. */
+  const endOutage = (observation: 'failure' | 'outage'): void => {
+    seen[observation] = true;
+    if (!seen.failure || !seen.outage || restarted.length > 0) return;
+    restarted.push(folder.gateway(String(inference), 'outage', new URL(url).port));
+  };
   const config: TrainConfig<SmallTask> = {
     ...smallConfig,
+    agent: async (task, context) => {
+      try {
+        return await smallConfig.agent(task, context);
+      } catch (error) {
+        endOutage('failure');
+        throw error;
+      }
+    },
     dataDir: folder.path,
     steps: 1,
     concurrency: 2,
@@ -133,15 +147,11 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
     runId: 'outage',
     onEvent: (event) => {
       events.push(event);
-      if (event.type === 'rollout-finished' && event.finished >= 2 && !isKilled) {
-        isKilled = true;
+      if (event.type === 'rollout-finished' && event.finished >= 2 && !seen.kill) {
+        seen.kill = true;
         void gateway.kill();
       }
-      // The outage lasts until the trainer has noticed it.
-      const isNoticed = event.type === 'warning' && event.message.includes('waiting until it responds');
-      if (isNoticed && restarted.length === 0) {
-        restarted.push(folder.gateway(String(inference), 'outage', new URL(url).port));
-      }
+      if (event.type === 'warning' && event.message.includes('waiting until it responds')) endOutage('outage');
     },
   });
   await Promise.all(restarted.map((process) => process[Symbol.asyncDispose]()));
