@@ -7,7 +7,7 @@ const sampling = [-1, -1, -2, -3];
 const current = [0.5, 1, 3, 8].map((ratio, token) => (sampling[token] ?? 0) + Math.log(ratio));
 
 function factors(correction: SamplerCorrection): readonly number[] {
-  return [...correctionFactors(samplerRatios(current, sampling, correction.level), correction)];
+  return [...correctionFactors(samplerRatios(current, sampling, { level: correction.level }), correction)];
 }
 
 describe('by hand', () => {
@@ -37,7 +37,7 @@ const corrections = fc.constantFrom<SamplerCorrection>(
 test('a sampler that is the policy in training is not corrected', () => {
   fc.assert(
     fc.property(logprobs, corrections, (own, correction) => {
-      const ratios = samplerRatios(own, own, correction.level);
+      const ratios = samplerRatios(own, own, { level: correction.level });
       expect([...correctionFactors(ratios, correction)]).toEqual(own.map(() => 1));
     }),
   );
@@ -49,7 +49,7 @@ test('factors are finite, at least 0 and at most the bound, whatever the log-pro
       const ratios = samplerRatios(
         own.map((logprob) => logprob + shift),
         own,
-        correction.level,
+        { level: correction.level },
       );
       const max = correction.level === 'sequence' ? 5 : 2;
       for (const factor of correctionFactors(ratios, correction)) expect(factor >= 0 && factor <= max).toBe(true);

@@ -11,7 +11,10 @@ import { z } from 'zod';
  */
 export interface SamplerCorrection {
   readonly type: 'truncate' | 'mask';
-  /** `token`: each separately. `sequence`: the product over the row, for all of its tokens. @default 'token' */
+  /**
+   * `token`: each separately. `sequence`: the product over the row's trained tokens, for all of them. Turns that are left
+   * out of training, such as stale ones, do not count. @default 'token'
+   */
   readonly level?: 'token' | 'sequence';
   /** The largest `ρ`, at least 1. @default 2 for tokens, 5 for sequences */
   readonly max?: number;
@@ -48,8 +51,16 @@ export function boundsOf({ level = 'token', max, min }: SamplerCorrection): Corr
   return { min: min ?? 0, max: max ?? (level === 'token' ? 2 : 5) };
 }
 
+/** Which ratios are computed. */
+export interface SamplerRatioOptions {
+  /** @default 'token' */
+  readonly level?: 'token' | 'sequence' | undefined;
+  /** Whether a token is trained. @default all are */
+  readonly isTrained?: (token: number) => boolean;
+}
+
 /**
- * The ratios `ρ` of a row's trained tokens: each separately, or for all the product over the row.
+ * The ratios `ρ` of a row's sampled tokens: each separately, or for all the product over the trained ones.
  *
  * @param currentLogprobs - natural-log probabilities under the weights in training
  * @param samplingLogprobs - those when the tokens were sampled
@@ -57,7 +68,7 @@ export function boundsOf({ level = 'token', max, min }: SamplerCorrection): Corr
 export function samplerRatios(
   currentLogprobs: ArrayLike<number>,
   samplingLogprobs: ArrayLike<number>,
-  level: 'token' | 'sequence' = 'token',
+  { level = 'token', isTrained = () => true }: SamplerRatioOptions = {},
 ): Float64Array {
   const differences = Float64Array.from(
     { length: currentLogprobs.length },
@@ -65,7 +76,7 @@ export function samplerRatios(
   );
   const bounded = (value: number): number => Math.exp(Math.min(maxLogRatio, Math.max(-maxLogRatio, value)));
   if (level === 'token') return differences.map(bounded);
-  const ofRow = bounded(differences.reduce((sum, difference) => sum + difference, 0));
+  const ofRow = bounded(differences.reduce((sum, difference, token) => (isTrained(token) ? sum + difference : sum), 0));
   return differences.fill(ofRow);
 }
 

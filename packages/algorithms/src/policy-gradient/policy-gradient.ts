@@ -9,6 +9,7 @@ import type {
   TrajectoryRow,
 } from '@agentlightning/core/algorithm';
 import type { ValuedTrajectories } from '../advantage/score-by-value.ts';
+import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
@@ -87,7 +88,7 @@ class PolicyGradientPlan {
       { ...settings, klCoefficient: klOf(settings).inLoss },
       this.scoringPolicies.includes('critic'),
     );
-    const columnsOf = this.#columns(judged, scores);
+    const columnsOf = this.#columns(judged, trained, scores);
     const updates = minibatches(trained, { epochs, minibatches: parts, seed: context.seed }).map(
       (part): ModelUpdate => ({
         batches: trainingBatches(part, {
@@ -115,10 +116,14 @@ class PolicyGradientPlan {
   }
 
   /** What the judge found of single tokens, and what is to be corrected of them. */
-  #columns({ columns }: ValuedTrajectories, scores: ScoresByRow): (row: TrajectoryRow) => RowColumns {
+  #columns(
+    { columns }: ValuedTrajectories,
+    trained: readonly ScoredTrajectory[],
+    scores: ScoresByRow,
+  ): (row: TrajectoryRow) => RowColumns {
     const { samplerCorrection } = this.#settings;
     if (samplerCorrection === undefined) return (row) => columns.get(row) ?? {};
-    const corrected = correctedColumns(scores, samplerCorrection);
+    const corrected = correctedColumns(trained, scores, samplerCorrection);
     return (row) => mergedColumns(columns.get(row) ?? {}, corrected(row));
   }
 

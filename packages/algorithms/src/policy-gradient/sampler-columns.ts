@@ -1,23 +1,40 @@
 import type { TrajectoryRow } from '@agentlightning/core/algorithm';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { boundsOf, correctionFactors, type SamplerCorrection, samplerRatios } from '../sampler-correction.ts';
-import type { RowColumns } from '../training-batch/training-datum.ts';
+import { type RowColumns, trainedTokens } from '../training-batch/training-datum.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 
 /**
  * The columns that a correction adds to a row: the probability ratio of the loss is relative to the weights
  * in training, and what lies between these and the sampler is in the weights. So it is never corrected for twice.
+ *
+ * @param trained - the trajectories, with advantage null at turns that are not trained on
  */
 export function correctedColumns(
+  trained: readonly ScoredTrajectory[],
   scores: ScoresByRow,
   correction: SamplerCorrection,
 ): (row: TrajectoryRow) => RowColumns {
+  const advantagesOf = new Map(
+    trained.flatMap(({ trajectory, advantages }) =>
+      trajectory.rows.map((row, index) => [row, advantages[index] ?? []] as const),
+    ),
+  );
   return (row) => {
     const current = scores.get(row)?.current ?? null;
     if (current === null) return {};
-    const ratios = samplerRatios(current, row.samplingLogprobs, correction.level);
+    const ratios = ratiosOf(row, current, { isTrained: trainedTokens(row, advantagesOf.get(row) ?? []), correction });
     return { oldLogprobs: current, weightFactors: correctionFactors(ratios, correction) };
   };
+}
+
+function ratiosOf(
+  row: TrajectoryRow,
+  current: Float32Array,
+  { isTrained, correction }: { readonly isTrained: readonly boolean[]; readonly correction: SamplerCorrection },
+): Float64Array {
+  const options = { level: correction.level, isTrained: (token: number): boolean => isTrained[token] === true };
+  return samplerRatios(current, row.samplingLogprobs, options);
 }
 
 /**
@@ -26,18 +43,22 @@ export function correctedColumns(
  * tokens a bound cut or masked. Empty when nothing was scored.
  */
 export function samplerMetrics(
-  scored: readonly ScoredTrajectory[],
+  trained: readonly ScoredTrajectory[],
   scores: ScoresByRow,
   correction: SamplerCorrection,
 ): Readonly<Record<string, number>> {
   const sums = { tokens: 0, gap: 0, k1: 0, k3: 0, factor: 0, squaredFactor: 0, bounded: 0 };
-  for (const row of scored.flatMap(({ trajectory }) => trajectory.rows)) {
+  const rows = trained.flatMap(({ trajectory, advantages }) =>
+    trajectory.rows.map((row, index) => ({ row, isTrained: trainedTokens(row, advantages[index] ?? []) })),
+  );
+  for (const { row, isTrained } of rows) {
     const current = scores.get(row)?.current ?? null;
     if (current === null) continue;
-    const ratios = samplerRatios(current, row.samplingLogprobs, correction.level);
+    const ratios = ratiosOf(row, current, { isTrained, correction });
     const factors = correctionFactors(ratios, correction);
     const { min, max } = boundsOf(correction);
     for (const [token, ratio] of ratios.entries()) {
+      if (isTrained[token] !== true) continue;
       const difference = (current[token] ?? 0) - (row.samplingLogprobs[token] ?? 0);
       const factor = factors[token] ?? 0;
       sums.tokens += 1;

@@ -52,6 +52,30 @@ describe('a sampler correction', () => {
     }
   });
 
+  test('judges a row by its trained turns only', () => {
+    // One row of two turns with two tokens each; the first turn is two versions old.
+    const calls = [
+      { promptTokenIds: [1], responseTokenIds: [10, 11], policyVersion: 0 },
+      { promptTokenIds: [1, 10, 11, 2], responseTokenIds: [12, 13], policyVersion: 2 },
+    ];
+    const rollouts = [1, 0].map((reward, index) => aCollectedRollout({ rolloutId: `ro-${index}`, reward, calls }));
+    const twoTurns = [{ groupId: 'gr-1', rollouts }];
+    const weights = (shifts: readonly number[]): readonly number[] => {
+      const options = { maxStaleness: 1, advantage: { type: 'dr-grpo' } } as const;
+      const algorithm = grpo({ ...options, samplerCorrection: { type: 'truncate', level: 'sequence', max: 100 } });
+      const request = algorithm.scoring?.(twoTurns, context);
+      const current = request?.data.map(({ samplingLogprobs }) =>
+        samplingLogprobs.map((own, token) => own + (shifts[token] ?? 0)),
+      );
+      const plan = algorithm.planStep(twoTurns, { ...context, scores: { current: current ?? [] } });
+      expect(plan.metrics['sampler/logprob_gap']).toBeCloseTo(Math.log(2), 5);
+      return dataOf(plan).flatMap((datum) => [...datum.weights]);
+    };
+    const [fresh, stale] = [Math.log(2), Math.log(3)];
+    const [first] = weights([0, 0, fresh, fresh]);
+    for (const weight of weights([stale, stale, fresh, fresh])) expect(weight).toBeCloseTo(first ?? 0, 6);
+  });
+
   test('says how far the sampler was', () => {
     const { metrics } = planShifted(corrected(), (index) => (index === 0 ? 0 : Math.log(4)));
     const k3 = (4 - 1 - Math.log(4)) / 2;

@@ -45,6 +45,13 @@ export function trainedTokensOf(row: TrajectoryRow, advantages: readonly (number
   );
 }
 
+/** For each sampled token of a row, whether its turn is trained on. */
+export function trainedTokens(row: TrajectoryRow, advantages: readonly (number | null)[]): readonly boolean[] {
+  return row.trained.flatMap(({ start, end }, turn) =>
+    Array.from({ length: end - start }, () => (advantages[turn] ?? null) !== null),
+  );
+}
+
 /** A row in the form the runtime takes; null when none of its turns is trained on. */
 export function trainingDatum(input: DatumInput): TrainingDatum | null {
   const { trajectory, row, weight, currentPolicyVersion, columns = {} } = input;
