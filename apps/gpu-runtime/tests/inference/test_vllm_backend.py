@@ -196,6 +196,38 @@ def test_the_command_asks_for_the_distribution_that_tokens_are_drawn_from() -> N
     assert vllm_command(VllmModel("m", 0, None, "hermes"), 1)[1] == {"VLLM_SERVER_DEV_MODE": "1"}
 
 
+_SERVER_THAT_RECORDS_ITS_ENVIRONMENT = """
+import json, os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Health(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+
+with open(os.environ["RECORD"], "w") as file:
+    json.dump(dict(os.environ), file)
+HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Health).serve_forever()
+"""
+
+
+def test_a_server_does_not_join_the_process_group_of_torchrun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tmp_path / "vllm" / "entrypoints" / "openai" / "api_server.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(_SERVER_THAT_RECORDS_ITS_ENVIRONMENT)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("RECORD", str(tmp_path / "environment.json"))
+    of_torchrun = ["TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_RANK"]
+    of_torchrun += ["LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK", "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"]
+    for name in of_torchrun:
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    VllmProcess(VllmModel("m", 8, None, "hermes")).stop()
+    environment = json.loads((tmp_path / "environment.json").read_text())
+    assert [name for name in of_torchrun if name in environment] == []
+    assert environment["CUDA_VISIBLE_DEVICES"] == "3"
+
+
 def test_the_users_arguments_replace_ours() -> None:
     command, _ = vllm_command(VllmModel("m", 0, None, "hermes"), 1, ["--gpu-memory-utilization", "0.8"])
     assert command.count("--gpu-memory-utilization") == 1

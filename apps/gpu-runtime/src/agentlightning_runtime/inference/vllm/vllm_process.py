@@ -26,6 +26,23 @@ _START_TIMEOUT_S = 900
 _SHARE_OF_MEMORY = 0.4
 """Share of GPU memory for vLLM's weights and cache; the rest is the trainer's."""
 
+_TORCHRUN_VARIABLES = frozenset(
+    {
+        "RANK",
+        "LOCAL_RANK",
+        "GROUP_RANK",
+        "ROLE_RANK",
+        "ROLE_NAME",
+        "WORLD_SIZE",
+        "LOCAL_WORLD_SIZE",
+        "GROUP_WORLD_SIZE",
+        "ROLE_WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+    }
+)
+
 
 def has_vllm() -> bool:
     """Whether vLLM is installed."""
@@ -77,8 +94,9 @@ class VllmProcess:
         port = _free_port()
         self.root_url = f"http://127.0.0.1:{port}"
         command, extra = vllm_command(model, port, arguments)
+        environment = {**without_torchrun(os.environ), **extra}
         # The command is built here; its arguments are not passed to a shell.
-        self._process = subprocess.Popen(command, env={**os.environ, **extra}, stdout=sys.stderr)  # noqa: S603
+        self._process = subprocess.Popen(command, env=environment, stdout=sys.stderr)  # noqa: S603
         try:
             self._wait_until_it_answers(model)
         except BaseException:
@@ -140,6 +158,18 @@ def vllm_command(model: VllmModel, port: int, arguments: Sequence[str] = ()) -> 
         return [*command, *arguments], {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
     # Weights are reloaded through a route that vLLM offers in this mode only; it listens on loopback.
     return [*command, *arguments], {"VLLM_SERVER_DEV_MODE": "1"}
+
+
+def without_torchrun(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment without the variables that torchrun sets for its ranks.
+
+    vLLM creates its process group. With these variables it would try to join the trainer's and not start.
+    """
+    return {
+        name: value
+        for name, value in environment.items()
+        if name not in _TORCHRUN_VARIABLES and not name.startswith("TORCHELASTIC_")
+    }
 
 
 def _refuse_what_is_not_read_anew(model: VllmModel) -> None:
