@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
 
 class ScriptedVllm:
-    """Responds to every prompt with the name of the model and a number derived from its loaded weights."""
+    """Responds to every prompt with a number derived from the loaded weights; prompts are cached by adapter name."""
 
     def __init__(self, model: VllmModel) -> None:
         self.model = model
         self.adapters: dict[str, float] = {}
+        # As vLLM's prefix cache: unloading an adapter does not evict what was computed with it.
+        self.cached: dict[str, float] = {}
         self.hold = threading.Event()
         self.hold.set()
         self.asked = threading.Event()
         self.is_stopped = False
         self.loaded = 0.0 if model.lora_rank > 0 else _number(Path(model.source) / "model.safetensors")
         routes = [
-            Route("/v1/models", self._models),
             Route("/v1/load_lora_adapter", self._load, methods=["POST"]),
             Route("/v1/unload_lora_adapter", self._unload, methods=["POST"]),
             Route("/collective_rpc", self._rpc, methods=["POST"]),
@@ -48,9 +49,6 @@ class ScriptedVllm:
     def stop(self) -> None:
         self.is_stopped = True
         self._server.close()
-
-    async def _models(self, request: Request) -> Response:
-        return JSONResponse({"data": [{"id": name} for name in [self.model.source, *self.adapters]]})
 
     async def _load(self, request: Request) -> Response:
         body: dict[str, Any] = await request.json()
@@ -85,6 +83,7 @@ class ScriptedVllm:
         return JSONResponse({"results": [None]})
 
     async def _reset(self, request: Request) -> Response:
+        self.cached.clear()
         return Response()
 
     async def _chat(self, request: Request) -> Response:
@@ -95,7 +94,8 @@ class ScriptedVllm:
             return _refusal(404, f"The model `{name}` does not exist.")
         if body.get("temperature", 1) < 0:
             return _refusal(400, "temperature must be non-negative")
-        said = f"{self.adapters.get(name, self.loaded):.3f}"
+        number = self.adapters.get(name, self.loaded)
+        said = f"{self.cached.setdefault(name, number):.3f}"
         if body.get("stream"):
             return StreamingResponse(self._events(said), media_type="text/event-stream")
         await asyncio.to_thread(self.hold.wait, 60)

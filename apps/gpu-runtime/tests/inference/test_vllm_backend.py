@@ -89,7 +89,7 @@ def test_published_weights_answer_the_next_request_with_their_version(
         assert len(set(said)) == 3
         assert trained.backend.endpoint("policy").policy_version == 3
         if lora is not None:
-            assert list(trained.vllm.adapters) == ["policy-v3"]
+            assert list(trained.vllm.adapters) == ["policy-v3-p4"]
 
 
 def test_a_request_in_flight_ends_with_the_adapter_it_began_with(tmp_path: Path) -> None:
@@ -98,12 +98,12 @@ def test_a_request_in_flight_ends_with_the_adapter_it_began_with(tmp_path: Path)
         stream = trained.ask(stream=True)
         first = next(iter(stream))
         trained.step()
-        assert set(trained.vllm.adapters) == {"policy-v0", "policy-v1"}
+        assert set(trained.vllm.adapters) == {"policy-v0-p1", "policy-v1-p2"}
         trained.vllm.hold.set()
         assert first.choices[0].delta.content
         list(stream)
         trained.step()
-        assert list(trained.vllm.adapters) == ["policy-v2"]
+        assert list(trained.vllm.adapters) == ["policy-v2-p3"]
 
 
 def test_a_loaded_checkpoint_takes_an_old_version_with_other_weights(tmp_path: Path) -> None:
@@ -111,7 +111,12 @@ def test_a_loaded_checkpoint_takes_an_old_version_with_other_weights(tmp_path: P
         trained.step()
         saved = trained.ask().choices[0].message.content
         checkpoint = trained.model.save_checkpoint("one", b"")
-        trained.step()
+        # The weights change, the version does not: the server must not respond from what it cached for them.
+        trained.model.forward_backward(Batch(a_batch().data), a_loss(), no_progress)
+        trained.model.optim_step(AdamParameters(learning_rate=0.05))
+        changed = trained.model.save_checkpoint("changed", b"")
+        trained.model.load_checkpoint(changed.uri)
+        assert trained.ask().policy_version == 1
         assert trained.ask().choices[0].message.content != saved
         trained.model.load_checkpoint(checkpoint.uri)
         assert trained.ask().policy_version == 1

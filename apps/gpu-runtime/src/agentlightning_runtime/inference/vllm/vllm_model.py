@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -28,8 +28,9 @@ _CONTROL_TIMEOUT_S = 600
 class VllmServedModel:
     """Pushes weights and counts requests in flight.
 
-    LoRA: every policy version is a separate adapter, `<model>-v<version>`. Requests in flight end with their initial
-        adapter, as with the built-in sampler; an unused adapter is unloaded.
+    LoRA: every publication is a separate adapter, `<model>-v<version>-p<publication>`. A name is never used again, also
+        when loading a checkpoint lowers the version: vLLM's prefix cache is keyed by the name. Requests in flight end
+        with their initial adapter, as with the built-in sampler; an unused adapter is unloaded.
 
     All weights: they are written to the server's model folder and reloaded while no request is in flight.
 
@@ -47,7 +48,8 @@ class VllmServedModel:
         self._is_replacing = False
         self.is_paused = False
         self.version = version
-        self._served_name = self._name(version)
+        self._publications = 0
+        self._adapters: set[str] = set()
         source = model.base_source if model.lora_rank > 0 else str(self._folder / "model")
         if model.lora_rank == 0:
             self._export(Path(source))
@@ -55,10 +57,7 @@ class VllmServedModel:
         parser = format_of(template if isinstance(template, str) else "").name
         self._vllm = start(VllmModel(source, model.lora_rank, model.max_context, parser))
         self._client = httpx.Client(base_url=self._vllm.root_url, timeout=_CONTROL_TIMEOUT_S)
-        if model.lora_rank > 0:
-            self._load_adapter(version)
-        else:
-            self._served_name = source
+        self._served_name = self._load_adapter(version) if model.lora_rank > 0 else source
 
     @property
     def root_url(self) -> str:
@@ -75,9 +74,9 @@ class VllmServedModel:
         """Serves the current weights from the next request on."""
         self._model = model
         if model.lora_rank > 0:
-            self._load_adapter(version)
+            name = self._load_adapter(version)
             with self._changed:
-                self.version, self._served_name = version, self._name(version)
+                self.version, self._served_name = version, name
             self._unload_unused()
             return
         self._replace_weights(version)
@@ -132,9 +131,6 @@ class VllmServedModel:
         self._vllm.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _name(self, version: int) -> str:
-        return f"{self._model.model_id}-v{version}"
-
     def _export(self, folder: Path) -> None:
         if self._model.export is None:
             message = f'The model "{self._model.model_id}" has no weight exporter'
@@ -142,26 +138,22 @@ class VllmServedModel:
         folder.mkdir(parents=True)
         self._model.export(folder)
 
-    def _load_adapter(self, version: int) -> None:
-        name = self._name(version)
+    def _load_adapter(self, version: int) -> str:
+        self._publications += 1
+        name = f"{self._model.model_id}-v{version}-p{self._publications}"
         folder = self._folder / name
-        shutil.rmtree(folder, ignore_errors=True)
         self._export(folder)
-        # Loading a checkpoint can lower the version: the same adapter name then has other weights.
-        if name in self._adapters():
-            self._control("/v1/unload_lora_adapter", {"lora_name": name})
         self._control("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)})
+        self._adapters.add(name)
+        return name
 
     def _unload_unused(self) -> None:
         with self._changed:
             used = {*self._in_flight, self._served_name}
-        for name in self._adapters() - used:
+        for name in self._adapters - used:
             self._control("/v1/unload_lora_adapter", {"lora_name": name})
+            self._adapters.discard(name)
             shutil.rmtree(self._folder / name, ignore_errors=True)
-
-    def _adapters(self) -> set[str]:
-        listed: list[dict[str, Any]] = self._client.get("/v1/models").raise_for_status().json()["data"]
-        return {one["id"] for one in listed if str(one["id"]).startswith(f"{self._model.model_id}-v")}
 
     def _replace_weights(self, version: int) -> None:
         """Writes to a temporary folder and swaps it in while no request is in flight."""
