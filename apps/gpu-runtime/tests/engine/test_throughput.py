@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
 from tests.engine.a_batch import a_datum, a_loss, an_engine, no_progress
 from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoModelForCausalLM, Qwen3Config
 
 from agentlightning_runtime.engine.batch import Batch
 from agentlightning_runtime.engine.micro_batch import examples_of
@@ -28,13 +29,28 @@ def test_estimate_is_what_torch_counts(tmp_path: Path, lora: LoraSettings | None
     with FlopCounterMode(display=False) as forward:
         model.forward(batch, use_reference=False, progress=no_progress)
     examples = examples_of(batch, only_weighted=True)
+    # Plain products compute the masked half too, which is not useful work.
+    masked = 4 * cost.attention * 199 * 198 / 2
     # The products of LoRA are omitted; they are small.
-    assert forward.get_total_flops() == pytest.approx(cost.flops(examples, is_backward=False), rel=0.05)
+    useful = forward.get_total_flops() - masked
+    assert useful == pytest.approx(cost.flops(examples, is_backward=False), rel=0.05)
     with FlopCounterMode(display=False) as both:
         model.forward_backward(batch, a_loss(), no_progress)
     # Recomputing logits to save memory is not useful work: it does not count.
     again = 2 * cost.head * 50
-    assert both.get_total_flops() - again == pytest.approx(cost.flops(examples, is_backward=True), rel=0.1)
+    assert both.get_total_flops() - again - 3 * masked == pytest.approx(cost.flops(examples, is_backward=True), rel=0.1)
+
+
+def test_attention_is_counted_with_the_dimension_of_its_heads() -> None:
+    shape: dict[str, Any] = {"vocab_size": 260, "hidden_size": 64, "intermediate_size": 160, "num_hidden_layers": 2}
+    shape |= {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 128}
+    causal_lm = AutoModelForCausalLM.from_config(Qwen3Config(**shape), attn_implementation="eager")
+    cost = ModelCost.of(causal_lm, trains_all=True)
+    length = 300
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        causal_lm(torch.zeros((1, length), dtype=torch.int64))
+    estimate = 2 * length * (cost.body + cost.head) + 4 * cost.attention * length * length
+    assert counter.get_total_flops() == pytest.approx(estimate, rel=0.01)
 
 
 def test_pass_tells_its_speed_and_the_machine_its_memory(tmp_path: Path) -> None:

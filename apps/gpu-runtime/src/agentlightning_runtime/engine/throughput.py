@@ -40,7 +40,7 @@ class ModelCost:
     Attributes:
         body: Weights applied to every token: all except the input and output embeddings.
         head: Weights of the output embeddings; applied to trained tokens only.
-        attention: Layers times width of attention.
+        attention: Layers times heads times their dimension; the product may differ from the model's width.
         passes: Matrix products with the weights for each token: forward, and backward by the activations;
             3 when the weights' own gradients are wanted too.
     """
@@ -61,19 +61,21 @@ class ModelCost:
             for name, weight in causal_lm.named_parameters()
             if id(weight) not in tables and ".lora_" not in name
         )
-        width = int(getattr(config, "hidden_size", 0) or 0)
+        heads = int(getattr(config, "num_attention_heads", 0) or 0)
+        model_width = int(getattr(config, "hidden_size", 0) or 0)
+        head_width = int(getattr(config, "head_dim", 0) or 0) or model_width // max(1, heads)
         layers = int(getattr(config, "num_hidden_layers", 0) or 0)
-        return ModelCost(body, head.numel(), layers * width, passes=3 if trains_all else 2)
+        return ModelCost(body, head.numel(), layers * heads * head_width, passes=3 if trains_all else 2)
 
     def flops(self, examples: Sequence[Example], *, is_backward: bool) -> float:
-        """The floating-point operations of a pass over the examples."""
+        """The floating-point operations of a pass over the examples; attention is causal: a token sees those before."""
         passes = self.passes if is_backward else 1
         attention_passes = 3 if is_backward else 1
         total = 0.0
         for example in examples:
             tokens = example.length
             total += 2 * passes * (self.body * tokens + self.head * len(example.positions))
-            total += 4 * attention_passes * self.attention * tokens * tokens
+            total += 4 * attention_passes * self.attention * tokens * (tokens + 1) / 2
         return total
 
 
