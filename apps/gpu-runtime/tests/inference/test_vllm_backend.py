@@ -20,7 +20,7 @@ from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings,
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm.vllm_process import VllmModel, VllmProcess, vllm_command
+from agentlightning_runtime.inference.vllm.vllm_process import VllmModel, VllmProcess, adapter_rank_limit, vllm_command
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -123,6 +123,20 @@ def test_a_loaded_checkpoint_takes_an_old_version_with_other_weights(tmp_path: P
         assert trained.ask().choices[0].message.content == saved
 
 
+def test_adapters_on_one_base_share_a_server(tmp_path: Path) -> None:
+    with training(tmp_path, _LORA) as trained:
+        other = trained.engine.create_model(ModelRequest("policy-v0", "tiny", seed=2, lora=LoraSettings(7, 8.0)))
+        assert len(trained.started) == 1
+        assert set(trained.vllm.adapters) == {"policy-v0-p1", "policy-v0-v0-p1"}
+        trained.step()
+        assert set(trained.vllm.adapters) == {"policy-v1-p2", "policy-v0-v0-p1"}
+        other.unload()
+        assert list(trained.vllm.adapters) == ["policy-v1-p2"]
+        assert trained.ask().policy_version == 1
+        trained.engine.create_model(ModelRequest("wide", "tiny", seed=2, lora=LoraSettings(9, 8.0)))
+        assert len(trained.started) == 2
+
+
 def test_a_pause_turns_away_and_an_abort_breaks_off(tmp_path: Path) -> None:
     with training(tmp_path, _LORA) as trained:
         trained.vllm.hold.clear()
@@ -190,7 +204,7 @@ def test_what_vllm_refuses_reaches_the_caller(tmp_path: Path) -> None:
 
 
 def test_the_command_asks_for_the_distribution_that_tokens_are_drawn_from() -> None:
-    command, extra = vllm_command(VllmModel("m", 12, 4096, "hermes"), 1234)
+    command, extra = vllm_command(VllmModel("m", adapter_rank_limit(12), 4096, "hermes"), 1234)
     line = " ".join(command)
     assert "--logprobs-mode processed_logprobs" in line
     # Not the defaults that the model's files recommend, such as a top-p of 0.8.

@@ -11,6 +11,7 @@ from agentlightning_runtime.inference.forwarding_app import ForwardingApp
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.vllm.vllm_model import VllmServedModel
 from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess
+from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class VllmBackend:
-    """A vLLM server for each model behind one endpoint.
+    """vLLM servers behind one endpoint: one for each fully trained model, one for all adapters on the same base.
 
     Args:
         endpoint: listener settings.
@@ -35,13 +36,13 @@ class VllmBackend:
 
     def __init__(self, endpoint: EndpointSettings, start: Callable[[VllmModel], RunningVllm] = VllmProcess) -> None:
         self._models: dict[str, VllmServedModel] = {}
-        self._start = start
+        self._servers = VllmServers(start)
         self._server = HttpServer(ForwardingApp(self._models, endpoint.api_key).starlette(), endpoint)
         self.base_url = self._server.base_url
 
     def serve(self, model: ServedModel, version: int) -> None:
         """Serves the current weights as this policy version."""
-        self._models[model.model_id] = VllmServedModel(model, version, self._start)
+        self._models[model.model_id] = VllmServedModel(model, version, self._servers)
 
     def publish(self, model: ServedModel, version: int) -> None:
         """Serves the current weights from the next request on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 import threading
@@ -13,13 +14,11 @@ import httpx
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.api_error import ApiError, cancelled, model_paused
 from agentlightning_runtime.inference.tool_formats.registry import format_of
-from agentlightning_runtime.inference.vllm.vllm_process import VllmModel
+from agentlightning_runtime.inference.vllm.vllm_process import VllmModel, adapter_rank_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agentlightning_runtime.inference.inference_backend import ServedModel
-    from agentlightning_runtime.inference.vllm.vllm_process import RunningVllm
+    from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
 
 _CONTROL_TIMEOUT_S = 600
 """Timeout of reloading the weights of a large model."""
@@ -36,10 +35,10 @@ class VllmServedModel:
 
     Args:
         model: the model; must have an exporter.
-        start: starts a server.
+        servers: the running servers.
     """
 
-    def __init__(self, model: ServedModel, version: int, start: Callable[[VllmModel], RunningVllm]) -> None:
+    def __init__(self, model: ServedModel, version: int, servers: VllmServers) -> None:
         self._model = model
         self._folder = Path(tempfile.mkdtemp(prefix="agentlightning-vllm-"))
         self._changed = threading.Condition()
@@ -55,9 +54,15 @@ class VllmServedModel:
             self._export(Path(source))
         template: object = getattr(model.tokenizer, "chat_template", None)
         parser = format_of(template if isinstance(template, str) else "").name
-        self._vllm = start(VllmModel(source, model.lora_rank, model.max_context, parser))
+        self._servers = servers
+        self._settings = VllmModel(source, adapter_rank_limit(model.lora_rank), model.max_context, parser)
+        self._vllm = servers.acquire(self._settings)
         self._client = httpx.Client(base_url=self._vllm.root_url, timeout=_CONTROL_TIMEOUT_S)
-        self._served_name = self._load_adapter(version) if model.lora_rank > 0 else source
+        try:
+            self._served_name = self._load_adapter(version) if model.lora_rank > 0 else source
+        except BaseException:
+            self._release()
+            raise
 
     @property
     def root_url(self) -> str:
@@ -123,12 +128,19 @@ class VllmServedModel:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Ends the server."""
+        """Unloads the adapters, and ends the server when no other model uses it."""
         with self._changed:
             self.is_paused = True
             self._abort_count += 1
+        # A server that has failed keeps no adapter.
+        with contextlib.suppress(EngineError):
+            for name in self._adapters:
+                self._control("/v1/unload_lora_adapter", {"lora_name": name})
+        self._release()
+
+    def _release(self) -> None:
         self._client.close()
-        self._vllm.stop()
+        self._servers.release(self._settings)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _export(self, folder: Path) -> None:

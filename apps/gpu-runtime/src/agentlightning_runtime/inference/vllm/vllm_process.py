@@ -55,7 +55,7 @@ class VllmModel:
 
     Attributes:
         source: a Hugging Face id or a folder.
-        lora_rank: maximum rank of the adapters; 0: no adapters, all weights are replaced.
+        lora_rank: maximum rank of the adapters, one of `adapter_rank_limit`; 0: no adapters, all weights are replaced.
         max_context: maximum tokens of prompt and response; None: the model's positions.
         tool_parser: vLLM's name of the model's tool call format.
     """
@@ -153,11 +153,15 @@ def vllm_command(model: VllmModel, port: int, arguments: Sequence[str] = ()) -> 
         if value is not None and flag not in arguments:
             command += [flag, str(value)]
     if model.lora_rank > 0:
-        rank = next((size for size in (8, 16, 32, 64, 128, 256, 320, 512) if size >= model.lora_rank), 512)
-        command += ["--enable-lora", "--max-lora-rank", str(rank), "--max-loras", "4"]
+        command += ["--enable-lora", "--max-lora-rank", str(model.lora_rank), "--max-loras", "4"]
         return [*command, *arguments], {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
     # Weights are reloaded through a route that vLLM offers in this mode only; it listens on loopback.
     return [*command, *arguments], {"VLLM_SERVER_DEV_MODE": "1"}
+
+
+def adapter_rank_limit(rank: int) -> int:
+    """The smallest maximum that vLLM supports for adapters of this rank; 0 without adapters."""
+    return next((limit for limit in (0, 8, 16, 32, 64, 128, 256, 320, 512) if limit >= rank), 512)
 
 
 def without_torchrun(environment: Mapping[str, str]) -> dict[str, str]:
