@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress
 from tests.engine.torchrun import run_together
+
+from agentlightning_runtime.engine.batch import AdamParameters
+from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
 
 
 def train(processes: int, directory: Path) -> dict[str, Any]:
     directory.mkdir()
     run_together(Path(__file__).with_name("train_together.py"), directory, processes)
-    return torch.load(directory / "results.pt", weights_only=False)
+    files = {path.name: path.stat().st_size for path in (directory / "full").glob("after-full.*/*.distcp")}
+    return {**torch.load(directory / "results.pt", weights_only=False), "files": files, "directory": directory}
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +50,28 @@ def test_gradients_are_those_of_one_process(found: tuple[dict[str, Any], dict[st
     assert one.keys() == two.keys()
     for name, gradient in one.items():
         assert (two[name] - gradient).norm() <= 1e-4 * gradient.norm()
+
+
+def test_each_process_writes_its_shards(found: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    one, two = (each["files"] for each in found)
+    assert set(one) == {"__0_0.distcp"}
+    assert set(two) == {"__0_0.distcp", "__1_0.distcp"}
+    for size in two.values():
+        assert size == pytest.approx(one["__0_0.distcp"] / 2, rel=0.1)
+
+
+@pytest.mark.parametrize("kind", ["full", "lora"])
+def test_one_process_continues_from_the_checkpoint_of_two(
+    found: tuple[dict[str, Any], dict[str, Any]], kind: str
+) -> None:
+    lora = LoraSettings(rank=4, alpha=8.0) if kind == "lora" else None
+    model = an_engine(found[1]["directory"]).create_model(ModelRequest(kind, "tiny", 99, lora, has_value_head=True))
+    assert model.load_checkpoint(f"{kind}/after-{kind}").step == 1
+    model.forward_backward(a_batch(4), a_loss("cispo"), no_progress)
+    model.optim_step(AdamParameters(learning_rate=0.01, weight_decay=0.01))
+    served = model.parts.served.causal_lm.state_dict()
+    for name, tensor in found[1][f"{kind}-served"].items():
+        torch.testing.assert_close(served[name], tensor, rtol=1e-3, atol=2e-4)
 
 
 @pytest.mark.parametrize("kind", ["full", "lora"])

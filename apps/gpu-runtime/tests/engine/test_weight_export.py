@@ -76,7 +76,7 @@ def test_adapter_is_loaded_by_peft(tmp_path: Path) -> None:
 
 def test_checkpoint_is_exported_as_it_was(tmp_path: Path) -> None:
     model = trained(tmp_path / "c", LORA)
-    uri, then = model.save_checkpoint("a", b"").uri, logprobs_here(model)
+    uri, then = model.save_checkpoint("a", b"").result().uri, logprobs_here(model)
     model.forward_backward(a_batch(1), a_loss(), no_progress)
     model.optim_step(AdamParameters(learning_rate=0.02))
     out = tmp_path / "out"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 from tests.engine.a_batch import SilentBackend, a_batch, a_loss, no_progress
+from torch.distributed.tensor import DTensor
 
 from agentlightning_runtime.engine.batch import AdamParameters
 from agentlightning_runtime.engine.contract import EngineModel
@@ -35,6 +38,21 @@ def gradients(model: EngineModel, own: TorchModel) -> dict[str, torch.Tensor]:
     return {name: change for name, change in changes.items() if change.any()}
 
 
+@contextmanager
+def forbidden_gathering() -> Generator[None]:
+    """Within it no rank may gather a sharded tensor."""
+    full_tensor = DTensor.full_tensor
+
+    def fail(*_arguments: object, **_keywords: object) -> torch.Tensor:
+        raise AssertionError("A whole tensor was gathered")
+
+    DTensor.full_tensor = fail
+    try:
+        yield
+    finally:
+        DTensor.full_tensor = full_tensor
+
+
 def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, object]:
     """All operations of a model and their observable results."""
     first = model.forward_backward(
@@ -45,7 +63,8 @@ def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, obj
     with_norm = model.optim_step(ADAM)
     found["norm"] = with_norm.gradient_norm
     model.publish_weights()
-    saved = model.save_checkpoint(f"after-{own.parts.request.model_id}", b"state")
+    with forbidden_gathering():
+        saved = model.save_checkpoint(f"after-{own.parts.request.model_id}", b"state").result()
     for _ in range(2):
         model.forward_backward(a_batch(3), a_loss("ppo"), no_progress)
         model.optim_step(ADAM)

@@ -110,11 +110,11 @@ def test_a_loaded_checkpoint_takes_an_old_version_with_other_weights(tmp_path: P
     with training(tmp_path, _LORA) as trained:
         trained.step()
         saved = trained.ask().choices[0].message.content
-        checkpoint = trained.model.save_checkpoint("one", b"")
+        checkpoint = trained.model.save_checkpoint("one", b"").result()
         # The weights change, the version does not: the server must not respond from what it cached for them.
         trained.model.forward_backward(Batch(a_batch().data), a_loss(), no_progress)
         trained.model.optim_step(AdamParameters(learning_rate=0.05))
-        changed = trained.model.save_checkpoint("changed", b"")
+        changed = trained.model.save_checkpoint("changed", b"").result()
         trained.model.load_checkpoint(changed.uri)
         assert trained.ask().policy_version == 1
         assert trained.ask().choices[0].message.content != saved

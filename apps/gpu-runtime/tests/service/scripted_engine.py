@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,12 +48,14 @@ class Script:
         gate: Operations wait for it while they run.
         running: Set when an operation has begun.
         error: Raised by the next operation, once.
+        saving: Completes checkpoints; None: they are complete at once.
         done: Names of the executed calls, in order.
     """
 
     gate: threading.Event = field(default_factory=threading.Event)
     running: threading.Event = field(default_factory=threading.Event)
     error: Exception | None = None
+    saving: Future[Checkpoint] | None = None
     done: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
@@ -108,11 +111,14 @@ class ScriptedModel:
         self._policy_version += 1
         return self.endpoint()
 
-    def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
+    def save_checkpoint(self, name: str, client_state: bytes) -> Future[Checkpoint]:
         self._script.play("save_checkpoint")
         saved = Checkpoint(name, name, self._step, self._policy_version, 1, client_state, 0.0)
         self._checkpoints[name] = saved
-        return saved
+        saving: Future[Checkpoint] = self._script.saving or Future()
+        if self._script.saving is None:
+            saving.set_result(saved)
+        return saving
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
         self._script.play("load_checkpoint")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from contract_client import a_datum, open_bench
 from scripted_engine import BASE
 
+from agentlightning_runtime.engine.results import Checkpoint
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import (
     batch_pb2,
     error_pb2,
@@ -60,6 +62,27 @@ def test_a_model_that_waits_for_another_is_told_that_the_engine_is_busy() -> Non
             assert (waiting.queue_position, waiting.queue_reason) == (0, operation_pb2.QUEUE_REASON_ENGINE_BUSY)
             bench.script.gate.set()
             assert (await bench.ended(1, "other")).endpoint.policy_version == 1
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+def test_operations_continue_while_a_checkpoint_is_written(*, is_written: bool) -> None:
+    async def play() -> None:
+        async with open_bench() as bench:
+            await bench.open_model()
+            saving = bench.script.saving = Future[Checkpoint]()
+            request = training_pb2.SaveCheckpointRequest(key=bench.key(1), name="a")
+            await bench.client.call("SaveCheckpoint", request)
+            assert (await bench.publish(2)).state != operation_pb2.OPERATION_STATE_FAILED
+            assert (await bench.ended(2)).endpoint.policy_version == 1
+            assert (await bench.operation(1)).state == operation_pb2.OPERATION_STATE_RUNNING
+            if is_written:
+                saving.set_result(Checkpoint("a", "a", 0, 0, 1, b"", 0.0))
+                assert (await bench.ended(1)).checkpoint.uri == "a"
+            else:
+                saving.set_exception(OSError("No space left on device"))
+                assert "No space left" in (await bench.ended(1)).error.message
 
     asyncio.run(play())
 

@@ -25,6 +25,13 @@ test('fills in defaults and makes paths absolute', () => {
   expect(config.algorithm.type).toBe('grpo');
 });
 
+test('saves less often with a runtime whose checkpoints are large', () => {
+  expect(resolveConfig(minimal, '/').checkpointEvery).toBe(1);
+  const runtime = { type: 'grpc', address: 'gpu:50051' };
+  expect(resolveConfig({ ...minimal, runtime }, '/').checkpointEvery).toBe(10);
+  expect(resolveConfig({ ...minimal, runtime, checkpointEvery: 2 }, '/').checkpointEvery).toBe(2);
+});
+
 test('resolves paths from the folder of the configuration, and keeps URLs', () => {
   const urlOf = (url: string): string => resolveConfig({ ...minimal, store: { url } }, '/home/me/clerk').storeUrl;
   expect(urlOf('sqlite:runs/a.db')).toBe('sqlite:/home/me/clerk/runs/a.db');

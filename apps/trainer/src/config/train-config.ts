@@ -177,7 +177,11 @@ export interface TrainConfig<TTask = unknown> {
   /** @default { temperature: 1 } */
   readonly sampling?: SamplingConfig;
   readonly evaluation?: EvaluationConfig;
-  /** Save every so many steps, and after the last one. A resumed run continues from the last saved step. @default 1 */
+  /**
+   * Save every so many steps, and after the last one. A resumed run continues from the last saved step.
+   *
+   * @default 1 with the embedded runtime; 10 with a runtime of type `grpc`, whose checkpoints are large
+   */
   readonly checkpointEvery?: number;
   /** How many checkpoints are kept, the newest ones; a resumed run needs the newest. @default 3 */
   readonly keepCheckpoints?: number;

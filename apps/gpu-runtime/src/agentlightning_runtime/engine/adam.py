@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn.utils import get_total_norm
 
-from agentlightning_runtime.engine.ranks import shard_like, whole
+from agentlightning_runtime.engine.ranks import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from torch import nn
 
@@ -61,17 +61,24 @@ class Adam:
         self._optimizer.zero_grad(set_to_none=True)
 
     def state(self) -> dict[str, Tensor]:
-        """Both moments and the step count of each weight, unsharded; empty before the first step."""
-        tensors: dict[str, Tensor] = {}
-        for name, weight in self._weights.items():
-            for field, value in self._optimizer.state.get(weight, {}).items():
-                tensors[f"{name}/{field}"] = whole(value)
-        return tensors
+        """Both moments and the step count of each weight, sharded as the weight; empty before the first step.
 
-    def load_state(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restores the result of `state`."""
+        They are the optimizer's own tensors: a step changes them.
+        """
+        return {
+            f"{name}/{field}": value
+            for name, weight in self._weights.items()
+            for field, value in self._optimizer.state.get(weight, {}).items()
+        }
+
+    @torch.no_grad()
+    def prepare_state(self, names: Iterable[str]) -> dict[str, Tensor]:
+        """Makes exactly the named tensors of `state`, to be filled from a checkpoint."""
         self._optimizer.state.clear()
-        for key, value in tensors.items():
-            name, _, field = key.rpartition("/")
-            weight = self._weights[name]
-            self._optimizer.state[weight][field] = shard_like(value, weight)
+        for name in names:
+            weight_name, _, field = name.rpartition("/")
+            weight = self._weights[weight_name]
+            is_count = field == "step"
+            value = torch.zeros((), device=weight.device) if is_count else torch.zeros_like(weight)
+            self._optimizer.state[weight][field] = value
+        return self.state()

@@ -2,7 +2,7 @@
 
 `<root>/<model id>/<name>.json` is the record of a checkpoint: step, versions, and the folder with the tensors. It is
 renamed into place after everything it references is on disk. A checkpoint is therefore complete or absent, also when
-the process is killed and when it replaces one of the same name.
+the process is killed and when it replaces one of the same name. Each rank writes its shards, while training continues.
 """
 
 from __future__ import annotations
@@ -13,20 +13,28 @@ import os
 import re
 import shutil
 import uuid
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from safetensors import safe_open
-from safetensors.torch import save_file
-
+from agentlightning_runtime.engine.checkpoint_tensors import (
+    copy_to_host,
+    read_shards,
+    read_whole,
+    stored_shapes,
+    write_shards,
+)
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.results import Checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from concurrent.futures import Future
     from pathlib import Path
 
     from torch import Tensor
+
+    from agentlightning_runtime.engine.ranks import Ranks
 
 _FORMAT = "agentlightning-runtime/1"
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -47,32 +55,27 @@ class CheckpointFacts:
     created_at_ms: float
 
 
-@dataclass(frozen=True)
-class SavedTensors:
-    """The tensors of a checkpoint, by name."""
-
-    weights: dict[str, Tensor]
-    optimizer: dict[str, Tensor]
-
-
 class CheckpointFolder:
     """Saves, loads, and deletes checkpoints of one model id.
 
     Args:
         root: Parent of the folder of each model.
         model_id: Owner of the checkpoints.
-        is_writer: False in a process that does not write checkpoints.
+        ranks: The processes that train the model together; all of them save and load.
     """
 
-    def __init__(self, root: Path, model_id: str, *, is_writer: bool = True) -> None:
-        self._is_writer = is_writer
+    def __init__(self, root: Path, model_id: str, ranks: Ranks) -> None:
+        self._ranks = ranks
         self._model_id = model_id
         self._folder = root / model_id
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoint")
+        self._writing: Future[Checkpoint] | None = None
 
-    def save(
-        self, name: str, facts: CheckpointFacts, weights: Mapping[str, Tensor], optimizer: Mapping[str, Tensor]
-    ) -> Checkpoint:
-        """Writes a checkpoint; replaces one of the same name.
+    def save(self, name: str, facts: CheckpointFacts, tensors: Mapping[str, Tensor]) -> Future[Checkpoint]:
+        """Copies the tensors, waits for an earlier checkpoint, and writes; replaces one of the same name.
+
+        Returns:
+            The checkpoint, once it is complete on disk.
 
         Raises:
             EngineError: INVALID when the name is not a valid file name.
@@ -80,14 +83,26 @@ class CheckpointFolder:
         if not _SAFE_NAME.fullmatch(name):
             message = f'"{name}" is not a valid checkpoint name; use 1 to 200 letters, digits, - and _'
             raise EngineError(EngineErrorReason.INVALID, message, field="name")
-        if not self._is_writer:
-            return self._describe(name, {**_record_of(facts), "size_bytes": 0})
-        self._folder.mkdir(parents=True, exist_ok=True)
-        folder = self._folder / f"{name}.{uuid.uuid4().hex}"
-        folder.mkdir()
+        # Two copies of the weights and moments would need too much memory.
+        self.finish()
+        folder = self._folder / self._ranks.tell(f"{name}.{uuid.uuid4().hex}")
+        self._writing = self._writer.submit(self._write, name, facts, folder, copy_to_host(tensors))
+        return self._writing
+
+    def finish(self) -> None:
+        """Waits until no checkpoint is being written. Failures are those of the `save`."""
+        if self._writing is not None:
+            wait([self._writing])
+            self._writing = None
+
+    def _write(self, name: str, facts: CheckpointFacts, folder: Path, tensors: Mapping[str, Tensor]) -> Checkpoint:
+        is_first = self._ranks.index == 0
         try:
-            _write_tensors(folder / "weights.safetensors", weights)
-            _write_tensors(folder / "optimizer.safetensors", optimizer)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_shards(folder, tensors, self._ranks)
+            if not is_first:
+                return self._describe(name, {**_record_of(facts), "size_bytes": 0})
+            _flush(folder)
             size = sum(file.stat().st_size for file in folder.iterdir())
             record = {
                 "format": _FORMAT,
@@ -97,7 +112,8 @@ class CheckpointFolder:
             }
             _replace(self._folder / f"{name}.json", json.dumps(record).encode())
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            if is_first:
+                shutil.rmtree(folder, ignore_errors=True)
             raise
         self._remove_folders(name, keep=folder.name)
         return self._describe(name, record)
@@ -114,19 +130,31 @@ class CheckpointFolder:
             raise _not_found(uri)
         return self._describe(name, record), _facts(record)
 
-    def tensors(self, uri: str) -> SavedTensors:
-        """The tensors stored under a URI, on the CPU.
+    def stored_names(self, uri: str) -> Iterable[str]:
+        """The names of the tensors stored under a URI.
 
         Raises:
             EngineError: NOT_FOUND when it does not exist.
         """
-        record = self._record(self._name_of(uri))
-        if record is None:
-            raise _not_found(uri)
-        folder = self._folder / record["folder"]
-        return SavedTensors(
-            _read_tensors(folder / "weights.safetensors"), _read_tensors(folder / "optimizer.safetensors")
-        )
+        return stored_shapes(self._folder_of(uri)).keys()
+
+    def load(self, uri: str, tensors: Mapping[str, Tensor]) -> None:
+        """Reads the shards of this rank into its tensors, which are changed in place.
+
+        Raises:
+            EngineError: NOT_FOUND when the checkpoint does not exist.
+        """
+        read_shards(self._folder_of(uri), tensors, self._ranks)
+
+    def whole_tensors(self, uri: str, prefix: str) -> dict[str, Tensor]:
+        """The stored tensors whose names have the prefix, unsharded on the CPU, by their names without it.
+
+        Only rank 0 gets them.
+
+        Raises:
+            EngineError: NOT_FOUND when the checkpoint does not exist.
+        """
+        return read_whole(self._folder_of(uri), prefix) if self._ranks.index == 0 else {}
 
     def list(self) -> list[Checkpoint]:
         """All checkpoints, newest first."""
@@ -149,6 +177,12 @@ class CheckpointFolder:
         except FileNotFoundError:
             raise _not_found(uri) from None
         self._remove_folders(name, keep="")
+
+    def _folder_of(self, uri: str) -> Path:
+        record = self._record(self._name_of(uri))
+        if record is None:
+            raise _not_found(uri)
+        return self._folder / record["folder"]
 
     def _record(self, name: str) -> dict[str, Any] | None:
         try:
@@ -197,17 +231,6 @@ def _facts(record: Mapping[str, Any]) -> CheckpointFacts:
 
 def _not_found(uri: str) -> EngineError:
     return EngineError(EngineErrorReason.NOT_FOUND, f'This model has no checkpoint "{uri}"')
-
-
-def _write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    plain = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
-    save_file(plain, path, metadata={"format": "pt"})
-    _flush(path)
-
-
-def _read_tensors(path: Path) -> dict[str, Tensor]:
-    with safe_open(path, framework="pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 -- not a mapping
 
 
 def _replace(path: Path, content: bytes) -> None:

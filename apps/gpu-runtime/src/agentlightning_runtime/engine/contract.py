@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
@@ -82,10 +83,11 @@ class EngineModel(Protocol):
         """
         ...
 
-    def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
+    def save_checkpoint(self, name: str, client_state: bytes) -> Future[Checkpoint]:
         """Writes weights, optimizer state, step, policy version and client state atomically.
 
-        Overwrites a checkpoint of the same name.
+        Overwrites a checkpoint of the same name. Returns once later operations cannot change what is written; the
+        future has the checkpoint once it is complete on disk.
         """
         ...
 

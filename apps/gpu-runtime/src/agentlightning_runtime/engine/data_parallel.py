@@ -19,6 +19,7 @@ from agentlightning_runtime.engine.ranks import Ranks, leave_ranks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
@@ -116,12 +117,14 @@ class LeadingModel:
         """Serves the weights; only rank 0 does."""
         return self._together("publish_weights")
 
-    def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
-        """Gathers the state of all ranks; rank 0 writes it."""
+    def save_checkpoint(self, name: str, client_state: bytes) -> Future[Checkpoint]:
+        """Writes the state; each rank writes its shards."""
         return self._together("save_checkpoint", name, client_state)
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
-        """Loads on all ranks; all of them must have access to the folder."""
+        """Loads on all ranks, each its shards; all of them must have access to the folder."""
+        # Rank 0 completes a checkpoint: the others must not look for it before.
+        self.own.finish()
         return self._together("load_checkpoint", uri)
 
     def list_checkpoints(self) -> Sequence[Checkpoint]:
@@ -134,6 +137,7 @@ class LeadingModel:
 
     def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
         """Gathers the weights of all ranks; rank 0 writes them."""
+        self.own.finish()
         return self._together("export_weights", uri, export_format, directory)
 
     def endpoint(self) -> Endpoint:
@@ -172,6 +176,8 @@ def follow(engine: TorchEngine, ranks: Ranks) -> None:
         except EngineError as error:
             # Rank 0 raises the same error and returns it to the client.
             LOG.debug("%s of %s was rejected: %s", order.method, order.model_id, error)
+    for model in models.values():
+        model.finish()
     engine.close()
     leave_ranks(ranks)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.distributed.tensor import DTensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,11 +30,13 @@ class Ranks:
         index: From 0; rank 0 communicates with clients.
         count: Number of ranks.
         control: Process group for objects, on the CPU; None for a single process and after `leave`.
+        checkpoints: Process group for checkpoints, written while training continues; None like `control`.
     """
 
     index: int = 0
     count: int = 1
     control: dist.ProcessGroup | None = None
+    checkpoints: dist.ProcessGroup | None = None
 
     def sum_up(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, in place."""
@@ -81,8 +83,10 @@ def join_ranks(device: torch.device) -> Ranks:
         if device.type == "cuda":
             torch.cuda.set_device(device)
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    control = cast("dist.ProcessGroup", dist.new_group(backend="gloo", timeout=_PATIENCE))
-    return Ranks(dist.get_rank(), dist.get_world_size(), control)
+    control, checkpoints = (
+        cast("dist.ProcessGroup", dist.new_group(backend="gloo", timeout=_PATIENCE)) for _ in range(2)
+    )
+    return Ranks(dist.get_rank(), dist.get_world_size(), control, checkpoints)
 
 
 def leave_ranks(ranks: Ranks) -> None:
@@ -93,7 +97,7 @@ def leave_ranks(ranks: Ranks) -> None:
     """
     if ranks.count > 1 and dist.is_initialized():
         dist.destroy_process_group()
-        ranks.control = None
+        ranks.control = ranks.checkpoints = None
         gc.collect()
 
 
@@ -110,10 +114,3 @@ def local_rank() -> int:
 def whole(tensor: Tensor) -> Tensor:
     """An unsharded tensor. All ranks must call this at the same time."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-
-
-def shard_like(tensor: Tensor, example: Tensor) -> Tensor:
-    """A whole tensor sharded like an example; all ranks must have the same one and call this at the same time."""
-    if not isinstance(example, DTensor) or tensor.dim() == 0:
-        return tensor.to(example.device, copy=True)
-    return distribute_tensor(tensor.to(example.device), example.device_mesh, example.placements)

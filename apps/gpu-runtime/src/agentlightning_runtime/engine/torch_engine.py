@@ -92,7 +92,6 @@ class TorchEngine:
         if self._ranks.count > 1 and lora is None:
             served_lm = self._twin_to_serve(loaded)
             shard_network(network, self._ranks, self._device)
-        folder, is_writer = self._settings.checkpoint_directory, self._ranks.index == 0
         return TorchModel(
             ModelParts(
                 request=request,
@@ -101,7 +100,7 @@ class TorchEngine:
                 network=network,
                 reference=reference_network(loaded),
                 settings=self._pass_settings(loaded),
-                checkpoints=CheckpointFolder(folder, request.model_id, is_writer=is_writer),
+                checkpoints=CheckpointFolder(self._settings.checkpoint_directory, request.model_id, self._ranks),
                 inference=self._inference,
                 served=ServedModel(
                     model_id=request.model_id,

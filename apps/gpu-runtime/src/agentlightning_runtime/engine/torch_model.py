@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.engine.adam import Adam
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts
+from agentlightning_runtime.engine.checkpoint_tensors import prefixed
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
 from agentlightning_runtime.engine.models.network_factory import trained_weights
 from agentlightning_runtime.engine.out_of_memory import free_cached_memory, report_out_of_memory
-from agentlightning_runtime.engine.ranks import shard_like, whole
+from agentlightning_runtime.engine.ranks import whole
 from agentlightning_runtime.engine.results import ModelState, StepResult
 from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
 from agentlightning_runtime.engine.weight_export import export_weights
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from torch import Tensor
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
         InferenceState,
         PauseMode,
     )
+
+#: Prefixes of the names of tensors in a checkpoint.
+_WEIGHTS = "weights/"
+_OPTIMIZER = "optimizer/"
 
 
 class TorchModel:
@@ -141,8 +147,8 @@ class TorchModel:
         self._policy_version = self._highest_version = version
         return self.endpoint()
 
-    def save_checkpoint(self, name: str, client_state: bytes) -> Checkpoint:
-        """Writes weights, optimizer state, step, policy version and client state atomically.
+    def save_checkpoint(self, name: str, client_state: bytes) -> Future[Checkpoint]:
+        """Copies the state and writes it in the background, atomically; each rank writes its shards.
 
         Raises:
             EngineError: PRECONDITION while gradients are accumulated.
@@ -160,7 +166,8 @@ class TorchModel:
             client_state=client_state,
             created_at_ms=time.time() * 1000,
         )
-        return self.parts.checkpoints.save(name, facts, self._whole_weights(), self._adam.state())
+        tensors = {**prefixed(_WEIGHTS, self.weights), **prefixed(_OPTIMIZER, self._adam.state())}
+        return self.parts.checkpoints.save(name, facts, tensors)
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
         """Restores a checkpoint, clears the accumulator, and serves the loaded weights.
@@ -168,16 +175,20 @@ class TorchModel:
         Raises:
             EngineError: NOT_FOUND when it does not exist, INVALID when it is of an incompatible model.
         """
-        checkpoint, facts = self.parts.checkpoints.find(uri)
+        checkpoints = self.parts.checkpoints
+        checkpoints.finish()
+        checkpoint, facts = checkpoints.find(uri)
         if facts.shape != self._shape():
             message = f'Checkpoint "{uri}" has the shape {facts.shape}; this model has {self._shape()}'
             raise EngineError(EngineErrorReason.INVALID, message, field="uri")
-        tensors = self.parts.checkpoints.tensors(uri)
+        stored = checkpoints.stored_names(uri)
         self.discard_gradients()
         with self._corrupted_when_it_fails():
-            for name, weight in self.weights.items():
-                weight.data.copy_(shard_like(tensors.weights[name], weight))
-            self._adam.load_state(tensors.optimizer)
+            moments = self._adam.prepare_state(
+                name.removeprefix(_OPTIMIZER) for name in stored if name.startswith(_OPTIMIZER)
+            )
+            weights = {name: weight.detach() for name, weight in self.weights.items()}
+            checkpoints.load(uri, {**prefixed(_WEIGHTS, weights), **prefixed(_OPTIMIZER, moments)})
         self._step, self._policy_version = facts.step, facts.policy_version
         self._highest_version = max(self._highest_version, facts.policy_version)
         self._is_corrupted = False
@@ -199,14 +210,12 @@ class TorchModel:
 
     def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
         """Exports a checkpoint, or the current weights when `uri` is empty, for other programs."""
-        if uri:
-            step = self.parts.checkpoints.find(uri)[0].step
-            weights = self.parts.checkpoints.tensors(uri).weights
-        else:
-            step, weights = self._step, self._whole_weights()
-        if self.parts.ranks.index > 0:
-            return step
-        self._write(weights, export_format, directory)
+        checkpoints = self.parts.checkpoints
+        checkpoints.finish()
+        step = checkpoints.find(uri)[0].step if uri else self._step
+        weights = checkpoints.whole_tensors(uri, _WEIGHTS) if uri else self._whole_weights()
+        if self.parts.ranks.index == 0:
+            self._write(weights, export_format, directory)
         return step
 
     def _export_for_serving(self, directory: Path) -> None:
@@ -236,12 +245,17 @@ class TorchModel:
 
     def unload(self) -> None:
         """Frees the model's memory and stops serving it. Checkpoints stay."""
+        self.finish()
         self.parts.inference.remove(self.parts.request.model_id)
         self._adam.clear_gradients()
-        self._adam.load_state({})
+        self._adam.prepare_state(())
         for weight in self.weights.values():
             weight.data = weight.data.new_empty(0)
         free_cached_memory(self.parts.settings.device)
+
+    def finish(self) -> None:
+        """Waits until no checkpoint is being written."""
+        self.parts.checkpoints.finish()
 
     def _whole_weights(self) -> dict[str, Tensor]:
         """Gathered from all ranks; copied off the device when sharded."""

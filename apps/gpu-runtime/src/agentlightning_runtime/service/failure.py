@@ -155,6 +155,11 @@ def to_failure(error: BaseException) -> error_pb2.RuntimeFailure:
     )
 
 
+def cancelled(message: str) -> RuntimeFailureError:
+    """The end of an operation that did not run."""
+    return RuntimeFailureError(error_pb2.ERROR_REASON_CANCELLED, message)
+
+
 def is_expected(error: BaseException) -> bool:
     """Whether an exception was raised deliberately, so that its stack trace is not needed."""
     return isinstance(error, RuntimeFailureError | EngineError)

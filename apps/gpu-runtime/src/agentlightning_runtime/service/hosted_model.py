@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, operation_pb2
 from agentlightning_runtime.service.batches.gradient_ledger import GradientLedger
 from agentlightning_runtime.service.change_log import ChangeLog
-from agentlightning_runtime.service.failure import RuntimeFailureError, is_expected
+from agentlightning_runtime.service.failure import RuntimeFailureError, cancelled, is_expected
 from agentlightning_runtime.service.operation_record import Artifact, OperationRecord, OperationWork
 from agentlightning_runtime.service.ownership import Ownership
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from agentlightning_runtime.engine.contract import EngineModel
     from agentlightning_runtime.engine.settings import ModelRequest
     from agentlightning_runtime.service.model_surroundings import ModelSurroundings
+    from agentlightning_runtime.service.operation_record import Completion, Outcome
 
 LOG = logging.getLogger(__name__)
 
@@ -54,6 +57,7 @@ class HostedModel:
         self._records: dict[int, OperationRecord] = {}
         self._next_to_run = 0
         self._running: asyncio.Task[None] | None = None
+        self._completing: set[asyncio.Task[None]] = set()
         self._progress_reported_ms = 0.0
         self._end_reason: RuntimeFailureError | None = None
 
@@ -71,7 +75,7 @@ class HostedModel:
         if not self.ownership.take(session_id):
             return
         for record in [record for record in self._records.values() if record.seq >= self.next_seq]:
-            self._cancel(record, _cancelled("A newer session has taken over the model"))
+            self._cancel(record, cancelled("A newer session has taken over the model"))
             del self._records[record.seq]
 
     def assert_living(self) -> None:
@@ -158,7 +162,7 @@ class HostedModel:
         """
         record = self.operation(seq)
         if record.is_waiting:
-            self._cancel(record, _cancelled("Cancelled on request"))
+            self._cancel(record, cancelled("Cancelled on request"))
         if record.state == operation_pb2.OPERATION_STATE_CANCELLED:
             return record
         raise RuntimeFailureError(
@@ -174,6 +178,7 @@ class HostedModel:
                 self._cancel(record, reason)
         if self._running is not None:
             await asyncio.shield(self._running)
+        await asyncio.gather(*self._completing)
         for record in self._records.values():
             record.discard_artifact()
         self.changes.close(reason)
@@ -224,20 +229,29 @@ class HostedModel:
             def progress(done: int, total: int) -> None:
                 loop.call_soon_threadsafe(self.note_progress, record.seq, done, total)
 
-            try:
-                record.succeed(await execute(progress), self._now())
-            except Exception as error:  # Any exception of an engine ends this operation, not the server.
-                if not is_expected(error):
-                    LOG.exception("Operation %d of model %s failed unexpectedly", record.seq, self.model_id)
-                record.fail(error, self._now())
-            self.changes.append(record)
-            LOG.info("%s", record.summary())
+            await self._complete(record, execute(progress))
         if not record.adds_gradients:
             return
         if record.state == operation_pb2.OPERATION_STATE_SUCCEEDED:
             self.ledger.add(record.seq)
         else:
             self.ledger.miss(record.seq)
+
+    async def _complete(self, record: OperationRecord, work: Awaitable[Outcome | Completion]) -> None:
+        try:
+            outcome = await work
+            if callable(outcome):
+                task = asyncio.create_task(self._complete(record, outcome()))
+                self._completing.add(task)
+                task.add_done_callback(self._completing.discard)
+                return
+            record.succeed(outcome, self._now())
+        except Exception as error:  # Any exception of an engine ends this operation, not the server.
+            if not is_expected(error):
+                LOG.exception("Operation %d of model %s failed unexpectedly", record.seq, self.model_id)
+            record.fail(error, self._now())
+        self.changes.append(record)
+        LOG.info("%s", record.summary())
 
     def _cancel(self, record: OperationRecord, reason: RuntimeFailureError) -> None:
         record.cancel(reason, self._now())
@@ -282,7 +296,3 @@ class HostedModel:
 
     def _now(self) -> float:
         return self._surroundings.clock()
-
-
-def _cancelled(message: str) -> RuntimeFailureError:
-    return RuntimeFailureError(error_pb2.ERROR_REASON_CANCELLED, message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import tempfile
 import uuid
@@ -22,7 +23,7 @@ from agentlightning_runtime.service.invalid import check_name, invalid
 from agentlightning_runtime.service.limits import MAX_CLIENT_STATE_BYTES
 from agentlightning_runtime.service.model_info import checkpoint_message, endpoint_message
 from agentlightning_runtime.service.model_request import check_feature
-from agentlightning_runtime.service.operation_record import Artifact, Execute
+from agentlightning_runtime.service.operation_record import Artifact, Completion, Execute
 from agentlightning_runtime.service.resolve_parameters import resolve_adam
 from agentlightning_runtime.service.runtime_host import assert_made, assert_sound
 
@@ -81,10 +82,15 @@ def save_checkpoint_work(place: OperationPlace, request: training_pb2.SaveCheckp
             remedy="Keep only data that cannot be recomputed, such as a cursor, in the client state.",
         )
 
-    async def execute(progress: Progress) -> model_pb2.CheckpointInfo:
+    async def execute(progress: Progress) -> Completion:
         del progress
         engine = assert_sound(place.model)
-        return checkpoint_message(await place.host.thread.run(engine.save_checkpoint, name, client_state))
+        saving = await place.host.thread.run(engine.save_checkpoint, name, client_state)
+
+        async def complete() -> model_pb2.CheckpointInfo:
+            return checkpoint_message(await asyncio.wrap_future(saving))
+
+        return complete
 
     return execute
 

@@ -39,7 +39,10 @@ FIELD_OF_OUTCOME: dict[type[object], str] = {
 }
 """The field of `Operation.outcome` for each kind of outcome."""
 
-Execute = Callable[["Progress"], Awaitable[Outcome]]
+Completion = Callable[[], Awaitable[Outcome]]
+"""The rest of an operation, which runs beside the operations after it."""
+
+Execute = Callable[["Progress"], Awaitable[Outcome | Completion]]
 """Executes an operation in its turn."""
 
 
