@@ -65,7 +65,7 @@ module.exports = {
         path: '^(packages|apps)/[^/]+/(src|test|proto)/',
         pathNot: [
           '^$1/',
-          '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register)/)?index\\.ts$',
+          '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register|workers)/)?index\\.ts$',
           '^packages/core/src/entry-points/[\\w-]+\\.ts$',
         ],
       },

@@ -5,5 +5,5 @@ export default libraryConfig({
   'cli/main': 'src/cli/main.ts',
   'cli/run-command-line': 'src/cli/run-command-line.ts',
   // Beside the bundle that starts it.
-  'event-loop-worker': 'src/runtime/event-loop-worker.ts',
+  'agent-worker': 'src/workers/agent-worker.ts',
 });

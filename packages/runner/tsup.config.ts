@@ -1,3 +1,8 @@
 import { libraryConfig } from '../../tools/tsup-library.ts';
 
-export default libraryConfig();
+export default libraryConfig({
+  index: 'src/index.ts',
+  workers: 'src/workers/index.ts',
+  // Beside the bundle that starts it.
+  'event-loop-worker': 'src/workers/event-loop-worker.ts',
+});

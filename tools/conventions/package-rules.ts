@@ -18,7 +18,7 @@ interface Manifest {
 
 /**
  * The allowed entry points of a package. `.` is for agents. Authors of algorithms, stores and runtimes use `./algorithm`, `./store`,
- * `./spans` and `./training-runtime`; `./protocol`, `./store-client` and `./settings` serve store servers, clients and configuration;
+ * `./spans` and `./training-runtime`; `./protocol`, `./store-client` and `./settings` serve store servers, clients and configuration, `./workers` supervisors;
  * `./internal` is for the packages of this repository only. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
  */
 const publicEntries = new Set([
@@ -33,6 +33,7 @@ const publicEntries = new Set([
   './protocol',
   './adapter',
   './store-client',
+  './workers',
   './settings',
   './register',
   './main',
@@ -94,7 +95,7 @@ const indexesOnlyList: Convention = {
   findProblems: () =>
     listPackageFolders()
       .flatMap((folder) =>
-        ['', 'testing/', 'contracts/', 'protocol/', 'adapter/', 'store-client/', 'settings/'].map(
+        ['', 'testing/', 'contracts/', 'protocol/', 'adapter/', 'store-client/', 'settings/', 'workers/'].map(
           (entry) => `${folder}/src/${entry}index.ts`,
         ),
       )

@@ -161,6 +161,11 @@ export type TrainingEvent =
       readonly bestScore: number | null;
     } & PromptSearchBudget)
   | NothingLeftEvent
+  | {
+      /** A line that an agent wrote to standard output or standard error; not of agents in this process. */
+      readonly type: 'agent-output';
+      readonly line: string;
+    }
   | { readonly type: 'warning'; readonly message: string; readonly details?: JsonObject }
   | { readonly type: 'finished'; readonly summary: TrainingSummary };
 

@@ -8,11 +8,11 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const blockingConfig = path.resolve(import.meta.dirname, 'fixtures/blocking.config.ts');
 
-test('an agent that never yields ends the process, which names the rollout and the command that resumes the run', async () => {
+test('an agent that never yields in the process of the trainer ends it, and the error names the rollout and the command that resumes the run', async () => {
   using folder = new RunFolder();
   const marker = path.join(folder.path, 'blocked');
   const train = (...flags: string[]): AglProcess =>
-    new AglProcess(['train', blockingConfig, '--json', '--data-dir', folder.path, ...flags], {
+    new AglProcess(['train', blockingConfig, '--json', '--in-process', '--data-dir', folder.path, ...flags], {
       env: { BLOCK_MARKER: marker },
     });
   await using blocked = train('--run', 'blocked-run');

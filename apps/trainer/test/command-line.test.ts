@@ -180,14 +180,18 @@ test('standard output of --json is JSON whatever the agent writes, and its carel
 test.each([
   ['exit', /ended the process with exit code 0 before the run was over/],
   ['throw', /an uncaught error ended the process: Error: thrown by a timer/],
-])('an agent that ends the process (%s) is no success, and the run can be resumed', async (how, message) => {
-  await using agl = new AglProcess(['train', leavingConfig, '--json', '--data-dir', folder], { env: { LEAVE: how } });
-  expect(await agl.exitCode()).toBe(1);
-  const failed = agl.events.at(-1);
-  expect(failed).toMatchObject({ event: 'failed', code: 'AGENT_FAILED', message: expect.stringMatching(message) });
-  expect(failed?.['resume']).toMatch(/agl train .*--resume run-/);
-  expect(agl.stderr).toMatch(message);
-});
+])(
+  'an agent that ends the process of the trainer (%s) is no success, and the run can be resumed',
+  async (how, message) => {
+    const args = ['train', leavingConfig, '--json', '--in-process', '--data-dir', folder];
+    await using agl = new AglProcess(args, { env: { LEAVE: how } });
+    expect(await agl.exitCode()).toBe(1);
+    const failed = agl.events.at(-1);
+    expect(failed).toMatchObject({ event: 'failed', code: 'AGENT_FAILED', message: expect.stringMatching(message) });
+    expect(failed?.['resume']).toMatch(/agl train .*--resume run-/);
+    expect(agl.stderr).toMatch(message);
+  },
+);
 
 test('a configuration that ends the process is no success', async () => {
   writeFileSync(path.join(folder, 'agl.config.ts'), 'process.exit(0);');

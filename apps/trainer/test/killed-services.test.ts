@@ -26,7 +26,7 @@ test('a run whose runtime is killed stops with a clear message and can be resume
   await using first = folder.train();
   const runId = String((await first.event('started'))['run']);
   await first.event('step', (event) => event['step'] === 1);
-  // The embedded runtime is the trainer's only child process.
+  // The embedded runtime is the first process that the trainer starts.
   process.kill(first.childPids()[0] ?? 0, 'SIGKILL');
   expect(await first.exitCode()).toBe(3);
   expect(first.stderr).toMatch(/RUNTIME_UNAVAILABLE/);

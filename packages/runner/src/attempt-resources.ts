@@ -5,9 +5,9 @@ import {
   type PromptTemplateResource,
   type Resource,
   type RolloutEndpoint,
-  type Store,
 } from '@agentlightning/core';
 import { attemptBaseUrl } from '@agentlightning/core/store';
+import type { RunnerStore } from './runner-store.ts';
 
 /** The resources of an attempt. */
 export interface AttemptResources {
@@ -30,7 +30,7 @@ export interface ResourceChoice {
  * @throws NotFoundError when the rollout's snapshot, or the named endpoint, does not exist
  */
 export async function loadResources(
-  store: Store,
+  store: RunnerStore,
   rollout: AttemptedRollout,
   { endpointResource, attemptToken }: ResourceChoice,
 ): Promise<AttemptResources> {

@@ -1,5 +1,6 @@
-import type { ActiveSpan, AttemptedRollout, SpanInput, SpanSink, Store } from '@agentlightning/core';
+import type { ActiveSpan, AttemptedRollout, SpanInput, SpanSink } from '@agentlightning/core';
 import { findFinalReward, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
+import type { RunnerStore } from './runner-store.ts';
 
 /** A sink that forwards spans and stores the value of the last reward. */
 export class RewardTracker implements SpanSink {
@@ -40,7 +41,7 @@ export class RewardTracker implements SpanSink {
 }
 
 /** The reward that another process recorded for an attempt, such as a program started by the agent; null without one. */
-export async function rewardInStore(store: Store, rollout: AttemptedRollout): Promise<number | null> {
+export async function rewardInStore(store: RunnerStore, rollout: AttemptedRollout): Promise<number | null> {
   const { rolloutId, attempt } = rollout;
   const query = { rolloutId, attemptId: attempt.attemptId };
   const annotations = await store.querySpans({ ...query, name: spanNames.annotation });

@@ -1,10 +1,11 @@
-import type { AttemptedRollout, Clock, Store } from '@agentlightning/core';
+import type { AttemptedRollout, Clock } from '@agentlightning/core';
 import { isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { AttemptAborted } from './attempt-outcome.ts';
+import type { RunnerStore } from './runner-store.ts';
 
 /** Options of {@link keepAlive}. */
 export interface HeartbeatOptions {
-  readonly store: Store;
+  readonly store: RunnerStore;
   readonly clock: Clock;
   readonly rollout: AttemptedRollout;
   /** In milliseconds. */

@@ -11,3 +11,4 @@ export type {
   RunnerOptions,
   RunnerSummary,
 } from './runner-options.ts';
+export type { RunnerStore } from './runner-store.ts';

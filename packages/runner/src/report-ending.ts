@@ -1,9 +1,10 @@
-import type { AgentLightningError, AttemptStatus } from '@agentlightning/core';
+import type { AgentLightningError, AttemptedRollout, AttemptStatus } from '@agentlightning/core';
 import { withRetry } from '@agentlightning/core/internal';
 import { failureMetadata } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import type { AttemptRun } from './attempt-run.ts';
 import { retryTransient } from './retry.ts';
+import type { RunnerStore } from './runner-store.ts';
 
 /** With the backoff delays, more than a minute without a reachable store. */
 const maxTries = 20;
@@ -32,7 +33,7 @@ export async function reportEnding<TTask>(
   const patch = { ...(status === undefined ? {} : { status }), ...(metadata === null ? {} : { metadata }) };
   const retry = retryTransient(services, { doing, maxTries });
   try {
-    if (ending === 'returned') await withRetry(() => returnToQueue(run), retry);
+    if (ending === 'returned') await withRetry(() => returnToQueue(options.store, rollout), retry);
     // The store has already ended a cancelled attempt.
     else if (ending !== 'cancelled') {
       await withRetry(() => options.store.updateAttempt(rolloutId, attempt.attemptId, patch), retry);
@@ -42,8 +43,8 @@ export async function reportEnding<TTask>(
   }
 }
 
-/** Returns the rollout to the queue, unless it is finished or has a newer attempt. */
-async function returnToQueue<TTask>({ rollout, options: { store } }: AttemptRun<TTask>): Promise<void> {
+/** Returns the rollout to the queue without counting its attempt, unless it is finished or has a newer attempt. */
+export async function returnToQueue(store: RunnerStore, rollout: AttemptedRollout): Promise<void> {
   const [{ status }, latest] = await Promise.all([
     store.getRollout(rollout.rolloutId),
     store.getLatestAttempt(rollout.rolloutId),

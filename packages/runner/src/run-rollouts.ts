@@ -1,3 +1,4 @@
+import type { Store } from '@agentlightning/core';
 import { type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import { runAttempt } from './run-attempt.ts';
@@ -29,6 +30,7 @@ export async function runRollouts<TTask = unknown>(options: RunnerOptions<TTask>
 
 /** Options of {@link runTask}. */
 export interface RunTaskOptions<TTask> extends AttemptOptions<TTask> {
+  readonly store: Store;
   /** The task and the other fields of its rollout. */
   readonly task: EnqueueRolloutRequest;
   /** Ends the attempt; the rollout then returns to the queue. @default never */

@@ -1,8 +1,9 @@
-import type { AgentLightningError, AttemptedRollout, Clock, JsonValue, SpanInput, Store } from '@agentlightning/core';
+import type { AgentLightningError, AttemptedRollout, Clock, JsonValue, SpanInput } from '@agentlightning/core';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { SpanSinkFailure } from '@agentlightning/core/spans';
 import type { Agent, AgentContext } from './agent.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
+import type { RunnerStore } from './runner-store.ts';
 
 /** Callbacks for runner events. Their errors are ignored. */
 export interface RunnerEvents {
@@ -40,7 +41,7 @@ export interface RunnerHooks {
 
 /** Options of an attempt. */
 export interface AttemptOptions<TTask> {
-  readonly store: Store;
+  readonly store: RunnerStore;
   readonly agent: Agent<TTask>;
   /** Validates a task before the agent receives it; an error fails the attempt. @default the task unchanged */
   readonly parseTask?: (input: JsonValue) => TTask;

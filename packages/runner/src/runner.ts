@@ -68,7 +68,7 @@ export class Runner<TTask = unknown> {
       await Promise.all(slots);
     } finally {
       // A fatal error of one slot stops the others, which finish their attempts.
-      this.stop();
+      if (!this.#stop.signal.aborted) this.stop();
       await Promise.allSettled(slots);
       signal?.removeEventListener('abort', stop);
       await this.#services.sink.flush();
@@ -76,11 +76,15 @@ export class Runner<TTask = unknown> {
     return { ...this.#counts };
   }
 
-  /** Stops claiming and waits `graceMs` for running attempts; those still running are returned to the queue. */
-  stop(): void {
-    if (this.#stop.signal.aborted) return;
+  /**
+   * Stops claiming and waits for running attempts; those still running are returned to the queue. Another call replaces the
+   * grace time of the first one.
+   *
+   * @param graceMs - how long to wait, in milliseconds. @default the `graceMs` of the options
+   */
+  stop(graceMs: number = this.#options.graceMs ?? 30_000): void {
     this.#stop.abort();
-    const { graceMs = 30_000 } = this.#options;
+    this.#onLastEnd();
     const grace = after(graceMs, this.#services.clock, () => this.#hardStop.abort());
     this.#onLastEnd = grace.cancel;
     if (this.#running === 0) grace.cancel();

@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
+import { defaultExport } from '../user-modules/default-export.ts';
 import { importUserModule } from '../user-modules/import-user-module.ts';
-import { type ResolvedRun, resolveRun } from './resolve-run.ts';
+import { isPromptSearch, type ResolvedRun, resolveRun } from './resolve-run.ts';
 
 /** Values from the command line that replace those of the file. */
 export type ConfigOverrides = Readonly<Record<string, unknown>>;
@@ -37,7 +38,8 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
       remedy: 'Write `export default defineConfig({ … })`.',
     });
   }
-  return resolveRun({ ...config, ...overrides, ...otherRuntime(config, overrides) }, path.dirname(full));
+  const run = resolveRun({ ...config, ...overrides, ...otherRuntime(config, overrides) }, path.dirname(full));
+  return isPromptSearch(run) ? { ...run, shared: { ...run.shared, agentFile: full } } : { ...run, agentFile: full };
 }
 
 /** Settings that are sent only to the runtime that they are configured for. */
@@ -58,12 +60,6 @@ function otherRuntime(config: object, { runtime }: ConfigOverrides): ConfigOverr
 
 function isGrpc(runtime: unknown): runtime is { readonly type: 'grpc'; readonly address?: unknown } {
   return typeof runtime === 'object' && runtime !== null && 'type' in runtime && runtime.type === 'grpc';
-}
-
-/** The default export, also of CommonJS that was compiled from ES modules. */
-function defaultExport({ default: exported }: Readonly<Record<string, unknown>>): unknown {
-  const isCompiled = typeof exported === 'object' && exported !== null && '__esModule' in exported;
-  return isCompiled && 'default' in exported ? exported.default : exported;
 }
 
 async function importModule(file: string): Promise<Readonly<Record<string, unknown>>> {

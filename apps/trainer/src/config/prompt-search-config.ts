@@ -51,6 +51,8 @@ type SharedKeys =
   | 'upstreamTimeoutMs'
   | 'firstByteTimeoutMs'
   | 'concurrency'
+  | 'workers'
+  | 'inProcess'
   | 'rolloutTimeoutMs'
   | 'maxAttempts'
   | 'outageToleranceMs'

@@ -9,6 +9,12 @@ import type { ConfigProblems } from './config-problems.ts';
 export interface SharedSettings {
   readonly name: string;
   readonly agent: Agent<unknown>;
+  /** The module with the agent, for worker processes; null for an agent that is only in this process. */
+  readonly agentFile: string | null;
+  /** Whether agents run in this process. */
+  readonly inProcess: boolean;
+  /** The number of worker processes; 0 for runners elsewhere only. */
+  readonly workers: number;
   readonly taskSchema: z.ZodType | null;
   readonly storeUrl: string;
   readonly storeApiKey: string | null;
@@ -38,6 +44,8 @@ export interface GivenSharedSettings
   extends Pick<
     SharedSettings,
     | 'agent'
+    | 'inProcess'
+    | 'workers'
     | 'secretFields'
     | 'upstreamTimeoutMs'
     | 'concurrency'
@@ -60,6 +68,8 @@ export interface GivenSharedSettings
 export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.ZodType<GivenSharedSettings[TName]> } = {
   name: z.string().min(1).optional(),
   agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),
+  inProcess: z.boolean().default(false),
+  workers: z.int().min(0).max(256).default(1),
   taskSchema: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a zod schema').optional(),
   store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
   tokenSecret: z.string().optional(),
@@ -83,7 +93,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
  * @param folder - the folder that relative paths start from
  */
 export function sharedSettings(given: GivenSharedSettings, folder: string): SharedSettings {
-  const { name, agent, taskSchema, store, tokenSecret, gatewayUrl } = given;
+  const { name, agent, inProcess, workers, taskSchema, store, tokenSecret, gatewayUrl } = given;
   const {
     secretFields,
     upstreamTimeoutMs,
@@ -98,6 +108,9 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
   return {
     name: name ?? path.basename(folder),
     agent,
+    agentFile: null,
+    inProcess,
+    workers,
     taskSchema: taskSchema ?? null,
     storeUrl: store?.url === undefined ? `sqlite:${path.join(dataDir, 'agl.db')}` : storeAddress(store.url, folder),
     storeApiKey: store?.apiKey ?? null,

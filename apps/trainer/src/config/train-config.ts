@@ -160,6 +160,16 @@ export interface TrainConfig<TTask = unknown> {
   readonly tasksPerStep?: number;
   /** How many rollouts run at a time. @default 32 */
   readonly concurrency?: number;
+  /**
+   * The number of processes that run agents, from 0 to 256; they share the concurrency. 0 for runners
+   * elsewhere only. @default 1
+   */
+  readonly workers?: number;
+  /**
+   * Whether agents run in the trainer's process, where one that blocks the event loop or exits ends the training. Always so
+   * for an agent that was passed to `Trainer` as a function, which cannot be sent to another process. @default false
+   */
+  readonly inProcess?: boolean;
   /** A rollout that takes longer has failed, in milliseconds. @default 60000 */
   readonly rolloutTimeoutMs?: number;
   /** How often a failing rollout is tried. @default 1 */

@@ -12,6 +12,7 @@ import type { Report } from './report.ts';
 export function jsonReport(write: (line: string) => void, printElsewhere: (text: string) => void): Report {
   return {
     onEvent: (event) => {
+      if (event.type === 'agent-output') printElsewhere(`${event.line}\n`);
       const record = toRecord(event);
       if (record !== null) write(`${JSON.stringify(record)}\n`);
     },
@@ -74,6 +75,7 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
       };
     case 'warning':
       return { event: 'warning', message: event.message };
+    case 'agent-output':
     case 'rollout-finished':
     case 'search-progress':
       return null;

@@ -25,6 +25,7 @@ export type ErrorCode =
   | 'STORE_FULL'
   | 'STORE_SCHEMA'
   | 'AGENT_FAILED'
+  | 'AGENT_CRASHED'
   | 'INVALID_REWARD'
   | 'OUTSIDE_ROLLOUT'
   | 'RUNTIME_UNAVAILABLE'
@@ -109,6 +110,10 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   AGENT_FAILED: {
     meaning: 'The agent threw an error or returned something that is not a reward.',
     remedy: 'Read the cause; `agl show <rollout>` shows the trace up to there.',
+  },
+  AGENT_CRASHED: {
+    meaning: 'The process that runs an agent exited, was killed, ran out of memory or had an uncaught exception.',
+    remedy: 'Read the last output of the process in the message; `agl show <rollout>` shows the trace up to there.',
   },
   INVALID_REWARD: {
     meaning: 'A reward is missing, is not a finite number, or is larger than 1e15.',

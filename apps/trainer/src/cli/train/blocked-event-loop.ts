@@ -1,7 +1,9 @@
 import { AgentLightningError, currentRollout } from '@agentlightning/core';
 import type { Agent } from '@agentlightning/runner';
+import { watchEventLoop } from '@agentlightning/runner/workers';
 import { isPromptSearch, type ResolvedRun } from '../../config/resolve-run.ts';
-import { watchEventLoop } from '../../runtime/watch-event-loop.ts';
+
+import { runsInProcess } from '../../workers/start-runner.ts';
 import { exitCodes } from '../exit-code.ts';
 
 /** The shortest deadline, in milliseconds: garbage collection and a busy machine may delay the event loop too. */
@@ -18,7 +20,7 @@ export interface WatchedRun {
 }
 
 /**
- * Ends the process when an agent blocks its event loop for longer than the timeout of rollouts.
+ * Ends the process when an agent that runs in it blocks its event loop for longer than the timeout of rollouts.
  *
  * @param onBlocked - called with an error that names the rollout, before the process ends
  */
@@ -26,7 +28,9 @@ export function watchForBlockedEventLoop(
   config: ResolvedRun,
   onBlocked: (error: AgentLightningError) => void,
 ): WatchedRun {
-  const { agent, rolloutTimeoutMs } = isPromptSearch(config) ? config.shared : config;
+  const settings = isPromptSearch(config) ? config.shared : config;
+  const { agent, rolloutTimeoutMs } = settings;
+  if (!runsInProcess(settings)) return { config, stop: async () => undefined };
   const tasks = new Map<string, unknown>();
   const noting: Agent = async (task, context) => {
     tasks.set(context.rolloutId, task);
@@ -37,11 +41,15 @@ export function watchForBlockedEventLoop(
     }
   };
   const deadlineMs = Math.max(rolloutTimeoutMs, minDeadlineMs);
-  const stop = watchEventLoop({
-    deadlineMs,
+  const { stop, setLimits } = watchEventLoop({
     exitCode: exitCodes.blocked,
     onBlocked: (where) => onBlocked(blockedError({ where, deadlineMs, tasks })),
+    nativeCode: {
+      fd: 2,
+      message: `[TIMEOUT] Native code has blocked the event loop for more than ${deadlineMs} ms; the process is killed.`,
+    },
   });
+  setLimits({ minBlockedMs: deadlineMs, earliestMs: 0 });
   const watched = isPromptSearch(config)
     ? { ...config, shared: { ...config.shared, agent: noting } }
     : { ...config, agent: noting };

@@ -35,6 +35,10 @@ export interface TrainFlags {
   readonly seed?: number;
   readonly name?: string;
   readonly concurrency?: number;
+  readonly workers?: number;
+  readonly inProcess?: boolean;
+  /** False for runners elsewhere only. */
+  readonly runner: boolean;
   readonly maxMissing?: number;
   readonly dataDir?: string;
   readonly store?: string;
@@ -136,6 +140,8 @@ function overridesFrom(flags: TrainFlags): ConfigOverrides {
     seed: flags.seed,
     name: flags.name,
     concurrency: flags.concurrency,
+    workers: flags.runner ? flags.workers : 0,
+    inProcess: flags.inProcess,
     maxMissingShare: flags.maxMissing,
     dataDir: flags.dataDir === undefined ? undefined : path.resolve(flags.dataDir),
     store: flags.store === undefined ? undefined : { url: fromHere(flags.store), apiKey: process.env['AGL_STORE_KEY'] },

@@ -22,6 +22,9 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .option('--seed <n>', 'seed of everything drawn at random', wholeNumber({ min: 0, max: 0xffffffff }))
     .option('--name <name>', 'a name for the run')
     .option('--concurrency <n>', 'rollouts at a time', wholeNumber({ min: 1 }))
+    .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))
+    .option('--in-process', 'run agents in the process of the trainer')
+    .option('--no-runner', 'start no agents: runners elsewhere do')
     .option('--max-missing <share>', 'share of missing held-out rewards above which no verdict is given', shareOf)
     .option('--data-dir <folder>', 'folder of run data (default: .agl next to the configuration file)')
     .option('--store <url>', storeHelp)
@@ -40,4 +43,4 @@ Flags override the configuration file. Keys: AGL_STORE_KEY for --store, AGL_RUNT
 AGL_INFERENCE_KEY for the model API that it names, AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
 
 Exit codes: 0 improved, 1 not improved, undecided or failed, 2 invalid flag, configuration or task, 3 store, gateway, runtime or
-model unavailable (the run can be resumed), 4 an agent blocked the event loop (likewise), 130 stopped by Ctrl+C (likewise).`;
+model unavailable (the run can be resumed), 4 an agent blocked the event loop with --in-process (likewise), 130 stopped by Ctrl+C (likewise).`;

@@ -8,10 +8,7 @@ import type { EventLoopWorkerData } from './watch-event-loop.ts';
  * inspector and calls the handler there: the call runs in the asynchronous context of the code that blocks.
  */
 
-const { beats, deadlineMs, tickMs, handler } = workerData as EventLoopWorkerData;
-
-/** Time limit for pausing the main thread: native code cannot be paused. */
-const pauseTimeoutMs = 5000;
+const { beats, limits, tickMs, handler, parentPid, pauseTimeoutMs, nativeCode } = workerData as EventLoopWorkerData;
 
 let lastBeat = -1;
 let silentMs = 0;
@@ -21,10 +18,17 @@ const ticks = setInterval(() => {
   const beat = Atomics.load(beats, 0);
   silentMs = beat === lastBeat ? silentMs + tickMs : 0;
   lastBeat = beat;
-  if (silentMs < deadlineMs) return;
+  // The main thread does not notice the end of the parent while its event loop is blocked.
+  if (silentMs > 0 && parentPid !== null && process.ppid !== parentPid) killGroup();
+  const [minBlockedMs = 0, earliestMs = 0] = limits;
+  if (silentMs < minBlockedMs || performance.timeOrigin + performance.now() < earliestMs) return;
   clearInterval(ticks);
   endProcess();
 }, tickMs);
+
+function killGroup(): void {
+  process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL');
+}
 
 function endProcess(): void {
   const session = new Session();
@@ -37,10 +41,7 @@ function endProcess(): void {
   session.post('Debugger.enable');
   session.post('Debugger.pause');
   setTimeout(() => {
-    writeSync(
-      2,
-      `[TIMEOUT] Native code has blocked the event loop for more than ${deadlineMs} ms; the process is killed.\n`,
-    );
+    writeSync(nativeCode.fd, `${nativeCode.message}\n`);
     process.kill(process.pid, 'SIGKILL');
   }, pauseTimeoutMs);
 }

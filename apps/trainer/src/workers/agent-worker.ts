@@ -1,0 +1,10 @@
+import { serveWorker } from '@agentlightning/runner/workers';
+import { loadAgent } from '../user-modules/load-agent.ts';
+
+/*
+ * A process that runs the agent of a module, for the supervisor that started it. The argument is the file of the module.
+ */
+
+const [file = ''] = process.argv.slice(2);
+
+void serveWorker(() => loadAgent(file));

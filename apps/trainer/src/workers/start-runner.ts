@@ -1,0 +1,99 @@
+import { fileURLToPath } from 'node:url';
+import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import { newId } from '@agentlightning/core/store';
+import { runRollouts } from '@agentlightning/runner';
+import { WorkerPool } from '@agentlightning/runner/workers';
+import type { SharedSettings } from '../config/shared-settings.ts';
+import type { TrainingListener } from '../training-event.ts';
+
+/** Options of {@link startRunner}. */
+export interface StartRunnerOptions {
+  readonly config: Pick<
+    SharedSettings,
+    'agent' | 'agentFile' | 'inProcess' | 'workers' | 'concurrency' | 'attemptTokens'
+  >;
+  readonly store: Store;
+  readonly run: Run;
+  readonly emit: TrainingListener;
+  /** Called when the runner fails; errors of agents are not failures of the runner. */
+  readonly onFailure: (error: AgentLightningError) => void;
+}
+
+/** Whether agents run in this process: by configuration, or because they are functions of it. */
+export function runsInProcess({ agentFile, inProcess }: Pick<SharedSettings, 'agentFile' | 'inProcess'>): boolean {
+  return inProcess || agentFile === null;
+}
+
+/**
+ * Starts a runner for the rollouts of the run, in worker processes or in this one.
+ *
+ * @returns a function that stops the runner, and requeues the rollouts in progress
+ */
+export function startRunner(options: StartRunnerOptions): () => Promise<void> {
+  const { config } = options;
+  if (config.workers === 0) return async () => undefined;
+  return runsInProcess(config) ? startInProcess(options) : startWorkers(options);
+}
+
+function startInProcess(options: StartRunnerOptions): () => Promise<void> {
+  const { config, store, run, onFailure } = options;
+  const { attemptTokens } = config;
+  const controller = new AbortController();
+  const onError = errorHandler(options);
+  const done = runRollouts({
+    store,
+    agent: config.agent,
+    runId: run.runId,
+    concurrency: config.concurrency,
+    signal: controller.signal,
+    graceMs: 0,
+    ...(attemptTokens === null ? {} : { createAttemptToken: (request) => attemptTokens.create(request) }),
+    events: { onError, onSpanFailure: ({ error }) => onError(error) },
+  }).then(
+    () => undefined,
+    (error: unknown) => onFailure(asRunnerError(error)),
+  );
+  return async () => {
+    controller.abort();
+    await done;
+  };
+}
+
+function startWorkers(options: StartRunnerOptions): () => Promise<void> {
+  const { config, store, run, emit, onFailure } = options;
+  const { agentFile, workers, concurrency, attemptTokens } = config;
+  const pool = new WorkerPool({
+    program: { entry: agentWorker(), args: [agentFile ?? ''] },
+    store,
+    ...(attemptTokens === null ? {} : { createAttemptToken: (request) => attemptTokens.create(request) }),
+    workers,
+    concurrency,
+    workerId: newId('worker'),
+    runId: run.runId,
+    onOutput: (line) => emit({ type: 'agent-output', line }),
+    onError: errorHandler(options),
+    onFailure,
+  });
+  pool.start();
+  return () => pool.stop(0);
+}
+
+/** The worker's program is in the folder of this file, in the sources and in the bundle. */
+function agentWorker(): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return fileURLToPath(new URL(`./agent-worker.${extension}`, import.meta.url));
+}
+
+function errorHandler({ emit, onFailure }: Pick<StartRunnerOptions, 'emit' | 'onFailure'>): (error: unknown) => void {
+  return (error) => {
+    const known = asRunnerError(error);
+    // The runner would retry forever: an operator has to free disk space.
+    if (known.code === 'STORE_FULL') onFailure(known);
+    else emit({ type: 'warning', message: known.message });
+  };
+}
+
+function asRunnerError(error: unknown): AgentLightningError {
+  if (AgentLightningError.isInstance(error)) return error;
+  return new AgentLightningError({ code: 'INTERNAL', message: `the runner failed: ${String(error)}`, cause: error });
+}

@@ -1,0 +1,54 @@
+import type { AttemptedRollout } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import { currentAttemptId, lastWordsText, writeLastWords } from './last-words.ts';
+import { type BlockedLimits, type EventLoopWatch, watchEventLoop } from './watch-event-loop.ts';
+import { lastWordsFd } from './worker-messages.ts';
+
+/** The longest time before a timeout at which a blocked event loop ends the process, in milliseconds. */
+const maxMarginMs = 2000;
+
+/** Time limit for pausing the blocking code, in milliseconds. */
+const pauseTimeoutMs = 1000;
+
+/**
+ * Ends this process when its event loop is blocked at the timeout of an attempt. Shortly before: afterwards, the store would
+ * end the attempts of agents that do not block.
+ */
+export class AttemptDeadlines {
+  readonly #limits = new Map<string, BlockedLimits>();
+  readonly #eventLoop: EventLoopWatch;
+
+  constructor() {
+    const cause = 'blocked';
+    this.#eventLoop = watchEventLoop({
+      exitCode: 1,
+      parentPid: process.ppid,
+      pauseTimeoutMs,
+      onBlocked: (where) => writeLastWords({ cause, detail: where, attemptId: currentAttemptId() }),
+      nativeCode: { fd: lastWordsFd, message: lastWordsText({ cause, detail: 'native code', attemptId: null }) },
+    });
+  }
+
+  /** An attempt has started. */
+  started({ attempt, config: { timeoutMs } }: AttemptedRollout): void {
+    if (timeoutMs === null) return;
+    const marginMs = Math.min(maxMarginMs, timeoutMs / 4);
+    const earliestMs = systemClock.now() + timeoutMs - marginMs;
+    this.#limits.set(attempt.attemptId, { minBlockedMs: marginMs, earliestMs });
+    this.#update();
+  }
+
+  /** An attempt has ended. */
+  ended(attemptId: string): void {
+    this.#limits.delete(attemptId);
+    this.#update();
+  }
+
+  #update(): void {
+    const limits = [...this.#limits.values()];
+    this.#eventLoop.setLimits({
+      minBlockedMs: Math.min(...limits.map(({ minBlockedMs }) => minBlockedMs)),
+      earliestMs: Math.min(...limits.map(({ earliestMs }) => earliestMs)),
+    });
+  }
+}

@@ -1,0 +1,130 @@
+import type { AttemptedRollout } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
+import { type ClaimOptions, isTerminalAttemptStatus } from '@agentlightning/core/store';
+import { returnToQueue } from '../report-ending.ts';
+import type { RunnerStore } from '../runner-store.ts';
+import type { Suspects } from './suspects.ts';
+import type { SupervisorCalls, SupervisorMethod } from './worker-messages.ts';
+
+/** An attempt that a worker process runs. */
+export interface ClaimedAttempt {
+  readonly rollout: AttemptedRollout;
+  /** When its timeout is over, in Unix milliseconds; null without a timeout. */
+  readonly deadlineMs: number | null;
+}
+
+/** What the requests of worker processes need. */
+export interface WorkerServices {
+  readonly store: RunnerStore;
+  /** Creates the token of an attempt. @default none: attempts have no tokens */
+  readonly createAttemptToken?: ((request: AttemptTokenRequest) => Promise<string>) | undefined;
+  readonly suspects: Suspects;
+}
+
+/**
+ * Performs the store requests of a worker process, and keeps account of its attempts: those that it has claimed and not
+ * ended. A claim that completes after the end of the process is returned to the queue.
+ */
+export class ClaimedAttempts {
+  readonly #services: WorkerServices;
+  readonly #attempts = new Map<string, ClaimedAttempt>();
+  readonly #inFlight = new Map<number, { readonly done: Promise<unknown>; readonly cancel: AbortController }>();
+  #claims = 0;
+  #isClosed = false;
+
+  constructor(services: WorkerServices) {
+    this.#services = services;
+  }
+
+  /** The attempts that are not ended. */
+  get all(): readonly ClaimedAttempt[] {
+    return [...this.#attempts.values()];
+  }
+
+  /** Performs a request. */
+  async perform(id: number, method: SupervisorMethod, args: readonly unknown[]): Promise<unknown> {
+    const cancel = new AbortController();
+    const done = this.#perform(method, args, cancel.signal);
+    this.#inFlight.set(id, { done, cancel });
+    try {
+      return await done;
+    } finally {
+      this.#inFlight.delete(id);
+    }
+  }
+
+  /** Ends the wait of a claim. */
+  cancel(id: number): void {
+    this.#inFlight.get(id)?.cancel.abort();
+  }
+
+  /** The worker process has ended the attempt. */
+  ended(attemptId: string): void {
+    const attempt = this.#attempts.get(attemptId);
+    this.#attempts.delete(attemptId);
+    if (attempt !== undefined) this.#services.suspects.remove(attempt.rollout.rolloutId);
+  }
+
+  /** Ends waits and completes requests in flight, after the end of the process. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { cancel } of this.#inFlight.values()) cancel.abort();
+    await Promise.allSettled([...this.#inFlight.values()].map(({ done }) => done));
+  }
+
+  async #perform(method: SupervisorMethod, args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
+    if (method === 'claimRollouts')
+      return await this.#claim(args as Parameters<SupervisorCalls['claimRollouts']>, signal);
+    const { store, createAttemptToken } = this.#services;
+    if (method === 'createAttemptToken') return await createAttemptToken?.(args[0] as AttemptTokenRequest);
+    // The arguments are those of the client in the worker process, and the store validates them.
+    const call = store[method] as (...given: readonly unknown[]) => Promise<unknown>;
+    const result = await call.apply(store, [...args]);
+    if (method === 'updateAttempt') {
+      const [, attemptId, patch] = args as Parameters<SupervisorCalls['updateAttempt']>;
+      if (patch.status !== undefined && isTerminalAttemptStatus(patch.status)) this.ended(attemptId);
+    }
+    if (method === 'updateRollout') this.#returned(args as Parameters<SupervisorCalls['updateRollout']>);
+    return result;
+  }
+
+  async #claim(
+    [options]: Parameters<SupervisorCalls['claimRollouts']>,
+    signal: AbortSignal,
+  ): Promise<readonly AttemptedRollout[]> {
+    const isBusy = (): boolean => this.#attempts.size + this.#claims > 0;
+    while (this.#services.suspects.isExclusive && isBusy() && !signal.aborted)
+      await this.#services.suspects.change(signal);
+    if (signal.aborted) return [];
+    this.#claims += 1;
+    try {
+      return await this.#take({ ...options, signal });
+    } finally {
+      this.#claims -= 1;
+      this.#services.suspects.notify();
+    }
+  }
+
+  async #take(options: ClaimOptions): Promise<readonly AttemptedRollout[]> {
+    const claimed = await this.#services.store.claimRollouts(options);
+    if (this.#isClosed) {
+      await Promise.all(claimed.map((rollout) => returnToQueue(this.#services.store, rollout)));
+      return [];
+    }
+    for (const rollout of claimed) {
+      const { timeoutMs } = rollout.config;
+      const deadlineMs = timeoutMs === null ? null : systemClock.now() + timeoutMs;
+      this.#attempts.set(rollout.attempt.attemptId, { rollout, deadlineMs });
+    }
+    return claimed;
+  }
+
+  #returned([rolloutId, { status }]: Parameters<SupervisorCalls['updateRollout']>): void {
+    if (status !== 'requeuing') return;
+    for (const [attemptId, { rollout }] of this.#attempts) {
+      if (rollout.rolloutId === rolloutId) this.#attempts.delete(attemptId);
+    }
+    this.#services.suspects.notify();
+  }
+}

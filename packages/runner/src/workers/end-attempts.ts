@@ -1,0 +1,49 @@
+import type { AttemptedRollout, Clock, JsonObject } from '@agentlightning/core';
+import { withRetry } from '@agentlightning/core/internal';
+import { failureMetadata } from '@agentlightning/core/store';
+import { returnToQueue } from '../report-ending.ts';
+import { retryTransient } from '../retry.ts';
+import type { RunnerStore } from '../runner-store.ts';
+import type { Verdict } from './judge-end.ts';
+import type { WorkerEnd } from './worker-process.ts';
+
+/** With the backoff delays, more than a minute without a reachable store. */
+const maxTries = 20;
+
+/** Where the attempts of an ended process are recorded. */
+export interface EndAttemptsOptions {
+  readonly store: RunnerStore;
+  readonly clock: Clock;
+  /** Reports a failed request to the store. */
+  readonly failed: (doing: string, error: unknown) => void;
+}
+
+/**
+ * Ends the attempt that ended a worker process, which the retry policy of its rollout applies to, and returns the other
+ * attempts of the process to the queue, which do not count.
+ *
+ * @param verdict - null when the supervisor ended the process: all attempts are returned
+ */
+export async function endAttempts(end: WorkerEnd, verdict: Verdict | null, options: EndAttemptsOptions): Promise<void> {
+  const { store } = options;
+  await Promise.all(
+    end.attempts.map(async ({ rollout }) => {
+      const { rolloutId, attempt } = rollout;
+      const isCulprit = verdict?.culprit?.rollout.attempt.attemptId === attempt.attemptId;
+      const record = async (): Promise<void> => {
+        const metadata = verdict === null ? null : metadataOf(rollout, verdict, isCulprit ? 'agent' : 'infrastructure');
+        const status = verdict !== null && isCulprit ? { status: verdict.status } : {};
+        if (metadata !== null) await store.updateAttempt(rolloutId, attempt.attemptId, { ...status, metadata });
+        if (!isCulprit) await returnToQueue(store, rollout);
+      };
+      const doing = `Ending attempt ${attempt.attemptId} of rollout ${rolloutId}, whose worker process has ended`;
+      const retry = retryTransient(options, { doing, maxTries });
+      await withRetry(record, retry).catch((error: unknown) => options.failed(doing, error));
+    }),
+  );
+}
+
+function metadataOf({ attempt }: AttemptedRollout, { error }: Verdict, origin: 'agent' | 'infrastructure'): JsonObject {
+  const { exitCode, signal, stderr } = error.details as Pick<WorkerEnd, 'exitCode' | 'signal' | 'stderr'>;
+  return { ...failureMetadata(attempt, error, origin), process: { exit_code: exitCode, signal, stderr: [...stderr] } };
+}

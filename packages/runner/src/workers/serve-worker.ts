@@ -1,0 +1,111 @@
+import { AgentLightningError } from '@agentlightning/core';
+import type { Agent } from '../agent.ts';
+import { Runner } from '../runner.ts';
+import { AgentWatch } from './agent-watch.ts';
+import { AttemptDeadlines } from './attempt-deadlines.ts';
+import { currentAttemptId, writeLastWords } from './last-words.ts';
+import { SupervisorClient } from './supervisor-client.ts';
+import { errorToWire } from './wire-error.ts';
+import type { SupervisorMessage, WorkerMessage, WorkerSettings } from './worker-messages.ts';
+
+/** How often the event loop reports that it is alive, in milliseconds. */
+const beatMs = 500;
+
+/**
+ * Runs agents in this process for the supervisor that started it, until the supervisor stops it or ends. The process ends
+ * with it.
+ *
+ * @param loadAgent - imports the agent
+ */
+export async function serveWorker(loadAgent: () => Promise<Agent>): Promise<void> {
+  const send = (message: WorkerMessage): void => void process.send?.(message);
+  endWithSupervisor();
+  const client = new SupervisorClient(send);
+  const report = (error: unknown): void => send({ type: 'error', error: errorToWire(error), isFatal: false });
+  let start: (settings: WorkerSettings) => void = () => undefined;
+  const started = new Promise<WorkerSettings>((resolve) => {
+    start = resolve;
+  });
+  let runner: Runner | null = null;
+  process.on('message', (message: SupervisorMessage) => {
+    if (message.type === 'start') start(message.settings);
+    else if (message.type === 'stop') runner === null ? process.exit() : runner.stop(message.graceMs);
+    else client.settle(message);
+  });
+  process.on('unhandledRejection', (reason) => report(rejection(reason)));
+  try {
+    const agent = await loadAgent();
+    // After the import, whose end is not awaited by anything that beats.
+    setInterval(() => send({ type: 'beat' }), beatMs);
+    send({ type: 'loaded' });
+    runner = createRunner(agent, await started, { client, send, report });
+    await runner.run();
+  } catch (error) {
+    await new Promise<unknown>((resolve) => {
+      process.send?.({ type: 'error', error: errorToWire(error), isFatal: true } satisfies WorkerMessage, resolve);
+    });
+  }
+  // Handles of agents must not keep the process alive.
+  process.exit();
+}
+
+function createRunner(
+  agent: Agent,
+  settings: WorkerSettings,
+  supervisor: {
+    readonly client: SupervisorClient;
+    readonly send: (message: WorkerMessage) => void;
+    readonly report: (error: unknown) => void;
+  },
+): Runner {
+  const { client, send, report } = supervisor;
+  const watch = new AgentWatch((rolloutId) => send({ type: 'stuck', rolloutId }));
+  const deadlines = new AttemptDeadlines();
+  reportEnd();
+  const { workerId, concurrency, runId, hasAttemptTokens } = settings;
+  return new Runner({
+    store: client.store,
+    agent: watch.watched(agent),
+    workerId,
+    concurrency,
+    ...(runId === null ? {} : { runId }),
+    ...(hasAttemptTokens ? { createAttemptToken: client.createAttemptToken } : {}),
+    events: {
+      onAttemptStart: (rollout) => deadlines.started(rollout),
+      onAttemptEnd: ({ attemptId }) => {
+        deadlines.ended(attemptId);
+        send({ type: 'attempt-ended', attemptId });
+      },
+      onError: report,
+      onSpanFailure: ({ error }) => report(error),
+    },
+  });
+}
+
+/** Ends this process with the supervisor. The supervisor decides on signals: Ctrl+C and service managers send them to all processes. */
+function endWithSupervisor(): void {
+  process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
+  process.once('disconnect', () => {
+    // With the processes that agents have started.
+    if (process.platform !== 'win32') process.kill(-process.pid, 'SIGKILL');
+    process.exit();
+  });
+}
+
+/** Reports the code that ends this process: its attempt is the one that failed. */
+function reportEnd(): void {
+  let exception: string | null = null;
+  process.on('uncaughtExceptionMonitor', (error: unknown) => {
+    exception = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  });
+  process.on('exit', (code) => {
+    const attemptId = currentAttemptId();
+    if (exception !== null) writeLastWords({ cause: 'exception', detail: exception, attemptId });
+    else writeLastWords({ cause: 'exit', detail: `process.exit(${code})`, attemptId });
+  });
+}
+
+function rejection(reason: unknown): AgentLightningError {
+  const shown = reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason);
+  return new AgentLightningError({ code: 'AGENT_FAILED', message: `unhandled promise rejection: ${shown}` });
+}

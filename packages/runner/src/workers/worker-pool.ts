@@ -1,0 +1,187 @@
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { backoffMs, systemClock } from '@agentlightning/core/internal';
+import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
+import type { RunnerStore } from '../runner-store.ts';
+import { endAttempts } from './end-attempts.ts';
+import { judgeEnd, lastOutput, type Verdict } from './judge-end.ts';
+import { Suspects } from './suspects.ts';
+import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-process.ts';
+
+/** Options of a pool of worker processes. */
+export interface WorkerPoolOptions {
+  readonly program: WorkerProgram;
+  readonly store: RunnerStore;
+  /** Creates the token of an attempt, as for a runner. @default none: agents use the key of their endpoint */
+  readonly createAttemptToken?: ((request: AttemptTokenRequest) => Promise<string>) | undefined;
+  /** The number of processes, at least 1. */
+  readonly workers: number;
+  /** The number of concurrent rollouts, of all processes together. */
+  readonly concurrency: number;
+  /** The id of the pool in the store; processes and slots append their numbers. */
+  readonly workerId: string;
+  /** Only rollouts of this run; null for any. */
+  readonly runId: string | null;
+  /** Called with each line that agents write. */
+  readonly onOutput: (line: string) => void;
+  /** Called with errors outside the outcome of an attempt, such as the end of a process. */
+  readonly onError: (error: AgentLightningError) => void;
+  /** Called when the pool cannot continue. */
+  readonly onFailure: (error: AgentLightningError) => void;
+  /** @default systemClock */
+  readonly clock?: Clock;
+}
+
+const restartBackoff = { baseDelayMs: 100, maxDelayMs: 2000 };
+
+/** Ends in a row of a process without a claimed attempt, after which the pool fails. */
+const maxIdleEnds = 5;
+
+/** How long processes may take to stop besides their grace time, in milliseconds. */
+const stopTimeoutMs = 500;
+
+/** How long an agent that ignores its abort may let other attempts of its process continue, in milliseconds. */
+const drainMs = 0x7fffffff;
+
+/**
+ * Runs agents in supervised processes. A process that ends, or whose event loop is blocked beyond the timeout of an attempt,
+ * is replaced: the attempt that caused it fails, the others return to the queue. A process with an agent that ignores its
+ * abort is replaced too, when its other attempts have ended.
+ */
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
+  readonly #clock: Clock;
+  readonly #suspects = new Suspects();
+  readonly #stop = new AbortController();
+  readonly #processes = new Set<WorkerProcess>();
+  /** Processes whose attempts are not yet recorded as ended. */
+  readonly #ending = new Set<Promise<unknown>>();
+  #slots: readonly Promise<void>[] = [];
+
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** The number of attempts that run. */
+  get running(): number {
+    return [...this.#processes].reduce((count, { attempts }) => count + attempts.length, 0);
+  }
+
+  /** Starts the processes. */
+  start(): void {
+    const { workers, concurrency } = this.#options;
+    this.#slots = Array.from({ length: workers }, (_, index) =>
+      this.#keepSlot({
+        workerId: workers === 1 ? this.#options.workerId : `${this.#options.workerId}-${index + 1}`,
+        // The first processes have one more where it does not divide.
+        concurrency: Math.max(1, Math.floor((concurrency + workers - 1 - index) / workers)),
+      }),
+    );
+  }
+
+  /**
+   * Stops the processes, and returns the attempts that are still running after the grace time to the queue.
+   *
+   * @param graceMs - in milliseconds
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#stop.abort();
+    this.#suspects.clear();
+    for (const process of this.#processes) process.stop(graceMs);
+    const timer = setTimeout(
+      () => {
+        for (const process of this.#processes) process.kill();
+      },
+      Math.min(graceMs + stopTimeoutMs, drainMs),
+    );
+    await Promise.all(this.#slots);
+    await Promise.all(this.#ending);
+    clearTimeout(timer);
+  }
+
+  async #keepSlot(slot: { readonly workerId: string; readonly concurrency: number }): Promise<void> {
+    let failures = 0;
+    let idleEnds = 0;
+    let previous: WorkerProcess | null = null;
+    for (let generation = 1; !this.#stop.signal.aborted; generation += 1) {
+      let onStuck = (): void => undefined;
+      const stuck = new Promise<null>((resolve) => {
+        onStuck = () => resolve(null);
+      });
+      // The previous process may still run attempts.
+      const workerId = generation === 1 ? slot.workerId : `${slot.workerId}-restart-${generation - 1}`;
+      const process = this.#startProcess({ ...slot, workerId }, () => onStuck());
+      await process.loaded;
+      previous?.stop(drainMs);
+      previous = process;
+      process.start();
+      if (this.#stop.signal.aborted) process.stop(0);
+      const end = await Promise.race([process.ended, stuck]);
+      if (this.#stop.signal.aborted) return;
+      if (end?.fatal) return this.#options.onFailure(end.fatal);
+      failures = process.hasEndedAttempts ? 1 : failures + 1;
+      idleEnds = process.hasEndedAttempts || end === null || end.attempts.length > 0 ? 0 : idleEnds + 1;
+      if (end !== null && idleEnds >= maxIdleEnds) return this.#options.onFailure(crashLoop(end, idleEnds));
+      await this.#clock.sleep(backoffMs(restartBackoff, failures), this.#stop.signal).catch(() => undefined);
+    }
+  }
+
+  #startProcess(slot: { readonly workerId: string; readonly concurrency: number }, onStuck: () => void): WorkerProcess {
+    const { program, store, createAttemptToken, runId, onOutput, onError } = this.#options;
+    const hasAttemptTokens = createAttemptToken !== undefined;
+    const process = new WorkerProcess({
+      program,
+      services: { store, createAttemptToken, suspects: this.#suspects },
+      settings: { ...slot, runId, hasAttemptTokens },
+      onOutput,
+      onError,
+      onStuck: (rolloutId) => {
+        onError(ignoredAbort(rolloutId));
+        onStuck();
+      },
+    });
+    this.#processes.add(process);
+    const recorded = process.ended
+      .then((end) => this.#onEnd(process, end))
+      .finally(() => this.#ending.delete(recorded));
+    this.#ending.add(recorded);
+    return process;
+  }
+
+  async #onEnd(process: WorkerProcess, end: WorkerEnd): Promise<void> {
+    this.#processes.delete(process);
+    const isStopped = this.#stop.signal.aborted || isOrderly(end);
+    const verdict: Verdict | null = isStopped || end.fatal !== null ? null : judgeEnd(end, this.#suspects);
+    if (verdict !== null) this.#options.onError(verdict.error);
+    await endAttempts(end, verdict, {
+      store: this.#options.store,
+      clock: this.#clock,
+      failed: (doing, error) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        const code = AgentLightningError.isInstance(error) ? error.code : 'INTERNAL';
+        this.#options.onError(new AgentLightningError({ code, message: `${doing}, failed: ${reason}`, cause: error }));
+      },
+    });
+  }
+}
+
+/** Whether a process has ended after a stop. */
+function isOrderly({ exitCode, attempts, lastWords }: WorkerEnd): boolean {
+  return exitCode === 0 && attempts.length === 0 && lastWords?.attemptId === null;
+}
+
+function crashLoop(end: WorkerEnd, count: number): AgentLightningError {
+  const how = end.signal === null ? `exit code ${end.exitCode}` : `signal ${end.signal}`;
+  return new AgentLightningError({
+    code: 'AGENT_CRASHED',
+    message: `Worker processes ended ${count} times in a row without a rollout, the last one with ${how}${lastOutput(end.stderr)}`,
+  });
+}
+
+function ignoredAbort(rolloutId: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'TIMEOUT',
+    message: `The agent of rollout ${rolloutId} ignores its abort; its process is replaced when its other rollouts have ended`,
+    remedy: 'Pass `signal` of the agent context to long operations.',
+  });
+}

@@ -1,0 +1,237 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import type { AgentLightningError } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import { type ClaimedAttempt, ClaimedAttempts, type WorkerServices } from './claimed-attempts.ts';
+import { LastLines } from './last-lines.ts';
+import { nodeFlags } from './node-flags.ts';
+import { errorFromWire, errorToWire } from './wire-error.ts';
+import {
+  type LastWords,
+  lastWordsFd,
+  lastWordsSchema,
+  type SupervisorMessage,
+  type WorkerMessage,
+  type WorkerSettings,
+  workerMessageSchema,
+} from './worker-messages.ts';
+
+/** The program of a worker process. */
+export interface WorkerProgram {
+  /** The module that calls `serveWorker`. */
+  readonly entry: string;
+  readonly args: readonly string[];
+}
+
+/** Options of a worker process. */
+export interface WorkerProcessOptions {
+  readonly program: WorkerProgram;
+  readonly settings: WorkerSettings;
+  readonly services: WorkerServices;
+  /** Called with each line that agents write. */
+  readonly onOutput: (line: string) => void;
+  /** Called with errors outside the outcome of an attempt. */
+  readonly onError: (error: AgentLightningError) => void;
+  /** Called once when an agent still runs, although its attempt has ended. */
+  readonly onStuck: (rolloutId: string) => void;
+}
+
+/** The end of a worker process. */
+export interface WorkerEnd {
+  readonly pid: number;
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly lastWords: LastWords | null;
+  /** Whether the supervisor killed it because its event loop was blocked. */
+  readonly isBlocked: boolean;
+  /** The last lines on standard error, oldest first. */
+  readonly stderr: readonly string[];
+  /** The attempts that it has not ended. */
+  readonly attempts: readonly ClaimedAttempt[];
+  /** The error that ended it; null for another end. */
+  readonly fatal: AgentLightningError | null;
+}
+
+/** How often the event loop of the process is checked, in milliseconds. */
+const tickMs = 500;
+
+/** How long an event loop must be blocked before its process is killed, in milliseconds. */
+const minSilentMs = 3000;
+
+/** How long after its timeout an attempt of a blocked process may end, in milliseconds: the process ends itself before. */
+const timeoutGraceMs = 2000;
+
+/** How long an agent may take to load, in milliseconds. */
+const loadTimeoutMs = 120_000;
+
+/** How long the output of an ended process is awaited, in milliseconds: descendants may hold it. */
+const outputTimeoutMs = 1000;
+
+/** A process that runs agents, as the leader of its process group. */
+export class WorkerProcess {
+  /** Resolves when its agent is loaded; also when it ends before. */
+  readonly loaded: Promise<void>;
+  /** Resolves when it has ended, with all its descendants. */
+  readonly ended: Promise<WorkerEnd>;
+  readonly #options: WorkerProcessOptions;
+  readonly #child: ChildProcess;
+  readonly #attempts: ClaimedAttempts;
+  readonly #stderr: LastLines;
+  #silentMs = 0;
+  #isLoaded = false;
+  #hasEndedAttempts = false;
+  #isStuck = false;
+  #isBlocked = false;
+  #fatal: AgentLightningError | null = null;
+  #onLoaded: () => void = () => undefined;
+
+  constructor(options: WorkerProcessOptions) {
+    this.#options = options;
+    this.#attempts = new ClaimedAttempts(options.services);
+    const { entry, args } = options.program;
+    const child = spawn(process.execPath, [...nodeFlags(process.execArgv), entry, ...args], {
+      // The last one is for what it writes synchronously before it ends.
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
+      serialization: 'advanced',
+      detached: process.platform !== 'win32',
+    });
+    this.#child = child;
+    // Each of the pipes is there: `spawn` throws otherwise.
+    new LastLines(child.stdout as Readable, options.onOutput);
+    this.#stderr = new LastLines(child.stderr as Readable, options.onOutput);
+    const words = new LastLines(child.stdio[lastWordsFd] as Readable);
+    this.loaded = new Promise((resolve) => {
+      this.#onLoaded = resolve;
+    });
+    child.on('message', (message) => this.#receive(message));
+    this.ended = this.#end(words);
+  }
+
+  /** Whether one of its attempts has ended before it. */
+  get hasEndedAttempts(): boolean {
+    return this.#hasEndedAttempts;
+  }
+
+  /** The attempts that it runs. */
+  get attempts(): readonly ClaimedAttempt[] {
+    return this.#attempts.all;
+  }
+
+  /** Starts claiming. */
+  start(): void {
+    this.#send({ type: 'start', settings: this.#options.settings });
+  }
+
+  /** Claims nothing more, and returns attempts that run longer than this to the queue, in milliseconds. */
+  stop(graceMs: number): void {
+    this.#send({ type: 'stop', graceMs });
+  }
+
+  /** Ends the process and its descendants. */
+  kill(): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  }
+
+  async #end(words: LastLines): Promise<WorkerEnd> {
+    const child = this.#child;
+    const ticks = setInterval(() => this.#tick(), tickMs);
+    const loading = setTimeout(() => this.kill(), loadTimeoutMs);
+    void this.loaded.then(() => clearTimeout(loading));
+    const closed = once(child, 'close').catch(() => undefined);
+    await once(child, 'exit').catch((error: unknown) => {
+      this.#fatal = errorFromWire(errorToWire(error));
+    });
+    clearInterval(ticks);
+    this.kill();
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, outputTimeoutMs).unref())]);
+    this.#onLoaded();
+    await this.#attempts.close();
+    return {
+      pid: child.pid ?? 0,
+      exitCode: child.exitCode,
+      signal: child.signalCode,
+      lastWords: readLastWords(words),
+      isBlocked: this.#isBlocked,
+      stderr: this.#stderr.lines,
+      attempts: this.#attempts.all,
+      fatal: this.#fatal,
+    };
+  }
+
+  /** Counted in ticks of this process, so that time in which the machine is suspended does not count. */
+  #tick(): void {
+    this.#silentMs += tickMs;
+    if (!this.#isLoaded || this.#silentMs < minSilentMs) return;
+    const overdueMs = systemClock.now() - timeoutGraceMs;
+    if (!this.#attempts.all.some(({ deadlineMs }) => deadlineMs !== null && deadlineMs < overdueMs)) return;
+    this.#isBlocked = true;
+    this.kill();
+  }
+
+  #receive(received: unknown): void {
+    this.#silentMs = 0;
+    const parsed = workerMessageSchema.safeParse(received);
+    // A message of the agent.
+    if (!parsed.success) return;
+    const message: WorkerMessage = parsed.data;
+    switch (message.type) {
+      case 'beat':
+        break;
+      case 'loaded':
+        this.#isLoaded = true;
+        this.#onLoaded();
+        break;
+      case 'call':
+        void this.#perform(message);
+        break;
+      case 'cancel':
+        this.#attempts.cancel(message.id);
+        break;
+      case 'attempt-ended':
+        this.#hasEndedAttempts = true;
+        this.#attempts.ended(message.attemptId);
+        break;
+      case 'stuck':
+        if (!this.#isStuck) this.#options.onStuck(message.rolloutId);
+        this.#isStuck = true;
+        break;
+      case 'error':
+        this.#fail(errorFromWire(message.error), message.isFatal);
+    }
+  }
+
+  #fail(error: AgentLightningError, isFatal: boolean): void {
+    if (isFatal) this.#fatal = error;
+    else this.#options.onError(error);
+  }
+
+  async #perform({ id, method, args }: Extract<WorkerMessage, { readonly type: 'call' }>): Promise<void> {
+    try {
+      this.#send({ type: 'result', id, value: await this.#attempts.perform(id, method, args) });
+    } catch (error) {
+      this.#send({ type: 'error', id, error: errorToWire(error) });
+    }
+  }
+
+  #send(message: SupervisorMessage): void {
+    // Errors are ignored: its end is reported.
+    if (this.#child.connected) this.#child.send(message, () => undefined);
+  }
+}
+
+function readLastWords(words: LastLines): LastWords | null {
+  const [line] = words.lines;
+  if (line === undefined) return null;
+  try {
+    return lastWordsSchema.parse(JSON.parse(line));
+  } catch {
+    return null;
+  }
+}
