@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '@agentlightning/core';
+import type { ModelUpdate } from '@agentlightning/core/algorithm';
 import type { LossSpec } from '@agentlightning/core/training-runtime';
 
 /** Which loss is used, and its parameters. */
@@ -30,7 +31,10 @@ export interface LossOptions {
   readonly dualClip?: number;
   /** How strongly `dro` holds on to the sampler, at least 0. @default 0.05 */
   readonly droBeta?: number;
-  /** Times the entropy in nats of each token's distribution, subtracted from its loss. Keeps exploration up. @default 0 */
+  /**
+   * Times the entropy in nats of each token's distribution, subtracted from its loss. Keeps exploration up. An update whose
+   * advantages are all 0 is skipped. @default 0
+   */
   readonly entropyCoefficient?: number;
   /**
    * Times the estimated KL divergence from a reference policy, the model as the run began with it, in nats. Costs a
@@ -111,6 +115,15 @@ export function hasGradientWithoutAdvantage({ parameters }: LossSpec): boolean {
   return ['beta', 'entropy_coefficient', 'kl_coefficient', 'value_coefficient'].some(
     (parameter) => (parameters[parameter] ?? 0) > 0,
   );
+}
+
+/**
+ * Whether an update with an entropy bonus has no advantage other than 0 and trains no value head. The step is skipped: it
+ * would only make the policy more random.
+ */
+export function isEntropyOnly({ batches, loss: { parameters } }: ModelUpdate): boolean {
+  if ((parameters['entropy_coefficient'] ?? 0) <= 0 || (parameters['value_coefficient'] ?? 0) > 0) return false;
+  return batches.every(({ data }) => data.every(({ advantages }) => advantages.every((advantage) => advantage === 0)));
 }
 
 /** The parameters that the chosen loss does not have: a setting without effect is a mistake. */

@@ -103,10 +103,27 @@ describe('groups that teach nothing', () => {
   });
 
   test.each([
-    ['an entropy term', { entropyCoefficient: 0.02 }],
-    ['a KL term', { klCoefficient: 0.01 }],
-  ])('are still trained on when the loss has %s', (_, options) => {
-    const plan = grpo(options).planStep([aCollectedGroup([1, 1, 1])], context);
+    ['an entropy bonus', { entropyCoefficient: 0.02 }],
+    ['an entropy bonus and a KL term', { entropyCoefficient: 0.02, klCoefficient: 0.01 }],
+    ['an entropy bonus and the regulariser of dro', { entropyCoefficient: 0.02, loss: 'dro' }],
+  ] as const)('give no update when all groups are constant and the loss has %s', (_, options) => {
+    expect(grpo(options).planStep([aCollectedGroup([1, 1, 1])], context).updates).toEqual([]);
+  });
+
+  test('are still trained on with an entropy bonus when another group has a signal', () => {
+    const groups = [aCollectedGroup([1, 1, 1]), aCollectedGroup([1, 0], 'gr-2')];
+    const plan = grpo({ entropyCoefficient: 0.02 }).planStep(groups, context);
+    expect(dataOf(plan).map(({ advantages }) => advantages.some((advantage) => advantage !== 0))).toEqual([
+      false,
+      false,
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  test('are still trained on when the loss has a KL term', () => {
+    const plan = grpo({ klCoefficient: 0.01 }).planStep([aCollectedGroup([1, 1, 1])], context);
     expect(dataOf(plan).map(({ advantages }) => [...advantages])).toEqual([
       [0, 0],
       [0, 0],

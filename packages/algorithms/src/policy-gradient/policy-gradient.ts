@@ -20,7 +20,7 @@ import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-sc
 import { type Judge, judgeOf, klOf } from './judge.ts';
 import { leaveOutConstantGroups } from './leave-out-constant-groups.ts';
 import { leaveOutStale } from './leave-out-stale.ts';
-import { hasGradientWithoutAdvantage, lossSpec } from './loss-options.ts';
+import { hasGradientWithoutAdvantage, isEntropyOnly, lossSpec } from './loss-options.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 import { sampleTurns } from './sample-turns.ts';
 import { correctedColumns, samplerMetrics } from './sampler-columns.ts';
@@ -103,7 +103,7 @@ class PolicyGradientPlan {
       }),
     );
     return {
-      updates: updates.filter(({ batches }) => batches.length > 0),
+      updates: updates.filter((update) => update.batches.length > 0 && !isEntropyOnly(update)),
       metrics: {
         ...stepMetrics(collected, { ...judged, scored: sampled.scored }, context),
         ...judged.metrics,

@@ -33,7 +33,12 @@ export function stepMetrics(
     'rows/dropped': collected.droppedRows,
     'rows/truncated': collected.truncatedRows,
     'tokens/trained': trainedTokens.reduce((sum, tokens) => sum + tokens, 0),
-    ...(advantages.length > 0 ? { 'advantage/std': standardDeviation(advantages) } : {}),
+    ...(advantages.length > 0
+      ? {
+          'advantage/std': standardDeviation(advantages),
+          'advantage/zero_share': advantages.filter((value) => value === 0).length / advantages.length,
+        }
+      : {}),
     ...stalenessMetrics(scored, context.policyVersion),
   };
 }
