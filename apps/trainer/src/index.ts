@@ -9,15 +9,20 @@ export type { ResolvedConfig } from './config/resolve-config.ts';
 export type {
   EvaluationConfig,
   PolicyConfig,
+  RewardsConfig,
   RuntimeConfig,
   RuntimeTls,
   SamplingConfig,
+  StopConfig,
   StoreConfig,
   TrainConfig,
 } from './config/train-config.ts';
+export type { DiagnosisConfig } from './diagnosis/diagnosis-settings.ts';
+export type { RunWarning, WarningExplanation, WarningName } from './diagnosis/run-warning.ts';
 export type { TrainOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';
 export type {
+  CompletionReason,
   EvaluationPhase,
   EvaluationSummary,
   NothingLeftEvent,

@@ -1,6 +1,8 @@
 import type { JsonObject } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
 
+import type { RunWarning, WarningExplanation } from './diagnosis/run-warning.ts';
+
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
 export interface EvaluationSummary {
   /** Mean of the rewards that exist. A rollout whose agent failed counts as `evaluation.failedReward`, by default 0. */
@@ -34,6 +36,12 @@ export interface StepSummary {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
+/**
+ * Why a training is complete: its goal is reached, a warning of `stopWhen.warnings` was emitted, the held-out reward has
+ * stopped rising (`stopWhen.patience`), or all its steps are finished.
+ */
+export type CompletionReason = 'goal' | 'warning' | 'patience' | 'steps';
+
 /** The result of a run. */
 export interface TrainingSummary {
   readonly runId: string;
@@ -56,6 +64,8 @@ export interface TrainingSummary {
   readonly dataDir: string;
   /** The URL of the run's store. It may contain a password: print it with `addressText` of core. */
   readonly storeUrl: string;
+  /** Why the training ended, and its warnings. @default absent in a prompt search */
+  readonly training?: { readonly ended: CompletionReason; readonly warnings: readonly RunWarning[] };
   /** The result of a prompt search. @default absent in a training run */
   readonly prompts?: PromptsOutcome;
 }
@@ -97,8 +107,8 @@ export interface NothingLeftEvent {
   readonly finishedStep: number;
   /** The configured number of steps; 0 for a prompt search. */
   readonly steps: number;
-  /** `steps`: all are finished; `goal`: `stopAtReward` is reached; `limits`: the prompt search has ended with the same limits. */
-  readonly reason: 'steps' | 'goal' | 'limits';
+  /** Why the training ended; `limits`: the prompt search has ended with the same limits. */
+  readonly reason: CompletionReason | 'limits';
 }
 
 /** An event of a run. */
@@ -166,7 +176,13 @@ export type TrainingEvent =
       readonly type: 'agent-output';
       readonly line: string;
     }
-  | { readonly type: 'warning'; readonly message: string; readonly details?: JsonObject }
+  | {
+      readonly type: 'warning';
+      readonly message: string;
+      readonly details?: JsonObject;
+      /** The named condition that was detected, with its explanation. @default absent for other warnings */
+      readonly condition?: RunWarning & WarningExplanation;
+    }
   | { readonly type: 'finished'; readonly summary: TrainingSummary };
 
 /** The phase of an evaluation. */

@@ -301,11 +301,11 @@ test('a gateway that runs elsewhere says by its upstreams who answers', { timeou
   ]);
 });
 
-test('a policy that answers no call is warned of once, with who did call', { timeout: timeoutMs }, async () => {
+test('a policy that serves no call ends the run in step 1, with the agents of the calls', {
+  timeout: timeoutMs,
+}, async () => {
   const policies = { main: {}, critic: { agents: ['critik'] } };
-  const { events } = await train('typo', policies, { ...small, agent: team, steps: 2 });
-  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-  expect(warnings).toEqual([
-    'policy critic, step 1: all model calls are excluded from training; callers: finder at typo--main (8), teller at typo--main (8)',
-  ]);
+  await expect(train('typo', policies, { ...small, agent: team, steps: 2 })).rejects.toThrow(
+    'policy critic match no model call of step 1; agents seen: finder at typo--main (8), teller at typo--main (8)',
+  );
 });

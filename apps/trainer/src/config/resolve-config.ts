@@ -1,6 +1,9 @@
 import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
+import { AgentLightningError } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
+import { type DiagnosisSettings, diagnosisSchema } from '../diagnosis/diagnosis-settings.ts';
+import { type WarningName, warningNames } from '../diagnosis/run-warning.ts';
 import { ConfigProblems } from './config-problems.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
 import { samplingSchema, trainingSamplingSchema } from './sampling-schema.ts';
@@ -23,7 +26,23 @@ export interface ResolvedConfig extends SharedSettings {
   readonly keepCheckpoints: number;
   readonly keepBestCheckpoint: boolean;
   readonly stopAtReward: number | null;
+  readonly stopWhen: ResolvedStop;
+  readonly rewards: ResolvedRewards;
+  readonly diagnosis: DiagnosisSettings;
   readonly maxLogprobGap: number;
+}
+
+/** What ends a run before its last step. */
+export interface ResolvedStop {
+  readonly warnings: readonly WarningName[];
+  /** Null for no limit. */
+  readonly patience: number | null;
+}
+
+/** How rewards are read. */
+export interface ResolvedRewards {
+  /** The declared range; null when none is. */
+  readonly range: readonly [low: number, high: number] | null;
 }
 
 /** How held-out tasks are measured, with every default filled in. */
@@ -106,6 +125,13 @@ const evaluationSchema = z.strictObject({
   rewardRange: rewardRangeSchema.optional(),
 });
 
+const stopSchema = z.strictObject({
+  warnings: z.array(z.enum(warningNames)).default([]),
+  patience: count.nullable().default(null),
+});
+
+const rewardsSchema = z.strictObject({ range: rewardRangeSchema.nullable().default(null) });
+
 const policiesSchema = z.record(z.string(), policySchema).optional();
 
 const configSchema = z.strictObject({
@@ -122,6 +148,9 @@ const configSchema = z.strictObject({
   keepCheckpoints: count.default(3),
   keepBestCheckpoint: z.boolean().default(true),
   stopAtReward: z.number().optional(),
+  stopWhen: stopSchema.prefault({}),
+  rewards: rewardsSchema.prefault({}),
+  diagnosis: diagnosisSchema.prefault({}),
   maxLogprobGap: z.number().positive().default(0.1),
 });
 
@@ -143,9 +172,12 @@ export function resolveConfig(
   const howToLearn = checkedAlgorithm(raw['algorithm'], problems);
   const resolvedPolicies = checkedPolicies(raw['policies'], howToLearn, problems);
   checkTokenSecret(raw['tokenSecret'], problems);
+  if (given !== undefined) problems.check(() => assertPatienceMeasured(given));
   if (given === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, runtime, sampling, evaluation, stopAtReward } = given;
   const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, keepBestCheckpoint, maxLogprobGap } = given;
+  const { stopWhen, rewards, diagnosis } = given;
+  const rewardRange = evaluation.rewardRange ?? rewards.range ?? undefined;
   return {
     ...sharedSettings(given, folder),
     tasks: { train: absoluteSource(tasks.train, folder), test: absoluteSource(tasks.test, folder) },
@@ -155,13 +187,31 @@ export function resolveConfig(
     steps,
     tasksPerStep,
     sampling,
-    evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
+    evaluation: { ...evaluation, rewardRange, sampling: evaluation.sampling ?? sampling },
     checkpointEvery: checkpointEvery ?? (runtime?.type === 'grpc' ? 10 : 1),
     keepCheckpoints,
     keepBestCheckpoint,
     stopAtReward: stopAtReward ?? null,
+    stopWhen,
+    rewards,
+    diagnosis,
     maxLogprobGap,
   };
+}
+
+function assertPatienceMeasured({
+  stopWhen,
+  evaluation,
+}: {
+  readonly stopWhen: ResolvedStop;
+  readonly evaluation: { readonly every: number };
+}): void {
+  if (stopWhen.patience === null || evaluation.every > 0) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `stopWhen.patience: ${stopWhen.patience} has no effect without evaluations during training`,
+    remedy: 'Set `evaluation.every`, or remove `stopWhen.patience`.',
+  });
 }
 
 /** The algorithm's options, checked also where another key is wrong; GRPO where they are wrong themselves. */

@@ -2,6 +2,8 @@ import type { AlgorithmOptions, AlgorithmType } from '@agentlightning/algorithms
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import type { Agent } from '@agentlightning/runner';
 import type { z } from 'zod';
+import type { DiagnosisConfig } from '../diagnosis/diagnosis-settings.ts';
+import type { WarningName } from '../diagnosis/run-warning.ts';
 
 /** Where training happens. */
 export type RuntimeConfig =
@@ -79,8 +81,26 @@ export interface EvaluationConfig {
   readonly failedReward?: number | null;
   /** What a rollout counts that succeeded without a reward; null excludes it. @default null */
   readonly missingReward?: number | null;
-  /** The lowest and the highest reward possible, for confidence intervals. @default 0 to 1, or wider as observed */
+  /** The lowest and the highest reward possible, for confidence intervals. @default rewards.range */
   readonly rewardRange?: readonly [low: number, high: number];
+}
+
+/** How the rewards of the agent are read. */
+export interface RewardsConfig {
+  /**
+   * The lowest and the highest reward possible. Rewards outside of it are counted in `reward/out_of_range` and reported.
+   *
+   * @default 0 to 1, or wider as observed; nothing is reported
+   */
+  readonly range?: readonly [low: number, high: number];
+}
+
+/** What ends a run before its last step. The held-out tasks are evaluated then, as after the last step. */
+export interface StopConfig {
+  /** The warnings that end the run. @default none */
+  readonly warnings?: readonly WarningName[];
+  /** Number of evaluations in a row without a new best held-out reward; requires `evaluation.every`. @default unlimited */
+  readonly patience?: number;
 }
 
 /** One of several models that are at work in the same rollouts. */
@@ -202,6 +222,12 @@ export interface TrainConfig<TTask = unknown> {
   readonly keepBestCheckpoint?: boolean;
   /** Stop early when a step's mean reward stays at or above this for three steps. @default never */
   readonly stopAtReward?: number;
+  /** Further reasons to stop early. @default {} */
+  readonly stopWhen?: StopConfig;
+  /** How rewards are read. @default {} */
+  readonly rewards?: RewardsConfig;
+  /** Thresholds of the warnings about a run that does not learn. @default {} */
+  readonly diagnosis?: DiagnosisConfig;
   /**
    * Stop when trainer and sampler disagree on the sampled tokens' log-probabilities by more than this on
    * average, in nats: it means that tokens are misaligned. Stale rollouts and 16-bit engines need room. @default 0.1

@@ -2,25 +2,34 @@ import type { ErrorCode, Rollout, Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { attemptFailureOrigin, type FailureOrigin } from '@agentlightning/core/store';
+import { attemptFailureCause, type FailureCause } from '../rollouts/failure-cause.ts';
 
 /** A rollout that has ended, with the spans of its latest attempt. */
 export interface FinishedRollout extends CollectedRollout {
   /** The origin of the failure; null when the rollout succeeded. */
   readonly failure: FailureOrigin | 'cancelled' | null;
+  /** The cause of the failure; null when the rollout succeeded, or was cancelled, or has no attempt. */
+  readonly failureCause: FailureCause | null;
 }
 
 /** Reads the spans of a rollout's latest attempt, and the origin of its failure. */
 export async function readFinishedRollout(store: Store, rollout: Rollout): Promise<FinishedRollout> {
   const { rolloutId, status } = rollout;
   const attempt = await store.getLatestAttempt(rolloutId);
-  if (attempt === null) return { rollout, attemptId: null, spans: [], failure: status === 'failed' ? 'agent' : null };
+  if (attempt === null) {
+    return { rollout, attemptId: null, spans: [], failure: status === 'failed' ? 'agent' : null, failureCause: null };
+  }
   const { attemptId } = attempt;
   const { items: spans } = await store.querySpans({ rolloutId, attemptId });
-  const collected = { rollout, attemptId, spans };
+  const collected = { rollout, attemptId, spans, failureCause: null };
   if (status === 'succeeded') return { ...collected, failure: null };
   if (status === 'cancelled') return { ...collected, failure: 'cancelled' };
   const isLost = attemptFailureOrigin(attempt) === 'infrastructure' || hasUnansweredCall(collected);
-  return { ...collected, failure: isLost ? 'infrastructure' : 'agent' };
+  return {
+    ...collected,
+    failure: isLost ? 'infrastructure' : 'agent',
+    failureCause: attemptFailureCause(attempt, spans),
+  };
 }
 
 /** The gateway's error codes for an upstream that failed, and for one that did not respond in time. */

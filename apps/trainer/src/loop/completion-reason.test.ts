@@ -1,17 +1,53 @@
 import { expect, test } from 'vitest';
+import { summariseRewards } from '../evaluation/stored-evaluation.ts';
+import type { RunState } from '../run/run-state.ts';
 import { completionReason } from './completion-reason.ts';
 
-const curve = (...rewardCurve: number[]) => ({ finishedStep: rewardCurve.length, rewardCurve });
+const never = { warnings: [], patience: null };
+const rewards = { below: [0.2, 0.4, 0.5, 0.6], reached: [0.2, 1, 1, 1] };
 
-test('a run is complete when it has finished at least the configured steps', () => {
-  expect(completionReason(curve(0, 1), { steps: 3, stopAtReward: null })).toBeNull();
-  expect(completionReason(curve(0, 1), { steps: 2, stopAtReward: null })).toBe('steps');
-  expect(completionReason(curve(0, 1), { steps: 1, stopAtReward: null })).toBe('steps');
-  expect(completionReason(curve(), { steps: 0, stopAtReward: 1 })).toBe('steps');
+/** A run of four steps without evaluations. */
+function aRun(changes: Partial<RunState> = {}): Parameters<typeof completionReason>[0] {
+  return { finishedStep: 4, rewardCurve: rewards.below, warnings: [], before: null, evaluations: [], ...changes };
+}
+
+test('a run is complete when all its steps are finished', () => {
+  expect(completionReason(aRun(), { steps: 8, stopAtReward: null, stopWhen: never })).toBeNull();
+  const empty = aRun({ finishedStep: 0, rewardCurve: [] });
+  expect(completionReason(empty, { steps: 0, stopAtReward: 1, stopWhen: never })).toBe('steps');
+  expect(completionReason(aRun(), { steps: 4, stopAtReward: null, stopWhen: never })).toBe('steps');
+  expect(completionReason(aRun(), { steps: 2, stopAtReward: null, stopWhen: never })).toBe('steps');
+  expect(completionReason(aRun(), { steps: 8, stopAtReward: 1, stopWhen: never })).toBeNull();
 });
 
-test('a reached goal takes precedence over finished steps', () => {
-  expect(completionReason(curve(1, 1, 1), { steps: 9, stopAtReward: 1 })).toBe('goal');
-  expect(completionReason(curve(1, 1, 1), { steps: 3, stopAtReward: 1 })).toBe('goal');
-  expect(completionReason(curve(1, 1, 1), { steps: 9, stopAtReward: 1.5 })).toBeNull();
+test('a run is complete when its goal is reached, even with more steps', () => {
+  const reached = aRun({ rewardCurve: rewards.reached });
+  expect(completionReason(reached, { steps: 8, stopAtReward: 1, stopWhen: never })).toBe('goal');
+  expect(completionReason(reached, { steps: 4, stopAtReward: 1, stopWhen: never })).toBe('goal');
+  expect(completionReason(reached, { steps: 8, stopAtReward: 1.1, stopWhen: never })).toBeNull();
+});
+
+test('a run is complete when a warning of `stopWhen.warnings` was emitted', () => {
+  const warned = aRun({ warnings: [{ name: 'constant-groups', step: 3, policy: null, message: '' }] });
+  const settings = { steps: 8, stopAtReward: null };
+  expect(completionReason(warned, { ...settings, stopWhen: never })).toBeNull();
+  expect(completionReason(warned, { ...settings, stopWhen: { ...never, warnings: ['kl-blow-up'] } })).toBeNull();
+  expect(completionReason(warned, { ...settings, stopWhen: { ...never, warnings: ['constant-groups'] } })).toBe(
+    'warning',
+  );
+});
+
+test.each([
+  [[0.1, 0.3, 0.2], null],
+  [[0.1, 0.3, 0.2, 0.3], 'patience'],
+  [[0.3, 0.2, 0.1], 'patience'],
+  [[0.1, 0.3, 0.2, 0.4], null],
+] as const)('with a patience of 2, held-out rewards of %j give %s', (measured, expected) => {
+  const [before, ...during] = measured.map((reward) =>
+    summariseRewards({ rewards: [reward], rolloutIds: ['ro-1'], failed: 0 }, undefined),
+  );
+  const evaluations = during.map((summary, index) => ({ step: index + 1, summary }));
+  const run = aRun({ before: before ?? null, evaluations });
+  const settings = { steps: 8, stopAtReward: null, stopWhen: { ...never, patience: 2 } };
+  expect(completionReason(run, settings)).toBe(expected);
 });

@@ -4,12 +4,13 @@ import type { StoredEvaluation } from '../evaluation/stored-evaluation.ts';
 import { judgeImprovement } from '../evaluation/verdict.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { TrainingSummary } from '../training-event.ts';
+import { completionReason } from './completion-reason.ts';
 
 /** The summary of a finished run: held-out reward before and after training, compared by task. */
 export function summariseRun(options: {
   readonly run: Run;
   readonly state: RunState;
-  readonly config: Pick<ResolvedConfig, 'storeUrl' | 'maxMissingShare'>;
+  readonly config: Pick<ResolvedConfig, 'storeUrl' | 'maxMissingShare' | 'steps' | 'stopAtReward' | 'stopWhen'>;
   readonly seconds: number;
 }): TrainingSummary {
   const { run, state, config, seconds } = options;
@@ -22,6 +23,7 @@ export function summariseRun(options: {
     after,
     ...judgeImprovement(before, after, config.maxMissingShare),
     rewardCurve: state.rewardCurve,
+    training: { ended: completionReason(state, config) ?? 'steps', warnings: state.warnings },
     seconds,
     exampleBefore: examples.before,
     exampleAfter: examples.after,

@@ -1,7 +1,10 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
+import { warnOfStep } from '../diagnosis/run-warnings.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import { collectPhase } from '../rollouts/collect-phase.ts';
+import { failureMetrics } from '../rollouts/failure-metrics.ts';
 import { tasksOfStep } from '../rollouts/rollout-plan.ts';
 import type { RunState } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
@@ -10,6 +13,7 @@ import type { TrainingSession } from '../session/training-session.ts';
 import type { StepSummary } from '../training-event.ts';
 import { applyPlan } from './apply-plan.ts';
 import { assertTrainable } from './assert-trainable.ts';
+import { checkSelectors } from './check-selectors.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
 import { planPolicy } from './plan-policy.ts';
 import { type PolicyStep, policyMetrics, stepReward } from './step-outcome.ts';
@@ -32,12 +36,15 @@ export async function trainStep(options: {
   await assertTrainable(session, collected);
   await annotate(session, collected);
   const outcomes = await updatePolicies(session, { collected, step });
+  const unmatched = checkSelectors(session, { collected, outcomes, step });
   warnExcluded(session, { collected, outcomes, step });
   const reward = stepReward(outcomes, collected);
   const rewardCurve = [...state.rewardCurve, reward];
-  const checkpoint = await saveCheckpoint(session, { ...state, rewardCurve }, step);
+  const { metrics: learned, entropy, trainedTokens } = policyMetrics(outcomes, reward);
+  const metrics = { ...learned, ...failureMetrics(collected), ...rewardMetrics(collected, config.rewards) };
+  const warnings = [...state.warnings, ...unmatched, ...warnOfStep(session, { step, values: metrics })];
+  const checkpoint = await saveCheckpoint(session, { ...state, rewardCurve, warnings }, step);
   const seconds = (systemClock.now() - startedMs) / 1000;
-  const { metrics, entropy, trainedTokens } = policyMetrics(outcomes, reward);
   const summary: StepSummary = {
     step,
     steps: config.steps,
@@ -53,7 +60,7 @@ export async function trainStep(options: {
       'time/step_s': seconds,
     },
   };
-  const next: RunState = { ...state, ...checkpoint, finishedStep: step, rewardCurve };
+  const next: RunState = { ...state, ...checkpoint, finishedStep: step, rewardCurve, warnings };
   await session.lease.renew();
   await session.store.updateRun(session.run.runId, { state: writeState(next) }, [
     { runId: session.run.runId, step, timeMs: systemClock.now(), values: summary.metrics },

@@ -1,5 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { warnOfEvaluation } from '../diagnosis/run-warnings.ts';
 import { evaluate } from '../evaluation/evaluate.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import type { RunState } from '../run/run-state.ts';
@@ -30,6 +31,7 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
       ? await evaluateDuring(session, state)
       : await trainStep({ session, state, timeEstimate });
   }
+  state = await saveLastModel(session, state);
   state = await evaluateAfter(session, state);
   return summariseRun({ run, state, config, seconds: (systemClock.now() - startedMs) / 1000 });
 }
@@ -41,7 +43,7 @@ async function saveInitialModel(session: TrainingSession, state: RunState): Prom
 
 async function evaluateBefore(session: TrainingSession, state: RunState): Promise<RunState> {
   if (state.before !== null) return state;
-  return await save(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
+  return await saveEvaluated(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
 }
 
 function isEvaluationDue({ finishedStep, evaluations }: RunState, { evaluation }: ResolvedConfig): boolean {
@@ -52,13 +54,25 @@ function isEvaluationDue({ finishedStep, evaluations }: RunState, { evaluation }
 async function evaluateDuring(session: TrainingSession, state: RunState): Promise<RunState> {
   const step = state.finishedStep;
   const summary = summaryOf(await evaluate(session, { phase: 'during', step }));
-  return await save(session, { ...state, evaluations: [...state.evaluations, { step, summary }] });
+  return await saveEvaluated(session, { ...state, evaluations: [...state.evaluations, { step, summary }] });
 }
 
 async function evaluateAfter(session: TrainingSession, state: RunState): Promise<RunState> {
   if (state.after !== null) return state;
   const after = await evaluate(session, { phase: 'after', step: state.finishedStep });
-  return await save(session, { ...state, after }, 'finished');
+  return await saveEvaluated(session, { ...state, after }, 'finished');
+}
+
+/** Saves a new evaluation with its warnings. */
+async function saveEvaluated(session: TrainingSession, state: RunState, status?: 'finished'): Promise<RunState> {
+  const warnings = [...state.warnings, ...warnOfEvaluation(session, state)];
+  return await save(session, { ...state, warnings }, status);
+}
+
+/** Saves a checkpoint of the last step: an evaluation may have ended the run between two checkpoints. */
+async function saveLastModel(session: TrainingSession, state: RunState): Promise<RunState> {
+  if (state.checkpoint?.step === state.finishedStep) return state;
+  return await save(session, { ...state, ...(await saveCheckpoint(session, state, state.finishedStep)) });
 }
 
 async function save(session: TrainingSession, state: RunState, status?: 'finished'): Promise<RunState> {

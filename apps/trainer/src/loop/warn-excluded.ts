@@ -52,7 +52,7 @@ export function warnExcluded(
       session.emit({ type: 'warning', message: `${prefix}step ${step}: ${text}` });
     };
     for (const { kind, text } of exclusions(plan.metrics)) warn(kind, text);
-    const calls = trainingCalls(plan.metrics);
+    const calls = selectedCalls(plan.metrics);
     if (calls === 0) warn('no calls', `all model calls are excluded from training; callers: ${callers(collected)}`);
   }
 }
@@ -72,7 +72,7 @@ function exclusions(
 }
 
 /** The number of calls that the configuration does not exclude; null when the algorithm does not count calls. */
-function trainingCalls(metrics: Readonly<Record<string, number>>): number | null {
+export function selectedCalls(metrics: Readonly<Record<string, number>>): number | null {
   const total = metrics['calls/total'];
   if (total === undefined) return null;
   const excluded = [...configuredReasons].map((reason) => metrics[callReason + reason] ?? 0);
@@ -80,7 +80,7 @@ function trainingCalls(metrics: Readonly<Record<string, number>>): number | null
 }
 
 /** The callers of the model: `writer at run-1 (12), unknown agent at run-1 (4)`. */
-function callers(collected: readonly CollectedRollout[]): string {
+export function callers(collected: readonly CollectedRollout[]): string {
   const counts = new Map<string, number>();
   for (const span of collected.flatMap(({ spans }) => spans)) {
     const call = modelCallFromSpan(span);

@@ -74,7 +74,9 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
         ...(event.reason === 'limits' ? {} : { step: event.finishedStep, steps: event.steps }),
       };
     case 'warning':
-      return { event: 'warning', message: event.message };
+      return event.condition === undefined
+        ? { event: 'warning', message: event.message }
+        : { event: 'warning', ...event.condition };
     case 'agent-output':
     case 'rollout-finished':
     case 'search-progress':
@@ -118,6 +120,9 @@ function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summa
     improved: summary.isImproved,
     p_value: summary.pValue,
     missing_share: summary.missingShare,
+    ...(summary.training === undefined
+      ? {}
+      : { ended: summary.training.ended, warnings: summary.training.warnings.map(({ name }) => name) }),
     seconds: summary.seconds,
     run: summary.runId,
     store: addressText(summary.storeUrl),

@@ -64,6 +64,10 @@ function nothingLeftText({ reason, finishedStep, steps }: NothingLeftEvent): str
         `it reached its goal at step ${finishedStep}. Increase or remove \`stopAtReward\`` +
         (finishedStep < steps ? ` to continue to step ${steps}.` : ', and increase `steps` to continue.')
       );
+    case 'warning':
+      return `a warning of \`stopWhen.warnings\` ended it at step ${finishedStep}. Remove the warning from the list to continue.`;
+    case 'patience':
+      return `its held-out reward had stopped rising at step ${finishedStep}. Raise or remove \`stopWhen.patience\` to continue.`;
     case 'limits':
       return 'the search has ended. Change its limits to continue.';
   }

@@ -38,6 +38,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
     evaluationLine('after', after),
     '',
     ...(prompts === undefined ? curveLines(summary) : promptsLines(prompts)),
+    ...endLines(summary),
     '',
     ...exampleLines(prompts === undefined ? 'One held-out rollout before' : 'One rollout before', examples.before),
     ...exampleLines('The same task after', examples.after),
@@ -60,6 +61,18 @@ function verdictText({ isImproved, missingShare }: TrainingSummary, what: string
 
 function curveLines({ rewardCurve: curve }: TrainingSummary): readonly string[] {
   return ['Training reward, step by step', ...rewardCurve(curve, { width: 60, height: 5 })];
+}
+
+/** Why a training ended before its last step. */
+function endLines({ training, rewardCurve: { length } }: TrainingSummary): readonly string[] {
+  switch (training?.ended) {
+    case 'warning':
+      return ['', `A warning of \`stopWhen.warnings\` ended the run at step ${length}.`];
+    case 'patience':
+      return ['', `The held-out reward had stopped rising, which ended the run at step ${length}.`];
+    default:
+      return [];
+  }
 }
 
 function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome): readonly string[] {

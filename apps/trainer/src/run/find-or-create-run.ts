@@ -42,6 +42,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     finishedStep,
     rewardCurve: state.rewardCurve.slice(0, finishedStep),
     evaluations: evaluationsDuringTraining(state).filter(({ step }) => step <= finishedStep),
+    warnings: state.warnings.filter(({ step }) => step <= finishedStep),
     after: null,
   };
 }

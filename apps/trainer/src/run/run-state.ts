@@ -2,6 +2,7 @@ import { AgentLightningError, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
 import { onlyPolicy } from '../config/policies.ts';
+import { type RunWarning, runWarningSchema } from '../diagnosis/run-warning.ts';
 import {
   evaluationSummarySchema,
   type StoredEvaluation,
@@ -28,6 +29,8 @@ export interface RunState {
   readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
   readonly rewardCurve: readonly number[];
+  /** The warnings of finished steps and evaluations, in order. */
+  readonly warnings: readonly RunWarning[];
   /** The seed of all random draws. */
   readonly seed: number;
   /** The directory of the embedded runtime's checkpoints. */
@@ -57,6 +60,8 @@ const runState: z.ZodType<RunState> = z.object({
   after: storedEvaluationSchema.nullable(),
   evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
+  // Absent in older states.
+  warnings: z.array(runWarningSchema).default([]),
   seed: z.int(),
   dataDir: z.string(),
   // Absent in older states.
@@ -81,6 +86,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     after: null,
     evaluations: [],
     rewardCurve: [],
+    warnings: [],
     seed,
     dataDir,
     modelNaming: 'two-hyphens',

@@ -4,8 +4,7 @@ import { withoutPasswords } from '@agentlightning/core/internal';
 import { defaultStoreUrl } from '../../config/default-store-url.ts';
 import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
-import { isPromptSearch, type ResolvedRun } from '../../config/resolve-run.ts';
-import { completionReason } from '../../loop/completion-reason.ts';
+import { isPromptSearch } from '../../config/resolve-run.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
 import { type CommandPlace, callableText } from '../../report/callable-text.ts';
 import { jsonReport } from '../../report/json-report.ts';
@@ -109,7 +108,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     });
     report.close();
     if (!isJson) {
-      const more = moreSteps(config, summary);
+      const more = moreSteps(summary);
       const resume = more === null ? null : moreStepsCommand(args, { runId: summary.runId, steps: more }, command);
       process.stdout.write(summaryText(summary, await loadExamples(settings, summary), { command, resume }));
       const hint = await pruneHint(settings.storeUrl, command);
@@ -128,9 +127,9 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
 }
 
 /** A larger number of steps for a training that has finished all of its steps; null where more steps have no effect. */
-function moreSteps(config: ResolvedRun, { rewardCurve }: TrainingSummary): number | null {
+function moreSteps({ training, rewardCurve }: TrainingSummary): number | null {
   const finishedStep = rewardCurve.length;
-  if (isPromptSearch(config) || completionReason({ finishedStep, rewardCurve }, config) !== 'steps') return null;
+  if (training?.ended !== 'steps') return null;
   return finishedStep === 0 ? null : 2 * finishedStep;
 }
 

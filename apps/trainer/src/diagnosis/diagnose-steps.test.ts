@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { diagnoseSteps, type StepRecord } from './diagnose-steps.ts';
+import { diagnosisSchema } from './diagnosis-settings.ts';
+
+const settings = diagnosisSchema.parse({});
+
+/** The metrics of a step in which the policy learns. */
+const healthy = {
+  'reward/mean': 0.5,
+  'reward/std': 0.4,
+  'groups/constant': 2,
+  'advantage/zero_share': 0.25,
+  'policy/entropy': 1,
+  'policy/kl_reference': 0.05,
+  'policy/kl_sampler_k3': 0.01,
+};
+
+type Values = Readonly<Record<string, number>>;
+
+/** The steps of a run: a healthy one, then others that differ from it. */
+function stepsOf(...changes: readonly Values[]): readonly StepRecord[] {
+  return [{}, ...changes].map((change, index) => ({ step: index + 1, values: { ...healthy, ...change } }));
+}
+
+/** The steps and names of all warnings that a run emits. */
+function warningsOf(steps: readonly StepRecord[], policies: readonly (string | null)[] = [null]): readonly string[] {
+  return steps.flatMap((_, index) =>
+    diagnoseSteps({ steps: steps.slice(0, index + 1), policies, range: [0, 1] }, settings).map(
+      ({ step, name, policy }) => `${step} ${policy === null ? '' : `${policy} `}${name}`,
+    ),
+  );
+}
+
+const repeated = (values: Values, count: number): readonly Values[] => Array.from({ length: count }, () => values);
+
+const noSignal = { 'reward/std': 0, 'advantage/zero_share': 1, 'groups/constant': 4 };
+
+test.each<[string, readonly Values[], readonly string[]]>([
+  ['healthy steps', repeated({}, 5), []],
+  ['no signal for too few steps', [...repeated(noSignal, 2), {}, ...repeated(noSignal, 2)], []],
+  ['equal rewards', repeated(noSignal, 5), ['4 constant-rewards', '4 constant-groups', '4 zero-advantages']],
+  [
+    'groups with equal rewards that differ between groups',
+    repeated({ ...noSignal, 'reward/std': 0.4 }, 3),
+    ['4 constant-groups', '4 zero-advantages'],
+  ],
+  ['some constant groups', repeated({ 'groups/constant': 8, 'advantage/zero_share': 0.9 }, 4), []],
+  [
+    'advantages of 0 without groups',
+    repeated({ 'groups/constant': 0, 'advantage/zero_share': 1 }, 3),
+    ['4 zero-advantages'],
+  ],
+  [
+    'a condition that holds again',
+    [...repeated(noSignal, 3), {}, ...repeated({ 'reward/std': 0 }, 3)],
+    ['4 constant-rewards', '4 constant-groups', '4 zero-advantages', '8 constant-rewards'],
+  ],
+  ['entropy that collapses', repeated({ 'policy/entropy': 0.09 }, 3), ['4 entropy-collapse']],
+  ['entropy that falls above the threshold', repeated({ 'policy/entropy': 0.11 }, 3), []],
+  ['entropy that collapses on a solved task', repeated({ 'policy/entropy': 0.01, 'reward/mean': 0.95 }, 3), []],
+  ['entropy that explodes', repeated({ 'policy/entropy': 2.1 }, 3), ['4 entropy-explosion']],
+  ['KL from the initial model', [{ 'policy/kl_reference': 1.5 }], ['2 kl-blow-up']],
+  ['KL from the sampler', [{ 'policy/kl_sampler_k3': 0.3 }], ['2 kl-blow-up']],
+  ['rewards out of range', [{ 'reward/out_of_range': 3 }, { 'reward/out_of_range': 1 }, {}], ['2 reward-out-of-range']],
+])('%s', (_, changes, expected) => {
+  expect(warningsOf(stepsOf(...changes))).toEqual(expected);
+});
+
+test('each policy is diagnosed with its own metrics', () => {
+  const named = (policy: string, values: Values): Values =>
+    Object.fromEntries(Object.entries({ ...healthy, ...values }).map(([name, value]) => [`${policy}/${name}`, value]));
+  const step = { ...named('writer', {}), ...named('critic', { 'policy/kl_reference': 3 }), 'reward/mean': 0.5 };
+  expect(warningsOf([{ step: 1, values: step }], ['writer', 'critic'])).toEqual(['1 critic kl-blow-up']);
+});
+
+test('a step without an entropy, because it had no update, does not hide a collapse', () => {
+  const { 'policy/entropy': _, ...skipped } = healthy;
+  const steps = stepsOf(...repeated({ 'policy/entropy': 0.01 }, 2));
+  const last = { step: 5, values: { ...healthy, 'policy/entropy': 0.01 } };
+  expect(warningsOf([...steps, { step: 4, values: skipped }, last])).toEqual(['5 entropy-collapse']);
+});
+
+describe('for any metrics', () => {
+  const metric = fc.double({ min: 0, max: 3, noNaN: true });
+  const values = fc.dictionary(fc.constantFrom(...Object.keys(healthy)), metric);
+  const runs = fc.array(values).map((all) => all.map((each, index): StepRecord => ({ step: index + 1, values: each })));
+
+  const namesAt = (emitted: readonly string[], step: number): readonly string[] =>
+    emitted.filter((each) => each.startsWith(`${step} `)).map((each) => each.slice(`${step} `.length));
+
+  test('a warning is emitted again only after a step without its condition', () => {
+    fc.assert(
+      fc.property(runs, (steps) => {
+        const emitted = warningsOf(steps);
+        // A warning of step 4 needs a step without its condition before one of step 5.
+        for (const [index, { step }] of steps.entries()) {
+          const names = namesAt(emitted, step);
+          expect(new Set(names).size).toBe(names.length);
+          const next = namesAt(emitted, steps[index + 1]?.step ?? 0);
+          expect(next.filter((name) => names.includes(name))).toEqual([]);
+        }
+      }),
+    );
+  });
+
+  test('a warning is about the last step and depends on no later one', () => {
+    fc.assert(
+      fc.property(runs, fc.nat(), (steps, cut) => {
+        const part = steps.slice(0, cut);
+        const history = { policies: [null], range: [0, 1] as const };
+        for (const { step } of diagnoseSteps({ ...history, steps: part }, settings)) expect(step).toBe(part.length);
+        expect(warningsOf(steps).slice(0, warningsOf(part).length)).toEqual(warningsOf(part));
+      }),
+    );
+  });
+});

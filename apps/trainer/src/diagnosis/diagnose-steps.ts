@@ -1,0 +1,150 @@
+import type { DiagnosisSettings } from './diagnosis-settings.ts';
+import type { RunWarning, WarningName } from './run-warning.ts';
+
+/** The recorded metrics of a step. */
+export interface StepRecord {
+  readonly step: number;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+/** The steps of a run, and how to read them. */
+export interface StepHistory {
+  /** All finished steps, in order. */
+  readonly steps: readonly StepRecord[];
+  /** The names of the trained policies; null for the only one of a run without named policies. */
+  readonly policies: readonly (string | null)[];
+  /** The lowest and the highest reward possible. */
+  readonly range: readonly [low: number, high: number];
+}
+
+/** The warnings whose conditions hold after the last step, and did not hold after the step before. */
+export function diagnoseSteps(history: StepHistory, settings: DiagnosisSettings): readonly RunWarning[] {
+  const before = new Set(conditions({ ...history, steps: history.steps.slice(0, -1) }, settings).map(conditionKey));
+  return conditions(history, settings).filter((warning) => !before.has(conditionKey(warning)));
+}
+
+function conditionKey({ name, policy }: RunWarning): string {
+  return `${name}/${policy ?? ''}`;
+}
+
+function conditions(history: StepHistory, settings: DiagnosisSettings): readonly RunWarning[] {
+  const last = history.steps.at(-1);
+  if (last === undefined) return [];
+  const found = history.policies.flatMap((policy) => {
+    const metrics = new PolicyMetrics(history, policy);
+    return Object.entries(detectors).flatMap(([name, detect]) => {
+      const message = detect(metrics, settings);
+      return message === null ? [] : [{ name: name as keyof typeof detectors, step: last.step, policy, message }];
+    });
+  });
+  const outside = last.values['reward/out_of_range'] ?? 0;
+  if (outside === 0) return found;
+  const message = `${outside} rewards are outside of ${history.range[0]} to ${history.range[1]}`;
+  return [...found, { name: 'reward-out-of-range', step: last.step, policy: null, message }];
+}
+
+/** The metrics of a policy over the steps of a run. */
+class PolicyMetrics {
+  readonly range: StepHistory['range'];
+  readonly #steps: readonly StepRecord[];
+  readonly #prefix: string;
+
+  constructor({ steps, range }: StepHistory, policy: string | null) {
+    this.range = range;
+    this.#steps = steps;
+    this.#prefix = policy === null ? '' : `${policy}/`;
+  }
+
+  /** The values of the last steps; null unless each of so many has one. */
+  last(name: string, count: number): readonly number[] | null {
+    const values = this.#steps.slice(-count).flatMap((step) => this.#value(step, name));
+    return values.length === count ? values : null;
+  }
+
+  /** The values of the last steps that have one; null when the last step has none, or too few have. */
+  lastKnown(name: string, count: number): readonly number[] | null {
+    const values = this.#steps.flatMap((step) => this.#value(step, name));
+    return this.last(name, 1) === null || values.length < count ? null : values.slice(-count);
+  }
+
+  /** The value of the first step that has one. */
+  first(name: string): number | null {
+    for (const step of this.#steps) {
+      const [value] = this.#value(step, name);
+      if (value !== undefined) return value;
+    }
+    return null;
+  }
+
+  /** The mean reward of the run's last steps. */
+  reward(count: number): number | null {
+    const rewards = this.#steps.slice(-count).flatMap(({ values }) => values['reward/mean'] ?? []);
+    return rewards.length === 0 ? null : rewards.reduce((sum, value) => sum + value, 0) / rewards.length;
+  }
+
+  #value({ values }: StepRecord, name: string): readonly number[] {
+    const value = values[this.#prefix + name];
+    return value === undefined ? [] : [value];
+  }
+}
+
+/** Returns what was observed; null when the condition does not hold. */
+type Detector = (metrics: PolicyMetrics, settings: DiagnosisSettings) => string | null;
+
+/** The share of the range of rewards above which a low entropy means that the task is solved. */
+const solvedShare = 0.9;
+
+const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
+  'constant-rewards': (metrics, { steps }) => {
+    const isConstant = metrics.last('reward/std', steps)?.every((spread) => spread === 0) === true;
+    return isConstant ? `all rewards of a step are equal, for ${stepsText(steps)}` : null;
+  },
+  'constant-groups': (metrics, { steps }) => {
+    const constant = metrics.last('groups/constant', steps)?.every((count) => count > 0) === true;
+    const isConstant = constant && hasZeroAdvantages(metrics, steps);
+    return isConstant ? `the rewards within every group are equal, for ${stepsText(steps)}` : null;
+  },
+  'zero-advantages': (metrics, { steps }) =>
+    hasZeroAdvantages(metrics, steps)
+      ? `all advantages are 0, so no update has a learning signal, for ${stepsText(steps)}`
+      : null,
+  'entropy-collapse': (metrics, { steps, entropyCollapse }) => {
+    const [low, high] = metrics.range;
+    const reward = metrics.reward(steps);
+    if (reward === null || reward >= low + solvedShare * (high - low)) return null;
+    return entropyText(metrics, steps, (entropy, first) => entropy < entropyCollapse * first);
+  },
+  'entropy-explosion': (metrics, { steps, entropyExplosion }) =>
+    entropyText(metrics, steps, (entropy, first) => entropy > entropyExplosion * first),
+  'kl-blow-up': (metrics, { maxReferenceKl, maxSamplerKl }) =>
+    divergenceText(metrics, { name: 'policy/kl_reference', from: 'the initial model', limit: maxReferenceKl }) ??
+    divergenceText(metrics, { name: 'policy/kl_sampler_k3', from: 'the sampling policy', limit: maxSamplerKl }),
+};
+
+function hasZeroAdvantages(metrics: PolicyMetrics, steps: number): boolean {
+  return metrics.last('advantage/zero_share', steps)?.every((share) => share === 1) === true;
+}
+
+function entropyText(
+  metrics: PolicyMetrics,
+  steps: number,
+  isWrong: (entropy: number, first: number) => boolean,
+): string | null {
+  const first = metrics.first('policy/entropy');
+  const recent = metrics.lastKnown('policy/entropy', steps);
+  if (first === null || recent === null || !recent.every((entropy) => isWrong(entropy, first))) return null;
+  return `entropy is ${recent.at(-1)?.toPrecision(3)} nats per token, and was ${first.toPrecision(3)} in the first step`;
+}
+
+function divergenceText(
+  metrics: PolicyMetrics,
+  { name, from, limit }: { readonly name: string; readonly from: string; readonly limit: number },
+): string | null {
+  const [divergence] = metrics.last(name, 1) ?? [];
+  if (divergence === undefined || divergence <= limit) return null;
+  return `the KL divergence from ${from} is ${divergence.toPrecision(3)} nats per token, above ${limit}`;
+}
+
+function stepsText(steps: number): string {
+  return steps === 1 ? '1 step' : `${steps} steps in a row`;
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+
+/** The conditions that are detected in a run that does not learn. */
+export const warningNames = [
+  'constant-groups',
+  'constant-rewards',
+  'zero-advantages',
+  'entropy-collapse',
+  'entropy-explosion',
+  'kl-blow-up',
+  'held-out-reward-falls',
+  'missing-rewards',
+  'unmatched-selector',
+  'reward-out-of-range',
+] as const;
+
+/** The name of a warning about a run. */
+export type WarningName = (typeof warningNames)[number];
+
+/** A warning about a run, with its likely cause and remedy. */
+export interface RunWarning {
+  readonly name: WarningName;
+  /** The last finished step when the condition was detected. */
+  readonly step: number;
+  /** The policy that it is about; null for the run as a whole. */
+  readonly policy: string | null;
+  /** The observation, with its values. */
+  readonly message: string;
+}
+
+/** A warning in the state of a run. */
+export const runWarningSchema: z.ZodType<RunWarning> = z.object({
+  name: z.enum(warningNames),
+  step: z.int(),
+  policy: z.string().nullable(),
+  message: z.string(),
+});
+
+/** The likely cause of a condition, and what to do. */
+export interface WarningExplanation {
+  readonly cause: string;
+  readonly remedy: string;
+}
+
+/** The explanation of each warning. */
+export const warningExplanations: Readonly<Record<WarningName, WarningExplanation>> = {
+  'constant-groups': {
+    cause: 'Tasks are too easy or too hard for the model, or the sampling temperature is too low.',
+    remedy: 'Use tasks of mixed difficulty, a graded reward, a larger `groupSize` or a higher `sampling.temperature`.',
+  },
+  'constant-rewards': {
+    cause: 'The reward function returns the same value for every response, or the task is solved.',
+    remedy: 'Inspect rollouts with `agl show`, and make the reward depend on the response.',
+  },
+  'zero-advantages': {
+    cause: 'No rollout is better than those that it is compared with.',
+    remedy: 'Make rewards differ within a group: a graded reward, a larger `groupSize`, or tasks of mixed difficulty.',
+  },
+  'entropy-collapse': {
+    cause: 'The policy became deterministic before the task was solved, so it stops exploring.',
+    remedy: 'Lower the learning rate, raise `clipHigh`, or set `entropyCoefficient` (0.001 to 0.02).',
+  },
+  'entropy-explosion': {
+    cause: 'The learning rate or the entropy bonus is too high, or advantages are noise.',
+    remedy: 'Lower `learningRate` or `entropyCoefficient`, and resume from an earlier checkpoint.',
+  },
+  'kl-blow-up': {
+    cause: 'Updates are too large: the learning rate, `epochs` or staleness is too high.',
+    remedy: 'Lower `learningRate` or `epochs`, or raise `klCoefficient`, and resume from an earlier checkpoint.',
+  },
+  'held-out-reward-falls': {
+    cause: 'The policy overfits the training tasks, or exploits a flaw of the reward.',
+    remedy: 'Use more training tasks or fewer steps (`stopWhen.patience`), and inspect rollouts with high rewards.',
+  },
+  'missing-rewards': {
+    cause: 'Rollouts failed, or the agent returned no reward.',
+    remedy:
+      'Inspect them with `agl rollouts --status failed`. `evaluation.missingReward` and `evaluation.failedReward` give them a value.',
+  },
+  'unmatched-selector': {
+    cause: 'The name is misspelt, or the agent does not report it.',
+    remedy: 'Use a name of the agents seen, or name the agent with `withAgent`.',
+  },
+  'reward-out-of-range': {
+    cause: 'The reward function and `rewards.range` disagree.',
+    remedy: 'Correct the reward function or `rewards.range`.',
+  },
+};
+
+/** A warning as one line of text, with its cause and remedy. */
+export function warningText({ name, step, policy, message }: RunWarning): string {
+  const { cause, remedy } = warningExplanations[name];
+  return `[${name}] ${policy === null ? '' : `policy ${policy}, `}step ${step}: ${message}. Likely cause: ${cause} Remedy: ${remedy}`;
+}

@@ -1,0 +1,44 @@
+import type { RunState } from '../run/run-state.ts';
+import { trainedPolicies } from '../session/session-policies.ts';
+import type { TrainingSession } from '../session/training-session.ts';
+import type { TrainingListener } from '../training-event.ts';
+import { diagnoseEvaluation } from './diagnose-evaluation.ts';
+import { diagnoseSteps, type StepRecord } from './diagnose-steps.ts';
+import { type RunWarning, warningExplanations, warningText } from './run-warning.ts';
+
+/** The part of a session that its warnings depend on. */
+type DiagnosedSession = Pick<TrainingSession, 'config' | 'policies' | 'emit' | 'stepHistory'>;
+
+/** Adds a finished step to the history of the session, and emits its new warnings. */
+export function warnOfStep(session: DiagnosedSession, record: StepRecord): readonly RunWarning[] {
+  const { config, policies, stepHistory, emit } = session;
+  stepHistory.push(record);
+  const names = trainedPolicies(policies).map(({ name }) => name);
+  const history = { steps: stepHistory, policies: names, range: rangeOf(session) };
+  return emitted(emit, diagnoseSteps(history, config.diagnosis));
+}
+
+/** Emits the new warnings of the last evaluation of the run. */
+export function warnOfEvaluation(session: DiagnosedSession, state: RunState): readonly RunWarning[] {
+  const { before, after, evaluations, finishedStep, rewardCurve } = state;
+  const measured = [
+    ...(before === null ? [] : [{ step: 0, summary: before }]),
+    ...evaluations,
+    ...(after === null ? [] : [{ step: finishedStep, summary: after }]),
+  ];
+  const history = { evaluations: measured, rewardCurve, range: rangeOf(session) };
+  return emitted(session.emit, diagnoseEvaluation(history, session.config.diagnosis));
+}
+
+/** Emits warnings. */
+export function emitted(emit: TrainingListener, warnings: readonly RunWarning[]): readonly RunWarning[] {
+  for (const warning of warnings) {
+    const condition = { ...warning, ...warningExplanations[warning.name] };
+    emit({ type: 'warning', message: warningText(warning), condition });
+  }
+  return warnings;
+}
+
+function rangeOf({ config }: Pick<TrainingSession, 'config'>): readonly [low: number, high: number] {
+  return config.evaluation.rewardRange ?? [0, 1];
+}

@@ -1,0 +1,77 @@
+import { AgentLightningError, type ModelCall } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { isAgentAmong, modelCallFromSpan } from '@agentlightning/core/spans';
+import { policyKey } from '../config/policies.ts';
+import type { RunWarning } from '../diagnosis/run-warning.ts';
+import { emitted } from '../diagnosis/run-warnings.ts';
+import type { SessionPolicy } from '../session/session-policies.ts';
+import type { TrainingSession } from '../session/training-session.ts';
+import type { PolicyStep } from './step-outcome.ts';
+import { callers, selectedCalls } from './warn-excluded.ts';
+
+/** The parts of a session that selectors are checked with. */
+export interface SelectorSession extends Pick<TrainingSession, 'emit'> {
+  readonly policies: readonly Pick<SessionPolicy, 'name' | 'agents' | 'algorithm'>[];
+}
+
+/**
+ * Checks in the first step that the selectors of each policy match model calls. A name that matches no agent is reported;
+ * agents that are called rarely may follow.
+ *
+ * @returns the emitted warnings
+ * @throws AgentLightningError CONFIG when all model calls are excluded from the training of a policy
+ */
+export function checkSelectors(
+  { policies, emit }: SelectorSession,
+  {
+    collected,
+    outcomes,
+    step,
+  }: {
+    readonly collected: readonly CollectedRollout[];
+    readonly outcomes: readonly {
+      readonly policy: Pick<SessionPolicy, 'name'>;
+      readonly plan: Pick<PolicyStep['plan'], 'metrics'>;
+    }[];
+    readonly step: number;
+  },
+): readonly RunWarning[] {
+  if (step !== 1) return [];
+  const calls = collected.flatMap(({ spans }) => spans.flatMap((span) => modelCallFromSpan(span) ?? []));
+  for (const { policy, plan } of outcomes) {
+    if (selectedCalls(plan.metrics) === 0) throw nothingSelected(policy, callers(collected));
+  }
+  return emitted(
+    emit,
+    policies.flatMap((policy) => unmatchedSelectors(policy, calls, callers(collected))),
+  );
+}
+
+function unmatchedSelectors(
+  policy: SelectorSession['policies'][number],
+  calls: readonly ModelCall[],
+  seen: string,
+): readonly RunWarning[] {
+  const unmatched = agentSelectors(policy).filter((agent) => !calls.some((call) => isAgentAmong([agent], call)));
+  return unmatched.map((agent) => ({
+    name: 'unmatched-selector',
+    step: 1,
+    policy: policy.name,
+    message: `the selector "${agent}" matches no agent; agents seen: ${seen}`,
+  }));
+}
+
+function agentSelectors({ agents, algorithm }: SelectorSession['policies'][number]): readonly string[] {
+  const chosen = algorithm !== null && 'agents' in algorithm ? (algorithm.agents ?? []) : [];
+  return [...new Set([...agents, ...chosen])];
+}
+
+function nothingSelected(policy: Pick<SessionPolicy, 'name'>, seen: string): AgentLightningError {
+  const subject =
+    policy.name === null ? 'the selectors of the algorithm' : `the selectors of policy ${policyKey(policy)}`;
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `${subject} match no model call of step 1; agents seen: ${seen}`,
+    remedy: 'Correct `agents`, `nodes`, `tags` or `onlyCalls`; `withAgent` names an agent whose framework does not.',
+  });
+}

@@ -1,0 +1,43 @@
+import type { Attempt, Span } from '@agentlightning/core';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { attemptFailureOrigin, recordedFailure } from '@agentlightning/core/store';
+
+/**
+ * Why a rollout cannot be trained on: the agent threw (`agent_error`), exceeded its timeout, ended its process (`crash`), or
+ * failed after a failed model call (`model_error`); the services around it failed (`infrastructure`); it succeeded without
+ * a reward (`no_reward`), or with a reward and without a trainable model call (`untrainable`).
+ */
+export const failureCauses = [
+  'agent_error',
+  'timeout',
+  'crash',
+  'model_error',
+  'infrastructure',
+  'no_reward',
+  'untrainable',
+] as const;
+
+/** One of {@link failureCauses}. */
+export type FailureCause = (typeof failureCauses)[number];
+
+/** The cause of a failed attempt. */
+export function attemptFailureCause(
+  attempt: Pick<Attempt, 'status' | 'metadata'>,
+  spans: readonly Span[],
+): FailureCause {
+  const code = recordedFailure(attempt)?.code;
+  if (code === 'TIMEOUT') return 'timeout';
+  if (code === 'AGENT_CRASHED') return 'crash';
+  if (hasFailedLastCall(spans)) return 'model_error';
+  return attemptFailureOrigin(attempt) === 'infrastructure' ? 'infrastructure' : 'agent_error';
+}
+
+function hasFailedLastCall(spans: readonly Span[]): boolean {
+  const last = spans
+    .filter((span) => modelCallFromSpan(span) !== null)
+    .reduce<Span | null>(
+      (latest, span) => (latest === null || span.sequenceId > latest.sequenceId ? span : latest),
+      null,
+    );
+  return last?.status.code === 'ERROR';
+}

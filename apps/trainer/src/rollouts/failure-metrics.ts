@@ -1,0 +1,19 @@
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { primaryReward } from '../trace/primary-reward.ts';
+import { type FailureCause, failureCauses } from './failure-cause.ts';
+
+/** The number of rollouts of a step by failure cause, as metrics: `failures/timeout`. */
+export function failureMetrics(collected: readonly FinishedRollout[]): Readonly<Record<string, number>> {
+  const causes = collected.map(causeOf);
+  return Object.fromEntries(
+    failureCauses.map((cause) => [`failures/${cause}`, causes.filter((each) => each === cause).length]),
+  );
+}
+
+function causeOf({ failure, failureCause, spans }: FinishedRollout): FailureCause | null {
+  if (failure === 'cancelled') return null;
+  if (failure !== null) return failureCause ?? (failure === 'infrastructure' ? 'infrastructure' : 'agent_error');
+  if (primaryReward(spans) === null) return 'no_reward';
+  return spans.some((span) => modelCallFromSpan(span)?.isTrainable === true) ? null : 'untrainable';
+}
