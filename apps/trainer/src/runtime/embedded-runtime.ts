@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
+import { LastLines, lastOutput } from '@agentlightning/runner/workers';
 import { randomApiKey, writeKeyFile } from '@agentlightning/runtime-cpu';
 import { z } from 'zod';
 
@@ -56,12 +57,15 @@ export async function launchEmbeddedRuntime(options: { readonly checkpointDir: s
   });
   // A broken pipe is ignored: the exit of the process is reported.
   child.stdin.on('error', () => undefined);
-  const lastLines = keepLastLines(child.stderr);
+  const output = new LastLines(child.stderr);
   let isClosing = false;
-  const ended = once(child, 'exit').catch((error: unknown) => void lastLines.push(String(error)));
+  let startError: unknown;
+  const ended = once(child, 'exit').catch((error: unknown) => {
+    startError = error;
+  });
   const died = new Promise<AgentLightningError>((resolve) => {
     void ended.then(() => {
-      if (!isClosing) resolve(exitError(child, lastLines));
+      if (!isClosing) resolve(exitError(child, startError === undefined ? output.lines : [String(startError)]));
     });
   });
   const close = async (): Promise<void> => {
@@ -108,21 +112,11 @@ async function readAddress(output: Readable): Promise<string> {
   }
 }
 
-function keepLastLines(errors: Readable): string[] {
-  const lines: string[] = [];
-  createInterface({ input: errors }).on('line', (line) => {
-    lines.push(line);
-    if (lines.length > 20) lines.shift();
-  });
-  return lines;
-}
-
 function exitError(child: ChildProcess, lastLines: readonly string[]): AgentLightningError {
   const how = child.signalCode === null ? `exit code ${child.exitCode}` : `signal ${child.signalCode}`;
-  const output = lastLines.length === 0 ? '' : `; last output: ${lastLines.slice(-3).join(' / ')}`;
   return new AgentLightningError({
     code: 'RUNTIME_UNAVAILABLE',
-    message: `the embedded runtime (process ${child.pid ?? '?'}) ended with ${how}${output}`,
+    message: `the embedded runtime (process ${child.pid ?? '?'}) ended with ${how}${lastOutput(lastLines)}`,
     remedy: 'Resume from the last checkpoint with `agl train --resume <run>`, which restarts the runtime.',
   });
 }

@@ -1,5 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { ClaimedAttempt } from './claimed-attempts.ts';
+import { lastOutput } from './last-lines.ts';
 import type { Suspects } from './suspects.ts';
 import type { WorkerEnd } from './worker-process.ts';
 
@@ -61,9 +62,4 @@ function endError(end: WorkerEnd, culprit: ClaimedAttempt | null, isBlocked: boo
   const cause = end.lastWords === null ? lastOutput(stderr) : `: ${end.lastWords.detail}`;
   const message = culprit === null ? `${subject} ended with ${how}` : `${subject} ended its process with ${how}`;
   return new AgentLightningError({ code: 'AGENT_CRASHED', message: `${message}${cause}`, details });
-}
-
-/** The last lines of a process, for a message. */
-export function lastOutput(stderr: readonly string[]): string {
-  return stderr.length === 0 ? '' : `; last output: ${stderr.slice(-3).join(' / ')}`;
 }

@@ -3,7 +3,8 @@ import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { RunnerStore } from '../runner-store.ts';
 import { endAttempts } from './end-attempts.ts';
-import { judgeEnd, lastOutput, type Verdict } from './judge-end.ts';
+import { judgeEnd, type Verdict } from './judge-end.ts';
+import { lastOutput } from './last-lines.ts';
 import { Suspects } from './suspects.ts';
 import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-process.ts';
 
