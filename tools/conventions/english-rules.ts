@@ -32,7 +32,6 @@ const pending: readonly string[] = [
   'docs/errors.md',
   'packages/core/src/errors/error-catalogue.ts',
   'packages/core/src/protocol/attempt-token.ts',
-  'packages/gateway/src/http/access.ts',
   'packages/runtime/proto/',
   'packages/store/',
 ];

@@ -4,7 +4,7 @@ import type { AttemptedRollout } from '@agentlightning/core';
 import { AttemptTokens } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { attemptBaseUrl } from '@agentlightning/core/store';
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -58,7 +58,7 @@ function heldBack(): { readonly until: Promise<void>; readonly release: () => vo
 describe('agl gateway', () => {
   it('that is told to stop lets calls end, turns new ones away, and then is gone', async () => {
     const { until, release } = heldBack();
-    const model = await ScriptedModel.start([answer('5', { until })]);
+    const model = await ScriptedModel.start([respondWith('5', { until })]);
     using folder = new RunFolder();
     const rollout = await startRollout(folder);
     const { agl, url } = await startGateway({ folder, flags: ['--upstream', model.baseUrl, '--drain', '60s'] });
@@ -89,7 +89,7 @@ describe('agl gateway', () => {
   });
 
   it('does not wait longer than it may for a call that does not end', async () => {
-    const model = await ScriptedModel.start([answer('5', { until: new Promise(() => undefined) })]);
+    const model = await ScriptedModel.start([respondWith('5', { until: new Promise(() => undefined) })]);
     using folder = new RunFolder();
     const rollout = await startRollout(folder);
     const { agl, url } = await startGateway({ folder, flags: ['--upstream', model.baseUrl, '--drain', '0.2s'] });
@@ -105,7 +105,7 @@ describe('agl gateway', () => {
   });
 
   it('records the fields that --secret-field names without their values', async () => {
-    const model = await ScriptedModel.start([answer('5')]);
+    const model = await ScriptedModel.start([respondWith('5')]);
     using folder = new RunFolder();
     const rollout = await startRollout(folder);
     const flags = ['--upstream', model.baseUrl, '--secret-field', 'tenant', 'team'];
@@ -125,7 +125,7 @@ describe('agl gateway', () => {
   });
 
   it('ends calls whose model server sends no byte within --first-byte-timeout', async () => {
-    const model = await ScriptedModel.start([answer('5', { until: new Promise(() => undefined) })]);
+    const model = await ScriptedModel.start([respondWith('5', { until: new Promise(() => undefined) })]);
     using folder = new RunFolder();
     const rollout = await startRollout(folder);
     const flags = ['--upstream', model.baseUrl, '--upstream-timeout', '1h', '--first-byte-timeout', '0.1s'];
@@ -139,7 +139,7 @@ describe('agl gateway', () => {
   });
 
   it('knows agents by their tokens and those who run it by their key, and logs no secret', async () => {
-    const model = await ScriptedModel.start([answer('5')]);
+    const model = await ScriptedModel.start([respondWith('5')]);
     using folder = new RunFolder();
     const rollout = await startRollout(folder);
     const secret = 'a secret of the tests with thirty-two bytes';
@@ -181,7 +181,7 @@ describe('agl gateway', () => {
   });
 
   it('requires the token of the attempt without a configured secret, also after a restart', async () => {
-    const model = await ScriptedModel.start([answer('5'), answer('5')]);
+    const model = await ScriptedModel.start([respondWith('5'), respondWith('5')]);
     using folder = new RunFolder();
     const [rollout, other] = [await startRollout(folder), await startRollout(folder)];
     for (let start = 0; start < 2; start += 1) {
@@ -203,7 +203,7 @@ describe('agl gateway', () => {
   });
 
   it('accepts calls without a token where a flag allows it', async () => {
-    const model = await ScriptedModel.start([answer('5')]);
+    const model = await ScriptedModel.start([respondWith('5')]);
     using folder = new RunFolder();
     const rollout = await startRollout(folder);
     const flags = ['--upstream', model.baseUrl, '--allow-unauthenticated'];

@@ -49,7 +49,7 @@ async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Pro
   if (context === null || !operations.isRecording || insideModelCalls.has(context)) return run();
   const request = requestOf(prompt);
   const attributes = modelRequestAttributes(request);
-  const claimed = operations.unplaced.claim(attributes[genAiAttributes.inputMessages]);
+  const claimed = operations.unmatched.claim(attributes[genAiAttributes.inputMessages]);
   // A call outside the AI SDK's telemetry is an operation in itself.
   const call = claimed ?? new Operation(operations.steps, newSpanId()).beginModelCall({ request });
   // The request has more data than the events, such as tool schemas.

@@ -35,8 +35,8 @@ export class AISDK6Call {
     this.#operation.beginStep();
     const request = requestOf(event);
     const call = this.#operation.beginModelCall({ request, maxRetries: this.#maxRetries });
-    const { steps, unplaced } = this.#options.operations;
-    unplaced.add(call, steps.rolloutOf(this.#operation.id));
+    const { steps, unmatched } = this.#options.operations;
+    unmatched.add(call, steps.rolloutOf(this.#operation.id));
   }
 
   startTool(event: SdkToolEvent): void {

@@ -74,7 +74,7 @@ const instrument = sharedInstrumentation<InstrumentAISDKOptions>('ai-sdk', (opti
   );
   // Required without redirection too: requests provide the abort signals.
   const isRedirected = redirect ? shouldRedirect : () => false;
-  undos.push(redirectGlobalFetch({ shouldRedirect: isRedirected, place: () => operations.unplaced.place() }));
+  undos.push(redirectGlobalFetch({ shouldRedirect: isRedirected, position: () => operations.unmatched.position() }));
   if (redirect && stringModels !== undefined) undos.push(provideStringModels(stringModels));
 });
 

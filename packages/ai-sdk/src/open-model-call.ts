@@ -2,7 +2,7 @@ import type { Attributes, AttributeValue, RolloutContext } from '@agentlightning
 import {
   type AgentStepEnd,
   type AgentSteps,
-  modelAnswerAttributes,
+  modelResponseAttributes,
   type StreamTap,
   withoutAttributes,
 } from '@agentlightning/core/adapter';
@@ -48,7 +48,7 @@ export interface OpenModelCall {
 
 /** The attributes of a response, limited to what the user records. */
 export function responseAttributes(call: OpenModelCall, response: SdkResponse): Attributes {
-  const attributes = modelAnswerAttributes(responseBody(response));
+  const attributes = modelResponseAttributes(responseBody(response));
   return call.areOutputsRecorded ? attributes : withoutAttributes(attributes, [genAiAttributes.outputMessages]);
 }
 

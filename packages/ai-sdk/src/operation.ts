@@ -4,8 +4,8 @@ import {
   type AgentStepEnd,
   type AgentSteps,
   fieldsOf,
-  modelAnswerAttributes,
   modelRequestAttributes,
+  modelResponseAttributes,
   plainText,
   type StreamTap,
 } from '@agentlightning/core/adapter';
@@ -219,7 +219,7 @@ export class Operation implements ModelCallOwner {
   }
 
   endEmbedding({ embedCallId, usage }: SdkEmbedEvent): void {
-    this.#end(embedCallId, { attributes: modelAnswerAttributes(responseBody({ usage })) });
+    this.#end(embedCallId, { attributes: modelResponseAttributes(responseBody({ usage })) });
   }
 
   #start(step: AgentStep): RolloutContext | null {

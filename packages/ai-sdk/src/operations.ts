@@ -1,7 +1,7 @@
 import type { Attributes } from '@agentlightning/core';
 import type { AgentSteps } from '@agentlightning/core/adapter';
 import { Operation } from './operation.ts';
-import { UnplacedCalls } from './unplaced-calls.ts';
+import { UnmatchedCalls } from './unmatched-calls.ts';
 
 /** The start of an operation. */
 export interface OperationStart {
@@ -18,7 +18,7 @@ export interface OperationStart {
 export class Operations {
   readonly steps: AgentSteps;
   /** Model calls without a hook around their request. */
-  readonly unplaced: UnplacedCalls;
+  readonly unmatched: UnmatchedCalls;
   /** Whether wrapped models record their calls: `instrumentAISDK` is active. */
   isRecording = false;
   /** The operations in progress. */
@@ -26,7 +26,7 @@ export class Operations {
 
   constructor(steps: AgentSteps) {
     this.steps = steps;
-    this.unplaced = new UnplacedCalls(steps);
+    this.unmatched = new UnmatchedCalls(steps);
   }
 
   /** The operation of an id; undefined outside a rollout and after its end. */

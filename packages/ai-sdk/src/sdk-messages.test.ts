@@ -1,4 +1,4 @@
-import { modelAnswerAttributes } from '@agentlightning/core/adapter';
+import { modelResponseAttributes } from '@agentlightning/core/adapter';
 import { describe, expect, test } from 'vitest';
 import { requestOf, responseBody } from './sdk-messages.ts';
 
@@ -77,13 +77,13 @@ describe('messages of the AI SDK', () => {
   });
 
   test('token counts are read from events and from providers', () => {
-    const fromEvents = modelAnswerAttributes(responseBody({ usage: { inputTokens: 3, outputTokens: 4 } }));
-    const fromProvider = modelAnswerAttributes(
+    const fromEvents = modelResponseAttributes(responseBody({ usage: { inputTokens: 3, outputTokens: 4 } }));
+    const fromProvider = modelResponseAttributes(
       responseBody({ usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } }),
     );
     expect(fromEvents).toEqual({ 'gen_ai.usage.input_tokens': 3, 'gen_ai.usage.output_tokens': 4 });
     expect(fromProvider).toEqual(fromEvents);
-    expect(modelAnswerAttributes(responseBody({ usage: { inputTokens: undefined } }))).toEqual({});
+    expect(modelResponseAttributes(responseBody({ usage: { inputTokens: undefined } }))).toEqual({});
   });
 
   test('finish reasons use the spelling of gateways', () => {

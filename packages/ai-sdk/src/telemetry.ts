@@ -103,8 +103,8 @@ export class AISDKTelemetry {
   onObjectStepStart(event: SdkStepStart): void {
     const operation = this.#operations.get(event.callId);
     if (operation === undefined) return;
-    const { steps, unplaced } = this.#operations;
-    unplaced.add(operation.beginModelCall(startOf(event)), steps.rolloutOf(operation.id));
+    const { steps, unmatched } = this.#operations;
+    unmatched.add(operation.beginModelCall(startOf(event)), steps.rolloutOf(operation.id));
   }
 
   onObjectStepEnd(event: SdkResponseEvent): void {

@@ -1,4 +1,4 @@
-import { answer, callTool, ScriptedModel, type ScriptedRequest } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel, type ScriptedRequest } from '@agentlightning/core/testing';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { createOpenAICompatible as createOpenAICompatible6 } from '@ai-sdk/openai-compatible-v2';
 import * as ai7 from 'ai';
@@ -32,8 +32,8 @@ function expectOwnAgents(server: ScriptedModel, count: number): void {
 }
 
 /** A scripted model that requests a tool first. */
-const toolThenAnswer = ({ messages }: ScriptedRequest): ReturnType<typeof answer> =>
-  messages.at(-1)?.role === 'tool' ? answer('done') : callTool('look_up', {});
+const toolThenAnswer = ({ messages }: ScriptedRequest): ReturnType<typeof respondWith> =>
+  messages.at(-1)?.role === 'tool' ? respondWith('done') : callTool('look_up', {});
 
 describe('concurrent agents of version 6 in one rollout', () => {
   const tools = { look_up: ai6.tool({ inputSchema: z.object({}), execute: () => 'found' }) };
@@ -59,7 +59,7 @@ describe('concurrent agents of version 6 in one rollout', () => {
     const seen = new Set<string>();
     await using server = await ScriptedModel.start(({ messages }) => {
       const key = JSON.stringify(messages);
-      if (seen.has(key)) return answer('hi');
+      if (seen.has(key)) return respondWith('hi');
       seen.add(key);
       return { type: 'failure', status: 503, message: 'busy' };
     });
@@ -70,7 +70,7 @@ describe('concurrent agents of version 6 in one rollout', () => {
   });
 
   test('do not change the context of their caller', async () => {
-    await using server = await ScriptedModel.start(() => answer('hi'));
+    await using server = await ScriptedModel.start(() => respondWith('hi'));
     await traced(server, async () => {
       const { text } = ai6.streamText({ model: tiny6('tiny'), system: 'poet', prompt: 'go' });
       await text;
@@ -84,7 +84,7 @@ describe('concurrent agents of version 6 in one rollout', () => {
 describe('operations of version 6', () => {
   test('that failed receive no later calls of any client', async () => {
     await using server = await ScriptedModel.start(({ body }) =>
-      body.model === 'broken' ? { type: 'failure', status: 400, message: 'no' } : answer('hi'),
+      body.model === 'broken' ? { type: 'failure', status: 400, message: 'no' } : respondWith('hi'),
     );
     await traced(server, async () => {
       await ai6.generateText({ model: tiny6('broken'), system: 'poet', prompt: 'go' }).catch(() => null);
@@ -95,7 +95,7 @@ describe('operations of version 6', () => {
   });
 
   test('whose stream was cancelled receive no later calls', async () => {
-    await using server = await ScriptedModel.start(() => answer('one two three'));
+    await using server = await ScriptedModel.start(() => respondWith('one two three'));
     await traced(server, async () => {
       const { textStream } = ai6.streamText({ model: tiny6('tiny'), system: 'poet', prompt: 'go' });
       for await (const text of textStream) if (text !== '') break;
@@ -111,7 +111,7 @@ describe('operations of version 6 with a user-defined step callback', () => {
     ai6.generateText({ model: tiny6('tiny'), system, prompt: 'go', experimental_onStepStart: () => {} });
 
   test('are recorded one after the other, and concurrently for the same agent', async () => {
-    await using server = await ScriptedModel.start(() => answer('hi'));
+    await using server = await ScriptedModel.start(() => respondWith('hi'));
     await traced(server, async () => {
       await call('critic');
       await Promise.all(['poet', 'poet'].map(call));
@@ -120,7 +120,7 @@ describe('operations of version 6 with a user-defined step callback', () => {
   });
 
   test('fail with the remedy if different agents cannot be distinguished', async () => {
-    await using server = await ScriptedModel.start(() => answer('hi'));
+    await using server = await ScriptedModel.start(() => respondWith('hi'));
     const { result } = await traced(server, () => Promise.allSettled(['poet', 'critic'].map(call)));
     const reasons = result.map((settled) => (settled.status === 'rejected' ? settled.reason : null));
     expect(reasons[0]).toMatchObject({
@@ -132,7 +132,7 @@ describe('operations of version 6 with a user-defined step callback', () => {
 });
 
 test('generateObject of version 7 keeps the names of concurrent agents', async () => {
-  await using server = await ScriptedModel.start(() => answer('{"word":"hi"}'));
+  await using server = await ScriptedModel.start(() => respondWith('{"word":"hi"}'));
   const schema = z.object({ word: z.string() });
   const model = createOpenAICompatible({ ...elsewhere, supportsStructuredOutputs: true })('tiny');
   const call = (instructions: string): PromiseLike<unknown> =>

@@ -22,7 +22,7 @@ describeAdapterContract({
     'stream-error': noStream,
     embeddings: 'version 6 reports no embeddings',
     'many-choices': 'the AI SDK requests one choice only',
-    'cached-answer': 'the AI SDK has no cache',
+    'cached-response': 'the AI SDK has no cache',
   },
 });
 
@@ -39,6 +39,6 @@ describeAdapterContract({
   cannot: {
     embeddings: 'version 6 reports no embeddings',
     'many-choices': 'the AI SDK requests one choice only',
-    'cached-answer': 'the AI SDK has no cache',
+    'cached-response': 'the AI SDK has no cache',
   },
 });

@@ -14,6 +14,6 @@ describeAdapterContract({
   footprint: () => [Reflect.get(globalThis, 'AI_SDK_TELEMETRY_INTEGRATIONS')],
   cannot: {
     'many-choices': 'the AI SDK requests one choice only',
-    'cached-answer': 'the AI SDK has no cache',
+    'cached-response': 'the AI SDK has no cache',
   },
 });

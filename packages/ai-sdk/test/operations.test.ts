@@ -1,5 +1,5 @@
 import { withAgent } from '@agentlightning/core';
-import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { createOpenAICompatible as createOpenAICompatible6 } from '@ai-sdk/openai-compatible-v2';
 import * as ai7 from 'ai';
@@ -43,9 +43,9 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
       const last = String(messages.at(-1)?.content);
       if (last === 'both') {
         const toolCalls = ['a', 'b'].map((name) => ({ name: 'ask', arguments: { name } }));
-        return { type: 'answer', toolCalls };
+        return { type: 'response', toolCalls };
       }
-      return answer(messages.at(-1)?.role === 'tool' ? 'done' : `I am ${last}`);
+      return respondWith(messages.at(-1)?.role === 'tool' ? 'done' : `I am ${last}`);
     });
     const ask = ai.tool({
       inputSchema: z.object({ name: z.string() }),
@@ -68,7 +68,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
   });
 
   test('a tool that yields runs in the context of its call', async () => {
-    await using server = await ScriptedModel.start([callTool('slow', {}), answer('inner'), answer('done')]);
+    await using server = await ScriptedModel.start([callTool('slow', {}), respondWith('inner'), respondWith('done')]);
     const slow = ai.tool({
       inputSchema: z.object({}),
       async *execute() {
@@ -90,7 +90,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
   });
 
   test('an unnamed call belongs to the enclosing agent', async () => {
-    await using server = await ScriptedModel.start([answer('hi')]);
+    await using server = await ScriptedModel.start([respondWith('hi')]);
     const { spans } = await traced(server, () => withAgent('writer', () => ai.generateText({ model, prompt: 'hi' })));
     const [call] = ofKind(spans, 'model-call');
     expect(call?.attributes['agent.name']).toBe('writer');
@@ -98,7 +98,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
   });
 
   test('a tool that requires approval is called in the run that has the approval', async () => {
-    await using server = await ScriptedModel.start([callTool('pay', { sum: 5 }), answer('paid')]);
+    await using server = await ScriptedModel.start([callTool('pay', { sum: 5 }), respondWith('paid')]);
     const pay = ai.tool({
       inputSchema: z.object({ sum: z.number() }),
       needsApproval: true,
@@ -131,7 +131,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     const paused = aGate();
     await using server = await ScriptedModel.start(({ messages, index }) => {
       if (index === 1) paused.open();
-      return answer(`to ${String(messages.at(-1)?.content)}`, { until: paused.opened });
+      return respondWith(`to ${String(messages.at(-1)?.content)}`, { until: paused.opened });
     });
     const wrapped = agentLightningModel(model);
     const { spans } = await traced(server, () =>
@@ -149,7 +149,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
   });
 
   test('generateObject is a model call of its agent', async () => {
-    await using server = await ScriptedModel.start([answer('{"city":"Paris"}')]);
+    await using server = await ScriptedModel.start([respondWith('{"city":"Paris"}')]);
     const wrapped = agentLightningModel(model);
     const { result, spans } = await traced(server, () =>
       ai.generateObject({ model: wrapped, system: 'poet', prompt: 'Where?', schema: z.object({ city: z.string() }) }),
@@ -175,7 +175,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
     await using server = await ScriptedModel.start([
       { ...failure, status: 500 },
       { ...failure, status: 429 },
-      answer('hi'),
+      respondWith('hi'),
       { ...failure, status: 400 },
     ]);
     const { spans } = await traced(server, async () => {
@@ -187,7 +187,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
   });
 
   test('outside a rollout no operation is stored', async () => {
-    await using server = await ScriptedModel.start([answer('hi')]);
+    await using server = await ScriptedModel.start([respondWith('hi')]);
     await ai.generateText({ model: create({ ...elsewhere, baseURL: server.baseUrl })('tiny'), prompt: 'hi' });
     expect([operations.open.size, operations.steps.openCount]).toEqual([0, 0]);
   });
@@ -195,7 +195,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
 
 describe('operations of version 7 alone', () => {
   test('concurrent generateObject calls are distinguished without a wrapped model', async () => {
-    await using server = await ScriptedModel.start(() => answer('{"a":1}'));
+    await using server = await ScriptedModel.start(() => respondWith('{"a":1}'));
     const schema = z.object({ a: z.number() });
     const { spans } = await traced(server, () =>
       Promise.all(
@@ -209,7 +209,7 @@ describe('operations of version 7 alone', () => {
   });
 
   test('every request of embedMany is a separate step and is not redirected', async () => {
-    await using own = await ScriptedModel.start(() => answer('no'));
+    await using own = await ScriptedModel.start(() => respondWith('no'));
     const local = createOpenAICompatible({ ...elsewhere, baseURL: own.baseUrl, headers: {} });
     const { spans, result } = await traced(own, () =>
       ai7.embedMany({ model: local.embeddingModel('small'), values: ['a', 'b'] }).then(({ embeddings }) => embeddings),
@@ -234,7 +234,7 @@ describe('operations of version 7 alone', () => {
   test('a stream ended by return is not a failure', async () => {
     const held = aGate();
     await using server = await ScriptedModel.start([
-      answer('one two three', { until: held.opened, pauseAfterChunks: 3 }),
+      respondWith('one two three', { until: held.opened, pauseAfterChunks: 3 }),
     ]);
     const { spans } = await traced(server, async () => {
       const result = ai7.streamText({ model: agentLightningModel(tiny), prompt: 'hi', system: 'poet' });
@@ -253,7 +253,7 @@ test.for([
   ['an error as the reason', new TypeError('enough')],
   ['a string as the reason', 'enough'],
 ] as const)('an agent of version 7 aborted with %s is not failed', async ([, reason]) => {
-  await using server = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
+  await using server = await ScriptedModel.start([respondWith('never', { until: new Promise(() => {}) })]);
   const controller = new AbortController();
   const { spans } = await traced(server, async () => {
     const abortSignal = controller.signal;

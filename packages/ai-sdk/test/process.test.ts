@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
@@ -17,7 +17,7 @@ async function run(fixture: string, baseUrl: string, ...flags: readonly string[]
 
 describe('agents in child processes', () => {
   test('a CommonJS agent is traced, with both versions of the AI SDK', async () => {
-    await using model = await ScriptedModel.start([answer('seven'), answer('six')]);
+    await using model = await ScriptedModel.start([respondWith('seven'), respondWith('six')]);
     expect(await run('agent.cjs', model.baseUrl)).toEqual([
       ['seven', ...recorded],
       ['six', ...recorded],
@@ -25,7 +25,7 @@ describe('agents in child processes', () => {
   });
 
   test('an agent is traced by a process flag, without code changes', async () => {
-    await using model = await ScriptedModel.start([answer('hi')]);
+    await using model = await ScriptedModel.start([respondWith('hi')]);
     const traced = await run('registered-agent.mjs', model.baseUrl, '--import=@agentlightning/ai-sdk/register');
     expect(traced).toEqual(['hi', ...recorded]);
   });

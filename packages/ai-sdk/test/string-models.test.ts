@@ -1,4 +1,4 @@
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { embed, generateText } from 'ai';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const nowhere = 'http://127.0.0.1:1/v1';
 
 describe('models given as a string', () => {
   test('use the endpoint of a rollout and keep their name', async () => {
-    await using model = await ScriptedModel.start([answer('hi')]);
+    await using model = await ScriptedModel.start([respondWith('hi')]);
     undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
     const { result } = await traced(model, () => generateText({ model: 'openai/gpt-5', prompt: 'hi' }));
     expect(result.text).toBe('hi');
@@ -29,8 +29,8 @@ describe('models given as a string', () => {
   });
 
   test('use the default provider elsewhere', async () => {
-    await using own = await ScriptedModel.start([answer('own'), answer('own, too')]);
-    await using trained = await ScriptedModel.start([answer('trained')]);
+    await using own = await ScriptedModel.start([respondWith('own'), respondWith('own, too')]);
+    await using trained = await ScriptedModel.start([respondWith('trained')]);
     Reflect.set(globalThis, key, providerAt(own.baseUrl));
     const before = Object.getOwnPropertyDescriptor(globalThis, key);
     undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
@@ -43,7 +43,7 @@ describe('models given as a string', () => {
   });
 
   test('do not affect other models of the default provider', async () => {
-    await using own = await ScriptedModel.start(() => answer(''));
+    await using own = await ScriptedModel.start(() => respondWith(''));
     Reflect.set(globalThis, key, providerAt(own.baseUrl));
     undo = instrumentAISDK({ stringModels: providerAt(nowhere) });
     const { result } = await traced(own, () => embed({ model: 'small', value: 'a' }));

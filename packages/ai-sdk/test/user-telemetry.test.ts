@@ -1,4 +1,4 @@
-import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { createOpenAICompatible as createOpenAICompatible6 } from '@ai-sdk/openai-compatible-v2';
 import { generateText, registerTelemetry, stepCountIs, streamText, type Telemetry, tool, wrapLanguageModel } from 'ai';
@@ -35,7 +35,7 @@ function counting(counts: Record<string, number>): Telemetry {
 
 describe('user-defined telemetry integrations', () => {
   test('receive the same events, registered before or after', async () => {
-    await using model = await ScriptedModel.start([answer('hi')]);
+    await using model = await ScriptedModel.start([respondWith('hi')]);
     const before = {};
     const after = {};
     registerTelemetry(counting(before));
@@ -50,7 +50,7 @@ describe('user-defined telemetry integrations', () => {
   });
 
   test('of a single call do not prevent recording: it uses the diagnostics channel', async () => {
-    await using model = await ScriptedModel.start([callTool('ask', {}), answer('deep'), answer('done')]);
+    await using model = await ScriptedModel.start([callTool('ask', {}), respondWith('deep'), respondWith('done')]);
     undo = instrumentAISDK();
     const counts = {};
     const telemetry = { functionId: 'outer', integrations: counting(counts) };
@@ -86,7 +86,7 @@ describe('user-defined telemetry integrations', () => {
   });
 
   test('of a single streamed call do not prevent recording of the received part', async () => {
-    await using model = await ScriptedModel.start([answer('one two three')]);
+    await using model = await ScriptedModel.start([respondWith('one two three')]);
     undo = instrumentAISDK();
     const telemetry = { functionId: 'outer', integrations: counting({}) };
     const { spans } = await traced(model, async () => {
@@ -102,7 +102,7 @@ describe('user-defined telemetry integrations', () => {
     ['with global integrations', {}],
     ['with its own integrations', { integrations: counting({}) }],
   ])('a streamed call %s is forwarded if telemetry gets a copy without credentials', async (_, telemetry) => {
-    await using model = await ScriptedModel.start([answer('one two three')]);
+    await using model = await ScriptedModel.start([respondWith('one two three')]);
     undo = instrumentAISDK();
     const wrapped = wrapLanguageModel({
       model: other('tiny'),
@@ -124,7 +124,7 @@ describe('user-defined telemetry integrations', () => {
   });
 
   test('a call with disabled telemetry is redirected but not recorded', async () => {
-    await using model = await ScriptedModel.start([answer('hi')]);
+    await using model = await ScriptedModel.start([respondWith('hi')]);
     undo = instrumentAISDK();
     const telemetry = { isEnabled: false };
     const { spans } = await traced(model, () => generateText({ model: other('tiny'), prompt: 'hi', telemetry }));
@@ -133,7 +133,7 @@ describe('user-defined telemetry integrations', () => {
   });
 
   test('inputs and outputs excluded by the user are not recorded', async () => {
-    await using model = await ScriptedModel.start([callTool('look', { at: 'secret' }), answer('secret')]);
+    await using model = await ScriptedModel.start([callTool('look', { at: 'secret' }), respondWith('secret')]);
     undo = instrumentAISDK();
     const telemetry = { recordInputs: false, recordOutputs: false };
     const look = tool({ inputSchema: z.object({ at: z.string() }), execute: () => 'secret' });
@@ -152,7 +152,7 @@ describe('user-defined telemetry integrations', () => {
   });
 
   test('usage is recorded for a response without recorded content', async () => {
-    await using model = await ScriptedModel.start([answer('secret')]);
+    await using model = await ScriptedModel.start([respondWith('secret')]);
     undo = instrumentAISDK();
     const telemetry = { recordOutputs: false };
     const { spans } = await traced(model, () => generateText({ model: other('tiny'), prompt: 'hi', telemetry }));
@@ -170,7 +170,7 @@ describe('user-defined telemetry integrations', () => {
   });
 
   test('of version 6 receive the same events', async () => {
-    await using model = await ScriptedModel.start([answer('hi')]);
+    await using model = await ScriptedModel.start([respondWith('hi')]);
     const events: string[] = [];
     undo = instrumentAISDK();
     ai6.registerTelemetryIntegration({

@@ -1,5 +1,5 @@
 import { withRollout } from '@agentlightning/core';
-import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import { aRolloutContext, MemorySpanSink, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { afterEach, expect, test } from 'vitest';
 import { instrumentGlobalFetch } from './instrument-global-fetch.ts';
@@ -20,7 +20,7 @@ async function spansOf(model: ScriptedModel, client: OpenAI): Promise<number> {
 }
 
 test('a client created under the patch is traced until the patch is undone', async () => {
-  await using model = await ScriptedModel.start(() => answer('hi'));
+  await using model = await ScriptedModel.start(() => respondWith('hi'));
   const undo = instrumentGlobalFetch();
   const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' });
   expect(await spansOf(model, client)).toBe(1);
@@ -31,7 +31,7 @@ test('a client created under the patch is traced until the patch is undone', asy
 });
 
 test('a call is recorded once under two patches and with a traced client', async () => {
-  await using model = await ScriptedModel.start(() => answer('hi'));
+  await using model = await ScriptedModel.start(() => respondWith('hi'));
   const undoFirst = instrumentGlobalFetch();
   const undoSecond = instrumentGlobalFetch();
   expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(1);
@@ -45,7 +45,7 @@ test('a call is recorded once under two patches and with a traced client', async
 });
 
 test('a traced fetch assigned to globalThis.fetch does not recurse', async () => {
-  await using model = await ScriptedModel.start(() => answer('hi'));
+  await using model = await ScriptedModel.start(() => respondWith('hi'));
   globalThis.fetch = traceFetch();
   expect(await spansOf(model, new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(1);
 });

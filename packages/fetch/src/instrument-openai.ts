@@ -1,9 +1,9 @@
 import {
-  layOverOpenAI,
   type OpenAIPrototype,
   openAIPrototype,
   tryInstrument,
   unsupportedFramework,
+  wrapOpenAIFetch,
 } from '@agentlightning/core/adapter';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
@@ -35,7 +35,9 @@ const oldestMajor = 6;
  */
 export function instrumentOpenAI(OpenAI: OpenAIClass, options: InstrumentOpenAIOptions = {}): () => void {
   const prototype = tryInstrument('fetch', () => prototypeOf(OpenAI));
-  return prototype === null ? () => {} : layOverOpenAI(prototype, (inner) => traceFetch({ ...options, fetch: inner }));
+  return prototype === null
+    ? () => {}
+    : wrapOpenAIFetch(prototype, (inner) => traceFetch({ ...options, fetch: inner }));
 }
 
 function prototypeOf(OpenAI: OpenAIClass): OpenAIPrototype {

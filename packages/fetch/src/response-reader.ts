@@ -1,6 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import type { ModelApi } from '@agentlightning/core/adapter';
-import { CapturedAnswer, errorMessageOf, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
+import { CapturedResponse, errorMessageOf, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { createParser } from 'eventsource-parser';
 import { assemblerFor, type StreamAssembler } from './stream-assembler.ts';
 
@@ -10,7 +10,7 @@ const maxCapturedBytes = 64 * 1024 * 1024;
 /** Parses a response body, streamed or not, while it is forwarded to the agent. */
 export class ResponseReader {
   /** Token data from the response. */
-  readonly captured: CapturedAnswer = new CapturedAnswer();
+  readonly captured: CapturedResponse = new CapturedResponse();
   readonly #decoder = new TextDecoder();
   readonly #streamed: StreamAssembler | null;
   readonly #parser = createParser({ onEvent: ({ data }) => this.#addEvent(data) });

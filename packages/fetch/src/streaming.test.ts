@@ -1,6 +1,6 @@
 import { type RolloutContext, withRollout } from '@agentlightning/core';
 import { AttemptSpans, modelCallFromSpan } from '@agentlightning/core/spans';
-import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import { aRolloutContext, MemorySpanSink, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { traceFetch } from './trace-fetch.ts';
@@ -26,7 +26,7 @@ async function collect<TItem>(items: AsyncIterable<TItem>): Promise<TItem[]> {
 
 test('a stream is recorded like a non-streaming response', async () => {
   const toolCalls = [{ id: 'call_1', name: 'add', arguments: { a: 2, b: 3 } }];
-  const step = answer('Let me add.', { toolCalls, reasoning: 'Two and three.' });
+  const step = respondWith('Let me add.', { toolCalls, reasoning: 'Two and three.' });
   await using model = await ScriptedModel.start([step, step]);
   const { context, sink } = recordingContext();
   const client = clientOf(model);
@@ -48,7 +48,7 @@ test('a stream is recorded like a non-streaming response', async () => {
 
 test('cancelling a stream cancels generation and records the partial response', async () => {
   await using model = await ScriptedModel.start([
-    answer('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
+    respondWith('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
   ]);
   const { context, sink } = recordingContext();
   await withRollout(context, async () => {
@@ -67,7 +67,7 @@ test('cancelling a stream cancels generation and records the partial response', 
 
 test('cancelling a non-streaming body closes the connection without an abort signal', async () => {
   await using model = await ScriptedModel.start([
-    answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
+    respondWith('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
   ]);
   const { context, sink } = recordingContext();
   await withRollout(context, async () => {
@@ -84,7 +84,7 @@ test('cancelling a non-streaming body closes the connection without an abort sig
 
 test('an abort ends the call and records the partial response', async () => {
   await using model = await ScriptedModel.start([
-    answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
+    respondWith('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
   ]);
   const { context, sink } = recordingContext();
   const controller = new AbortController();
@@ -105,7 +105,7 @@ test('an abort ends the call and records the partial response', async () => {
 });
 
 test('a truncated stream fails in the agent and records the partial response', async () => {
-  await using model = await ScriptedModel.start([answer('one two three', { cutAfterChunks: 3 })]);
+  await using model = await ScriptedModel.start([respondWith('one two three', { cutAfterChunks: 3 })]);
   const { context, sink } = recordingContext();
   const run = withRollout(context, async () =>
     collect(await clientOf(model).chat.completions.create({ model: 'tiny', messages, stream: true })),
@@ -116,7 +116,7 @@ test('a truncated stream fails in the agent and records the partial response', a
 });
 
 test('an error event within a stream is recorded with its message', async () => {
-  await using model = await ScriptedModel.start([answer('one two', { errorAfterChunks: 2 })]);
+  await using model = await ScriptedModel.start([respondWith('one two', { errorAfterChunks: 2 })]);
   const { context, sink } = recordingContext();
   const run = withRollout(context, async () =>
     collect(await clientOf(model).chat.completions.create({ model: 'tiny', messages, stream: true })),
@@ -127,7 +127,7 @@ test('an error event within a stream is recorded with its message', async () => 
 
 test('the end of the attempt records the received part of an open stream', async () => {
   await using model = await ScriptedModel.start([
-    answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
+    respondWith('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
   ]);
   const sink = new MemorySpanSink();
   const spans = new AttemptSpans(sink);
@@ -144,7 +144,7 @@ test('the end of the attempt records the received part of an open stream', async
 
 test('32 concurrent rollouts, streaming and non-streaming, are recorded separately', async () => {
   await using model = await ScriptedModel.start((request) =>
-    answer(`answer to ${String(request.messages.at(-1)?.content)}`),
+    respondWith(`answer to ${String(request.messages.at(-1)?.content)}`),
   );
   const client = clientOf(model);
   const rollouts = Array.from({ length: 32 }, (_, index) => ({ index, ...recordingContext() }));
@@ -175,7 +175,7 @@ test('32 concurrent rollouts, streaming and non-streaming, are recorded separate
 });
 
 test('32 concurrent rollouts use 32 different gateway URLs', async () => {
-  await using gateway = await ScriptedModel.start((request) => answer(request.path));
+  await using gateway = await ScriptedModel.start((request) => respondWith(request.path));
   const client = clientOf(gateway);
   const root = gateway.baseUrl.replace('/v1', '');
   await Promise.all(

@@ -4,11 +4,11 @@ import { Readable } from 'node:stream';
 import { emitReward, type RolloutContext, withRollout } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import {
-  answer,
   aRolloutContext,
   callTool,
   failWith,
   MemorySpanSink,
+  respondWith,
   ScriptedModel,
 } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
@@ -33,7 +33,7 @@ function endpointOf(gateway: ScriptedModel): RolloutContext['endpoint'] {
 }
 
 test('outside a rollout the request is sent unchanged', async () => {
-  await using model = await ScriptedModel.start([answer('5')]);
+  await using model = await ScriptedModel.start([respondWith('5')]);
   const completion = await clientOf(model).chat.completions.create({ model: 'tiny', messages });
   expect(completion.choices[0]?.message.content).toBe('5');
   expect(model.requests[0]?.headers.authorization).toBe('Bearer agents-own-key');
@@ -42,7 +42,7 @@ test('outside a rollout the request is sent unchanged', async () => {
 
 test('within a rollout the request has the URL, key and trace headers of the attempt', async () => {
   await using own = await ScriptedModel.start([]);
-  await using gateway = await ScriptedModel.start([answer('5')]);
+  await using gateway = await ScriptedModel.start([respondWith('5')]);
   const { context, sink } = recordingContext({ endpoint: endpointOf(gateway), agentName: 'größer' });
   const client = new OpenAI({
     baseURL: own.baseUrl,
@@ -66,7 +66,7 @@ test('within a rollout the request has the URL, key and trace headers of the att
 });
 
 test('the agent’s key is not sent to an endpoint without a key', async () => {
-  await using gateway = await ScriptedModel.start([answer('5')]);
+  await using gateway = await ScriptedModel.start([respondWith('5')]);
   const { context } = recordingContext({ endpoint: { baseUrl: gateway.baseUrl, model: 'policy', apiKey: null } });
   await withRollout(context, () => clientOf(gateway).chat.completions.create({ model: 'tiny', messages }));
   expect(gateway.requests[0]?.headers).not.toHaveProperty('authorization');
@@ -76,7 +76,7 @@ test('spans emitted before a call are stored before the call is sent', async () 
   const order: string[] = [];
   await using gateway = await ScriptedModel.start(() => {
     order.push('call');
-    return answer('5');
+    return respondWith('5');
   });
   const sink = {
     append: () => {},
@@ -94,7 +94,7 @@ test('spans emitted before a call are stored before the call is sent', async () 
 });
 
 test('the end of the rollout aborts the call', async () => {
-  await using gateway = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
+  await using gateway = await ScriptedModel.start([respondWith('never', { until: new Promise(() => {}) })]);
   const controller = new AbortController();
   const { context } = recordingContext({ endpoint: endpointOf(gateway), signal: controller.signal });
   const call = withRollout(context, () =>
@@ -111,7 +111,7 @@ test('the end of the rollout aborts the call', async () => {
 });
 
 test('credentials in a body are sent but not recorded', async () => {
-  await using model = await ScriptedModel.start([answer('5')]);
+  await using model = await ScriptedModel.start([respondWith('5')]);
   const { context, sink } = recordingContext();
   const body = { model: 'tiny', messages, api_key: 'sk-secret', extra: [{ tenant: 'sk-secret' }] };
   const traced = traceFetch({ secretFields: ['tenant'] });
@@ -153,7 +153,7 @@ test('without an endpoint the call is recorded locally, with the tokens of the e
 });
 
 test('a call without token ids is recorded as not trainable', async () => {
-  await using model = await ScriptedModel.start([answer('5')]);
+  await using model = await ScriptedModel.start([respondWith('5')]);
   const { context, sink } = recordingContext();
   await withRollout(context, () => clientOf(model).chat.completions.create({ model: 'tiny', messages }));
   expect(sink.spans[0]?.attributes).toMatchObject({
@@ -164,7 +164,7 @@ test('a call without token ids is recorded as not trainable', async () => {
 });
 
 test('with redirect: false the call is recorded locally despite an endpoint', async () => {
-  await using model = await ScriptedModel.start([answer('5')]);
+  await using model = await ScriptedModel.start([respondWith('5')]);
   await using gateway = await ScriptedModel.start([]);
   const { context, sink } = recordingContext({ endpoint: endpointOf(gateway) });
   await withRollout(context, () =>
@@ -174,7 +174,7 @@ test('with redirect: false the call is recorded locally despite an endpoint', as
 });
 
 test('a model excluded by shouldTrace is neither redirected nor recorded', async () => {
-  await using judge = await ScriptedModel.start([answer('good')]);
+  await using judge = await ScriptedModel.start([respondWith('good')]);
   await using gateway = await ScriptedModel.start([]);
   const { context, sink } = recordingContext({ endpoint: endpointOf(gateway) });
   const client = clientOf(judge, { shouldTrace: ({ model }) => model !== 'judge' });
@@ -187,7 +187,7 @@ test('every retry of a client is recorded, failures as errors', async () => {
   await using model = await ScriptedModel.start([
     failWith(500, { headers: { 'retry-after-ms': '1' } }),
     failWith(429, { headers: { 'retry-after-ms': '1' } }),
-    answer('5'),
+    respondWith('5'),
   ]);
   const { context, sink } = recordingContext();
   await withRollout(context, () =>
@@ -251,7 +251,7 @@ test('requests other than model calls pass through within a rollout', async () =
 });
 
 test('a Request object is accepted and keeps its query', async () => {
-  await using gateway = await ScriptedModel.start([answer('5')]);
+  await using gateway = await ScriptedModel.start([respondWith('5')]);
   const { context } = recordingContext({ endpoint: endpointOf(gateway) });
   const request = new Request('https://azure.example/openai/deployments/x/chat/completions?api-version=1', {
     method: 'POST',
@@ -286,7 +286,7 @@ function streamOf(text: string): ReadableStream<Uint8Array> {
 }
 
 test('embeddings are not redirected: the policy model has none', async () => {
-  await using own = await ScriptedModel.start(() => answer('stands for embeddings'));
+  await using own = await ScriptedModel.start(() => respondWith('stands for embeddings'));
   await using gateway = await ScriptedModel.start([]);
   const { context, sink } = recordingContext({ endpoint: endpointOf(gateway) });
   const body = JSON.stringify({ model: 'embed', input: 'hello' });
@@ -298,7 +298,7 @@ test('embeddings are not redirected: the policy model has none', async () => {
 });
 
 test('the end of the rollout aborts a locally recorded call', async () => {
-  await using model = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
+  await using model = await ScriptedModel.start([respondWith('never', { until: new Promise(() => {}) })]);
   const controller = new AbortController();
   const { context } = recordingContext({ signal: controller.signal });
   const call = withRollout(context, () =>
@@ -315,7 +315,7 @@ test('the end of the rollout aborts a locally recorded call', async () => {
 });
 
 test('a single-use body arrives complete, including a Node stream', async () => {
-  await using model = await ScriptedModel.start([answer('5')]);
+  await using model = await ScriptedModel.start([respondWith('5')]);
   const { context } = recordingContext();
   const body = Readable.from([JSON.stringify({ model: 'tiny', messages })]);
   await withRollout(context, () =>

@@ -7,7 +7,7 @@ import {
   type ModelRequest,
   markLayer,
   nextFetch,
-  placeOfLayers,
+  positionOfLayers,
   readFetch,
   signalOf,
   throughGateway,
@@ -71,7 +71,7 @@ export function traceFetch(options: TraceFetchOptions = {}): typeof fetch {
     const call: ModelFetch = { send: bareFetch(next), request, context, input, init: readInit };
     const isRedirectedCall = redirect && isForGateway(request);
     if (isRedirectedCall && context.endpoint !== null)
-      return throughGateway({ ...call, place: placeOfLayers(next) }, context.endpoint);
+      return throughGateway({ ...call, position: positionOfLayers(next) }, context.endpoint);
     return recordCall(call, { clock, secretFields });
   };
   return markLayer(traced, { inner: options.fetch ?? globalThis.fetch });

@@ -7,7 +7,7 @@ const cannot: AdapterUnderTest<OpenAIModel>['cannot'] = {
   steps: 'fetch sees requests but not the turns of the agent',
   'tool-calls': 'tools are functions of the agent, not model requests',
   'call-place': 'only the gateway records a redirected call',
-  'cached-answer': 'the openai client has no cache',
+  'cached-response': 'the openai client has no cache',
 };
 const createdBefore = { 'model-made-before': 'a client keeps the fetch found at its creation' };
 

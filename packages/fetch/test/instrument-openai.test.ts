@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { type RolloutContext, withRollout } from '@agentlightning/core';
-import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import { aRolloutContext, MemorySpanSink, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { instrumentGlobalFetch, instrumentOpenAI, traceFetch } from '@agentlightning/fetch';
 import OpenAI, { AzureOpenAI } from 'openai';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ async function spansOf(client: Pick<OpenAI, 'chat'>, fields: Partial<RolloutCont
 
 describe('a patched class of openai', () => {
   test('clients get their original fetch back and keep calling it', async () => {
-    await using model = await ScriptedModel.start(() => answer('hi'));
+    await using model = await ScriptedModel.start(() => respondWith('hi'));
     let calls = 0;
     const own: typeof fetch = (input, init) => {
       calls += 1;
@@ -33,7 +33,7 @@ describe('a patched class of openai', () => {
   });
 
   test('a call is recorded once under all instrumentations together', async () => {
-    await using model = await ScriptedModel.start(() => answer('hi'));
+    await using model = await ScriptedModel.start(() => respondWith('hi'));
     const undos = [instrumentGlobalFetch(), instrumentOpenAI(OpenAI), instrumentOpenAI(OpenAI)];
     const wrapper: typeof fetch = (input, init) => globalThis.fetch(input, init);
     for (const options of [{}, { fetch: traceFetch() }, { fetch: wrapper }]) {
@@ -45,7 +45,7 @@ describe('a patched class of openai', () => {
   });
 
   test.for(['openai', 'openai-v6'])('the result of require(%o) is accepted instead of the class', async (name) => {
-    await using model = await ScriptedModel.start(() => answer('hi'));
+    await using model = await ScriptedModel.start(() => respondWith('hi'));
     const required: typeof OpenAI = createRequire(import.meta.url)(name);
     const undo = instrumentOpenAI(required);
     const client = new required({ baseURL: model.baseUrl, apiKey: 'x' });
@@ -55,7 +55,7 @@ describe('a patched class of openai', () => {
   });
 
   test('subclasses are traced, and the required copy after its own call', async () => {
-    await using model = await ScriptedModel.start(() => answer('hi'));
+    await using model = await ScriptedModel.start(() => respondWith('hi'));
     const required: { readonly OpenAI: typeof OpenAI } = createRequire(import.meta.url)('openai');
     expect(required.OpenAI).not.toBe(OpenAI);
     const options = { baseURL: model.baseUrl, apiKey: 'x' };
@@ -70,14 +70,14 @@ describe('a patched class of openai', () => {
   });
 
   test('calls excluded by shouldTrace are not recorded', async () => {
-    await using model = await ScriptedModel.start(() => answer('hi'));
+    await using model = await ScriptedModel.start(() => respondWith('hi'));
     const undo = instrumentOpenAI(OpenAI, { shouldTrace: ({ model: name }) => name !== 'tiny' });
     expect(await spansOf(new OpenAI({ baseURL: model.baseUrl, apiKey: 'x' }))).toBe(0);
     undo();
   });
 
   test('a later patch of the same method survives the undo and keeps working', async () => {
-    await using model = await ScriptedModel.start(() => answer('hi'));
+    await using model = await ScriptedModel.start(() => respondWith('hi'));
     const prototype = OpenAI.prototype as unknown as Record<'fetchWithTimeout', (...args: unknown[]) => unknown>;
     const original = prototype.fetchWithTimeout;
     const undo = instrumentOpenAI(OpenAI);

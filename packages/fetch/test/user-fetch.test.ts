@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { withRollout } from '@agentlightning/core';
-import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import { aRolloutContext, MemorySpanSink, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { instrumentGlobalFetch, instrumentOpenAI, traceFetch } from '../src/index.ts';
@@ -26,7 +26,7 @@ const fetches: readonly { readonly name: string; readonly own: Fetch }[] = [
 
 describe.for(fetches)('a user-supplied fetch that $name', ({ own }) => {
   test('sends calls that are recorded once', async () => {
-    await using model = await ScriptedModel.start([answer('5')]);
+    await using model = await ScriptedModel.start([respondWith('5')]);
     const sink = new MemorySpanSink();
     const undos = [instrumentOpenAI(OpenAI), instrumentGlobalFetch()];
     const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'x', fetch: own });
@@ -37,7 +37,7 @@ describe.for(fetches)('a user-supplied fetch that $name', ({ own }) => {
 });
 
 test('model calls that a user-supplied fetch makes while sending a call are recorded too', async () => {
-  await using model = await ScriptedModel.start(() => answer('5'));
+  await using model = await ScriptedModel.start(() => respondWith('5'));
   const sink = new MemorySpanSink();
   const undo = instrumentGlobalFetch();
   const own: Fetch = async (url, init) => {
@@ -55,7 +55,7 @@ test('model calls that a user-supplied fetch makes while sending a call are reco
 });
 
 test('a user-supplied fetch receives headers of the type that its client creates', async () => {
-  await using gateway = await ScriptedModel.start([answer('5'), answer('6')]);
+  await using gateway = await ScriptedModel.start([respondWith('5'), respondWith('6')]);
   const endpoint = { baseUrl: gateway.baseUrl, model: 'policy', apiKey: 'gateway-key' };
   const own: Fetch = (url, init) => {
     // The `openai` client passes Headers to every fetch.

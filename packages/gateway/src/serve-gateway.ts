@@ -1,13 +1,13 @@
 import { createServer, type ServerOptions } from 'node:http';
 import { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { closeServer, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
+import { closeServer, foreignRequest, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
+import { GatewayError } from './gateway-error.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { toResponse } from './http/call-response.ts';
 import { errorResponse } from './http/model-call-routes.ts';
-import { checkSameOrigin } from './http/same-origin.ts';
 
 /** Options of a gateway and its listener. */
 export interface ServeGatewayOptions extends GatewayOptions {
@@ -90,5 +90,21 @@ function keyNeeded(host: string): AgentLightningError {
     code: 'CONFIG',
     message: `a gateway at ${host} can be reached from other machines, and no apiKey is set`,
     remedy: 'Set an apiKey (for `agl gateway`: the variable AGL_GATEWAY_KEY), or listen at 127.0.0.1.',
+  });
+}
+
+/** The error for a cross-origin request to a gateway without a key; null when the request may be admitted. */
+function checkSameOrigin(headers: Headers): GatewayError | null {
+  const reason = foreignRequest({ host: headers.get('host'), origin: headers.get('origin') });
+  return reason === null ? null : crossOrigin(reason);
+}
+
+function crossOrigin(what: string): GatewayError {
+  return new GatewayError({
+    code: 'PERMISSION_DENIED',
+    httpStatus: 403,
+    type: 'permission_error',
+    message: `a gateway without a key accepts requests from this machine only, and ${what}`,
+    remedy: 'Call it at localhost, or start it with a key.',
   });
 }

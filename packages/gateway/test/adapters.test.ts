@@ -2,7 +2,7 @@ import { instrumentAISDK } from '@agentlightning/ai-sdk';
 import { withAgent, withRollout } from '@agentlightning/core';
 import { joinModelCalls, modelCallFromSpan, StoreSpanSink } from '@agentlightning/core/spans';
 import { newTraceId } from '@agentlightning/core/store';
-import { answer, callTool } from '@agentlightning/core/testing';
+import { callTool, respondWith } from '@agentlightning/core/testing';
 import { traceFetch } from '@agentlightning/fetch';
 import { instrumentLangChain } from '@agentlightning/langchain';
 import { instrumentOpenAIAgents } from '@agentlightning/openai-agents';
@@ -26,7 +26,7 @@ afterEach(() => undo());
 
 /** A gateway whose model calls a tool, then responds. */
 function twoTurns(): Promise<GatewayFixture> {
-  return startGateway({ script: [callTool('add', { a: 2, b: 3 }), answer('5')] });
+  return startGateway({ script: [callTool('add', { a: 2, b: 3 }), respondWith('5')] });
 }
 
 /** Runs an agent in a rollout, and joins the records of its calls. */
@@ -84,7 +84,7 @@ describe('adapter steps and gateway records of', () => {
   ] as const;
 
   it.each(chain)('LangChain on %s are joined to one call each', async (api, model) => {
-    await using fixture = await startGateway({ script: () => answer('5') });
+    await using fixture = await startGateway({ script: () => respondWith('5') });
     undo = instrumentLangChain();
     const run = (): Promise<unknown> =>
       withAgent('adder', async () => {
@@ -114,7 +114,7 @@ describe('adapter steps and gateway records of', () => {
 
 describe('a fetch routed to the gateway', () => {
   it('routes Responses and Messages', async () => {
-    await using fixture = await startGateway({ script: () => answer('5') });
+    await using fixture = await startGateway({ script: () => respondWith('5') });
     const fetch = traceFetch();
     const openai = new OpenAI({ baseURL: nowhere, apiKey: 'own', fetch });
     const anthropic = new Anthropic({ baseURL: 'http://provider.invalid', apiKey: 'own', fetch });

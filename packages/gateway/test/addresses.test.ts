@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import type { AttemptedRollout } from '@agentlightning/core';
 import { AttemptTokens } from '@agentlightning/core/protocol';
-import { answer, ManualClock } from '@agentlightning/core/testing';
+import { ManualClock, respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ function tokenOf({ rolloutId, attempt }: AttemptedRollout): Promise<string> {
   return tokens.create({ rolloutId, attemptId: attempt.attemptId });
 }
 
-const script = (): ReturnType<typeof answer> => answer('5');
+const script = (): ReturnType<typeof respondWith> => respondWith('5');
 
 /** The same id with its first character percent-encoded. */
 function escaped(id: string): string {
@@ -165,12 +165,12 @@ describe('a gateway without a key', () => {
     [{}, 200],
   ])('admits this machine only: %j gets %i', async (headers, status) => {
     await using fixture = await startGateway();
-    const answered = await new Promise<number | undefined>((resolve, reject) => {
+    const response = await new Promise<number | undefined>((resolve, reject) => {
       get(`${fixture.gateway.url}/health`, { headers }, (response) => {
         response.resume().on('end', () => resolve(response.statusCode));
       }).on('error', reject);
     });
-    expect(answered).toBe(status);
+    expect(response).toBe(status);
   });
 });
 

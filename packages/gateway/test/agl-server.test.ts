@@ -1,5 +1,5 @@
 import { AttemptTokens } from '@agentlightning/core/protocol';
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { completionBody, type FixtureOptions, respondJson, startGateway, startUpstream } from './gateway-fixture.ts';
 
@@ -81,7 +81,7 @@ describe('a rollout of a 1.0 trainer', () => {
   });
 
   test('may make model calls before its controller reports it running', async () => {
-    await using server = await startServer({ script: [answer('5')] });
+    await using server = await startServer({ script: [respondWith('5')] });
     await server.ask('/api/models', { body: [{ model: 'policy', endpoint: server.model.baseUrl, version: 3 }] });
     await server.create('a');
     await server.ask(proxyPath, { body: chat });

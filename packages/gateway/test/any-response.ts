@@ -41,30 +41,30 @@ export function chatMessageOf({ reasoning, content, calls }: AnyResponse): JsonO
 }
 
 /** The response as a Chat Completions body. */
-export function chatBodyOf(answer: AnyResponse, finishReason = 'stop'): JsonObject {
+export function chatBodyOf(response: AnyResponse, finishReason = 'stop'): JsonObject {
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',
     created: 1_700_000_000,
     model: 'tiny',
-    choices: [{ index: 0, message: chatMessageOf(answer), finish_reason: finishReason, logprobs: null }],
+    choices: [{ index: 0, message: chatMessageOf(response), finish_reason: finishReason, logprobs: null }],
     usage: { prompt_tokens: 9, completion_tokens: 5, total_tokens: 14, prompt_tokens_details: { cached_tokens: 4 } },
   };
 }
 
 /** The response as the chunks of a Chat Completions stream, with arbitrary boundaries and interleaved tool calls. */
-export function chatChunksOf(answer: AnyResponse, cuts: readonly number[]): readonly JsonObject[] {
+export function chatChunksOf(response: AnyResponse, cuts: readonly number[]): readonly JsonObject[] {
   const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'tiny' };
   const chunk = (delta: JsonObject, finish: string | null = null): JsonObject => ({
     ...base,
     choices: [{ index: 0, delta, finish_reason: finish }],
   });
-  const { usage } = chatBodyOf(answer);
+  const { usage } = chatBodyOf(response);
   return [
     chunk({ role: 'assistant', content: '' }),
-    ...pieces(answer.reasoning, cuts).map((piece) => chunk({ reasoning_content: piece })),
-    ...pieces(answer.content, cuts).map((content) => chunk({ content })),
-    ...callDeltas(answer, cuts).map((delta) => chunk({ tool_calls: [delta] })),
+    ...pieces(response.reasoning, cuts).map((piece) => chunk({ reasoning_content: piece })),
+    ...pieces(response.content, cuts).map((content) => chunk({ content })),
+    ...callDeltas(response, cuts).map((delta) => chunk({ tool_calls: [delta] })),
     chunk({}, 'stop'),
     { ...base, choices: [], usage: usage ?? null },
   ];

@@ -1,6 +1,6 @@
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { AttemptPatch } from '@agentlightning/core/store';
-import { answer, callTool } from '@agentlightning/core/testing';
+import { callTool, respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
 import {
@@ -41,7 +41,7 @@ describe('a call that is not streamed', () => {
   });
 
   it('is sent with the upstream’s model and the fields that request tokens', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     await fixture.client(await fixture.attempt()).chat.completions.create({ ...simpleRequest, user: 'me' });
     expect(fixture.model.requests[0]?.body).toEqual({
       ...simpleRequest,
@@ -53,7 +53,7 @@ describe('a call that is not streamed', () => {
   });
 
   it('returns log-probabilities that the agent requested', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const completion = await fixture
       .client(await fixture.attempt())
       .chat.completions.create({ ...simpleRequest, logprobs: true });
@@ -62,7 +62,7 @@ describe('a call that is not streamed', () => {
   });
 
   it('is recorded if objects in it have keys of Object.prototype', async () => {
-    await using fixture = await startGateway({ script: () => answer('5') });
+    await using fixture = await startGateway({ script: () => respondWith('5') });
     const attempt = await fixture.attempt();
     const request = { type: { toString: 1, __proto__: null } };
     const body = { ...simpleRequest, messages: [{ role: 'user', content: [request] }] };
@@ -73,7 +73,7 @@ describe('a call that is not streamed', () => {
   });
 
   it('records latency, usage and mode', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const attempt = await fixture.attempt('val');
     await fixture.client(attempt).chat.completions.create(simpleRequest);
     const [span] = await fixture.spans(attempt);
@@ -100,7 +100,7 @@ describe('a call that is not streamed', () => {
   });
 
   it('records every choice', async () => {
-    await using fixture = await startGateway({ script: [answer('blue')] });
+    await using fixture = await startGateway({ script: [respondWith('blue')] });
     const attempt = await fixture.attempt();
     const completion = await fixture.client(attempt).chat.completions.create({ ...simpleRequest, n: 3 });
     expect(completion.choices).toHaveLength(3);
@@ -114,7 +114,7 @@ describe('a call that is not streamed', () => {
   });
 
   it('records tool calls with their turns in order', async () => {
-    await using fixture = await startGateway({ script: [callTool('add', { a: 2, b: 3 }), answer('5')] });
+    await using fixture = await startGateway({ script: [callTool('add', { a: 2, b: 3 }), respondWith('5')] });
     const attempt = await fixture.attempt();
     const client = fixture.client(attempt);
     const first = await client.chat.completions.create(simpleRequest);
@@ -168,7 +168,7 @@ describe('sampling by mode', () => {
   const sampling = { train: { temperature: 1, topP: 1, maxTokens: 64 }, val: { temperature: 0, seed: 5 } };
 
   it('overrides the agent’s, and the lower token limit applies', async () => {
-    await using fixture = await startGateway({ script: [answer('5'), answer('5')], sampling });
+    await using fixture = await startGateway({ script: [respondWith('5'), respondWith('5')], sampling });
     const attempt = await fixture.attempt('train');
     const client = fixture.client(attempt);
     await client.chat.completions.create({ ...simpleRequest, temperature: 0.2, max_completion_tokens: 500 });
@@ -181,7 +181,7 @@ describe('sampling by mode', () => {
   });
 
   it('differs for validation, with a seed per call that another gateway reproduces', async () => {
-    const script = Array.from({ length: 4 }, () => answer('5'));
+    const script = Array.from({ length: 4 }, () => respondWith('5'));
     const seeds: unknown[] = [];
     for (let run = 0; run < 2; run += 1) {
       await using fixture = await startGateway({ script, sampling });
@@ -197,7 +197,7 @@ describe('sampling by mode', () => {
   });
 
   it('repeats the seed of a lost attempt, and changes it after one that the agent failed', async () => {
-    const script = Array.from({ length: 4 }, () => answer('5'));
+    const script = Array.from({ length: 4 }, () => respondWith('5'));
     await using fixture = await startGateway({ script, sampling });
     const { rolloutId } = await fixture.store.startRollout({ input: 1, mode: 'val' });
     const endings: readonly AttemptPatch[] = [
@@ -219,7 +219,7 @@ describe('sampling by mode', () => {
   });
 
   it('does not change a rollout without a mode', async () => {
-    await using fixture = await startGateway({ script: [answer('5')], sampling });
+    await using fixture = await startGateway({ script: [respondWith('5')], sampling });
     await fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
     expect(fixture.model.requests[0]?.body).not.toHaveProperty('temperature');
   });
@@ -227,7 +227,7 @@ describe('sampling by mode', () => {
 
 describe('headers', () => {
   it('place the call under the agent’s span, and are not forwarded', async () => {
-    await using fixture = await startGateway({ script: [answer('5')], forwardHeaders: ['X-Mine', 'cookie'] });
+    await using fixture = await startGateway({ script: [respondWith('5')], forwardHeaders: ['X-Mine', 'cookie'] });
     const attempt = await fixture.attempt();
     const headers = {
       'x-agl-parent-span-id': '00f067aa0ba902b7',
@@ -271,7 +271,7 @@ describe('headers', () => {
 
 describe('other addresses', () => {
   it('forward plain calls unchanged, and record them in a separate rollout', async () => {
-    await using fixture = await startGateway({ script: [answer('5'), answer('one two')] });
+    await using fixture = await startGateway({ script: [respondWith('5'), respondWith('one two')] });
     const client = fixture.client();
     const completion = await client.chat.completions.create(simpleRequest);
     expect(completion.choices[0]?.message.content).toBe('5');
@@ -292,12 +292,12 @@ describe('other addresses', () => {
   it('return plain calls when the store cannot record them', async () => {
     const inner = await openStore(':memory:');
     const store = storeWith(inner, { startRollout: () => Promise.reject(new Error('the disk is full')) });
-    await using fixture = await startGateway({ store, script: [answer('5')] });
+    await using fixture = await startGateway({ store, script: [respondWith('5')] });
     expect((await fixture.client().chat.completions.create(simpleRequest)).choices).toHaveLength(1);
   });
 
   it('do not record plain calls with `plainCalls: pass`', async () => {
-    await using fixture = await startGateway({ script: () => answer('one two'), plainCalls: 'pass' });
+    await using fixture = await startGateway({ script: () => respondWith('one two'), plainCalls: 'pass' });
     await fixture.client().chat.completions.create(simpleRequest);
     for await (const _ of await fixture.client().chat.completions.create({ ...simpleRequest, stream: true }));
     await fixture.gateway.drain();

@@ -1,4 +1,4 @@
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { simpleRequest, startGateway } from './gateway-fixture.ts';
 
@@ -9,7 +9,7 @@ function chunked(text: string): RequestInit {
 }
 
 test('a body of unknown length is accepted', async () => {
-  await using fixture = await startGateway({ script: [answer('5')] });
+  await using fixture = await startGateway({ script: [respondWith('5')] });
   const response = await fetch(`${fixture.gateway.url}/v1/chat/completions`, chunked(JSON.stringify(simpleRequest)));
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ choices: [{ message: { content: '5' } }] });

@@ -1,5 +1,5 @@
 import { AgentLightningError, type AttemptedRollout, type Store } from '@agentlightning/core';
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
 import { signalled, simpleRequest, startGateway, storeWith } from './gateway-fixture.ts';
@@ -23,18 +23,18 @@ const unreachable = new AgentLightningError({ code: 'UNREACHABLE', message: 'the
 describe('before-response', () => {
   it('holds a response back until it is recorded', async () => {
     const { store, release, reached } = await slowStore();
-    await using fixture = await startGateway({ store, script: [answer('5')] });
+    await using fixture = await startGateway({ store, script: [respondWith('5')] });
     const attempt = await fixture.attempt();
-    let isAnswered = false;
+    let hasResponded = false;
     const call = fixture.client(attempt).chat.completions.create(simpleRequest);
     const settled = call.then(() => {
-      isAnswered = true;
+      hasResponded = true;
     });
     await reached;
     expect(await fixture.spans(attempt)).toEqual([]);
     // A response that was not held back would arrive before that of a later request.
     await fetch(`${fixture.gateway.url}/health`);
-    expect(isAnswered).toBe(false);
+    expect(hasResponded).toBe(false);
     release();
     await settled;
     expect(await fixture.spans(attempt)).toHaveLength(1);
@@ -42,7 +42,7 @@ describe('before-response', () => {
 
   it('holds the end of a stream back until it is recorded', async () => {
     const { store, release, reached } = await slowStore();
-    await using fixture = await startGateway({ store, script: [answer('one two')] });
+    await using fixture = await startGateway({ store, script: [respondWith('one two')] });
     const attempt = await fixture.attempt();
     const stream = await fixture.client(attempt).chat.completions.create({ ...simpleRequest, stream: true });
     let text = '';
@@ -62,7 +62,7 @@ describe('before-response', () => {
   it('responds with 503 when the store rejects the record', async () => {
     const inner = await openStore(':memory:');
     const store = storeWith(inner, { appendSpans: () => Promise.reject(unreachable) });
-    await using fixture = await startGateway({ store, script: [answer('5')] });
+    await using fixture = await startGateway({ store, script: [respondWith('5')] });
     const call = fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
     await expect(call).rejects.toMatchObject({ status: 503, code: 'UNREACHABLE', type: 'store_unavailable' });
     expect(fixture.gateway.state().inFlight).toBe(0);
@@ -71,7 +71,7 @@ describe('before-response', () => {
   it('ends a stream with an error when the store rejects the record', async () => {
     const inner = await openStore(':memory:');
     const store = storeWith(inner, { appendSpans: () => Promise.reject(unreachable) });
-    await using fixture = await startGateway({ store, script: [answer('5')] });
+    await using fixture = await startGateway({ store, script: [respondWith('5')] });
     const client = fixture.client(await fixture.attempt());
     const stream = await client.chat.completions.create({ ...simpleRequest, stream: true });
     const readAll = async (): Promise<void> => {
@@ -93,7 +93,7 @@ describe('before-response', () => {
 describe('background', () => {
   it('responds before the call is recorded, and drain waits for the record', async () => {
     const { store, release } = await slowStore();
-    await using fixture = await startGateway({ store, script: [answer('5')], durability: 'background' });
+    await using fixture = await startGateway({ store, script: [respondWith('5')], durability: 'background' });
     const attempt = await fixture.attempt();
     await fixture.client(attempt).chat.completions.create(simpleRequest);
     expect(await fixture.spans(attempt)).toEqual([]);
@@ -115,7 +115,7 @@ describe('64 concurrent attempts', () => {
     });
     await using fixture = await startGateway({
       store,
-      script: ({ messages }) => answer(`echo ${String(messages[0]?.content)}`),
+      script: ({ messages }) => respondWith(`echo ${String(messages[0]?.content)}`),
     });
     const run = async (index: number): Promise<AttemptedRollout> => {
       const attempt = await fixture.attempt();

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const never = new Promise<void>(() => undefined);
 /** The outcome of a call. */
 async function endOf(call: Promise<unknown>): Promise<unknown> {
   return await call.then(
-    () => 'an answer',
+    () => 'a response',
     (error: unknown) => error,
   );
 }
@@ -32,7 +32,10 @@ async function readAll(stream: AsyncIterable<unknown>): Promise<void> {
 
 /** A gateway whose model sends a word or two, and then stalls. */
 function startSilent(options: Parameters<typeof startGateway>[0] = {}): Promise<GatewayFixture> {
-  return startGateway({ script: () => answer('one two three', { until: never, pauseAfterChunks: 4 }), ...options });
+  return startGateway({
+    script: () => respondWith('one two three', { until: never, pauseAfterChunks: 4 }),
+    ...options,
+  });
 }
 
 describe('a call whose attempt ends', () => {
@@ -148,7 +151,7 @@ describe('closing', () => {
   );
 
   it('is idempotent', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     await fixture.client().chat.completions.create(simpleRequest);
     await Promise.all([fixture.gateway.close(), fixture.gateway.close()]);
   });
@@ -164,7 +167,7 @@ describe('a request that does not arrive completely', () => {
     await using fixture = await startGateway({ arrivalTimeoutMs: 100 });
     const { hostname, port } = new URL(fixture.gateway.url);
     const half = 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"model":';
-    const answered = await new Promise<string>((resolve, reject) => {
+    const response = await new Promise<string>((resolve, reject) => {
       let text = '';
       const socket = connect(Number(port), hostname, () => socket.write(half));
       socket.on('data', (part) => {
@@ -172,7 +175,7 @@ describe('a request that does not arrive completely', () => {
       });
       socket.on('error', reject).on('close', () => resolve(text));
     });
-    expect(answered).toMatch(/^HTTP\/1\.1 408 /);
+    expect(response).toMatch(/^HTTP\/1\.1 408 /);
     await fixture.gateway.drain(30_000);
   });
 });

@@ -1,6 +1,6 @@
 import type { Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { answer, failWith, type ScriptedFailure } from '@agentlightning/core/testing';
+import { failWith, respondWith, type ScriptedFailure } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { serveGateway } from '../src/index.ts';
@@ -39,7 +39,7 @@ describe('a rejected call', () => {
   });
 
   it('belongs to an attempt that has ended: 409, not sent, not recorded, not retried', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const attempt = await fixture.attempt();
     const client = fixture.client(attempt, 2);
     await client.chat.completions.create(simpleRequest);
@@ -79,7 +79,7 @@ describe('a rejected call', () => {
   });
 
   it('carries a wrong key: 401, but health is public', async () => {
-    await using fixture = await startGateway({ script: [answer('5')], apiKey: 'right' });
+    await using fixture = await startGateway({ script: [respondWith('5')], apiKey: 'right' });
     expect(await failure(fixture.client().chat.completions.create(simpleRequest))).toMatchObject({ status: 401 });
     const rightClient = fixture.client().withOptions({ apiKey: 'right' });
     expect((await rightClient.chat.completions.create(simpleRequest)).choices).toHaveLength(1);
@@ -103,7 +103,7 @@ describe('a rejected call', () => {
 
 describe('an upstream that fails', () => {
   it.each([500, 503, 429, 408, 409])('with %i once is retried', async (status) => {
-    await using fixture = await startGateway({ script: [failWith(status), failWith(status), answer('5')] });
+    await using fixture = await startGateway({ script: [failWith(status), failWith(status), respondWith('5')] });
     const attempt = await fixture.attempt();
     await fixture.client(attempt).chat.completions.create(simpleRequest);
     expect(fixture.model.requests).toHaveLength(3);
@@ -118,7 +118,7 @@ describe('an upstream that fails', () => {
       const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
       expect(error).toMatchObject({ status: 502, code: 'UPSTREAM_FAILED', type: 'upstream_error' });
       expect(error.message).toContain(
-        `${fixture.model.baseUrl} answered ${status} after 4 tries: scripted failure ${status}`,
+        `${fixture.model.baseUrl} returned ${status} after 4 tries: scripted failure ${status}`,
       );
       await fixture.gateway.drain();
       expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: false }]);
@@ -135,7 +135,7 @@ describe('an upstream that fails', () => {
   it('with Retry-After is retried after that delay, not before', async () => {
     const sleeps: number[] = [];
     const clock: Clock = { now: systemClock.now, sleep: async (ms) => void sleeps.push(ms) };
-    const script = [failWith(503, { headers: { 'retry-after': '2' } }), failWith(503), answer('5')];
+    const script = [failWith(503, { headers: { 'retry-after': '2' } }), failWith(503), respondWith('5')];
     const retry = { maxRetries: 2, baseDelayMs: 100 };
     await using fixture = await startGateway({ script, clock, retry, random: () => 0.5 });
     await fixture.client().chat.completions.create(simpleRequest);
@@ -235,7 +235,7 @@ describe('an upstream that falls silent within a stream', () => {
     const readAll = async (): Promise<void> => {
       for await (const _ of stream);
     };
-    await expect(readAll()).rejects.toThrow(/broke off its answer/);
+    await expect(readAll()).rejects.toThrow(/broke off its response/);
     await fixture.gateway.drain();
     expect(upstream.requests).toHaveLength(1);
     expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable: false }]);

@@ -1,4 +1,4 @@
-import { answer, failWith } from '@agentlightning/core/testing';
+import { failWith, respondWith } from '@agentlightning/core/testing';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { ChatAnthropic } from '@langchain/anthropic';
@@ -89,7 +89,7 @@ describe.each(asking)('%s', (_, ask) => {
     ['cut', { cutAfterChunks: 3 }, /broke off/],
     ['broken by the model', { errorAfterChunks: 3 }, /scripted stream error/],
   ])('throws when a stream is %s, and the partial response is recorded', async (_how, step, words) => {
-    await using fixture = await startGateway({ script: [answer('one two three', step)] });
+    await using fixture = await startGateway({ script: [respondWith('one two three', step)] });
     const attempt = await fixture.attempt();
     await expect(ask(fixture.client(attempt).baseURL, true)).rejects.toThrow(words);
     await fixture.gateway.drain();

@@ -1,4 +1,4 @@
-import { answer, callTool } from '@agentlightning/core/testing';
+import { callTool, respondWith } from '@agentlightning/core/testing';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { ChatAnthropic } from '@langchain/anthropic';
@@ -71,7 +71,7 @@ const showing: readonly (readonly [string, Show])[] = [
 
 describe('an image', () => {
   it.each(showing)('of %s reaches the model', async (_, show) => {
-    await using fixture = await startGateway({ script: [answer('A dot.')] });
+    await using fixture = await startGateway({ script: [respondWith('A dot.')] });
     await show(fixture.client(await fixture.attempt()).baseURL);
     expect(fixture.model.requests[0]?.messages).toMatchObject(seen);
   });
@@ -80,7 +80,7 @@ describe('an image', () => {
 describe('an earlier response', () => {
   it('is sent back complete by the AI SDK when nothing is stored', async () => {
     const turn = { ...callTool('add', { a: 2 }), reasoning: 'A sum.', content: 'Let me add.' };
-    await using fixture = await startGateway({ script: [turn, answer('5')] });
+    await using fixture = await startGateway({ script: [turn, respondWith('5')] });
     const { baseURL } = fixture.client(await fixture.attempt());
     await generateText({
       model: createOpenAI({ baseURL, apiKey: 'none' })('gpt-5'),
@@ -97,7 +97,7 @@ describe('an earlier response', () => {
   });
 
   it('is continued by OpenAI Agents, by its id', async () => {
-    await using fixture = await startGateway({ script: [answer('5'), answer('6')] });
+    await using fixture = await startGateway({ script: [respondWith('5'), respondWith('6')] });
     const openAIClient = fixture.client(await fixture.attempt());
     const modelProvider = new OpenAIProvider({ openAIClient, useResponses: true });
     const runner = new Runner({ modelProvider, tracingDisabled: true });

@@ -1,5 +1,5 @@
 import type { AttemptedRollout } from '@agentlightning/core';
-import { answer, callTool, type ScriptedAnswer, type ScriptedStep } from '@agentlightning/core/testing';
+import { callTool, respondWith, type ScriptedResponse, type ScriptedStep } from '@agentlightning/core/testing';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { ChatAnthropic } from '@langchain/anthropic';
@@ -16,8 +16,8 @@ const question = 'What is 2 + 3, and 4 + 5?';
 const numbers = z.object({ a: z.number(), b: z.number() });
 const description = 'Adds two numbers.';
 
-const twoCalls: ScriptedAnswer = {
-  type: 'answer',
+const twoCalls: ScriptedResponse = {
+  type: 'response',
   content: 'Let me add.',
   reasoning: 'Two sums.',
   toolCalls: [
@@ -27,7 +27,7 @@ const twoCalls: ScriptedAnswer = {
 };
 
 /** Calls two tools at once, then responds. */
-const script: readonly ScriptedStep[] = [twoCalls, answer('5 and 9')];
+const script: readonly ScriptedStep[] = [twoCalls, respondWith('5 and 9')];
 
 /** The model's second prompt: the question, its own turn with both tool calls, and their results. */
 const secondTurn = [
@@ -87,7 +87,7 @@ describe('the AI SDK', () => {
   });
 
   it.each(models)('with %s (%s) gets its structured output', async (_, _api, modelAt) => {
-    await using fixture = await startGateway({ script: [answer('{"sum":5}')] });
+    await using fixture = await startGateway({ script: [respondWith('{"sum":5}')] });
     const model = modelAt(baseUrl(fixture, await fixture.attempt()));
     const output = Output.object({ schema: z.object({ sum: z.number() }) });
     expect((await generateText({ model, prompt: question, output })).output).toEqual({ sum: 5 });
@@ -151,7 +151,7 @@ describe('LangChain', () => {
   });
 
   it.each(models)('with %s (%s) gets its structured output', async (_, api, modelAt) => {
-    const said = api === 'messages' ? callTool('result', { sum: 5 }) : answer('{"sum":5}');
+    const said = api === 'messages' ? callTool('result', { sum: 5 }) : respondWith('{"sum":5}');
     await using fixture = await startGateway({ script: [said] });
     const model = modelAt(baseUrl(fixture, await fixture.attempt()));
     const structured = model.withStructuredOutput(z.object({ sum: z.number() }), { name: 'result' });

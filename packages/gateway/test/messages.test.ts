@@ -1,5 +1,5 @@
 import type { AttemptedRollout } from '@agentlightning/core';
-import { answer, failWith, type ScriptedAnswer } from '@agentlightning/core/testing';
+import { failWith, respondWith, type ScriptedResponse } from '@agentlightning/core/testing';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import {
@@ -22,8 +22,8 @@ const addTool: Anthropic.Tool = {
   input_schema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
 };
 
-const twoCalls: ScriptedAnswer = {
-  type: 'answer',
+const twoCalls: ScriptedResponse = {
+  type: 'response',
   content: 'Let me add.',
   reasoning: 'Two sums.',
   toolCalls: [
@@ -40,7 +40,7 @@ function clientOf(fixture: GatewayFixture, attempt?: AttemptedRollout): Anthropi
 
 describe('a Messages call to a model that only has Chat Completions', () => {
   it('returns a Messages response, and is recorded as a chat call', async () => {
-    await using fixture = await startGateway({ script: [answer('It is 5.', { reasoning: 'Two and three.' })] });
+    await using fixture = await startGateway({ script: [respondWith('It is 5.', { reasoning: 'Two and three.' })] });
     const attempt = await fixture.attempt();
     const message = await clientOf(fixture, attempt).messages.create({ ...request, system: 'Be brief.' });
     expect(message).toMatchObject({ type: 'message', role: 'assistant', stop_reason: 'end_turn', stop_sequence: null });
@@ -75,7 +75,7 @@ describe('a Messages call to a model that only has Chat Completions', () => {
   });
 
   it('continues with tool results', async () => {
-    await using fixture = await startGateway({ script: [twoCalls, answer('5 and 9')] });
+    await using fixture = await startGateway({ script: [twoCalls, respondWith('5 and 9')] });
     const { messages } = clientOf(fixture, await fixture.attempt());
     const first = await messages.create({ ...request, tools: [addTool] });
     const uses = first.content.filter((block) => block.type === 'tool_use');
@@ -110,7 +110,7 @@ describe('a Messages call to a model that only has Chat Completions', () => {
   });
 
   it('is accepted at a base URL that already has /v1', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const attempt = await fixture.attempt();
     const client = new Anthropic({ baseURL: fixture.client(attempt).baseURL, apiKey: 'unused', maxRetries: 0 });
     expect((await client.messages.create(request)).content).toMatchObject([{ text: '5' }]);
@@ -153,7 +153,7 @@ describe('a Messages call that fails', () => {
     ['died', { cutAfterChunks: 3 }, /broke off/],
     ['said so', { errorAfterChunks: 3 }, /scripted stream error/],
   ])('because the upstream %s in the middle ends with an error event', async (_, step, words) => {
-    await using fixture = await startGateway({ script: [answer('one two three', step)] });
+    await using fixture = await startGateway({ script: [respondWith('one two three', step)] });
     const attempt = await fixture.attempt();
     const stream = clientOf(fixture, attempt).messages.stream(request);
     await expect(stream.finalMessage()).rejects.toThrow(words);
@@ -165,7 +165,7 @@ describe('a Messages call that fails', () => {
 
   it('because its client disconnected is aborted upstream and partially recorded', async () => {
     const never = signalled();
-    const script = [answer('one two three', { until: never.promise, pauseAfterChunks: 3 })];
+    const script = [respondWith('one two three', { until: never.promise, pauseAfterChunks: 3 })];
     await using fixture = await startGateway({ script });
     const attempt = await fixture.attempt();
     const stream = await clientOf(fixture, attempt).messages.create({ ...request, stream: true });

@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { answer, failWith } from '@agentlightning/core/testing';
+import { failWith, respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
 import type { GatewayLog } from '../src/index.ts';
@@ -17,7 +17,7 @@ function keptLog(): GatewayLog & { readonly lines: (readonly [string, string, ob
 
 describe('metrics', () => {
   it('count calls, tokens and tries, in Prometheus text format', async () => {
-    const script = [answer('5'), failWith(503), answer('one two'), failWith(400), answer('5')];
+    const script = [respondWith('5'), failWith(503), respondWith('one two'), failWith(400), respondWith('5')];
     await using fixture = await startGateway({ script });
     const client = fixture.client(await fixture.attempt());
     await client.chat.completions.create(simpleRequest);
@@ -50,7 +50,7 @@ describe('metrics', () => {
   });
 
   it('limit the number of labels, whatever model names agents send', async () => {
-    await using fixture = await startGateway({ script: () => answer('5'), plainCalls: 'pass' });
+    await using fixture = await startGateway({ script: () => respondWith('5'), plainCalls: 'pass' });
     fixture.gateway.setUpstream({ baseUrl: fixture.model.baseUrl });
     const client = fixture.client();
     for (let index = 0; index < 110; index += 1) {
@@ -65,7 +65,7 @@ describe('metrics', () => {
 describe('the log', () => {
   it('has an entry for every call that correlates client, gateway and upstream', async () => {
     const log = keptLog();
-    await using fixture = await startGateway({ script: [answer('5')], log });
+    await using fixture = await startGateway({ script: [respondWith('5')], log });
     const { rolloutId, attempt } = await fixture.attempt();
     const headers = { 'x-request-id': 'client-1' };
     const url = `${fixture.gateway.url}/rollout/${rolloutId}/attempt/${attempt.attemptId}/v1/chat/completions`;
@@ -85,7 +85,7 @@ describe('the log', () => {
     const log = keptLog();
     const gone = new AgentLightningError({ code: 'UNREACHABLE', message: 'the store is gone' });
     const store = storeWith(await openStore(':memory:'), { appendSpans: () => Promise.reject(gone) });
-    await using fixture = await startGateway({ store, script: [answer('5')], log });
+    await using fixture = await startGateway({ store, script: [respondWith('5')], log });
     const call = fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
     await expect(call).rejects.toMatchObject({ status: 503 });
     expect(log.lines).toMatchObject([

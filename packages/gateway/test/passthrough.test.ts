@@ -1,11 +1,11 @@
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import { respondJson, startGateway, startUpstream } from './gateway-fixture.ts';
 
 describe('embeddings', () => {
   it('keep the requested model, and are not recorded', async () => {
-    await using fixture = await startGateway({ script: [answer(''), answer('')] });
+    await using fixture = await startGateway({ script: [respondWith(''), respondWith('')] });
     const attempt = await fixture.attempt();
     for (const client of [fixture.client(attempt), fixture.client()]) {
       const { data } = await client.embeddings.create({ model: 'text-embedding-3-small', input: ['a', 'b'] });

@@ -1,12 +1,12 @@
 import type { Span } from '@agentlightning/core';
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
 import { signalled, simpleRequest, startGateway, startUpstream, storeWith } from './gateway-fixture.ts';
 
 describe('a paused gateway', () => {
   it('rejects calls with Retry-After, and admits them after resume', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const client = fixture.client(await fixture.attempt());
     fixture.gateway.pause({ retryAfterSeconds: 3, reason: 'new weights' });
     const call = client.chat.completions.create(simpleRequest);
@@ -20,7 +20,7 @@ describe('a paused gateway', () => {
   });
 
   it('holds calls with `holdMs`, until it resumes', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const client = fixture.client(await fixture.attempt());
     fixture.gateway.pause({ holdMs: 60_000 });
     const call = client.chat.completions.create(simpleRequest);
@@ -35,7 +35,7 @@ describe('a paused gateway', () => {
 
   it('is drained when calls in flight are complete and recorded', async () => {
     const finish = signalled();
-    await using fixture = await startGateway({ script: [answer('5', { until: finish.promise })] });
+    await using fixture = await startGateway({ script: [respondWith('5', { until: finish.promise })] });
     const attempt = await fixture.attempt();
     const call = fixture.client(attempt).chat.completions.create(simpleRequest);
     while (fixture.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -59,7 +59,7 @@ describe('a gateway that is drained', () => {
         return spans.map(() => null);
       },
     });
-    await using fixture = await startGateway({ store, durability: 'background', script: [answer('5')] });
+    await using fixture = await startGateway({ store, durability: 'background', script: [respondWith('5')] });
     await fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
     await expect(fixture.gateway.drain(5)).rejects.toMatchObject({ code: 'TIMEOUT', details: { inFlight: 0 } });
     written.send();
@@ -70,7 +70,7 @@ describe('a gateway that is drained', () => {
 describe('a gateway that closes', () => {
   it('is not reopened by resume', async () => {
     const finish = signalled();
-    await using fixture = await startGateway({ script: [answer('5', { until: finish.promise })] });
+    await using fixture = await startGateway({ script: [respondWith('5', { until: finish.promise })] });
     const client = fixture.client(await fixture.attempt());
     const call = client.chat.completions.create(simpleRequest);
     while (fixture.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));

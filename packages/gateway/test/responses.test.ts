@@ -1,5 +1,5 @@
 import type { Store } from '@agentlightning/core';
-import { answer, failWith, type ScriptedAnswer } from '@agentlightning/core/testing';
+import { failWith, respondWith, type ScriptedResponse } from '@agentlightning/core/testing';
 import type OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { describe, expect, it } from 'vitest';
@@ -15,8 +15,8 @@ const addTool: OpenAI.Responses.FunctionTool = {
   strict: true,
 };
 
-const twoCalls: ScriptedAnswer = {
-  type: 'answer',
+const twoCalls: ScriptedResponse = {
+  type: 'response',
   content: 'Let me add.',
   reasoning: 'Two sums.',
   toolCalls: [
@@ -32,7 +32,7 @@ function sharedStore(store: Store): Store {
 
 describe('a Responses call to a model that only has Chat Completions', () => {
   it('returns a Responses response, and is recorded as a chat call', async () => {
-    await using fixture = await startGateway({ script: [answer('It is 5.', { reasoning: 'Two and three.' })] });
+    await using fixture = await startGateway({ script: [respondWith('It is 5.', { reasoning: 'Two and three.' })] });
     const attempt = await fixture.attempt();
     const response = await fixture.client(attempt).responses.create({ ...request, instructions: 'Be brief.' });
     expect(response).toMatchObject({ object: 'response', status: 'completed', output_text: 'It is 5.' });
@@ -91,7 +91,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
   });
 
   it('continues with tool results, by its items or by the id of the previous response', async () => {
-    const script = [twoCalls, answer('5 and 9'), answer('5 and 9')];
+    const script = [twoCalls, respondWith('5 and 9'), respondWith('5 and 9')];
     await using fixture = await startGateway({ script });
     const client = fixture.client(await fixture.attempt());
     const first = await client.responses.create({ ...request, tools: [addTool] });
@@ -121,7 +121,10 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     const attempt = await first.attempt();
     const asked = { ...request, instructions: 'Be brief.', tools: [addTool] };
     const said = await first.client(attempt).responses.stream(asked).finalResponse();
-    await using second = await startGateway({ store: sharedStore(first.store), script: [answer('a'), answer('b')] });
+    await using second = await startGateway({
+      store: sharedStore(first.store),
+      script: [respondWith('a'), respondWith('b')],
+    });
     const { responses } = second.client(attempt);
     const results = said.output
       .filter((item) => item.type === 'function_call')
@@ -136,7 +139,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
   });
 
   it('does not continue a response of another attempt, or one with `store: false`', async () => {
-    await using fixture = await startGateway({ script: [answer('a'), answer('b')] });
+    await using fixture = await startGateway({ script: [respondWith('a'), respondWith('b')] });
     const [mine, other] = [fixture.client(await fixture.attempt()), fixture.client(await fixture.attempt())];
     const kept = await mine.responses.create(request);
     const unkept = await mine.responses.create({ ...request, store: false });
@@ -150,7 +153,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
   });
 
   it('has its structured output format translated', async () => {
-    await using fixture = await startGateway({ script: [answer('{"sum":5}')] });
+    await using fixture = await startGateway({ script: [respondWith('{"sum":5}')] });
     const format = zodTextFormat(z.object({ sum: z.number() }), 'result');
     const parsed = await fixture.client(await fixture.attempt()).responses.parse({ ...request, text: { format } });
     expect(parsed.output_parsed).toEqual({ sum: 5 });
@@ -161,7 +164,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
   });
 
   it('reports that a limit truncated it', async () => {
-    await using fixture = await startGateway({ script: () => answer('one two three') });
+    await using fixture = await startGateway({ script: () => respondWith('one two three') });
     const { responses } = fixture.client(await fixture.attempt());
     const limited = { ...request, max_output_tokens: 3 };
     const whole = await responses.create(limited);
@@ -172,7 +175,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
   });
 
   it('is a plain call at an address without an attempt', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const final = await fixture.client().responses.stream(request).finalResponse();
     expect(final.output_text).toBe('5');
     expect(final.usage?.output_tokens).toBe(2);
@@ -215,7 +218,7 @@ describe('a Responses call that fails', () => {
     ['died', { cutAfterChunks: 3 }, /broke off/],
     ['said so', { errorAfterChunks: 3 }, /scripted stream error/],
   ])('because the upstream %s in the middle ends with error events', async (_, step, words) => {
-    await using fixture = await startGateway({ script: [answer('one two three', step)] });
+    await using fixture = await startGateway({ script: [respondWith('one two three', step)] });
     const attempt = await fixture.attempt();
     const response = await fetch(`${fixture.client(attempt).baseURL}/responses`, {
       method: 'POST',
@@ -236,7 +239,7 @@ describe('a Responses call that fails', () => {
 
   it('because its client disconnected is aborted upstream and partially recorded', async () => {
     const never = signalled();
-    const script = [answer('one two three', { until: never.promise, pauseAfterChunks: 3 })];
+    const script = [respondWith('one two three', { until: never.promise, pauseAfterChunks: 3 })];
     await using fixture = await startGateway({ script });
     const attempt = await fixture.attempt();
     const stream = await fixture.client(attempt).responses.create({ ...request, stream: true });

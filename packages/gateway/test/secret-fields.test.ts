@@ -1,4 +1,4 @@
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { describe, expect, it } from 'vitest';
 import { simpleRequest, startGateway } from './gateway-fixture.ts';
 
@@ -14,7 +14,7 @@ describe('credentials in the body of a model call', () => {
     ['unstreamed', false],
     ['streamed', true],
   ])('reach the upstream and are not recorded, when the call is %s', async (_, stream) => {
-    await using fixture = await startGateway({ script: () => answer('5'), secretFields: ['tenant_token'] });
+    await using fixture = await startGateway({ script: () => respondWith('5'), secretFields: ['tenant_token'] });
     const attempt = await fixture.attempt();
     const body = { ...simpleRequest, ...credentials, tenantToken: secret, stream };
     const url = `${fixture.baseUrl(attempt)}/chat/completions`;
@@ -45,7 +45,7 @@ describe('credentials in the body of a model call', () => {
     ['messages', { model: 'gpt-4o', max_tokens: 9, messages: simpleRequest.messages }],
     ['completions', { model: 'gpt-4o', prompt: 'What is 2 + 3?' }],
   ])('are not recorded of a call to %s', async (path, request) => {
-    await using fixture = await startGateway({ script: () => answer('5') });
+    await using fixture = await startGateway({ script: () => respondWith('5') });
     const attempt = await fixture.attempt();
     const body = JSON.stringify({ ...request, ...credentials });
     await (await fetch(`${fixture.baseUrl(attempt)}/${path}`, { method: 'POST', body })).text();

@@ -1,5 +1,5 @@
 import type { AttemptedRollout } from '@agentlightning/core';
-import { answer, callTool } from '@agentlightning/core/testing';
+import { callTool, respondWith } from '@agentlightning/core/testing';
 import { describe, expect, it } from 'vitest';
 import {
   completionChunk,
@@ -22,7 +22,7 @@ async function readAll(fixture: GatewayFixture, attempt: AttemptedRollout): Prom
 
 describe('a streamed call', () => {
   it('is recorded with the tokens of all its chunks, which the client does not get', async () => {
-    await using fixture = await startGateway({ script: [answer('one two three')] });
+    await using fixture = await startGateway({ script: [respondWith('one two three')] });
     const attempt = await fixture.attempt();
     const chunks: object[] = [];
     const stream = await fixture.client(attempt).chat.completions.create(streamedRequest);
@@ -38,7 +38,7 @@ describe('a streamed call', () => {
   });
 
   it('is recorded like the same call without streaming', async () => {
-    await using fixture = await startGateway({ script: () => answer('one two', { reasoning: 'hm' }) });
+    await using fixture = await startGateway({ script: () => respondWith('one two', { reasoning: 'hm' }) });
     const [whole, streamed] = [await fixture.attempt(), await fixture.attempt()];
     await fixture.client(whole).chat.completions.create(simpleRequest);
     await readAll(fixture, streamed);
@@ -62,7 +62,7 @@ describe('a streamed call', () => {
   });
 
   it('records several choices separately', async () => {
-    await using fixture = await startGateway({ script: [answer('red blue')] });
+    await using fixture = await startGateway({ script: [respondWith('red blue')] });
     const attempt = await fixture.attempt();
     for await (const _ of await fixture.client(attempt).chat.completions.create({ ...streamedRequest, n: 2 }));
     const [call] = await fixture.calls(attempt);
@@ -71,7 +71,7 @@ describe('a streamed call', () => {
   });
 
   it('returns the usage to an agent that requested it', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const request = { ...streamedRequest, stream_options: { include_usage: true } };
     const stream = await fixture.client(await fixture.attempt()).chat.completions.create(request);
     let outputTokens: number | undefined;
@@ -82,7 +82,7 @@ describe('a streamed call', () => {
   it('sends the first token while the model generates the others', async () => {
     const more = signalled();
     await using fixture = await startGateway({
-      script: [answer('one two', { until: more.promise, pauseAfterChunks: 2 })],
+      script: [respondWith('one two', { until: more.promise, pauseAfterChunks: 2 })],
     });
     const attempt = await fixture.attempt();
     const stream = await fixture.client(attempt).chat.completions.create(streamedRequest);
@@ -116,7 +116,7 @@ describe('a streamed call', () => {
 describe('a stream that breaks off', () => {
   it('because the client disconnected is aborted upstream and partially recorded', async () => {
     await using fixture = await startGateway({
-      script: [answer('one two three', { until: new Promise(() => undefined), pauseAfterChunks: 3 })],
+      script: [respondWith('one two three', { until: new Promise(() => undefined), pauseAfterChunks: 3 })],
     });
     const attempt = await fixture.attempt();
     const stream = await fixture.client(attempt).chat.completions.create(streamedRequest);
@@ -149,9 +149,9 @@ describe('a stream that breaks off', () => {
   });
 
   it('because the upstream was killed ends with an error that the client throws', async () => {
-    await using fixture = await startGateway({ script: [answer('one two three', { cutAfterChunks: 3 })] });
+    await using fixture = await startGateway({ script: [respondWith('one two three', { cutAfterChunks: 3 })] });
     const attempt = await fixture.attempt();
-    await expect(readAll(fixture, attempt)).rejects.toThrow(/broke off its answer/);
+    await expect(readAll(fixture, attempt)).rejects.toThrow(/broke off its response/);
     await fixture.gateway.drain();
     const [call] = await fixture.calls(attempt);
     expect(call).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining('broke off') });
@@ -160,7 +160,7 @@ describe('a stream that breaks off', () => {
   });
 
   it('because the upstream reports an error ends with the upstream’s message', async () => {
-    await using fixture = await startGateway({ script: [answer('one two three', { errorAfterChunks: 2 })] });
+    await using fixture = await startGateway({ script: [respondWith('one two three', { errorAfterChunks: 2 })] });
     const attempt = await fixture.attempt();
     await expect(readAll(fixture, attempt)).rejects.toThrow(/scripted stream error/);
     await fixture.gateway.drain();
@@ -182,7 +182,7 @@ describe('a stream that breaks off', () => {
 
 describe('a call that is not streamed and whose client disconnects', () => {
   it('is aborted upstream and recorded as untrainable', async () => {
-    await using fixture = await startGateway({ script: [answer('5', { until: new Promise(() => undefined) })] });
+    await using fixture = await startGateway({ script: [respondWith('5', { until: new Promise(() => undefined) })] });
     const attempt = await fixture.attempt();
     const leaving = new AbortController();
     const call = fixture.client(attempt).chat.completions.create(simpleRequest, { signal: leaving.signal });

@@ -1,5 +1,5 @@
 import type { AttemptedRollout, Store } from '@agentlightning/core';
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
@@ -41,7 +41,7 @@ const protocols = [
 describe.each(protocols)('a stream translated to $name', ({ open, delta, last }) => {
   it('sends the first text while the model generates the rest', async () => {
     const more = signalled();
-    const script = [answer('one two', { until: more.promise, pauseAfterChunks: 2 })];
+    const script = [respondWith('one two', { until: more.promise, pauseAfterChunks: 2 })];
     await using fixture = await startGateway({ script });
     const types: string[] = [];
     for await (const { type } of await open(fixture, await fixture.attempt())) {
@@ -61,7 +61,10 @@ describe.each(protocols)('a stream translated to $name', ({ open, delta, last })
       isStored = true;
       return stored;
     };
-    await using fixture = await startGateway({ store: storeWith(inner, { appendSpans }), script: [answer('one')] });
+    await using fixture = await startGateway({
+      store: storeWith(inner, { appendSpans }),
+      script: [respondWith('one')],
+    });
     const types: string[] = [];
     for await (const { type } of await open(fixture, await fixture.attempt())) {
       types.push(type);
@@ -74,7 +77,10 @@ describe.each(protocols)('a stream translated to $name', ({ open, delta, last })
   it('ends with an error when it cannot be recorded', async () => {
     const inner = await openStore(':memory:');
     const appendSpans = (): Promise<never> => Promise.reject(new TypeError('disk full'));
-    await using fixture = await startGateway({ store: storeWith(inner, { appendSpans }), script: [answer('one')] });
+    await using fixture = await startGateway({
+      store: storeWith(inner, { appendSpans }),
+      script: [respondWith('one')],
+    });
     const types: string[] = [];
     const read = async (): Promise<void> => {
       for await (const { type } of await open(fixture, await fixture.attempt())) types.push(type);
@@ -132,7 +138,7 @@ describe.each(protocols)('a stream translated to $name', ({ open, delta, last })
   });
 
   it('is complete and trainable at any length', async () => {
-    const script = [answer('word '.repeat(2000))];
+    const script = [respondWith('word '.repeat(2000))];
     await using fixture = await startGateway({ script });
     const attempt = await fixture.attempt();
     let words = 0;

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { describe, expect, it } from 'vitest';
 import { simpleRequest, startGateway } from './gateway-fixture.ts';
 
@@ -27,7 +27,7 @@ describe('a compressed request', () => {
   });
 
   it('with the encoding `identity` is accepted', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const response = await fetch(`${fixture.baseUrl(await fixture.attempt())}/chat/completions`, {
       method: 'POST',
       headers: { ...json, 'content-encoding': 'Identity' },

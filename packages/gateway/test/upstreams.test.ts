@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import type { GatewayOptions, UpstreamState } from '../src/index.ts';
@@ -86,7 +86,7 @@ describe('the upstreams of a gateway', () => {
   });
 
   it('are paused and resumed over HTTP', async () => {
-    await using fixture = await startGateway({ script: [answer('5')], adminKey: 'admins' });
+    await using fixture = await startGateway({ script: [respondWith('5')], adminKey: 'admins' });
     const admin = async (method: string, path: string, body = ''): Promise<unknown> => {
       const headers = { authorization: 'Bearer admins' };
       const init = { method, headers, ...(body === '' ? {} : { body }) };
@@ -104,14 +104,14 @@ describe('the upstreams of a gateway', () => {
   it('cannot be changed over HTTP without an admin key', async () => {
     await using fixture = await startGateway();
     const body = JSON.stringify({ base_url: 'http://127.0.0.1:9/v1' });
-    const answered = await fetch(`${fixture.gateway.url}/admin/upstreams`, { method: 'POST', body });
-    expect(answered.status).toBe(403);
-    expect(await answered.text()).toContain('adminKey');
+    const response = await fetch(`${fixture.gateway.url}/admin/upstreams`, { method: 'POST', body });
+    expect(response.status).toBe(403);
+    expect(await response.text()).toContain('adminKey');
   });
 
   it('are the only servers that a call can reach, whatever it names', async () => {
     await using elsewhere = await startUpstream(respond);
-    await using fixture = await startGateway({ script: () => answer('5'), apiKey: 'unused' });
+    await using fixture = await startGateway({ script: () => respondWith('5'), apiKey: 'unused' });
     const { host } = new URL(elsewhere.baseUrl);
     const headers = { host, 'x-forwarded-host': host, forwarded: `host=${host}`, 'x-upstream': elsewhere.baseUrl };
     const client = fixture.client();
@@ -334,8 +334,8 @@ describe('the credentials of an upstream', () => {
         attempt: { attemptId },
       } = attempt;
       const url = `${fixture.gateway.url}/rollout/${rolloutId}/attempt/${attemptId}/v1/chat/completions`;
-      const answered = await fetch(url, { method: 'POST', body });
-      seen += JSON.stringify([...answered.headers]) + (await answered.text());
+      const response = await fetch(url, { method: 'POST', body });
+      seen += JSON.stringify([...response.headers]) + (await response.text());
     }
     await fixture.gateway.drain();
     const logged = entries.map((item) =>

@@ -1,4 +1,4 @@
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import {
@@ -64,7 +64,7 @@ describe('an update of the weights', () => {
   });
 
   it('with rejected calls sends Retry-After, and the client retries', async () => {
-    await using fixture = await startGateway({ script: [answer('5')] });
+    await using fixture = await startGateway({ script: [respondWith('5')] });
     const client = new OpenAI({ baseURL: fixture.baseUrl(await fixture.attempt()), apiKey: 'unused' });
     fixture.gateway.pause({ retryAfterSeconds: 1 });
     const statuses: number[] = [];

@@ -1,11 +1,11 @@
 import {
   installedVersion,
-  layOverOpenAI,
   openAIPrototype,
   type RedirectedFetchOptions,
   redirectedFetch,
   redirectGlobalFetch,
   sharedInstrumentation,
+  wrapOpenAIFetch,
 } from '@agentlightning/core/adapter';
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import * as managerModule from '@langchain/core/callbacks/manager';
@@ -96,7 +96,7 @@ const instrument = sharedInstrumentation<InstrumentLangChainOptions>(
         module === managerModule ? installedVersion('@langchain/core', import.meta.url) : null,
       );
     }
-    if (redirect) undos.push(...redirectCalls({ shouldRedirect, place: () => patch.runs.placeOfCall() }));
+    if (redirect) undos.push(...redirectCalls({ shouldRedirect, position: () => patch.runs.positionOfCall() }));
   },
 );
 
@@ -107,6 +107,6 @@ function redirectCalls(options: Omit<RedirectedFetchOptions, 'fetch'>): readonly
     redirectGlobalFetch(options),
     ...prototypes
       .filter((prototype) => prototype !== null)
-      .map((prototype) => layOverOpenAI(prototype, (inner) => redirectedFetch({ ...options, fetch: inner }))),
+      .map((prototype) => wrapOpenAIFetch(prototype, (inner) => redirectedFetch({ ...options, fetch: inner }))),
   ];
 }

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Attributes, currentRollout } from '@agentlightning/core';
-import { type AgentStep, AgentSteps, type CallPlace, fieldsOf, plainText } from '@agentlightning/core/adapter';
+import { type AgentStep, AgentSteps, fieldsOf, plainText, type TracePosition } from '@agentlightning/core/adapter';
 import { genAiAttributes, linkAttributes } from '@agentlightning/core/spans';
 import { agentHintsOf, type ChainRun, chainStepOf, createdAs, isNode, nameOf, type RunParent } from './chain-step.ts';
 import type { MessageLike } from './chat-message.ts';
@@ -156,9 +156,9 @@ export class LangChainRuns {
   }
 
   /** The trace position of a request in the current context; null outside a model call. */
-  placeOfCall(): CallPlace | null {
+  positionOfCall(): TracePosition | null {
     const runId = this.#modelCall.getStore()?.runId ?? null;
-    return runId === null ? null : this.#steps.placeOf(runId);
+    return runId === null ? null : this.#steps.positionOf(runId);
   }
 
   #start(run: RunOrigin, step: Omit<AgentStep, 'id' | 'parentId' | 'name'> & { readonly name?: string }): void {
@@ -179,7 +179,7 @@ export class LangChainRuns {
   #newHint(run: RunOrigin): string | null {
     const hints = agentHintsOf(run);
     if (hints.length === 0) return null;
-    const around = run.parentRunId === undefined ? null : this.#steps.placeOf(run.parentRunId);
+    const around = run.parentRunId === undefined ? null : this.#steps.positionOf(run.parentRunId);
     const path = around === null ? (currentRollout()?.agentPath ?? []) : around.agentPath;
     return hints.find((hint) => !path.includes(hint)) ?? null;
   }

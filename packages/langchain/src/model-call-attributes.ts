@@ -1,5 +1,5 @@
 import type { Attributes, JsonObject } from '@agentlightning/core';
-import { fieldsOf, modelAnswerAttributes, modelRequestAttributes } from '@agentlightning/core/adapter';
+import { fieldsOf, modelRequestAttributes, modelResponseAttributes } from '@agentlightning/core/adapter';
 import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
 import { type MessageLike, toChatMessage } from './chat-message.ts';
 import { jsonOf, textOf, withoutNulls } from './framework-value.ts';
@@ -37,7 +37,7 @@ export function responseAttributes(result: ResultLike, streamed: PartialResponse
   // At the end of a stream, LangChain merges several choices into one.
   const isMerged = streamed !== undefined && streamed.choiceCount > generations.length;
   return {
-    ...modelAnswerAttributes({
+    ...modelResponseAttributes({
       ...(isMerged ? {} : { choices: generations.map(toChoice) }),
       ...headOf(generations[0]?.message, result.llmOutput),
       ...(isMerged ? streamed.toBody() : {}),
@@ -49,7 +49,7 @@ export function responseAttributes(result: ResultLike, streamed: PartialResponse
 /** The attributes of the received part of a stream. */
 export function partialAttributes(streamed: PartialResponse): Attributes {
   return {
-    ...modelAnswerAttributes(streamed.toBody()),
+    ...modelResponseAttributes(streamed.toBody()),
     [modelCallAttributes.isStreamed]: true,
     [modelCallAttributes.isPartial]: true,
   };

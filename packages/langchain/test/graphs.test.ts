@@ -1,4 +1,4 @@
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import {
   Annotation,
   Command,
@@ -30,7 +30,7 @@ function thinker(model: ChatOpenAI, name?: string) {
 
 describe('graphs', () => {
   test('a nested graph is a nested agent, named after itself or its node', async () => {
-    await using model = await ScriptedModel.start(() => answer('5'));
+    await using model = await ScriptedModel.start(() => respondWith('5'));
     const llm = modelOf(model);
     const graph = new StateGraph(MessagesAnnotation)
       .addNode('draft', thinker(llm, 'writer'))
@@ -55,7 +55,7 @@ describe('graphs', () => {
   });
 
   test('a node has its graph position as attributes', async () => {
-    await using model = await ScriptedModel.start([answer('5')]);
+    await using model = await ScriptedModel.start([respondWith('5')]);
     const { spans } = await traced(() => thinker(modelOf(model)).invoke(question));
     expect(spanNamed(spans, 'think').attributes).toMatchObject({
       'agentlightning.step.kind': 'step',
@@ -153,7 +153,7 @@ describe('graphs', () => {
   });
 
   test('parallel nodes are separate steps of the graph with their own children', async () => {
-    await using model = await ScriptedModel.start(({ messages }) => answer(`${messages.at(-1)?.content}!`));
+    await using model = await ScriptedModel.start(({ messages }) => respondWith(`${messages.at(-1)?.content}!`));
     const llm = modelOf(model);
     const State = Annotation.Root({
       words: Annotation<string[]>({ reducer: (left, right) => [...left, ...right], default: () => [] }),
@@ -169,7 +169,7 @@ describe('graphs', () => {
   });
 
   test('workflows of the functional API are agents, and their tasks steps', async () => {
-    await using model = await ScriptedModel.start(() => answer('5'));
+    await using model = await ScriptedModel.start(() => respondWith('5'));
     const llm = modelOf(model);
     const add = task('add', async (text: string) => (await llm.invoke(text)).text);
     const flow = entrypoint('sums', async (texts: string[]) => Promise.all(texts.map((text) => add(text))));
@@ -199,7 +199,7 @@ describe('graphs', () => {
 
   test('cancelling the stream of a graph stops it and records the received part', async () => {
     await using model = await ScriptedModel.start([
-      answer('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
+      respondWith('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
     ]);
     const graph = thinker(modelOf(model), 'counter');
     const { tree, spans } = await traced(async () => {
@@ -219,7 +219,7 @@ describe('graphs', () => {
     ['an error as the reason', new TypeError('enough')],
     ['a string as the reason', 'enough'],
   ] as const)('an agent aborted with %s is partial, not failed', async ([, reason]) => {
-    await using model = await ScriptedModel.start([answer('never', { until: new Promise(() => {}) })]);
+    await using model = await ScriptedModel.start([respondWith('never', { until: new Promise(() => {}) })]);
     const controller = new AbortController();
     const graph = thinker(modelOf(model), 'slow');
     const { tree } = await traced(async () => {

@@ -1,5 +1,5 @@
 import { emitReward, withAgent } from '@agentlightning/core';
-import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { tool } from '@langchain/core/tools';
 import { createAgent } from 'langchain';
 import OpenAI from 'openai';
@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { modelOf, spanNamed, traced } from './traced.ts';
 
 test('rewards and other clients’ calls within a node or a tool are its children', async () => {
-  await using model = await ScriptedModel.start([callTool('guess', {}), answer('41'), answer('done')]);
+  await using model = await ScriptedModel.start([callTool('guess', {}), respondWith('41'), respondWith('done')]);
   const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
   const guess = tool(
     async () => {
@@ -32,7 +32,7 @@ test('rewards and other clients’ calls within a node or a tool are its childre
 });
 
 test('withAgent in a tool is the parent of the model calls within it', async () => {
-  await using model = await ScriptedModel.start([callTool('guess', {}), answer('41'), answer('done')]);
+  await using model = await ScriptedModel.start([callTool('guess', {}), respondWith('41'), respondWith('done')]);
   const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
   const guess = tool(() => withAgent('guesser', async () => (await modelOf(model).invoke('Guess.')).text), {
     name: 'guess',

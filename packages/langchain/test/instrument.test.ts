@@ -1,5 +1,5 @@
 import { withRollout } from '@agentlightning/core';
-import { answer, aRolloutContext, MemorySpanSink, ScriptedModel } from '@agentlightning/core/testing';
+import { aRolloutContext, MemorySpanSink, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import { CallbackManager } from '@langchain/core/callbacks/manager';
 import { RunnableLambda } from '@langchain/core/runnables';
@@ -101,8 +101,8 @@ describe('instrumentLangChain', () => {
   });
 
   test('does not redirect calls excluded by shouldRedirect', async () => {
-    await using judge = await ScriptedModel.start([answer('good')]);
-    await using gateway = await ScriptedModel.start([answer('5')]);
+    await using judge = await ScriptedModel.start([respondWith('good')]);
+    await using gateway = await ScriptedModel.start([respondWith('5')]);
     const endpoint = { baseUrl: gateway.baseUrl, model: 'policy', apiKey: 'key' };
     const undo = instrumentLangChain({ shouldRedirect: ({ model }) => model !== 'judge' });
     await traced(() => modelOf(judge).invoke('2 + 3?'), { endpoint });

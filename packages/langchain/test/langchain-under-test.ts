@@ -60,7 +60,7 @@ export function langchainUnderTest(
     ],
     cannot: {
       embeddings: 'LangChain has no callback for embeddings',
-      'cached-answer':
+      'cached-response':
         'LangGraph makes the run part of the cache key, so there is no cache hit (tested without a graph)',
       ...cannot,
     },

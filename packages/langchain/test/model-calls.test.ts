@@ -1,4 +1,4 @@
-import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { InMemoryCache } from '@langchain/core/caches';
 import { Document } from '@langchain/core/documents';
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
@@ -48,7 +48,7 @@ describe('model calls', () => {
   });
 
   test('a cached response is marked and not joined with a call', async () => {
-    await using model = await ScriptedModel.start([answer('5')]);
+    await using model = await ScriptedModel.start([respondWith('5')]);
     const llm = modelOf(model, { cache: new InMemoryCache() });
     const { spans } = await traced(async () => [await llm.invoke('2 + 3?'), await llm.invoke('2 + 3?')]);
     expect(spans.map(({ attributes }) => attributes['agentlightning.cached'])).toEqual([undefined, true]);
@@ -57,7 +57,7 @@ describe('model calls', () => {
   });
 
   test('the choices of a stream are recorded separately', async () => {
-    await using model = await ScriptedModel.start([answer('one two')]);
+    await using model = await ScriptedModel.start([respondWith('one two')]);
     const { spans } = await traced(async () => {
       for await (const _ of await modelOf(model, { n: 2 }).stream('Count.'));
     });
@@ -73,7 +73,7 @@ describe('model calls', () => {
   test('cancelling a stream ends its call and keeps the received tool calls', async () => {
     const toolCalls = [{ id: 'call_x', name: 'add', arguments: { a: 2, b: 3 } }];
     await using model = await ScriptedModel.start([
-      answer('', { toolCalls, pauseAfterChunks: 3, until: new Promise(() => {}) }),
+      respondWith('', { toolCalls, pauseAfterChunks: 3, until: new Promise(() => {}) }),
     ]);
     const { spans, tree } = await traced(async () => {
       for await (const piece of await modelOf(model).stream('Add.')) {
@@ -130,7 +130,7 @@ describe('model calls', () => {
   });
 
   test('concurrent calls of one model are attributed to their own spans', async () => {
-    await using model = await ScriptedModel.start(({ messages }) => answer(String(messages[0]?.content)));
+    await using model = await ScriptedModel.start(({ messages }) => respondWith(String(messages[0]?.content)));
     const llm = modelOf(model);
     const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
     const { spans } = await traced(() => Promise.all(['a', 'b', 'c'].map((text) => llm.invoke(text))), { endpoint });
@@ -160,7 +160,7 @@ describe('model calls', () => {
 
 describe('chains', () => {
   test('unnamed chains are hidden, and named ones are steps', async () => {
-    await using model = await ScriptedModel.start([answer('five')]);
+    await using model = await ScriptedModel.start([respondWith('five')]);
     const chain = ChatPromptTemplate.fromMessages([['user', '{question}']])
       .pipe(modelOf(model))
       .pipe(new StringOutputParser())
@@ -190,7 +190,7 @@ describe('chains', () => {
 
 describe('the names of agents', () => {
   test('a user-defined name in metadata or tags takes precedence, inherited duplicates are dropped', async () => {
-    await using model = await ScriptedModel.start(() => answer('5'));
+    await using model = await ScriptedModel.start(() => respondWith('5'));
     const llm = modelOf(model);
     const chain = RunnableLambda.from(async (text: string) => {
       await llm.withConfig({ tags: ['agl:agent=critic'] }).invoke(text);
@@ -203,7 +203,7 @@ describe('the names of agents', () => {
   });
 
   test('a nested user-defined name takes precedence over the inherited one', async () => {
-    await using model = await ScriptedModel.start(() => answer('5'));
+    await using model = await ScriptedModel.start(() => respondWith('5'));
     const critic = modelOf(model).withConfig({ tags: ['agl:agent=critic'] });
     // LangChain inherits run settings only after LangGraph is loaded, which `langchain` does.
     const chain = RunnableLambda.from(async (text: string) => (await critic.invoke(text)).text);
@@ -220,7 +220,7 @@ describe('the names of agents', () => {
 
   test('an agent has its creation name, independent of the run name', async () => {
     await using model = await ScriptedModel.start(({ messages, body }) =>
-      body.tools === undefined || messages.at(-1)?.role === 'tool' ? answer('5') : callTool('ask', {}),
+      body.tools === undefined || messages.at(-1)?.role === 'tool' ? respondWith('5') : callTool('ask', {}),
     );
     const question = { messages: [{ role: 'user', content: '2 + 3?' }] };
     const adder = createAgent({ model: modelOf(model), tools: [], name: 'adder' });
@@ -241,7 +241,7 @@ describe('the names of agents', () => {
 });
 
 test('the requests of a batch are attributed to the run of each prompt', async () => {
-  await using model = await ScriptedModel.start(({ messages }) => answer(`to ${messages[0]?.content}`));
+  await using model = await ScriptedModel.start(({ messages }) => respondWith(`to ${messages[0]?.content}`));
   const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
   const prompts = ['a', 'b', 'c'].map((content) => [new HumanMessage(content)]);
   const { spans } = await traced(() => modelOf(model).generate(prompts), { endpoint });

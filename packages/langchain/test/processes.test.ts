@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 
 const agents = [
@@ -13,8 +13,8 @@ const agents = [
 ] as const;
 
 test.for(agents)('an agent %s is traced and redirected in its own process', async ([, file, answers]) => {
-  await using own = await ScriptedModel.start(() => answer('own'));
-  await using gateway = await ScriptedModel.start([answer('trained')]);
+  await using own = await ScriptedModel.start(() => respondWith('own'));
+  await using gateway = await ScriptedModel.start([respondWith('trained')]);
   const script = fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
   // Uses the sources, so that no build is required.
   const args = ['--conditions=@agentlightning/source', script, own.baseUrl, gateway.baseUrl];
@@ -24,7 +24,7 @@ test.for(agents)('an agent %s is traced and redirected in its own process', asyn
 
 test('an existing client of the program’s own copy of openai is redirected', async () => {
   await using own = await ScriptedModel.start([]);
-  await using gateway = await ScriptedModel.start([answer('trained')]);
+  await using gateway = await ScriptedModel.start([respondWith('trained')]);
   const folder = await mkdtemp(join(tmpdir(), 'langchain-program-'));
   try {
     const copy = join(folder, 'node_modules/openai');

@@ -2,11 +2,11 @@ import type { Clock } from '@agentlightning/core';
 import {
   fieldsOf,
   layGlobalFetch,
-  layOverOpenAI,
   openAIPrototype,
   quietly,
   type RedirectedFetchOptions,
   sharedInstrumentation,
+  wrapOpenAIFetch,
 } from '@agentlightning/core/adapter';
 import type { TraceProvider } from './framework.ts';
 import { isFrameworkModule, replaceModels } from './framework-classes.ts';
@@ -90,7 +90,7 @@ const instrument = sharedInstrumentation<InstrumentOpenAIAgentsOptions>('openai-
   };
   const steps = new SpanSteps({ clock, onItem });
   const spanId = (): string => provider?.getCurrentSpan()?.spanId ?? '';
-  const calls = { exchange: () => steps.exchangeOf(spanId()), place: () => steps.placeOf(spanId()) };
+  const calls = { exchange: () => steps.exchangeOf(spanId()), position: () => steps.positionOf(spanId()) };
   const layer = (inner: typeof fetch): typeof fetch => tracedModelFetch(inner, { calls, redirect, shouldRedirect });
   const listen = (found: TraceProvider): (() => void) => {
     provider = found;
@@ -122,7 +122,7 @@ function createCopyPatcher(
   const isNew = (part: unknown): boolean => !changed.has(part) && changed.add(part).has(part);
   return (module) => {
     const prototype = openAIPrototype(module);
-    if (prototype !== null && isNew(prototype)) undos.push(layOverOpenAI(prototype, layer));
+    if (prototype !== null && isNew(prototype)) undos.push(wrapOpenAIFetch(prototype, layer));
     if (!redirect || !isFrameworkModule(module) || !isNew(module.OpenAIResponsesModel)) return;
     undos.push(replaceModels(module, api === 'chat_completions'));
   };

@@ -1,5 +1,5 @@
 import { type Attributes, type Clock, currentRollout, type RolloutContext } from '@agentlightning/core';
-import { type AgentStepEnd, type AgentStepKind, AgentSteps, type CallPlace } from '@agentlightning/core/adapter';
+import { type AgentStepEnd, type AgentStepKind, AgentSteps, type TracePosition } from '@agentlightning/core/adapter';
 import type { FrameworkSpan, FrameworkTrace, SpanData } from './framework.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { SpanListener } from './listen-to-provider.ts';
@@ -109,12 +109,12 @@ export class SpanSteps implements SpanListener {
    * The trace position of a call made within a span, whose step starts now if it has not started yet; null if the span is
    * unknown, or if a closer parent such as `withAgent` encloses the call.
    */
-  placeOf(spanId: string): CallPlace | null {
+  positionOf(spanId: string): TracePosition | null {
     const open = this.#open.get(spanId);
     if (open === undefined) return null;
     this.#begin(open);
     const isWrapped = open.exchange === null && open.context !== currentRollout();
-    return isWrapped ? null : this.#steps.placeOf(spanId);
+    return isWrapped ? null : this.#steps.positionOf(spanId);
   }
 
   #begin(open: OpenSpan): void {

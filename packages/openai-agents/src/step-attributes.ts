@@ -1,8 +1,8 @@
 import type { Attributes, AttributeValue, JsonObject } from '@agentlightning/core';
 import {
   fieldsOf,
-  modelAnswerAttributes,
   modelRequestAttributes,
+  modelResponseAttributes,
   withoutAttributes,
 } from '@agentlightning/core/adapter';
 import { isJsonObject } from '@agentlightning/core/internal';
@@ -87,7 +87,7 @@ export function modelCallEnd(data: SpanData, exchange: HttpExchange): ModelCallE
   const isPartial = read !== null && !read.isWhole;
   const attributes = {
     ...(request === null ? {} : modelRequestAttributes(request)),
-    ...(response === null ? {} : modelAnswerAttributes(response)),
+    ...(response === null ? {} : modelResponseAttributes(response)),
     ...(isPartial ? { [modelCallAttributes.isPartial]: true } : {}),
   };
   return {

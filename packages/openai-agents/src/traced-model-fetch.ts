@@ -1,12 +1,12 @@
 import { currentRollout } from '@agentlightning/core';
 import {
-  type CallPlace,
   type ModelRequest,
   markLayer,
   quietly,
   type RedirectedFetchOptions,
   readThroughResponse,
   redirectedFetch,
+  type TracePosition,
 } from '@agentlightning/core/adapter';
 import type { HttpExchange } from './http-exchange.ts';
 
@@ -15,7 +15,7 @@ export interface CurrentCall {
   /** The HTTP exchange to record in; null without a model call of the framework. */
   exchange(): HttpExchange | null;
   /** The trace position of the call. */
-  place(): CallPlace | null;
+  position(): TracePosition | null;
 }
 
 /** How model calls are recorded and redirected. */
@@ -30,18 +30,18 @@ export function tracedModelFetch(
   inner: typeof fetch,
   { calls, redirect, shouldRedirect }: ModelFetchOptions,
 ): typeof fetch {
-  const place = (): CallPlace | null => calls.place();
+  const position = (): TracePosition | null => calls.position();
   const onRequest = ({ body }: ModelRequest): void => calls.exchange()?.readRequest(body);
-  const send = redirect ? redirectedFetch({ fetch: inner, shouldRedirect, place, onRequest }) : inner;
+  const send = redirect ? redirectedFetch({ fetch: inner, shouldRedirect, position, onRequest }) : inner;
   const traced: typeof fetch = async (input, init) => {
     if (currentRollout() === null) return send(input, init);
     const exchange = calls.exchange();
     if (exchange === null) return send(input, init);
     exchange.sent(init?.body);
-    quietly('A model call of OpenAI Agents has no place in the trace', () => calls.place());
+    quietly('A model call of OpenAI Agents has no position in the trace', () => calls.position());
     return recordResponse(await send(input, init), exchange);
   };
-  return markLayer(traced, { inner: send, place });
+  return markLayer(traced, { inner: send, position });
 }
 
 /** Responses that are recorded already: a client's own fetch and the global fetch may both be wrapped. */

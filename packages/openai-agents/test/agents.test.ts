@@ -1,5 +1,5 @@
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
-import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import {
   Agent,
   type AgentOutputType,
@@ -43,7 +43,7 @@ const look = tool({
 
 describe('the tree of a run', () => {
   test('a hand-off is a child of its turn, and the next agent is a sibling of the first', async () => {
-    await using server = await ScriptedModel.start([callTool('transfer_to_Booker', {}), answer('booked')]);
+    await using server = await ScriptedModel.start([callTool('transfer_to_Booker', {}), respondWith('booked')]);
     const model = modelOf(server);
     const booker = new Agent({ name: 'Booker', instructions: 'Book.', model });
     const triage = Agent.create({ name: 'Triage', instructions: 'Route.', model, handoffs: [booker] });
@@ -69,7 +69,7 @@ describe('the tree of a run', () => {
   });
 
   test('without task and turn spans, calls are children of their agent', async () => {
-    await using server = await ScriptedModel.start([callTool('look', { key: 'k' }), answer('done')]);
+    await using server = await ScriptedModel.start([callTool('look', { key: 'k' }), respondWith('done')]);
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server), tools: [look] });
     const runner = new Runner({ tracing: { includeTaskAndTurnSpans: false } });
     const { tree } = await recorded(() => runner.run(agent, 'go', { tracing: { includeTaskAndTurnSpans: false } }));
@@ -77,7 +77,7 @@ describe('the tree of a run', () => {
   });
 
   test('agents have the attributes of their run', async () => {
-    await using server = await ScriptedModel.start([answer('done')]);
+    await using server = await ScriptedModel.start([respondWith('done')]);
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
     const runner = new Runner({ workflowName: 'Support', groupId: 'thread-7', traceId: 'trace_mine' });
     const { spans } = await recorded(() => runner.run(agent, 'go'));
@@ -89,7 +89,7 @@ describe('the tree of a run', () => {
   });
 
   test('a triggered guardrail is recorded and ends the run', async () => {
-    await using server = await ScriptedModel.start(() => answer('hello'));
+    await using server = await ScriptedModel.start(() => respondWith('hello'));
     const guardrail: InputGuardrail = {
       name: 'no secrets',
       runInParallel: false,
@@ -112,7 +112,7 @@ describe('the tree of a run', () => {
   });
 
   test('listing the tools of an MCP server is a separate step, and its tools are called like others', async () => {
-    await using server = await ScriptedModel.start([callTool('ping', {}), answer('done')]);
+    await using server = await ScriptedModel.start([callTool('ping', {}), respondWith('done')]);
     const mcp: MCPServer = {
       name: 'local',
       cacheToolsList: false,
@@ -138,7 +138,7 @@ describe('the tree of a run', () => {
 
   test('equal tool calls have different ids, in any order of completion', async () => {
     const toolCalls = ['first', 'second'].map((id) => ({ id, name: 'wait', arguments: { key: 'k' } }));
-    await using server = await ScriptedModel.start([answer('', { toolCalls }), answer('done')]);
+    await using server = await ScriptedModel.start([respondWith('', { toolCalls }), respondWith('done')]);
     let release = (): void => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -167,7 +167,7 @@ describe('the tree of a run', () => {
   });
 
   test('an aborted agent is not failed', async () => {
-    await using server = await ScriptedModel.start(() => answer('never', { until: new Promise(() => {}) }));
+    await using server = await ScriptedModel.start(() => respondWith('never', { until: new Promise(() => {}) }));
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
     const controller = new AbortController();
     const { spans } = await recorded(async () => {
@@ -181,7 +181,7 @@ describe('the tree of a run', () => {
   });
 
   test('an agent stopped by the end of its rollout is not failed', async () => {
-    await using server = await ScriptedModel.start(() => answer('never', { until: new Promise(() => {}) }));
+    await using server = await ScriptedModel.start(() => respondWith('never', { until: new Promise(() => {}) }));
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
     const controller = new AbortController();
     const endpoint = { baseUrl: server.baseUrl, model: 'policy', apiKey: null };
@@ -199,7 +199,7 @@ describe('the tree of a run', () => {
 
   test('a stream in progress at the end of the rollout is partial', async () => {
     await using server = await ScriptedModel.start([
-      answer('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
+      respondWith('one two three', { pauseAfterChunks: 3, until: new Promise(() => {}) }),
     ]);
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server) });
     const controller = new AbortController();
@@ -251,7 +251,7 @@ describe('a run interrupted for approval', () => {
   test.for(['from memory', 'from its serialised state'])(
     'resumes %s in the same framework trace, as a new agent step',
     async (how) => {
-      await using server = await ScriptedModel.start([callTool('pay', { sum: 3 }), answer('done')]);
+      await using server = await ScriptedModel.start([callTool('pay', { sum: 3 }), respondWith('done')]);
       const agent = payer(server);
       const { tree, spans, abandoned, result } = await recorded(async () => {
         const first = await run(agent, 'go');
@@ -278,7 +278,10 @@ describe('a run interrupted for approval', () => {
 
 describe('sensitive data', () => {
   test('when disabled for traces, is omitted from spans, while ids and usage are recorded', async () => {
-    await using server = await ScriptedModel.start([callTool('look', { key: 'my secret' }), answer('the secret is 7')]);
+    await using server = await ScriptedModel.start([
+      callTool('look', { key: 'my secret' }),
+      respondWith('the secret is 7'),
+    ]);
     const agent = new Agent({ name: 'Helper', instructions: 'Help.', model: modelOf(server), tools: [look] });
     const runner = new Runner({ traceIncludeSensitiveData: false });
     const { spans, tree } = await recorded(() => runner.run(agent, 'What is my secret?'));

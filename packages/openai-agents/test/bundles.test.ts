@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
@@ -12,8 +12,8 @@ test.for([
   ['cjs', 'bundled-agent.cjs'],
   ['esm', 'bundled-agent.mjs'],
 ] as const)('an agent in a %s bundle is traced and redirected', async ([format, file]) => {
-  await using own = await ScriptedModel.start([answer('own')]);
-  await using gateway = await ScriptedModel.start([answer('trained')]);
+  await using own = await ScriptedModel.start([respondWith('own')]);
+  await using gateway = await ScriptedModel.start([respondWith('trained')]);
   // Outside the workspace, so that no package is resolved next to the bundle.
   const folder = await mkdtemp(join(tmpdir(), 'openai-agents-bundle-'));
   try {

@@ -39,7 +39,7 @@ type Cannot = AdapterUnderTest<SceneModel>['cannot'];
 
 const nowhere: Cannot = {
   embeddings: 'OpenAI Agents has no embeddings',
-  'cached-answer': 'OpenAI Agents has no response cache',
+  'cached-response': 'OpenAI Agents has no response cache',
 };
 
 /** Unsupported scenes, by model API. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 
 const agents = [
@@ -10,8 +10,8 @@ const agents = [
 ] as const;
 
 test.for(agents)('an agent %s is traced and redirected in its own process', async ([, file]) => {
-  await using own = await ScriptedModel.start([answer('own')]);
-  await using gateway = await ScriptedModel.start([answer('trained')]);
+  await using own = await ScriptedModel.start([respondWith('own')]);
+  await using gateway = await ScriptedModel.start([respondWith('trained')]);
   const script = fileURLToPath(new URL(`fixtures/${file}`, import.meta.url));
   // Uses the sources, so that no build is required. NODE_ENV=test would disable the framework's tracing.
   const args = ['--conditions=@agentlightning/source', script, own.baseUrl, gateway.baseUrl];

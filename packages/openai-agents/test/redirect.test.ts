@@ -1,5 +1,5 @@
 import { type RolloutContext, withAgent } from '@agentlightning/core';
-import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import * as agents from '@openai/agents';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -19,8 +19,8 @@ function clientOf({ baseUrl }: ScriptedModel, fetch?: typeof globalThis.fetch): 
 
 describe('redirection', () => {
   test('an already used default client is redirected in rollouts only', async () => {
-    await using own = await ScriptedModel.start(() => answer('own'));
-    await using gateway = await ScriptedModel.start([answer('trained')]);
+    await using own = await ScriptedModel.start(() => respondWith('own'));
+    await using gateway = await ScriptedModel.start([respondWith('trained')]);
     agents.setDefaultOpenAIClient(clientOf(own));
     const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model: 'tiny' });
     expect((await agents.run(agent, 'go')).finalOutput).toBe('own');
@@ -33,7 +33,7 @@ describe('redirection', () => {
 
   test('a client with its own fetch keeps using it', async () => {
     await using own = await ScriptedModel.start([]);
-    await using gateway = await ScriptedModel.start([answer('trained')]);
+    await using gateway = await ScriptedModel.start([respondWith('trained')]);
     const urls: string[] = [];
     const client = clientOf(own, (input, init) => {
       urls.push(String(input));
@@ -50,7 +50,7 @@ describe('redirection', () => {
   });
 
   test('calls excluded by shouldRedirect are not redirected', async () => {
-    await using own = await ScriptedModel.start([answer('fine')]);
+    await using own = await ScriptedModel.start([respondWith('fine')]);
     await using gateway = await ScriptedModel.start([]);
     undo = instrumentOpenAIAgents({ shouldRedirect: ({ model }) => model !== 'judge' });
     const judge = new agents.Agent({
@@ -65,7 +65,7 @@ describe('redirection', () => {
 
   test('an existing client is redirected without tracing, and before the first agent', async () => {
     await using own = await ScriptedModel.start([]);
-    await using gateway = await ScriptedModel.start(() => answer('trained'));
+    await using gateway = await ScriptedModel.start(() => respondWith('trained'));
     const client = clientOf(own);
     const model = new agents.OpenAIChatCompletionsModel(client, 'tiny');
     const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model });
@@ -82,7 +82,7 @@ describe('redirection', () => {
 
   test('a web socket model uses HTTP, even if agents are not traced', async () => {
     await using own = await ScriptedModel.start([]);
-    await using gateway = await ScriptedModel.start([answer('trained')]);
+    await using gateway = await ScriptedModel.start([respondWith('trained')]);
     undo = instrumentOpenAIAgents();
     const model = new agents.OpenAIResponsesWSModel(clientOf(own), 'tiny');
     const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model });
@@ -93,7 +93,7 @@ describe('redirection', () => {
 
   test('a model call within a tool is a child of the tool call', async () => {
     await using own = await ScriptedModel.start([]);
-    await using gateway = await ScriptedModel.start([callTool('ask', {}), answer('inner'), answer('done')]);
+    await using gateway = await ScriptedModel.start([callTool('ask', {}), respondWith('inner'), respondWith('done')]);
     const client = clientOf(own);
     const ask = agents.tool({
       name: 'ask',
@@ -120,7 +120,7 @@ describe('redirection', () => {
   });
 
   test('a model call within withAgent in a tool belongs to that agent', async () => {
-    await using gateway = await ScriptedModel.start([callTool('judge', {}), answer('inner'), answer('done')]);
+    await using gateway = await ScriptedModel.start([callTool('judge', {}), respondWith('inner'), respondWith('done')]);
     const client = clientOf(gateway);
     const judge = agents.tool({
       name: 'judge',
@@ -145,8 +145,8 @@ describe('redirection', () => {
 
 describe('api: chat_completions', () => {
   test('Responses API models use Chat Completions in rollouts with an endpoint only', async () => {
-    await using own = await ScriptedModel.start(() => answer('own'));
-    await using gateway = await ScriptedModel.start(() => answer('trained'));
+    await using own = await ScriptedModel.start(() => respondWith('own'));
+    await using gateway = await ScriptedModel.start(() => respondWith('trained'));
     undo = instrumentOpenAIAgents({ api: 'chat_completions' });
     const model = new agents.OpenAIResponsesModel(clientOf(own), 'tiny');
     const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model });
@@ -171,7 +171,7 @@ describe('api: chat_completions', () => {
 
   test('a web socket model uses HTTP in rollouts with an endpoint', async () => {
     await using own = await ScriptedModel.start([]);
-    await using gateway = await ScriptedModel.start([answer('trained')]);
+    await using gateway = await ScriptedModel.start([respondWith('trained')]);
     undo = instrumentOpenAIAgents();
     const model = new agents.OpenAIResponsesWSModel(clientOf(own), 'tiny');
     const agent = new agents.Agent({ name: 'Helper', instructions: 'Help.', model });
@@ -184,7 +184,7 @@ describe('api: chat_completions', () => {
 describe('modules', () => {
   test('modules may be the framework’s module, a client class and a client', async () => {
     await using own = await ScriptedModel.start([]);
-    await using gateway = await ScriptedModel.start([answer('trained')]);
+    await using gateway = await ScriptedModel.start([respondWith('trained')]);
     const client = clientOf(own);
     undo = instrumentOpenAIAgents({ modules: [agents, OpenAI, client] });
     const agent = new agents.Agent({

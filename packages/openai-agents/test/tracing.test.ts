@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import * as agents from '@openai/agents';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -52,7 +52,7 @@ const wholeRun = ['trace', 'task', 'agent', 'turn', 'generation', '/generation',
 
 describe('the application’s own tracing', () => {
   test('its processors receive all events, set before or after, in rollouts and outside', async () => {
-    await using server = await ScriptedModel.start(() => answer('done'));
+    await using server = await ScriptedModel.start(() => respondWith('done'));
     agents.setTracingDisabled(false);
     const [first, second] = [createProcessor(), createProcessor()];
     agents.setTraceProcessors([first]);
@@ -67,7 +67,7 @@ describe('the application’s own tracing', () => {
   });
 
   test('when disabled, its processors receive no events, and rollouts are still recorded', async () => {
-    await using server = await ScriptedModel.start(() => answer('done'));
+    await using server = await ScriptedModel.start(() => respondWith('done'));
     const processor = createProcessor();
     agents.setTraceProcessors([processor]);
     instrument();
@@ -80,7 +80,7 @@ describe('the application’s own tracing', () => {
   });
 
   test('loading another copy of the framework, which replaces the processors, loses no span', async () => {
-    await using server = await ScriptedModel.start(() => answer('done'));
+    await using server = await ScriptedModel.start(() => respondWith('done'));
     instrument();
     const copy = createRequire(import.meta.url)('@openai/agents') as typeof agents;
     expect(copy.Agent).not.toBe(agents.Agent);
@@ -118,7 +118,7 @@ describe('uploading to OpenAI', () => {
   }
 
   test.for([false, true])('rollouts are uploaded only with the option upload: %s', async (upload) => {
-    await using server = await ScriptedModel.start(() => answer('done'));
+    await using server = await ScriptedModel.start(() => respondWith('done'));
     await using traceServer = await startTraceServer();
     agents.setTracingDisabled(false);
     const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: traceServer.endpoint });
@@ -135,7 +135,7 @@ describe('uploading to OpenAI', () => {
   });
 
   test('the undo also removes pending uploads', async () => {
-    await using server = await ScriptedModel.start(() => answer('done'));
+    await using server = await ScriptedModel.start(() => respondWith('done'));
     await using traceServer = await startTraceServer();
     agents.setTracingDisabled(false);
     const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: traceServer.endpoint });
@@ -150,7 +150,7 @@ describe('uploading to OpenAI', () => {
   });
 
   test('nothing is uploaded under NODE_ENV=test', async () => {
-    await using server = await ScriptedModel.start(() => answer('done'));
+    await using server = await ScriptedModel.start(() => respondWith('done'));
     await using traceServer = await startTraceServer();
     const exporter = new agents.OpenAITracingExporter({ apiKey: 'none', endpoint: traceServer.endpoint });
     agents.setTraceProcessors([new agents.BatchTraceProcessor(exporter)]);
@@ -165,7 +165,7 @@ describe('uploading to OpenAI', () => {
 
 describe('runs with tracing disabled', () => {
   test('have no span, and their agent runs', async () => {
-    await using server = await ScriptedModel.start(() => answer('done'));
+    await using server = await ScriptedModel.start(() => respondWith('done'));
     instrument();
     const agent = await helper(server);
     const runner = new agents.Runner({ tracingDisabled: true });

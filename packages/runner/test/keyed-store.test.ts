@@ -1,6 +1,6 @@
 import { AttemptTokens } from '@agentlightning/core/protocol';
 import { StoreClient } from '@agentlightning/core/store-client';
-import { answer, ScriptedModel } from '@agentlightning/core/testing';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { traceFetch } from '@agentlightning/fetch';
 import { serveGateway } from '@agentlightning/gateway';
 import { createStoreServer, openStore } from '@agentlightning/store';
@@ -25,7 +25,7 @@ test('a key with the scope runner suffices for runners and gateways, and a token
   const { key } = await store.createAccessKey({ name: 'runners', scope: 'runner' });
   const server = open(await createStoreServer({ store, port: 0, attemptTokens }));
   const remote = open(new StoreClient({ baseUrl: server.url, apiKey: key }));
-  const model = open(await ScriptedModel.start(() => answer('It is 42.')));
+  const model = open(await ScriptedModel.start(() => respondWith('It is 42.')));
   const upstream = { baseUrl: model.baseUrl, model: 'tiny' };
   const gateway = open(await serveGateway({ store: remote, upstream, attemptTokens }));
   await store.addResources({

@@ -1,6 +1,6 @@
 import { emitReward, type Span, type Store, withAgent } from '@agentlightning/core';
 import { findRewards, modelCallFromSpan } from '@agentlightning/core/spans';
-import { answer, callTool, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { traceFetch } from '@agentlightning/fetch';
 import { type ServedGateway, serveGateway } from '@agentlightning/gateway';
 import { openStore } from '@agentlightning/store';
@@ -18,7 +18,7 @@ beforeEach(async () => {
   // It requests the tool first, and returns the tool's result afterwards.
   model = await ScriptedModel.start(({ messages }) => {
     const last = messages.at(-1);
-    return last?.role === 'tool' ? answer(`It is ${String(last.content)}.`) : callTool('add', { a: 2, b: 3 });
+    return last?.role === 'tool' ? respondWith(`It is ${String(last.content)}.`) : callTool('add', { a: 2, b: 3 });
   });
   gateway = await serveGateway({ store, upstream: { baseUrl: model.baseUrl, model: 'tiny' } });
   await store.addResources({
@@ -116,7 +116,7 @@ test('an agent stopped during a call leaves a rollout that can be retried', asyn
   const rolloutId = rollout?.rolloutId ?? '';
   await model.close();
   model = await ScriptedModel.start(({ index }) =>
-    index === 0 ? answer('never', { until: new Promise(() => {}) }) : answer('5'),
+    index === 0 ? respondWith('never', { until: new Promise(() => {}) }) : respondWith('5'),
   );
   await gateway.close();
   gateway = await serveGateway({ store, upstream: { baseUrl: model.baseUrl, model: 'tiny' } });

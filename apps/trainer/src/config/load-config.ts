@@ -66,11 +66,11 @@ async function importModule(file: string): Promise<Readonly<Record<string, unkno
   try {
     return await importUserModule(file);
   } catch (cause) {
-    const place = cause instanceof Error ? placeOf(cause) : null;
+    const location = cause instanceof Error ? userLocationOf(cause) : null;
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `${file} cannot be loaded: ${errorText(cause)}${place === null ? '' : ` (at ${place})`}`,
-      remedy: place === null ? 'Correct the file.' : `Correct ${place}.`,
+      message: `${file} cannot be loaded: ${errorText(cause)}${location === null ? '' : ` (at ${location})`}`,
+      remedy: location === null ? 'Correct the file.' : `Correct ${location}.`,
       cause,
     });
   }
@@ -83,9 +83,9 @@ function errorText(cause: unknown): string {
 const ownFolder = new URL('..', import.meta.url).pathname;
 
 /** The first line of user code in the stack of an error, as `file:line:column`. */
-function placeOf({ stack = '' }: Error): string | null {
+function userLocationOf({ stack = '' }: Error): string | null {
   const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
-  const places = frames.map((line) => /(?:\(|at (?:async )?)((?:file:\/\/)?\/.*:\d+:\d+)\)?$/.exec(line)?.[1]);
-  const isOwn = (place: string): boolean => place.includes(ownFolder) || place.includes('/node_modules/');
-  return places.find((place) => place !== undefined && !isOwn(place)) ?? null;
+  const locations = frames.map((line) => /(?:\(|at (?:async )?)((?:file:\/\/)?\/.*:\d+:\d+)\)?$/.exec(line)?.[1]);
+  const isOwn = (location: string): boolean => location.includes(ownFolder) || location.includes('/node_modules/');
+  return locations.find((location) => location !== undefined && !isOwn(location)) ?? null;
 }

@@ -27,12 +27,12 @@ export interface ScoredTrajectories {
 }
 
 /**
- * Gives every turn its advantage: credit assignment makes returns, the estimator compares them.
+ * Gives every turn its advantage: credit assignment computes returns, the estimator compares them.
  *
  * With credit of scope `rollout` each rollout is compared once, whatever its number of rows and turns, and all
  * its tokens get the result; with scope `agent` each agent of it is, with the same agent of the group's other rollouts.
- * With scope `turn` the n-th turn of an agent is compared with its n-th turns in the others, since turns at the same place
- * saw the most similar states.
+ * With scope `turn` the n-th turn of an agent is compared with its n-th turns in the others, since turns at the same
+ * position saw the most similar states.
  */
 export function scoreTrajectories(
   trajectories: readonly Trajectory[],
@@ -41,18 +41,18 @@ export function scoreTrajectories(
 ): ScoredTrajectories {
   const credited = trajectories.flatMap((trajectory): readonly CreditedTrajectory[] => {
     const returns = credit.assign(trajectory);
-    return returns === null ? [] : [{ trajectory, returns, placeOf: placesOf(trajectory, credit.scope) }];
+    return returns === null ? [] : [{ trajectory, returns, comparisonKeyOf: comparisonKeys(trajectory, credit.scope) }];
   });
   const comparisons = credited.map(credit.scope === 'rollout' ? compareRollout : compareParts);
   const estimate = estimator.estimate(comparisons.flatMap((parts) => [...parts.values()]));
   let next = 0;
-  const scored = credited.map(({ trajectory, returns, placeOf }, index) => {
-    const places = [...(comparisons[index]?.keys() ?? [])];
-    const advantageAt = new Map(places.map((place, rank) => [place, estimate.advantages[next + rank] ?? 0]));
-    next += places.length;
+  const scored = credited.map(({ trajectory, returns, comparisonKeyOf }, index) => {
+    const keys = [...(comparisons[index]?.keys() ?? [])];
+    const advantageByKey = new Map(keys.map((key, rank) => [key, estimate.advantages[next + rank] ?? 0]));
+    next += keys.length;
     const advantages = trajectory.rows.map((row, rowIndex) =>
       row.trained.map((turn, turnIndex) =>
-        (returns[rowIndex]?.[turnIndex] ?? null) === null ? null : (advantageAt.get(placeOf(turn)) ?? 0),
+        (returns[rowIndex]?.[turnIndex] ?? null) === null ? null : (advantageByKey.get(comparisonKeyOf(turn)) ?? 0),
       ),
     );
     return { trajectory, advantages };
@@ -68,11 +68,11 @@ export function scoreTrajectories(
 interface CreditedTrajectory {
   readonly trajectory: Trajectory;
   readonly returns: readonly (readonly (number | null)[])[];
-  /** What a turn is compared as: the same text as the turns that it is compared with. */
-  readonly placeOf: (turn: TrainedInterval) => string;
+  /** Turns with equal keys are compared with each other. */
+  readonly comparisonKeyOf: (turn: TrainedInterval) => string;
 }
 
-/** The returns that are compared, by their place in the rollout. */
+/** The returns that are compared, by comparison key. */
 type Comparisons = ReadonlyMap<string, RolloutReturn>;
 
 /** A rollout without trainable tokens still measures the policy: its reward counts in the mean. */
@@ -83,24 +83,24 @@ function compareRollout({ trajectory, returns }: CreditedTrajectory): Comparison
   return new Map([[wholeRollout, { rolloutId, groupId, value, trainedTokens }]]);
 }
 
-function compareParts({ trajectory, returns, placeOf }: CreditedTrajectory): Comparisons {
+function compareParts({ trajectory, returns, comparisonKeyOf }: CreditedTrajectory): Comparisons {
   const { rolloutId, groupId, rows } = trajectory;
   const turns = rows.flatMap((row, rowIndex) =>
     row.trained.map((turn, index) => ({ turn, value: returns[rowIndex]?.[index] ?? null })),
   );
   const parts = new Map<string, RolloutReturn>();
   for (const { turn, value } of turns.toSorted((one, other) => one.turn.sequenceId - other.turn.sequenceId)) {
-    const place = placeOf(turn);
-    const earlier = parts.get(place);
+    const key = comparisonKeyOf(turn);
+    const earlier = parts.get(key);
     const trainedTokens = (earlier?.trainedTokens ?? 0) + turn.end - turn.start;
-    parts.set(place, { rolloutId, groupId: `${groupId}/${place}`, value: earlier?.value ?? value, trainedTokens });
+    parts.set(key, { rolloutId, groupId: `${groupId}/${key}`, value: earlier?.value ?? value, trainedTokens });
   }
   return parts;
 }
 
 const wholeRollout = 'rollout';
 
-function placesOf({ rows }: Trajectory, scope: CreditAssignment['scope']): CreditedTrajectory['placeOf'] {
+function comparisonKeys({ rows }: Trajectory, scope: CreditAssignment['scope']): CreditedTrajectory['comparisonKeyOf'] {
   if (scope === 'rollout') return () => wholeRollout;
   if (scope === 'agent') return ({ agentName }) => `agent-${agentName ?? ''}`;
   const callsByAgent = new Map<string | null, Set<number>>();

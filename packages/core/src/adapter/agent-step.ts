@@ -63,7 +63,7 @@ export interface AgentStepEnd {
 }
 
 /** Position of a model call in a trace, recorded by the gateway. */
-export interface CallPlace {
+export interface TracePosition {
   readonly parentSpanId: string | null;
   readonly agentName: string | null;
   /** From the outermost agent to `agentName`. */

@@ -44,7 +44,7 @@ describe('agent steps', () => {
     const sink = inRollout((steps) => {
       steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'graph' });
       steps.start({ id: 'm', parentId: 'a', kind: 'model-call', name: 'tiny', agentName: 'writer' });
-      expect(steps.placeOf('m')).toMatchObject({ agentName: 'writer', agentPath: ['graph', 'writer'] });
+      expect(steps.positionOf('m')).toMatchObject({ agentName: 'writer', agentPath: ['graph', 'writer'] });
       steps.start({ id: 'n', parentId: 'a', kind: 'model-call', name: 'tiny', agentName: 'graph' });
       for (const id of ['m', 'n']) steps.end(id);
     });
@@ -76,7 +76,7 @@ describe('agent steps', () => {
         withAgent('critic', () => {
           steps.start({ id: 'glue', parentId: 'n', kind: 'step', name: 'sequence', isHidden: true });
           steps.start({ id: 'm', parentId: 'glue', kind: 'model-call', name: 'tiny' });
-          expect(steps.placeOf('m')?.agentPath).toEqual(['graph', 'critic']);
+          expect(steps.positionOf('m')?.agentPath).toEqual(['graph', 'critic']);
           steps.end('m');
         }),
       );

@@ -8,7 +8,7 @@ import { currentRollout, type RolloutContext, withRollout } from '../tracing/rol
 import { beginSpan, silentSpan, type TracerOptions } from '../tracing/rollout-tracer.ts';
 import type { ActiveSpan } from '../tracing/tracer.ts';
 import { isAbortReason } from './abort-reasons.ts';
-import type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
+import type { AgentStep, AgentStepEnd, AgentStepKind, TracePosition } from './agent-step.ts';
 
 /** An open step. */
 interface OpenStep {
@@ -111,7 +111,7 @@ export class AgentSteps {
   }
 
   /** Trace position of model calls within a step; null when the step is unknown. */
-  placeOf(id: string): CallPlace | null {
+  positionOf(id: string): TracePosition | null {
     const inside = this.#open.get(id)?.inside;
     if (inside === undefined) return null;
     return { parentSpanId: inside.parentSpanId, agentName: inside.agentName, agentPath: agentPathOf(inside) };

@@ -1,4 +1,4 @@
-import type { CallPlace } from './agent-step.ts';
+import type { TracePosition } from './agent-step.ts';
 
 /**
  * Property of a wrapped fetch that holds its {@link FetchLayer}; shared by all adapters and all copies of this package.
@@ -9,7 +9,7 @@ export const layerKey: unique symbol = Symbol.for('agentlightning.fetch-layer');
 export interface FetchLayer {
   readonly inner: typeof fetch;
   /** Trace position of a call made now. @default unknown */
-  readonly place?: (() => CallPlace | null) | undefined;
+  readonly position?: (() => TracePosition | null) | undefined;
 }
 
 type Layered = typeof fetch & { [layerKey]?: FetchLayer | undefined };
@@ -31,16 +31,16 @@ export function bareFetch(candidate: typeof fetch): typeof fetch {
 }
 
 /** Whether `own` is the candidate or is wrapped by it. */
-export function liesBeneath(own: typeof fetch, candidate: typeof fetch): boolean {
+export function isWrappedBy(own: typeof fetch, candidate: typeof fetch): boolean {
   return own === candidate || layersOf(candidate).includes(own);
 }
 
 /** Trace position from the outermost layer that knows it; null when none does. */
-export function placeOfLayers(candidate: typeof fetch): CallPlace | null {
+export function positionOfLayers(candidate: typeof fetch): TracePosition | null {
   let current: Layered = candidate;
   for (let layer = current[layerKey]; layer !== undefined; layer = current[layerKey]) {
-    const place = layer.place?.() ?? null;
-    if (place !== null) return place;
+    const position = layer.position?.() ?? null;
+    if (position !== null) return position;
     current = layer.inner;
   }
   return null;

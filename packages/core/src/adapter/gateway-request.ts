@@ -1,6 +1,6 @@
 import { agentPathOf } from '../tracing/agent-path.ts';
 import type { RolloutContext, RolloutEndpoint } from '../tracing/rollout-context.ts';
-import type { CallPlace } from './agent-step.ts';
+import type { TracePosition } from './agent-step.ts';
 import type { ModelRequest } from './model-request.ts';
 
 /** Headers that send the trace position of a call to the gateway. */
@@ -36,7 +36,7 @@ export function gatewayUrl(request: ModelRequest, endpoint: RolloutEndpoint): st
 }
 
 /** Trace position from the rollout context, used when no framework provides one. */
-export function placeOfContext(context: RolloutContext): CallPlace {
+export function positionOfContext(context: RolloutContext): TracePosition {
   return { parentSpanId: context.parentSpanId, agentName: context.agentName, agentPath: agentPathOf(context) };
 }
 
@@ -44,7 +44,7 @@ export function placeOfContext(context: RolloutContext): CallPlace {
 export interface GatewayHeaderOptions {
   readonly context: RolloutContext;
   readonly endpoint: RolloutEndpoint;
-  readonly place: CallPlace;
+  readonly position: TracePosition;
 }
 
 /**
@@ -62,8 +62,8 @@ export function gatewayHeaders(headers: HeadersInput, options: GatewayHeaderOpti
   return Object.assign(sent, ownHeaders(options));
 }
 
-function ownHeaders({ context, endpoint, place }: GatewayHeaderOptions): Readonly<Record<string, string>> {
-  const { parentSpanId, agentName, agentPath } = place;
+function ownHeaders({ context, endpoint, position }: GatewayHeaderOptions): Readonly<Record<string, string>> {
+  const { parentSpanId, agentName, agentPath } = position;
   return {
     ...(endpoint.apiKey === null ? {} : { authorization: `Bearer ${endpoint.apiKey}` }),
     [callHeaders.traceId]: context.traceId,

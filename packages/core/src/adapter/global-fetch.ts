@@ -43,7 +43,7 @@ export function layGlobalFetch(layer: FetchLayerMaker): () => void {
  *
  * @example
  * ```ts
- * const undo = redirectGlobalFetch({ place: () => steps.placeOf(runId) });
+ * const undo = redirectGlobalFetch({ position: () => steps.positionOf(runId) });
  * ```
  */
 export function redirectGlobalFetch(options: Omit<RedirectedFetchOptions, 'fetch'> = {}): () => void {

@@ -7,11 +7,11 @@
 export { numberOf, objectsOf, textOf } from '../json-access.ts';
 export { rolloutStorage } from '../tracing/rollout-context.ts';
 export { noteSignal } from './abort-reasons.ts';
-export type { AgentStep, AgentStepEnd, AgentStepKind, CallPlace } from './agent-step.ts';
+export type { AgentStep, AgentStepEnd, AgentStepKind, TracePosition } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';
 export { AgentSteps } from './agent-steps.ts';
 export type { FetchLayer } from './fetch-layer.ts';
-export { bareFetch, markLayer, placeOfLayers } from './fetch-layer.ts';
+export { bareFetch, markLayer, positionOfLayers } from './fetch-layer.ts';
 export type { Fields } from './foreign-value.ts';
 export { fieldsOf, hasFields, plainText } from './foreign-value.ts';
 export { installedVersion, unsupportedFramework } from './framework-version.ts';
@@ -21,8 +21,8 @@ export { layGlobalFetch, redirectGlobalFetch } from './global-fetch.ts';
 export type { Within } from './iterate-within.ts';
 export { iterateWithin } from './iterate-within.ts';
 export {
-  modelAnswerAttributes,
   modelRequestAttributes,
+  modelResponseAttributes,
   samplingAttributes,
   usageAttributes,
   withoutAttributes,
@@ -32,7 +32,7 @@ export { readFetch } from './model-request.ts';
 export type { ModuleRequire } from './module-requires.ts';
 export { loadModule, moduleRequires, resolveModule } from './module-requires.ts';
 export type { OpenAIPrototype } from './openai-client.ts';
-export { layOverOpenAI, openAIPrototype } from './openai-client.ts';
+export { openAIPrototype, wrapOpenAIFetch } from './openai-client.ts';
 export type { Method } from './patch-method.ts';
 export { hasMethod, patchMethod } from './patch-method.ts';
 export type { StreamTap } from './read-through.ts';

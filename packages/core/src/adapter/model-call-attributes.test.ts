@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { modelAnswerAttributes, modelRequestAttributes } from './model-call-attributes.ts';
+import { modelRequestAttributes, modelResponseAttributes } from './model-call-attributes.ts';
 
 const sum = { name: 'add', arguments: '{"a":2}' };
 
@@ -43,7 +43,7 @@ test('a response has attributes for its id, messages and usage', () => {
     { type: 'text', content: 'Let me see.' },
     { type: 'tool_call', id: 'c1', ...sum },
   ];
-  const chat = modelAnswerAttributes({
+  const chat = modelResponseAttributes({
     id: 'chatcmpl-1',
     choices: [
       {
@@ -64,7 +64,7 @@ test('a response has attributes for its id, messages and usage', () => {
     'gen_ai.usage.input_tokens': 7,
     'gen_ai.usage.output_tokens': 3,
   });
-  const responses = modelAnswerAttributes({
+  const responses = modelResponseAttributes({
     id: 'resp_1',
     output: [
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
@@ -81,7 +81,7 @@ test('a response has attributes for its id, messages and usage', () => {
 
 test('absent fields have no attributes', () => {
   expect(modelRequestAttributes({})).toEqual({});
-  expect(modelAnswerAttributes({ id: 5, choices: 'none', usage: null })).toEqual({
+  expect(modelResponseAttributes({ id: 5, choices: 'none', usage: null })).toEqual({
     'gen_ai.output.messages': '[]',
   });
 });

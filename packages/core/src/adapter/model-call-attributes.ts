@@ -57,18 +57,18 @@ function putUsage(known: OwnAttributes, usage: JsonValue | undefined): void {
  * Span attributes of a model response: id, model, messages, finish reasons and usage. For complete or partial bodies of
  * Chat Completions and Responses. The gateway records token ids and log-probabilities.
  *
- * @param answer - the body, or the part that a framework exposes
+ * @param response - the body, or the part that a framework exposes
  */
-export function modelAnswerAttributes(answer: JsonObject): Attributes {
-  const { choices, output } = answer;
+export function modelResponseAttributes(response: JsonObject): Attributes {
+  const { choices, output } = response;
   const known: OwnAttributes = {};
-  put(known, genAiAttributes.responseId, textOf(answer.id));
-  put(known, genAiAttributes.responseModel, textOf(answer.model));
+  put(known, genAiAttributes.responseId, textOf(response.id));
+  put(known, genAiAttributes.responseModel, textOf(response.model));
   const finishReasons = objectsOf(choices).map((choice) => textOf(choice.finish_reason) ?? '');
   if (finishReasons.some((reason) => reason !== '')) known[genAiAttributes.responseFinishReasons] = finishReasons;
-  if (choices !== undefined) known[genAiAttributes.outputMessages] = JSON.stringify(toGenAiOutputMessages(answer));
+  if (choices !== undefined) known[genAiAttributes.outputMessages] = JSON.stringify(toGenAiOutputMessages(response));
   else if (output !== undefined) known[genAiAttributes.outputMessages] = JSON.stringify(toGenAiResponseOutput(output));
-  putUsage(known, answer.usage);
+  putUsage(known, response.usage);
   return known;
 }
 

@@ -63,10 +63,10 @@ function ownerOf(holder: unknown): OpenAIPrototype | null {
  * @example
  * ```ts
  * const prototype = openAIPrototype(OpenAI);
- * if (prototype !== null) layOverOpenAI(prototype, (inner) => redirectedFetch({ fetch: inner }));
+ * if (prototype !== null) wrapOpenAIFetch(prototype, (inner) => redirectedFetch({ fetch: inner }));
  * ```
  */
-export function layOverOpenAI(prototype: OpenAIPrototype, layer: FetchLayerMaker): () => void {
+export function wrapOpenAIFetch(prototype: OpenAIPrototype, layer: FetchLayerMaker): () => void {
   const installation = installations.get(prototype) ?? install(prototype);
   // A new function, so that the same layer can be added and removed twice.
   const own: FetchLayerMaker = (inner) => layer(inner);
@@ -88,7 +88,7 @@ function install(prototype: OpenAIPrototype): Installation {
   const gone = new FinalizationRegistry<LayeredClient>((client) => clients.delete(client));
   const undo = patchMethod(prototype, sender, (original) => {
     return function (this: unknown, ...args): unknown {
-      layClientFetch(this as Client, installation);
+      wrapClientFetch(this as Client, installation);
       return original.apply(this, args);
     };
   });
@@ -98,7 +98,7 @@ function install(prototype: OpenAIPrototype): Installation {
 }
 
 /** Replaces the fetch of a client with a layered one, once. */
-function layClientFetch(client: Client, installation: Installation): void {
+function wrapClientFetch(client: Client, installation: Installation): void {
   const { clients, gone, fetches } = installation;
   const own = client.fetch;
   if (fetches.has(own) || layersOf(own).some((layer) => fetches.has(layer))) return;

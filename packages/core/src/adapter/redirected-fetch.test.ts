@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { aRolloutContext } from '../testing/a-rollout.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { answer } from '../testing/scripted-model-step.ts';
+import { respondWith } from '../testing/scripted-model-step.ts';
 import { type RolloutContext, withRollout } from '../tracing/rollout-context.ts';
 import { AgentSteps } from './agent-steps.ts';
 import { redirectGlobalFetch } from './global-fetch.ts';
@@ -21,15 +21,15 @@ function post(send: typeof fetch, url: string = nowhere): Promise<string> {
 
 describe('a redirected fetch', () => {
   test('sends a model call to the attempt, with the trace position of its step', async () => {
-    await using gateway = await ScriptedModel.start([answer('5')]);
+    await using gateway = await ScriptedModel.start([respondWith('5')]);
     const steps = new AgentSteps({ framework: 'test' });
     await withRollout(contextTo(gateway), async () => {
       steps.start({ id: 'a', parentId: null, kind: 'agent', name: 'boss > all' });
       steps.start({ id: 'b', parentId: 'a', kind: 'agent', name: 'wörker' });
-      await post(redirectedFetch({ place: () => steps.placeOf('b') }));
+      await post(redirectedFetch({ position: () => steps.positionOf('b') }));
       expect(gateway.requests[0]?.headers).toMatchObject({
         authorization: 'Bearer gateway-key',
-        'x-agl-parent-span-id': steps.placeOf('b')?.parentSpanId,
+        'x-agl-parent-span-id': steps.positionOf('b')?.parentSpanId,
         'x-agl-agent-name': 'w%C3%B6rker',
         'x-agl-agent-path': 'boss%20%3E%20all>w%C3%B6rker',
       });
@@ -38,7 +38,7 @@ describe('a redirected fetch', () => {
   });
 
   test('does not redirect calls outside of a rollout, without an endpoint, or excluded by options', async () => {
-    await using own = await ScriptedModel.start([answer('a'), answer('b'), answer('c')]);
+    await using own = await ScriptedModel.start([respondWith('a'), respondWith('b'), respondWith('c')]);
     await using gateway = await ScriptedModel.start([]);
     const url = `${own.baseUrl}/chat/completions`;
     await post(redirectedFetch(), url);
@@ -51,27 +51,27 @@ describe('a redirected fetch', () => {
   });
 
   test('over another one, also through a foreign wrapper, uses the trace position of the outer one', async () => {
-    await using gateway = await ScriptedModel.start([answer('a'), answer('b')]);
-    const place = { parentSpanId: 'feedfeedfeedfeed', agentName: 'outer', agentPath: ['outer'] };
+    await using gateway = await ScriptedModel.start([respondWith('a'), respondWith('b')]);
+    const position = { parentSpanId: 'feedfeedfeedfeed', agentName: 'outer', agentPath: ['outer'] };
     const inner = redirectedFetch();
     const wrapped: typeof fetch = (input, init) => inner(input, init);
     await withRollout(contextTo(gateway), async () => {
-      await post(redirectedFetch({ fetch: inner, place: () => place }));
-      await post(redirectedFetch({ fetch: wrapped, place: () => place }));
+      await post(redirectedFetch({ fetch: inner, position: () => position }));
+      await post(redirectedFetch({ fetch: wrapped, position: () => position }));
     });
     expect(gateway.requests.map(({ headers }) => headers['x-agl-agent-name'])).toEqual(['outer', 'outer']);
   });
 
   test('falls back to the trace position of the layers beneath', async () => {
-    await using gateway = await ScriptedModel.start([answer('a')]);
-    const place = { parentSpanId: null, agentName: 'inner', agentPath: ['inner'] };
-    const outer = redirectedFetch({ fetch: redirectedFetch({ place: () => place }), place: () => null });
+    await using gateway = await ScriptedModel.start([respondWith('a')]);
+    const position = { parentSpanId: null, agentName: 'inner', agentPath: ['inner'] };
+    const outer = redirectedFetch({ fetch: redirectedFetch({ position: () => position }), position: () => null });
     await withRollout(contextTo(gateway), () => post(outer));
     expect(gateway.requests[0]?.headers['x-agl-agent-name']).toBe('inner');
   });
 
   test('a throwing sink does not prevent the call', async () => {
-    await using gateway = await ScriptedModel.start([answer('a')]);
+    await using gateway = await ScriptedModel.start([respondWith('a')]);
     const broken = (): never => {
       throw new TypeError('the sink is broken');
     };
@@ -87,7 +87,7 @@ describe('the redirected global fetch', () => {
     [0, 1],
     [1, 0],
   ])('is shared by several layers and restored by the last undo, in the order %o', async (order) => {
-    await using gateway = await ScriptedModel.start([answer('a'), answer('b')]);
+    await using gateway = await ScriptedModel.start([respondWith('a'), respondWith('b')]);
     const original = globalThis.fetch;
     const undos = [redirectGlobalFetch(), redirectGlobalFetch()];
     const kept = globalThis.fetch;
@@ -104,7 +104,7 @@ describe('the redirected global fetch', () => {
   });
 
   test('a foreign wrapper over it stays and continues to work', async () => {
-    await using own = await ScriptedModel.start([answer('a')]);
+    await using own = await ScriptedModel.start([respondWith('a')]);
     const original = globalThis.fetch;
     const undo = redirectGlobalFetch();
     const patched = globalThis.fetch;

@@ -2,15 +2,15 @@ import { systemClock } from '../clock.ts';
 import { failureOriginOf, isInfrastructureStatus } from '../errors/failure-origin.ts';
 import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../tracing/rollout-context.ts';
 import { noteSignal } from './abort-reasons.ts';
-import type { CallPlace } from './agent-step.ts';
-import { bareFetch, liesBeneath, markLayer, placeOfLayers } from './fetch-layer.ts';
+import type { TracePosition } from './agent-step.ts';
+import { bareFetch, isWrappedBy, markLayer, positionOfLayers } from './fetch-layer.ts';
 import {
   callHeaders,
   gatewayHeaders,
   gatewayUrl,
   type HeadersInput,
   hasHeader,
-  placeOfContext,
+  positionOfContext,
 } from './gateway-request.ts';
 import { isRequest, type ModelRequest, readFetch } from './model-request.ts';
 
@@ -25,7 +25,7 @@ export interface RedirectedFetchOptions {
    *
    * @default the position of the rollout context, which `AgentSteps.within` sets
    */
-  readonly place?: (() => CallPlace | null) | undefined;
+  readonly position?: (() => TracePosition | null) | undefined;
   /** Called for every redirected model call, so that its body need not be read twice. @default none */
   readonly onRequest?: ((request: ModelRequest) => void) | undefined;
 }
@@ -38,7 +38,7 @@ export interface GatewayCall {
   readonly context: RolloutContext;
   readonly input: Parameters<typeof fetch>[0];
   readonly init: RequestInit | undefined;
-  readonly place: CallPlace | null;
+  readonly position: TracePosition | null;
 }
 
 /** Maximum wait for earlier spans to be stored before a call, so that rewards and calls are stored in order. */
@@ -61,7 +61,7 @@ const turnsOfFlush = 8;
  * ```
  */
 export function redirectedFetch(options: RedirectedFetchOptions = {}): typeof fetch {
-  const { shouldRedirect = () => true, place, onRequest } = options;
+  const { shouldRedirect = () => true, position, onRequest } = options;
   const redirected: typeof fetch = async (input, init) => {
     const next = nextFetch(redirected, options.fetch);
     const context = currentRollout();
@@ -74,10 +74,10 @@ export function redirectedFetch(options: RedirectedFetchOptions = {}): typeof fe
     }
     onRequest?.(request);
     const send = bareFetch(next);
-    const call = { send, request, context, input, init: readInit, place: place?.() ?? placeOfLayers(next) };
+    const call = { send, request, context, input, init: readInit, position: position?.() ?? positionOfLayers(next) };
     return throughGateway(call, context.endpoint);
   };
-  return markLayer(redirected, { inner: options.fetch ?? globalThis.fetch, place });
+  return markLayer(redirected, { inner: options.fetch ?? globalThis.fetch, position });
 }
 
 /** Whether the gateway serves the request: all APIs except embeddings. */
@@ -95,7 +95,7 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
   const { send, request, context, input, init } = call;
   // Read before waiting: the trace position at the time of the call counts.
   const given = headersInit(input, init);
-  const headers = gatewayHeaders(given, { context, endpoint, place: call.place ?? placeOfContext(context) });
+  const headers = gatewayHeaders(given, { context, endpoint, position: call.position ?? positionOfContext(context) });
   await flushed(context);
   try {
     const response = await send(gatewayUrl(request, endpoint), {
@@ -136,7 +136,7 @@ function headersInit(input: Parameters<typeof fetch>[0], init: RequestInit | und
 /** The next fetch. When the global fetch is `own` or wraps it, this is the bare global fetch. */
 export function nextFetch(own: typeof fetch, given: typeof fetch | undefined): typeof fetch {
   if (given !== undefined) return given;
-  return liesBeneath(own, globalThis.fetch) ? bareFetch(globalThis.fetch) : globalThis.fetch;
+  return isWrappedBy(own, globalThis.fetch) ? bareFetch(globalThis.fetch) : globalThis.fetch;
 }
 
 /** Resolves when earlier spans are stored, or after `maxFlushMs`. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../json.ts';
-import { completionBody, completionChunks, prepareAnswer } from '../testing/scripted-model-answer.ts';
 import type { ScriptedCall } from '../testing/scripted-model-request.ts';
-import type { ScriptedAnswer } from '../testing/scripted-model-step.ts';
-import { CapturedAnswer } from './captured-answer.ts';
+import { completionBody, completionChunks, prepareResponse } from '../testing/scripted-model-response.ts';
+import type { ScriptedResponse } from '../testing/scripted-model-step.ts';
+import { CapturedResponse } from './captured-response.ts';
 import { StreamedMessage } from './streamed-message.ts';
 import { untrainableReason } from './untrainable-reason.ts';
 
@@ -18,8 +18,8 @@ const call: ScriptedCall = {
   returnTokenIds: true,
 };
 
-const step: ScriptedAnswer = {
-  type: 'answer',
+const step: ScriptedResponse = {
+  type: 'response',
   content: 'Größe: five apples',
   reasoning: 'Two and three.',
   toolCalls: [
@@ -28,21 +28,21 @@ const step: ScriptedAnswer = {
   ],
 };
 
-function captured(...bodies: readonly JsonObject[]): CapturedAnswer {
-  const answer = new CapturedAnswer();
-  for (const body of bodies) answer.add(body);
-  return answer;
+function captured(...bodies: readonly JsonObject[]): CapturedResponse {
+  const response = new CapturedResponse();
+  for (const body of bodies) response.add(body);
+  return response;
 }
 
 /** The body of a whole response, with changes to its first choice. */
 function bodyWith(choice: JsonObject, body: JsonObject = {}): JsonObject {
-  const whole = completionBody(prepareAnswer(step, { ...call, choices: 1 }, 0));
+  const whole = completionBody(prepareResponse(step, { ...call, choices: 1 }, 0));
   const [first] = whole.choices as readonly JsonObject[];
   return { ...whole, choices: [{ ...first, ...choice }], ...body };
 }
 
 test('the chunks of a stream give the body of the non-streamed response', () => {
-  const prepared = prepareAnswer(step, call, 0);
+  const prepared = prepareResponse(step, call, 0);
   const streamed = new StreamedMessage();
   for (const chunk of completionChunks(prepared)) streamed.add(chunk);
   const visible = (body: JsonObject): unknown => ({
@@ -53,7 +53,7 @@ test('the chunks of a stream give the body of the non-streamed response', () => 
 });
 
 test('the tokens of a stream equal those of the whole response, for every choice', () => {
-  const prepared = prepareAnswer(step, call, 0);
+  const prepared = prepareResponse(step, call, 0);
   const whole = captured(completionBody(prepared));
   const streamed = captured(...completionChunks(prepared));
   expect(streamed.choices).toHaveLength(2);
@@ -81,10 +81,10 @@ test.each([
 });
 
 test('a response with mixed policy versions is untrainable', () => {
-  const answer = captured(bodyWith({}));
-  answer.addPolicyVersion(3);
-  expect(untrainableReason(answer)).toBeNull();
-  answer.addPolicyVersion(4);
-  expect(answer.policyVersion).toBe(3);
-  expect(untrainableReason(answer)).toBe('the weights changed while the answer was made');
+  const response = captured(bodyWith({}));
+  response.addPolicyVersion(3);
+  expect(untrainableReason(response)).toBeNull();
+  response.addPolicyVersion(4);
+  expect(response.policyVersion).toBe(3);
+  expect(untrainableReason(response)).toBe('the weights changed while the response was generated');
 });

@@ -1,5 +1,5 @@
 import type { ModelCallChoice } from '../spans/model-call.ts';
-import type { CapturedAnswer } from './captured-answer.ts';
+import type { CapturedResponse } from './captured-response.ts';
 
 /**
  * Why a response must not be used for training: its token data is missing or inconsistent. Training on other ids than
@@ -7,15 +7,15 @@ import type { CapturedAnswer } from './captured-answer.ts';
  *
  * @returns null when it can be used for training
  */
-export function untrainableReason(answer: CapturedAnswer): string | null {
-  const { promptTokenIds, choices, usage } = answer;
+export function untrainableReason(captured: CapturedResponse): string | null {
+  const { promptTokenIds, choices, usage } = captured;
   if (promptTokenIds.length === 0) return 'the upstream gave no prompt token ids';
   if (!promptTokenIds.every(isTokenId)) return 'a prompt token id is not a whole number of 0 or more';
   for (const choice of choices) {
     const reason = choiceReason(choice);
     if (reason !== null) return `choice ${choice.index}: ${reason}`;
   }
-  if (answer.hasMixedPolicyVersions) return 'the weights changed while the answer was made';
+  if (captured.hasMixedPolicyVersions) return 'the weights changed while the response was generated';
   if (usage === null) return null;
   if (usage.inputTokens !== promptTokenIds.length) {
     return `${promptTokenIds.length} prompt token ids, but the usage says ${usage.inputTokens}`;

@@ -3,8 +3,8 @@
  *
  * @module
  */
-export type { CapturedUsage } from '../chat-completion/captured-answer.ts';
-export { CapturedAnswer } from '../chat-completion/captured-answer.ts';
+export type { CapturedUsage } from '../chat-completion/captured-response.ts';
+export { CapturedResponse } from '../chat-completion/captured-response.ts';
 export { errorMessageOf, httpErrorMessage } from '../chat-completion/error-message.ts';
 export { StreamedMessage } from '../chat-completion/streamed-message.ts';
 export { untrainableReason } from '../chat-completion/untrainable-reason.ts';

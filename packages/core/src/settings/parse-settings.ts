@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { issueWords } from './issue-words.ts';
+import { issueMessage } from './issue-message.ts';
 import { fieldOf, knownKeys } from './known-keys.ts';
 import { didYouMean } from './nearest-name.ts';
 import { isSecret } from './secret-name.ts';
@@ -34,7 +34,7 @@ export function parseSettings<TSettings>(
   value: unknown,
   { what, within = [], hintOf }: SettingsDescription = {},
 ): TSettings {
-  const result = schema.safeParse(value, { error: issueWords, reportInput: true });
+  const result = schema.safeParse(value, { error: issueMessage, reportInput: true });
   if (result.success) return result.data;
   const issues = result.error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'

@@ -17,11 +17,11 @@ export { MemorySpanSink } from './memory-span-sink.ts';
 export type { ScriptedModelScript } from './scripted-model.ts';
 export { ScriptedModel } from './scripted-model.ts';
 export type {
-  ScriptedAnswer,
   ScriptedApi,
   ScriptedFailure,
   ScriptedRequest,
+  ScriptedResponse,
   ScriptedStep,
   ScriptedToolCall,
 } from './scripted-model-step.ts';
-export { answer, callTool, failWith } from './scripted-model-step.ts';
+export { callTool, failWith, respondWith } from './scripted-model-step.ts';

@@ -1,14 +1,14 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { ScriptedModel } from './scripted-model.ts';
-import { answer, callTool } from './scripted-model-step.ts';
+import { callTool, respondWith } from './scripted-model-step.ts';
 
 function clientOf(model: ScriptedModel): OpenAI {
   return new OpenAI({ baseURL: model.baseUrl, apiKey: 'none', maxRetries: 0 });
 }
 
 test('the Responses API returns text, reasoning and usage', async () => {
-  await using model = await ScriptedModel.start([answer('It is 5.', { reasoning: 'Two and three.' })]);
+  await using model = await ScriptedModel.start([respondWith('It is 5.', { reasoning: 'Two and three.' })]);
   const response = await clientOf(model).responses.create({
     model: 'tiny',
     instructions: 'Be brief.',
@@ -27,7 +27,7 @@ test('the Responses API returns text, reasoning and usage', async () => {
 });
 
 test('a streamed response has the events of OpenAI in order, and ends with the same body', async () => {
-  const step = answer('One moment.', { toolCalls: [{ id: 'c1', name: 'add', arguments: { a: 2 } }] });
+  const step = respondWith('One moment.', { toolCalls: [{ id: 'c1', name: 'add', arguments: { a: 2 } }] });
   await using model = await ScriptedModel.start([step, step]);
   const client = clientOf(model);
   const request = { model: 'tiny', input: [{ role: 'user' as const, content: 'Add.' }] };
@@ -58,7 +58,7 @@ test('a streamed response has the events of OpenAI in order, and ends with the s
 });
 
 test('a response truncated by the token limit is incomplete', async () => {
-  await using model = await ScriptedModel.start([answer('one two three')]);
+  await using model = await ScriptedModel.start([respondWith('one two three')]);
   const response = await clientOf(model).responses.create({ model: 'tiny', input: 'x', max_output_tokens: 3 });
   expect(response).toMatchObject({
     status: 'incomplete',
@@ -68,19 +68,19 @@ test('a response truncated by the token limit is incomplete', async () => {
 });
 
 test('function outputs need a call, and calls need an output', async () => {
-  await using model = await ScriptedModel.start([callTool('add', { a: 1 }), answer('fine')]);
+  await using model = await ScriptedModel.start([callTool('add', { a: 1 }), respondWith('fine')]);
   const { responses } = clientOf(model);
   const { output } = await responses.create({ model: 'tiny', input: 'Add.' });
   const [call] = output.filter((item) => item.type === 'function_call');
   if (call === undefined) return expect(output).toContain('a function call');
   const result = { type: 'function_call_output' as const, call_id: call.call_id, output: '5' };
-  await expect(responses.create({ model: 'tiny', input: [result] })).rejects.toThrow('answers no tool call');
-  await expect(responses.create({ model: 'tiny', input: [call] })).rejects.toThrow('without an answer');
+  await expect(responses.create({ model: 'tiny', input: [result] })).rejects.toThrow('matches no tool call');
+  await expect(responses.create({ model: 'tiny', input: [call] })).rejects.toThrow('without a result');
   expect((await responses.create({ model: 'tiny', input: [call, result] })).output_text).toBe('fine');
 });
 
 test('an error within a streamed response reaches the client', async () => {
-  await using model = await ScriptedModel.start([answer('one two', { errorAfterChunks: 5 })]);
+  await using model = await ScriptedModel.start([respondWith('one two', { errorAfterChunks: 5 })]);
   const stream = await clientOf(model).responses.create({ model: 'tiny', input: 'x', stream: true });
   const types: string[] = [];
   const read = async (): Promise<void> => {
@@ -92,7 +92,7 @@ test('an error within a streamed response reaches the client', async () => {
 });
 
 test('embeddings are deterministic and consume a step', async () => {
-  await using model = await ScriptedModel.start([answer(''), answer('')]);
+  await using model = await ScriptedModel.start([respondWith(''), respondWith('')]);
   const { embeddings } = clientOf(model);
   const plain = await embeddings.create({ model: 'embed', input: ['a', 'b'], encoding_format: 'float' });
   // The client requests base64 by default, and decodes it.

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../json.ts';
-import { completionBody, completionChunks, type PreparedAnswer } from './scripted-model-answer.ts';
-import type { ScriptedAnswer, ScriptedApi } from './scripted-model-step.ts';
-import { responseBody, responseErrorEvent, responseEvents } from './scripted-responses-answer.ts';
+import { completionBody, completionChunks, type PreparedResponse } from './scripted-model-response.ts';
+import type { ScriptedApi, ScriptedResponse } from './scripted-model-step.ts';
+import { responseBody, responseErrorEvent, responseEvents } from './scripted-responses-body.ts';
 
 /** A prepared response. */
 export interface ScriptedReply {
-  readonly step: ScriptedAnswer;
-  readonly prepared: PreparedAnswer;
+  readonly step: ScriptedResponse;
+  readonly prepared: PreparedResponse;
   readonly api: ScriptedApi;
 }
 

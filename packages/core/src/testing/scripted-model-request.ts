@@ -72,7 +72,7 @@ export function readRequest(body: unknown): ScriptedCall | { readonly problem: s
   if (!parsed.success) return problemOf(parsed.error);
   const { data } = parsed;
   const messages = data.messages as unknown as readonly JsonObject[];
-  const problem = unansweredToolCall(messages);
+  const problem = toolCallWithoutResult(messages);
   if (problem !== null) return { problem };
   return {
     model: data.model,
@@ -87,17 +87,17 @@ export function readRequest(body: unknown): ScriptedCall | { readonly problem: s
 }
 
 /** Tool results must match the calls of the preceding assistant message, and all calls need a result. */
-export function unansweredToolCall(messages: readonly JsonObject[]): string | null {
+export function toolCallWithoutResult(messages: readonly JsonObject[]): string | null {
   let pending = new Set<string>();
   for (const [index, current] of messages.entries()) {
     if (current.role === 'tool') {
       if (!pending.delete(String(current.tool_call_id))) {
-        return `messages.${index}: tool_call_id ${current.tool_call_id} answers no tool call before it`;
+        return `messages.${index}: tool_call_id ${current.tool_call_id} matches no tool call before it`;
       }
       continue;
     }
-    if (pending.size > 0) return `messages.${index}: tool calls without an answer: ${[...pending].join(', ')}`;
+    if (pending.size > 0) return `messages.${index}: tool calls without a result: ${[...pending].join(', ')}`;
     if (current.role === 'assistant') pending = new Set(objectsOf(current.tool_calls).map((call) => String(call.id)));
   }
-  return pending.size > 0 ? `messages: tool calls without an answer: ${[...pending].join(', ')}` : null;
+  return pending.size > 0 ? `messages: tool calls without a result: ${[...pending].join(', ')}` : null;
 }

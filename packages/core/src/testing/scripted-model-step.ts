@@ -10,8 +10,8 @@ export interface ScriptedToolCall {
 }
 
 /** A scripted response. */
-export interface ScriptedAnswer {
-  readonly type: 'answer';
+export interface ScriptedResponse {
+  readonly type: 'response';
   /** @default '' */
   readonly content?: string;
   /** @default [] */
@@ -59,18 +59,21 @@ export interface ScriptedRequest {
 
 /** One step of a script: a response, an error, or a function of the request. */
 export type ScriptedStep =
-  | ScriptedAnswer
+  | ScriptedResponse
   | ScriptedFailure
-  | ((request: ScriptedRequest) => ScriptedAnswer | ScriptedFailure);
+  | ((request: ScriptedRequest) => ScriptedResponse | ScriptedFailure);
 
 /** A step with a text response. */
-export function answer(content: string, options: Omit<ScriptedAnswer, 'type' | 'content'> = {}): ScriptedAnswer {
-  return { type: 'answer', content, ...options };
+export function respondWith(
+  content: string,
+  options: Omit<ScriptedResponse, 'type' | 'content'> = {},
+): ScriptedResponse {
+  return { type: 'response', content, ...options };
 }
 
 /** A step with one tool call. */
-export function callTool(name: string, args: JsonObject | string): ScriptedAnswer {
-  return { type: 'answer', toolCalls: [{ name, arguments: args }] };
+export function callTool(name: string, args: JsonObject | string): ScriptedResponse {
+  return { type: 'response', toolCalls: [{ name, arguments: args }] };
 }
 
 /** A step with an HTTP error. */

@@ -28,7 +28,7 @@ export function promptTokenIds(messages: readonly JsonObject[]): readonly number
 }
 
 /** Tokens of a response text, with the end of the message as the last one. */
-export function answerTokens(text: string): readonly ScriptedToken[] {
+export function responseTokens(text: string): readonly ScriptedToken[] {
   const ids = [...bytes(text), messageEnd];
   return ids.map((id, index) => ({
     id,

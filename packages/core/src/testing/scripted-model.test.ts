@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { ScriptedModel } from './scripted-model.ts';
-import { answer, callTool, failWith } from './scripted-model-step.ts';
+import { callTool, failWith, respondWith } from './scripted-model-step.ts';
 
 const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }];
 const vllm = { logprobs: true, return_token_ids: true } as object;
@@ -23,7 +23,7 @@ async function post(model: ScriptedModel, body: string): Promise<{ status: numbe
 }
 
 test('a continued tool conversation has the earlier token ids as an exact prefix', async () => {
-  await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 }), answer('It is 5.')]);
+  await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 }), respondWith('It is 5.')]);
   const client = clientOf(model);
   const tools = [{ type: 'function' as const, function: { name: 'add', parameters: { type: 'object' } } }];
   const first = await client.chat.completions.create({ model: 'tiny', messages, tools, ...vllm });
@@ -77,7 +77,7 @@ test('a stream has the text, tool call, tokens and usage of the non-streamed res
 });
 
 test('token ids and log-probabilities are only returned on request', async () => {
-  await using model = await ScriptedModel.start(() => answer('hi'));
+  await using model = await ScriptedModel.start(() => respondWith('hi'));
   const plain = await clientOf(model).chat.completions.create({ model: 'tiny', messages });
   expect(plain).not.toHaveProperty('prompt_token_ids');
   expect(plain.choices[0]).not.toHaveProperty('token_ids');
@@ -85,7 +85,7 @@ test('token ids and log-probabilities are only returned on request', async () =>
 });
 
 test('the token limit truncates the response', async () => {
-  await using model = await ScriptedModel.start([answer('12345')]);
+  await using model = await ScriptedModel.start([respondWith('12345')]);
   const cut = await clientOf(model).chat.completions.create({ model: 'tiny', messages, max_tokens: 3 });
   expect(cut.choices[0]).toMatchObject({ finish_reason: 'length', message: { content: '123' } });
   expect(cut.usage?.completion_tokens).toBe(3);
@@ -102,7 +102,7 @@ test.each([
   [
     'a stray tool result',
     '{"model":"m","messages":[{"role":"tool","tool_call_id":"c","content":"x"}]}',
-    'answers no tool',
+    'matches no tool',
   ],
   ['a bad limit', '{"model":"m","messages":[{"role":"user","content":"x"}],"max_tokens":0}', 'max_tokens'],
   [
@@ -111,7 +111,7 @@ test.each([
     'stream',
   ],
 ])('%s is rejected like by a real server, and does not consume a step', async (_name, body, problem) => {
-  await using model = await ScriptedModel.start(() => answer('hi'));
+  await using model = await ScriptedModel.start(() => respondWith('hi'));
   const { status, message } = await post(model, body);
   expect(status).toBe(400);
   expect(message).toContain(problem);
@@ -119,7 +119,7 @@ test.each([
 });
 
 test('a tool call without its result is rejected', async () => {
-  await using model = await ScriptedModel.start(() => answer('hi'));
+  await using model = await ScriptedModel.start(() => respondWith('hi'));
   const call = { id: 'c1', type: 'function', function: { name: 'add', arguments: '{}' } };
   const body = {
     model: 'm',
@@ -128,11 +128,11 @@ test('a tool call without its result is rejected', async () => {
       { role: 'user', content: 'x' },
     ],
   };
-  expect((await post(model, JSON.stringify(body))).message).toContain('tool calls without an answer: c1');
+  expect((await post(model, JSON.stringify(body))).message).toContain('tool calls without a result: c1');
 });
 
 test('an unexpected call fails, and close throws', async () => {
-  const model = await ScriptedModel.start([answer('one')]);
+  const model = await ScriptedModel.start([respondWith('one')]);
   await clientOf(model).chat.completions.create({ model: 'tiny', messages });
   await expect(clientOf(model).chat.completions.create({ model: 'tiny', messages })).rejects.toThrow(
     'not in the script',
@@ -141,12 +141,15 @@ test('an unexpected call fails, and close throws', async () => {
 });
 
 test('close throws for unused steps', async () => {
-  const model = await ScriptedModel.start([answer('one'), answer('two')]);
+  const model = await ScriptedModel.start([respondWith('one'), respondWith('two')]);
   await expect(model.close()).rejects.toThrow('2 steps of the script were not used');
 });
 
 test('failures have the status, headers and body of the API', async () => {
-  await using model = await ScriptedModel.start([failWith(429, { headers: { 'retry-after': '0' } }), answer('hi')]);
+  await using model = await ScriptedModel.start([
+    failWith(429, { headers: { 'retry-after': '0' } }),
+    respondWith('hi'),
+  ]);
   const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'none', maxRetries: 1 });
   const retried = await client.chat.completions.create({ model: 'tiny', messages });
   expect(retried.choices[0]?.message.content).toBe('hi');
@@ -155,9 +158,9 @@ test('failures have the status, headers and body of the API', async () => {
 
 test('a stream can be closed, end with an error, and wait for a client disconnect', async () => {
   await using model = await ScriptedModel.start([
-    answer('one two three', { cutAfterChunks: 2 }),
-    answer('one two three', { errorAfterChunks: 2 }),
-    answer('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
+    respondWith('one two three', { cutAfterChunks: 2 }),
+    respondWith('one two three', { errorAfterChunks: 2 }),
+    respondWith('one two three', { pauseAfterChunks: 2, until: new Promise(() => {}) }),
   ]);
   const create = () => clientOf(model).chat.completions.create({ model: 'tiny', messages, stream: true });
   await expect(create().then((stream) => collect(stream))).rejects.toThrow();

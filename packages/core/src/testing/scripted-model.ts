@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import type { JsonObject } from '../json.ts';
 import { embeddingsBody } from './scripted-embeddings.ts';
-import { prepareAnswer } from './scripted-model-answer.ts';
 import { sendAnswer, sendError, sendJson } from './scripted-model-reply.ts';
+import { prepareResponse } from './scripted-model-response.ts';
 import { type AcceptedRequest, readScriptedRequest, readText } from './scripted-model-route.ts';
-import type { ScriptedAnswer, ScriptedFailure, ScriptedRequest, ScriptedStep } from './scripted-model-step.ts';
+import type { ScriptedFailure, ScriptedRequest, ScriptedResponse, ScriptedStep } from './scripted-model-step.ts';
 
 /** A function that responds to every request. */
-export type ScriptedModelScript = (request: ScriptedRequest) => ScriptedAnswer | ScriptedFailure;
+export type ScriptedModelScript = (request: ScriptedRequest) => ScriptedResponse | ScriptedFailure;
 
 /**
  * A model for tests: an HTTP server with OpenAI's Chat Completions and Responses, streamed and not, with tools,
@@ -21,7 +21,7 @@ export type ScriptedModelScript = (request: ScriptedRequest) => ScriptedAnswer |
  *
  * @example
  * ```ts
- * await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 }), answer('5')]);
+ * await using model = await ScriptedModel.start([callTool('add', { a: 2, b: 3 }), respondWith('5')]);
  * const client = new OpenAI({ baseURL: model.baseUrl, apiKey: 'none' });
  * ```
  */
@@ -30,7 +30,7 @@ export class ScriptedModel implements AsyncDisposable {
   readonly #script: readonly ScriptedStep[] | ScriptedModelScript;
   readonly #requests: ScriptedRequest[] = [];
   readonly #problems: string[] = [];
-  readonly #answering: Set<Promise<unknown>> = new Set();
+  readonly #responding: Set<Promise<unknown>> = new Set();
   #disconnects = 0;
   #onDisconnect: (() => void)[] = [];
 
@@ -80,7 +80,7 @@ export class ScriptedModel implements AsyncDisposable {
 
   /** Resolves when no response is pending. */
   async idle(): Promise<void> {
-    await Promise.all(this.#answering);
+    await Promise.all(this.#responding);
   }
 
   /**
@@ -111,9 +111,9 @@ export class ScriptedModel implements AsyncDisposable {
 
   async #handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const closed = new Promise((resolve) => response.once('close', resolve));
-    this.#answering.add(closed);
+    this.#responding.add(closed);
     response.once('close', () => {
-      this.#answering.delete(closed);
+      this.#responding.delete(closed);
       if (response.writableFinished) return;
       this.#disconnects += 1;
       for (const notify of this.#onDisconnect.splice(0)) notify();
@@ -122,10 +122,10 @@ export class ScriptedModel implements AsyncDisposable {
     const read = readScriptedRequest(incoming, text);
     if (read.type === 'refusal') sendError(response, read);
     else if (read.type === 'models') sendJson(response, modelsBody);
-    else await this.#answer(read, response);
+    else await this.#respond(read, response);
   }
 
-  async #answer(read: AcceptedRequest, response: ServerResponse): Promise<void> {
+  async #respond(read: AcceptedRequest, response: ServerResponse): Promise<void> {
     const index = this.#requests.length;
     const request = { ...read.request, index };
     const step = this.#nextStep(request);
@@ -142,7 +142,7 @@ export class ScriptedModel implements AsyncDisposable {
     else
       await sendAnswer(response, {
         step: decided,
-        prepared: prepareAnswer(decided, read.call, index),
+        prepared: prepareResponse(decided, read.call, index),
         api: request.api,
       });
   }

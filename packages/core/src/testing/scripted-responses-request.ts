@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import { objectsOf } from '../json-access.ts';
-import { type ScriptedCall, unansweredToolCall } from './scripted-model-request.ts';
+import { type ScriptedCall, toolCallWithoutResult } from './scripted-model-request.ts';
 import { problemOf } from './scripted-request-problem.ts';
 
 const part = z.discriminatedUnion('type', [
@@ -55,7 +55,7 @@ export function readResponsesRequest(body: unknown): ScriptedCall | { readonly p
   const items: readonly Item[] = typeof data.input === 'string' ? [{ role: 'user', content: data.input }] : data.input;
   const system = data.instructions ? [{ role: 'system', content: data.instructions }] : [];
   const messages: readonly JsonObject[] = [...system, ...inTurns(items)];
-  const problem = unansweredToolCall(messages);
+  const problem = toolCallWithoutResult(messages);
   if (problem !== null) return { problem };
   return {
     model: data.model,

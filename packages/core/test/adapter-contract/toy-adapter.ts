@@ -1,7 +1,7 @@
 import type { AgentStepEnd, AgentStepKind } from '../../src/adapter/agent-step.ts';
 import { AgentSteps } from '../../src/adapter/agent-steps.ts';
 import { redirectGlobalFetch } from '../../src/adapter/global-fetch.ts';
-import { modelAnswerAttributes, modelRequestAttributes } from '../../src/adapter/model-call-attributes.ts';
+import { modelRequestAttributes, modelResponseAttributes } from '../../src/adapter/model-call-attributes.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { isObject, textOf } from '../../src/json-access.ts';
 import type { Attributes } from '../../src/spans/span.ts';
@@ -52,7 +52,7 @@ class ToyRecorder implements ToyListener {
     const content = this.#texts.get(id);
     this.#texts.delete(id);
     if (content === undefined) return {};
-    return modelAnswerAttributes({ choices: [{ message: { role: 'assistant', content } }] });
+    return modelResponseAttributes({ choices: [{ message: { role: 'assistant', content } }] });
   }
 }
 
@@ -70,7 +70,7 @@ function toolEnd(result: unknown): AgentStepEnd {
 
 function modelEnd(answer: JsonObject): AgentStepEnd {
   const cached: Attributes = answer.cached === true ? { [modelCallAttributes.isCached]: true } : {};
-  return { attributes: { ...modelAnswerAttributes(answer), ...cached }, isAborted: answer.id === '' };
+  return { attributes: { ...modelResponseAttributes(answer), ...cached }, isAborted: answer.id === '' };
 }
 
 function plain(value: unknown): JsonObject {

@@ -1,5 +1,5 @@
 import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
-import { type CapturedAnswer, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
+import { type CapturedResponse, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
 import { modelCallToSpan } from '@agentlightning/core/spans';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { storeUnavailable } from '../gateway-error.ts';
@@ -43,7 +43,7 @@ export interface UpstreamParameters {
 /** A finished call. */
 export interface EndedCall {
   readonly parameters: UpstreamParameters;
-  readonly answer: CapturedAnswer;
+  readonly captured: CapturedResponse;
   /** Response id as returned to the agent; null for none. */
   readonly responseId: string | null;
   /** The body returned to the agent, before any translation; null for none. */
@@ -163,7 +163,7 @@ export class CallRecorder {
   }
 
   #toSpan(started: StartedCall, ended: EndedCall): SpanInput {
-    const reason = ended.failure ?? untrainableReason(ended.answer);
+    const reason = ended.failure ?? untrainableReason(ended.captured);
     this.#onEnded(started, ended, reason);
     return toSpan(started, ended, { reason, secretFields: this.#secretFields });
   }
@@ -175,7 +175,7 @@ function toSpan(
   { reason, secretFields }: { readonly reason: string | null; readonly secretFields: SecretFields },
 ): SpanInput {
   const { attempt, startTimeMs } = started;
-  const { parameters, answer, failure } = ended;
+  const { parameters, captured, failure } = ended;
   const span = modelCallToSpan(
     {
       rolloutId: attempt.rolloutId,
@@ -183,11 +183,11 @@ function toSpan(
       spanId: started.spanId,
       responseId: ended.responseId,
       model: parameters.model,
-      policyVersion: answer.policyVersion,
+      policyVersion: captured.policyVersion,
       agentName: started.agentName,
       agentPath: started.agentPath,
-      promptTokenIds: answer.promptTokenIds,
-      choices: answer.choices,
+      promptTokenIds: captured.promptTokenIds,
+      choices: captured.choices,
       temperature: parameters.temperature,
       isTrainable: reason === null,
       untrainableReason: reason,
@@ -201,19 +201,19 @@ function toSpan(
       parentId: started.parentId,
       mode: attempt.mode,
       api: started.api,
-      ...(answer.model === null ? {} : { responseModel: answer.model }),
+      ...(captured.model === null ? {} : { responseModel: captured.model }),
       isStreamed: parameters.isStreamed,
       isPartial: failure !== null,
       latencyMs: ended.endTimeMs - startTimeMs,
       ...(ended.firstByteTimeMs === null ? {} : { timeToFirstTokenMs: ended.firstByteTimeMs - startTimeMs }),
       ...(ended.httpStatus === null ? {} : { httpStatus: ended.httpStatus }),
-      ...(answer.usage === null ? {} : { usage: answer.usage }),
+      ...(captured.usage === null ? {} : { usage: captured.usage }),
       sampling: {
         ...(parameters.topP === null ? {} : { topP: parameters.topP }),
         ...(parameters.maxTokens === null ? {} : { maxTokens: parameters.maxTokens }),
         ...(parameters.seed === null ? {} : { seed: parameters.seed }),
       },
-      responseTokens: answer.responseTokens,
+      responseTokens: captured.responseTokens,
       requestText: started.requestText,
       ...(ended.responseText === undefined ? {} : { responseText: ended.responseText }),
       secretFields,

@@ -7,8 +7,8 @@ import { visibleResponse } from './visible-response.ts';
 export const chatCompletionsApi: UpstreamApi = {
   path: '/chat/completions',
   prepare: prepareRequest,
-  capture: (body, answer) => answer.add(body),
+  capture: (body, captured) => captured.add(body),
   visible: visibleResponse,
-  stream: (answer, added) => new ChatStream(answer, added),
+  stream: (captured, added) => new ChatStream(captured, added),
   errorEvent: chatErrorEvent,
 };

@@ -1,4 +1,4 @@
-import { CapturedAnswer } from '@agentlightning/core/internal';
+import { CapturedResponse } from '@agentlightning/core/internal';
 import { expect, it } from 'vitest';
 import type { StreamEntry } from '../http/event-stream.ts';
 import { ChatStream } from './chat-stream.ts';
@@ -22,8 +22,8 @@ const tokens = {
 };
 
 it('the fields that only the gateway requested are captured and removed from the chunk', () => {
-  const answer = new CapturedAnswer();
-  const stream = new ChatStream(answer, everything);
+  const captured = new CapturedResponse();
+  const stream = new ChatStream(captured, everything);
   const delta = { role: 'assistant', content: 'say "5"' };
   const chunk = { id: 'c', prompt_token_ids: [1, 2], choices: [{ index: 0, delta, ...tokens, finish_reason: 'stop' }] };
   const usage = { prompt_tokens: 2, completion_tokens: 2 };
@@ -31,12 +31,12 @@ it('the fields that only the gateway requested are captured and removed from the
     `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, logprobs: null, finish_reason: 'stop' }] })}\n\n`,
   );
   expect(stream.take(event(JSON.stringify({ id: 'c', choices: [], usage })))).toBe('');
-  expect(answer.promptTokenIds).toEqual([1, 2]);
-  expect(answer.usage).toEqual({ inputTokens: 2, outputTokens: 2 });
-  expect(answer.choices).toEqual([
+  expect(captured.promptTokenIds).toEqual([1, 2]);
+  expect(captured.usage).toEqual({ inputTokens: 2, outputTokens: 2 });
+  expect(captured.choices).toEqual([
     { index: 0, responseTokenIds: [7, 8], responseLogprobs: [-0.25, -1e-9], finishReason: 'stop' },
   ]);
-  expect(answer.responseTokens).toEqual(['say', ' "5"']);
+  expect(captured.responseTokens).toEqual(['say', ' "5"']);
   expect(stream.recorded()).toMatchObject({ choices: [{ message: delta, finish_reason: 'stop' }] });
 });
 
@@ -45,11 +45,11 @@ it.each([
   ['that is not JSON', everything, '{"choices":[{"delta":'],
   ['that is not an object', everything, '[{"token_ids":[1]}]'],
 ])('a chunk %s reaches the client unchanged', (_, added, data) => {
-  expect(new ChatStream(new CapturedAnswer(), added).take(event(data))).toBe(`data: ${data}\n\n`);
+  expect(new ChatStream(new CapturedResponse(), added).take(event(data))).toBe(`data: ${data}\n\n`);
 });
 
 it('the name of an event and the text of a comment are kept', () => {
-  const stream = new ChatStream(new CapturedAnswer(), everything);
+  const stream = new ChatStream(new CapturedResponse(), everything);
   const data = JSON.stringify({ choices: [{ delta: { content: 'a' }, token_ids: [1] }] });
   const entries: readonly StreamEntry[] = [
     { kind: 'event', event: 'part', data },

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { type CapturedAnswer, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
+import { type CapturedResponse, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
@@ -8,19 +8,19 @@ import { isOnlyUsage, visibleResponse } from './visible-response.ts';
 
 /** A Chat Completions stream that reaches its client unchanged, except for the fields that only the gateway requested. */
 export class ChatStream implements StreamConverter {
-  readonly #answer: CapturedAnswer;
+  readonly #captured: CapturedResponse;
   readonly #added: AddedFields;
   readonly #message: StreamedMessage = new StreamedMessage();
 
-  /** @param answer - collects the tokens */
-  constructor(answer: CapturedAnswer, added: AddedFields) {
-    this.#answer = answer;
+  /** @param captured - collects the tokens */
+  constructor(captured: CapturedResponse, added: AddedFields) {
+    this.#captured = captured;
     this.#added = added;
   }
 
   /** A response without an end marker is complete when every choice has a finish reason. */
   get isFinished(): boolean {
-    return this.#answer.isFinished;
+    return this.#captured.isFinished;
   }
 
   take(entry: StreamEntry): string | LastEntry {
@@ -31,7 +31,7 @@ export class ChatStream implements StreamConverter {
     if (isJsonObject(chunk.error)) {
       return { kind: 'failure', message: failureMessage(chunk.error), text: writeEntry(entry) };
     }
-    this.#answer.add(chunk);
+    this.#captured.add(chunk);
     const visible = visibleResponse(chunk, this.#added);
     this.#message.add(visible);
     if (isOnlyUsage(chunk, this.#added)) return '';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { type CapturedAnswer, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
+import { type CapturedResponse, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { chatEnd, chatErrorEvent, doneMarker } from '../chat-completions/chat-stream.ts';
 import type { AddedFields } from '../chat-completions/prepared-request.ts';
 import { isOnlyUsage, visibleResponse } from '../chat-completions/visible-response.ts';
@@ -11,19 +11,19 @@ import { chatTokens } from './chat-tokens.ts';
 
 /** A Completions stream that reaches its client unchanged, except for the fields that only the gateway requested. */
 export class CompletionStream implements StreamConverter {
-  readonly #answer: CapturedAnswer;
+  readonly #captured: CapturedResponse;
   readonly #added: AddedFields;
   readonly #choices: Map<number, JsonObject> = new Map();
   #head: JsonObject = {};
 
-  /** @param answer - collects the tokens */
-  constructor(answer: CapturedAnswer, added: AddedFields) {
-    this.#answer = answer;
+  /** @param captured - collects the tokens */
+  constructor(captured: CapturedResponse, added: AddedFields) {
+    this.#captured = captured;
     this.#added = added;
   }
 
   get isFinished(): boolean {
-    return this.#answer.isFinished;
+    return this.#captured.isFinished;
   }
 
   take(entry: StreamEntry): string | LastEntry {
@@ -34,7 +34,7 @@ export class CompletionStream implements StreamConverter {
     if (isJsonObject(chunk.error)) {
       return { kind: 'failure', message: failureMessage(chunk.error), text: writeEntry(entry) };
     }
-    this.#answer.add(chatTokens(chunk));
+    this.#captured.add(chatTokens(chunk));
     const visible = visibleResponse(chunk, this.#added);
     this.#add(visible);
     if (isOnlyUsage(chunk, this.#added)) return '';

@@ -15,9 +15,9 @@ import { CompletionStream } from './completion-stream.ts';
 export const completionsApi: UpstreamApi = {
   path: '/completions',
   prepare: prepareCompletion,
-  capture: (body, answer) => answer.add(chatTokens(body)),
+  capture: (body, captured) => captured.add(chatTokens(body)),
   visible: visibleResponse,
-  stream: (answer, added) => new CompletionStream(answer, added),
+  stream: (captured, added) => new CompletionStream(captured, added),
   errorEvent: chatErrorEvent,
 };
 

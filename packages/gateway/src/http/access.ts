@@ -4,13 +4,13 @@ import type { AttemptClaims, RevokedAttemptTokens } from '@agentlightning/core/p
 import { GatewayError } from '../gateway-error.ts';
 import type { AttemptTokenVerifier } from '../gateway-options.ts';
 
-/** Who calls: `open` where no key is asked for. */
+/** The authenticated caller; `open` when no key is required. */
 export type Caller =
   | { readonly kind: 'admin' | 'api' | 'open' }
-  /** An agent that speaks for one attempt and no other. */
+  /** An agent, authorised for one attempt. */
   | { readonly kind: 'attempt'; readonly claims: AttemptClaims };
 
-/** The keys of a gateway. */
+/** Credentials that a gateway accepts. */
 export interface AccessOptions {
   readonly apiKey: string | null;
   readonly adminKey: string | null;
@@ -18,16 +18,16 @@ export interface AccessOptions {
   readonly revokedTokens: RevokedAttemptTokens;
 }
 
-/** Where callers put their key: as OpenAI's clients do, as Anthropic's do, and as Azure's do. */
+/** Headers that may contain the key: those of the OpenAI, Anthropic and Azure clients. */
 const keyHeaders: readonly string[] = ['authorization', 'x-api-key', 'api-key'];
 
-/** Knows callers by their keys. */
+/** Authenticates callers by key or attempt token. */
 export class Access {
   readonly #keys: readonly { readonly kind: 'admin' | 'api'; readonly digest: Buffer }[];
   readonly #tokens: AttemptTokenVerifier | null;
   readonly #revoked: RevokedAttemptTokens;
 
-  /** @throws AgentLightningError CONFIG for a key that is empty, which everybody would have */
+  /** @throws AgentLightningError CONFIG for an empty key */
   constructor({ apiKey, adminKey, attemptTokens, revokedTokens }: AccessOptions) {
     if (apiKey === '' || adminKey === '') throw emptyKey(apiKey === '' ? 'apiKey' : 'adminKey');
     this.#keys = [
@@ -38,30 +38,30 @@ export class Access {
     this.#revoked = revokedTokens;
   }
 
-  /** Whether anybody is let in. */
+  /** Whether no key is required. */
   get isOpen(): boolean {
     return this.#keys.length === 0 && this.#tokens === null;
   }
 
-  /** @throws GatewayError 401 for a wrong key, or none */
+  /** @throws GatewayError 401 for a missing or unknown key */
   async callerOf(headers: Headers): Promise<Caller> {
     if (this.isOpen) return { kind: 'open' };
     for (const name of keyHeaders) {
       const value = headers.get(name);
       if (value === null) continue;
-      const given = value.replace(/^Bearer /i, '');
-      const kind = this.#kindOf(given);
+      const presented = value.replace(/^Bearer /i, '');
+      const kind = this.#kindOf(presented);
       if (kind !== null) return { kind };
-      if (this.#tokens !== null && given.startsWith('aglat.')) return await this.#agentOf(this.#tokens, given);
+      if (this.#tokens !== null && presented.startsWith('aglat.')) return await this.#agentOf(this.#tokens, presented);
     }
-    throw refused('the request carries no key of this gateway');
+    throw unauthenticated('the request has no valid key of this gateway');
   }
 
-  #kindOf(given: string): 'admin' | 'api' | null {
-    const bytes = digest(given);
+  #kindOf(key: string): 'admin' | 'api' | null {
+    const given = digest(key);
     let kind: 'admin' | 'api' | null = null;
-    // Every key is compared, whichever fits: time tells nothing of them.
-    for (const key of this.#keys) if (timingSafeEqual(bytes, key.digest)) kind ??= key.kind;
+    // Every key is compared, even after a match, so that the duration does not depend on the key.
+    for (const known of this.#keys) if (timingSafeEqual(given, known.digest)) kind ??= known.kind;
     return kind;
   }
 
@@ -71,25 +71,25 @@ export class Access {
       await this.#revoked.assertNotRevoked(token);
       return { kind: 'attempt', claims };
     } catch (error) {
-      const isRefusal = AgentLightningError.isInstance(error) && error.code === 'UNAUTHENTICATED';
-      throw isRefusal ? refused(error.message.replace(/^\[\w+\] /, ''), error) : error;
+      const isInvalid = AgentLightningError.isInstance(error) && error.code === 'UNAUTHENTICATED';
+      throw isInvalid ? unauthenticated(error.message.replace(/^\[\w+\] /, ''), error) : error;
     }
   }
 }
 
-/** Refuses who may call models, and nothing more. @throws GatewayError 403 */
+/** Requires the admin key. @throws GatewayError 403 for other callers */
 export function assertAdmin(caller: Caller): void {
   if (caller.kind === 'admin') return;
   throw new GatewayError({
     code: 'PERMISSION_DENIED',
     httpStatus: 403,
     type: 'permission_error',
-    message: 'this address is for those who run the gateway, and the request carries no admin key',
-    remedy: 'Start the gateway with an admin key (`adminKey`, AGL_GATEWAY_ADMIN_KEY), and send that one.',
+    message: 'this route requires the admin key of the gateway',
+    remedy: 'Send the admin key; set it with the gateway option `adminKey` or AGL_GATEWAY_ADMIN_KEY.',
   });
 }
 
-/** Of equal length whatever the text is, so that comparing tells nothing of it. */
+/** Digests have equal length, which `timingSafeEqual` requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -98,11 +98,11 @@ function emptyKey(name: string): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
     message: `the gateway option \`${name}\` is empty`,
-    remedy: 'Take a random one (`openssl rand -base64 32`), or null for none.',
+    remedy: 'Set a random key (`openssl rand -base64 32`), or null for none.',
   });
 }
 
-function refused(message: string, cause?: unknown): GatewayError {
+function unauthenticated(message: string, cause?: unknown): GatewayError {
   return new GatewayError({
     code: 'UNAUTHENTICATED',
     httpStatus: 401,

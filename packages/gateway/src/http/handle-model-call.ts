@@ -29,7 +29,7 @@ export function modelCallHandler(
         // The client has closed the connection, so the response is never read.
         const response = context.req.raw.signal.aborted ? new Response('', { status: 499 }) : null;
         const known = response === null ? GatewayError.from(error) : null;
-        report.answered(known?.httpStatus ?? 499, known ?? undefined);
+        report.responded(known?.httpStatus ?? 499, known ?? undefined);
         if (response === null) reject(error);
         else resolve(response);
       });
@@ -77,7 +77,7 @@ async function proxyAdmitted(exchange: Exchange): Promise<() => void> {
     signal: call.signal,
     observation,
   });
-  report.answered(response.status);
+  report.responded(response.status);
   const identified = {
     ...response,
     headers: { [anthropicRequestIdHeader]: observation.requestId, ...response.headers },

@@ -8,17 +8,17 @@ export function isJsonList(value: JsonValue | undefined): value is readonly Json
   return Array.isArray(value);
 }
 
-/** A list; an empty one when it is something else. */
+/** The list; an empty one for any other value. */
 export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return isJsonList(value) ? value : [];
 }
 
-/** An object; an empty one when it is something else. */
+/** The object; an empty one for any other value. */
 export function objectOf(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The fields that have a value: those that are undefined are left out, null stays. */
+/** The defined fields; null is kept. */
 export function definedFields(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const defined: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(fields)) if (value !== undefined) defined[name] = value;

@@ -6,7 +6,7 @@ import { countTokens } from '../messages/count-tokens.ts';
 import { messageErrorBody } from '../messages/message-error.ts';
 import { messagesApi } from '../messages/messages-api.ts';
 import { type ClientApi, proxyModelCall } from '../model-api/proxy-model-call.ts';
-import { createEmbeddings } from '../passthrough/create-embeddings.ts';
+import { createEmbeddings } from '../passthrough/forward-request.ts';
 import { responsesApi } from '../responses/responses-api.ts';
 import type { CallResponse, WholeResponse } from './call-response.ts';
 

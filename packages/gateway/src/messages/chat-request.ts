@@ -114,5 +114,5 @@ function responseFormat(format: JsonValue): JsonObject | undefined {
   const { type, schema } = objectOf(format);
   const path = 'output_config.format.type';
   if (type !== 'json_schema') throw notTranslatable(path, `the format ${JSON.stringify(type ?? format)}`);
-  return { type, json_schema: definedFields({ name: 'answer', schema, strict: true }) };
+  return { type, json_schema: definedFields({ name: 'response', schema, strict: true }) };
 }

@@ -44,23 +44,23 @@ function assembled(events: readonly JsonObject[]): JsonObject {
 describe('a response translated to Messages', () => {
   it('is the same whole and streamed', () => {
     fc.assert(
-      fc.property(anyResponse, anyCuts, (answer, cuts) => {
-        expect(assembled(eventsOf(chatChunksOf(answer, cuts)))).toEqual(messageOf(chatBodyOf(answer), options));
+      fc.property(anyResponse, anyCuts, (response, cuts) => {
+        expect(assembled(eventsOf(chatChunksOf(response, cuts)))).toEqual(messageOf(chatBodyOf(response), options));
       }),
     );
   });
 
   it('becomes the same chat message when it is sent back with its tool results', () => {
     fc.assert(
-      fc.property(anyResponse, (answer: AnyResponse) => {
-        const message = messageOf(chatBodyOf(answer), options);
-        const results = answer.calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: id }));
+      fc.property(anyResponse, (response: AnyResponse) => {
+        const message = messageOf(chatBodyOf(response), options);
+        const results = response.calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: id }));
         const back = [
           { role: 'assistant', content: message.content ?? null },
           { role: 'user', content: results },
         ];
-        const tools = answer.calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: id }));
-        expect(chatMessages(back)).toEqual([chatMessageOf(answer), ...tools]);
+        const tools = response.calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: id }));
+        expect(chatMessages(back)).toEqual([chatMessageOf(response), ...tools]);
       }),
     );
   });
@@ -88,19 +88,19 @@ describe('a response translated to Messages', () => {
 
   it('has no thinking when the client disabled it, streamed or not', () => {
     const quiet = { ...request, thinking: { type: 'disabled' } };
-    const answer = { reasoning: 'hm', content: 'Five.', calls: [] };
-    const whole = messageOf(chatBodyOf(answer), { ...options, request: quiet });
+    const response = { reasoning: 'hm', content: 'Five.', calls: [] };
+    const whole = messageOf(chatBodyOf(response), { ...options, request: quiet });
     expect(whole.content).toEqual([{ type: 'text', text: 'Five.', citations: null }]);
-    expect(assembled(eventsOf(chatChunksOf(answer, [1]), quiet))).toEqual(whole);
+    expect(assembled(eventsOf(chatChunksOf(response, [1]), quiet))).toEqual(whole);
   });
 
   it('has thinking without text when the client omits it, and restores it when it is sent back', () => {
     const omitted = { ...request, thinking: { type: 'adaptive', display: 'omitted' } };
-    const answer = { reasoning: 'hm', content: 'Five.', calls: [] };
-    const whole = messageOf(chatBodyOf(answer), { ...options, request: omitted });
+    const response = { reasoning: 'hm', content: 'Five.', calls: [] };
+    const whole = messageOf(chatBodyOf(response), { ...options, request: omitted });
     expect(whole.content).toMatchObject([{ type: 'thinking', thinking: '' }, { type: 'text' }]);
-    expect(assembled(eventsOf(chatChunksOf(answer, [1]), omitted))).toEqual(whole);
-    expect(chatMessages([{ role: 'assistant', content: whole.content ?? null }])).toEqual([chatMessageOf(answer)]);
+    expect(assembled(eventsOf(chatChunksOf(response, [1]), omitted))).toEqual(whole);
+    expect(chatMessages([{ role: 'assistant', content: whole.content ?? null }])).toEqual([chatMessageOf(response)]);
   });
 
   it.each([
@@ -162,7 +162,7 @@ describe('a Messages request', () => {
       tools: [{ type: 'function', function: { name: 'add', description: 'Adds.', parameters: schema } }],
       tool_choice: 'required',
       parallel_tool_calls: false,
-      response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+      response_format: { type: 'json_schema', json_schema: { name: 'response', schema, strict: true } },
       reasoning_effort: 'high',
     });
   });

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import { StreamedAnthropicMessage } from '@agentlightning/core/adapter';
-import { type CapturedAnswer, parseJsonObject } from '@agentlightning/core/internal';
+import { type CapturedResponse, parseJsonObject } from '@agentlightning/core/internal';
 import { prepareUntokened } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
@@ -13,9 +13,9 @@ import { messageErrorEvent } from './message-error.ts';
 export const nativeMessages: UpstreamApi = {
   path: '/messages',
   prepare: (request, options) => prepareUntokened(request, options, 'max_tokens'),
-  capture: (body, answer) => answer.add(chatTerms(body)),
+  capture: (body, captured) => captured.add(chatTerms(body)),
   visible: (body) => body,
-  stream: (answer) => new NativeMessageStream(answer),
+  stream: (captured) => new NativeMessageStream(captured),
   errorEvent: messageErrorEvent,
 };
 
@@ -34,15 +34,15 @@ function chatTerms({ id, model, usage, stop_reason: stopReason }: JsonObject): J
 
 /** A stream that reaches its client unchanged. Its last event is held back until the call is recorded. */
 class NativeMessageStream implements StreamConverter {
-  readonly #answer: CapturedAnswer;
+  readonly #captured: CapturedResponse;
   readonly #message: StreamedAnthropicMessage = new StreamedAnthropicMessage();
 
-  constructor(answer: CapturedAnswer) {
-    this.#answer = answer;
+  constructor(captured: CapturedResponse) {
+    this.#captured = captured;
   }
 
   get isFinished(): boolean {
-    return this.#answer.isFinished;
+    return this.#captured.isFinished;
   }
 
   take(entry: StreamEntry): string | LastEntry {
@@ -51,7 +51,7 @@ class NativeMessageStream implements StreamConverter {
     if (event === null) return text;
     this.#message.add(event);
     if (event.type === 'message_start' || event.type === 'message_delta') {
-      this.#answer.add(chatTerms(this.#message.toBody()));
+      this.#captured.add(chatTerms(this.#message.toBody()));
     }
     if (event.type === 'error') return { kind: 'failure', message: failureMessage(objectOf(event.error)), text };
     return event.type === 'message_stop' ? { kind: 'end', text } : text;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { JsonObject } from '@agentlightning/core';
-import { CapturedAnswer, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
+import { CapturedResponse, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../gateway-error.ts';
@@ -22,7 +22,7 @@ export interface ProxiedCallOptions {
   /** Null for a call that is not recorded. */
   readonly started: StartedCall | null;
   readonly prepared: PreparedRequest;
-  /** The upstreams it may go to, the preferred one first. */
+  /** Candidate upstreams, the preferred one first. */
   readonly upstreams: readonly RegisteredUpstream[];
   /** The API of the request to the upstream. */
   readonly api: UpstreamApi;
@@ -85,8 +85,8 @@ export class ProxiedCall {
     const visible = api.visible(body, prepared.added);
     const visibleText = visible === body ? text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
-    const answer = translated === null ? { headers, body: visibleText } : this.#translated(translated.call, body);
-    return { status, headers: this.#headers({ ...headers, ...answer.headers }), body: answer.body };
+    const sent = translated === null ? { headers, body: visibleText } : this.#translated(translated.call, body);
+    return { status, headers: this.#headers({ ...headers, ...sent.headers }), body: sent.body };
   }
 
   #translated(call: TranslatedCall, body: JsonObject): Pick<CallResponse, 'headers'> & { readonly body: string } {
@@ -100,7 +100,7 @@ export class ProxiedCall {
     seen: { readonly body: JsonObject; readonly visible: JsonObject; readonly visibleText: string },
   ): Promise<void> {
     const { parts, prepared, api } = this.#options;
-    const captured = newAnswer(result);
+    const captured = captureOf(result);
     api.capture(seen.body, captured);
     const isRecordedAsSeen = prepared.added.tokenIds && prepared.added.logprobs;
     const allTokens = { tokenIds: true, logprobs: true, usage: false };
@@ -127,7 +127,7 @@ export class ProxiedCall {
 
   #captured(result: UpstreamResult): Pick<CapturedStream, 'stream' | 'record' | 'recordFailed'> {
     const { parts, prepared, started, api, translated } = this.#options;
-    const captured = newAnswer(result);
+    const captured = captureOf(result);
     const ended = (response: JsonObject, failure: string | null): EndedCall => ({
       ...this.#ended(captured, result),
       response,
@@ -153,7 +153,7 @@ export class ProxiedCall {
     const { status, headers } = result.response;
     const text = result.upstream.withoutSecrets(body);
     const detail = upstreamMessage(result);
-    const failure = `the model endpoint answered ${status}${detail}`;
+    const failure = `the model endpoint returned ${status}${detail}`;
     this.#recordFailure(failure, { status, body: parseJsonObject(text) });
     const { translated } = this.#options;
     const message = detail === '' ? failure : detail.slice(': '.length);
@@ -174,7 +174,7 @@ export class ProxiedCall {
   #recordFailure(failure: string, from: UpstreamErrorResponse | null): void {
     const { parts, started } = this.#options;
     if (started === null) return;
-    const ended = this.#ended(new CapturedAnswer(), null);
+    const ended = this.#ended(new CapturedResponse(), null);
     parts.recorder.recordFailed(started, {
       ...ended,
       response: from?.body ?? null,
@@ -185,14 +185,14 @@ export class ProxiedCall {
   }
 
   #ended(
-    answer: CapturedAnswer,
+    captured: CapturedResponse,
     result: UpstreamResult | null,
   ): Omit<EndedCall, 'response' | 'firstByteTimeMs' | 'failure'> {
     const { parts, prepared, translated } = this.#options;
     return {
       parameters: prepared,
-      answer,
-      responseId: translated === null || result === null ? answer.responseId : translated.call.responseId,
+      captured,
+      responseId: translated === null || result === null ? captured.responseId : translated.call.responseId,
       endTimeMs: parts.caller.clock.now(),
       httpStatus: result?.response.status ?? null,
       upstream: result?.upstream ?? null,
@@ -205,8 +205,8 @@ export class ProxiedCall {
   }
 }
 
-function newAnswer(result: UpstreamResult): CapturedAnswer {
-  const captured = new CapturedAnswer();
+function captureOf(result: UpstreamResult): CapturedResponse {
+  const captured = new CapturedResponse();
   const version = result.response.headers['x-agl-policy-version'];
   captured.addPolicyVersion(version !== undefined && /^\d+$/.test(version) ? Number(version) : null);
   return captured;
@@ -217,7 +217,7 @@ function notJson({ upstream, response: { status } }: UpstreamResult): GatewayErr
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${upstream.baseUrl} answered ${status} with a body that is not a JSON object`,
+    message: `the model endpoint ${upstream.baseUrl} returned ${status} with a body that is not a JSON object`,
     remedy: 'Check that the upstream’s base URL is that of an OpenAI-compatible API, up to and with /v1.',
   });
 }
@@ -229,6 +229,6 @@ function reportedError(result: UpstreamResult): GatewayError {
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${upstream.baseUrl} answered ${response.status} with an error${upstreamMessage(result)}`,
+    message: `the model endpoint ${upstream.baseUrl} returned ${response.status} with an error${upstreamMessage(result)}`,
   });
 }

@@ -16,11 +16,11 @@ export interface RelayedStream {
 
 /** A stream that is captured while it is relayed. */
 export interface CapturedStream extends RelayedStream {
-  /** Converts the upstream's events to the client's, and collects what is recorded. */
+  /** Converts the upstream's events to the client's, and collects the record. */
   readonly stream: StreamConverter;
   /** Records a complete response; the end of the stream is held back until it resolves. */
   readonly record: (response: JsonObject) => Promise<void>;
-  /** Records a response that broke off; `failure` is null when only its end mark is missing. */
+  /** Records a response that broke off; `failure` is null when only its end marker is missing. */
   readonly recordFailed: (failure: string | null, response: JsonObject) => void;
 }
 
@@ -84,7 +84,7 @@ async function forwardEvents(captured: CapturedStream, send: SendChunk): Promise
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       const { text, end } = convert(stream, reader, chunk);
       if (end?.kind === 'failure') return { ...end, text: text + end.text };
-      // Events before the end mark are sent at once, even if both arrive in one chunk.
+      // Events before the end marker are sent at once, even if both arrive in one chunk.
       if (text !== '') await send(text);
       signal.throwIfAborted();
       if (end !== null) return end;
@@ -92,7 +92,7 @@ async function forwardEvents(captured: CapturedStream, send: SendChunk): Promise
   } catch (error) {
     return interrupted(captured, error);
   }
-  // Some servers leave the end mark out.
+  // Some servers omit the end marker.
   if (stream.isFinished) return { kind: 'end', text: '' };
   return interrupted(captured, new Error('it closed the connection before the end'));
 }
@@ -136,7 +136,7 @@ function interruptedResponse(address: string, cause: unknown): GatewayError {
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${address} broke off its answer: ${cause instanceof Error ? cause.message : String(cause)}`,
+    message: `the model endpoint ${address} broke off its response: ${cause instanceof Error ? cause.message : String(cause)}`,
     remedy: 'The response is incomplete; retry.',
     cause,
   });

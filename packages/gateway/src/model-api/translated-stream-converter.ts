@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { type CapturedAnswer, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
+import { type CapturedResponse, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 import { doneMarker } from '../chat-completions/chat-stream.ts';
 import { visibleResponse } from '../chat-completions/visible-response.ts';
 import { GatewayError } from '../gateway-error.ts';
@@ -12,18 +12,18 @@ const allTokens = { tokenIds: true, logprobs: true, usage: false };
 
 /** A Chat Completions stream that is translated to the client's API, and recorded before translation. */
 export class TranslatedStreamConverter implements StreamConverter {
-  readonly #answer: CapturedAnswer;
+  readonly #captured: CapturedResponse;
   readonly #translated: TranslatedStream;
   readonly #message: StreamedMessage = new StreamedMessage();
 
-  /** @param answer - collects the tokens */
-  constructor(answer: CapturedAnswer, translated: TranslatedStream) {
-    this.#answer = answer;
+  /** @param captured - collects the tokens */
+  constructor(captured: CapturedResponse, translated: TranslatedStream) {
+    this.#captured = captured;
     this.#translated = translated;
   }
 
   get isFinished(): boolean {
-    return this.#answer.isFinished;
+    return this.#captured.isFinished;
   }
 
   take(entry: StreamEntry): string | LastEntry {
@@ -36,7 +36,7 @@ export class TranslatedStreamConverter implements StreamConverter {
     if (chunk === null) return this.#failed('the upstream sent a chunk that is not a JSON object');
     if (isJsonObject(chunk.error)) return this.#failed(failureMessage(chunk.error));
     if (typeof chunk.error === 'string') return this.#failed(chunk.error);
-    this.#answer.add(chunk);
+    this.#captured.add(chunk);
     this.#message.add(visibleResponse(chunk, allTokens));
     return written(this.#translated.take(chunk));
   }

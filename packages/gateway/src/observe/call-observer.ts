@@ -7,7 +7,7 @@ import type { GatewayMetrics } from './gateway-metrics.ts';
 /** The progress of one call; each function is called once, in either order. */
 export interface CallReport {
   /** The response head was sent; with the error of an error response. */
-  readonly answered: (httpStatus: number, error?: GatewayError) => void;
+  readonly responded: (httpStatus: number, error?: GatewayError) => void;
   /** The call is complete and recorded, or failed. */
   readonly left: () => void;
 }
@@ -40,7 +40,7 @@ export class CallObserver {
       this.#report(call, { httpStatus: status, failure, durationMs: leaveTimeMs - call.startTimeMs });
     };
     return {
-      answered: (httpStatus, error) => {
+      responded: (httpStatus, error) => {
         status = httpStatus;
         failure = error ?? null;
         report();

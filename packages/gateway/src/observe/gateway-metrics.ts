@@ -2,7 +2,6 @@ import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client
 import type { EndedCall, StartedCall } from '../capture/call-recorder.ts';
 import type { CallObservation } from './call-observation.ts';
 import { type GatewayGauges, registerGauges } from './gateway-gauges.ts';
-import { LabelNames } from './label-names.ts';
 
 /** A request to an upstream and its outcome: its status, or `error` without a complete response. */
 export interface UpstreamTry {
@@ -14,6 +13,23 @@ export interface UpstreamTry {
 const callBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const addedBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1];
 const callLabels = ['api', 'model'] as const;
+
+/** Limit of distinct model labels. */
+const maxModelNames = 100;
+
+/** Limits the number of labels: agents may send any model name, and every label is kept until exit. */
+class LabelNames {
+  readonly #known: Set<string> = new Set();
+
+  /** The name itself, or `other` beyond the limit. */
+  of(name: string | null): string {
+    if (name === null || name === '') return 'none';
+    if (this.#known.has(name)) return name;
+    if (this.#known.size >= maxModelNames) return 'other';
+    this.#known.add(name);
+    return name;
+  }
+}
 
 /** Prometheus metrics of a gateway. Labels have few values: never an id. */
 export class GatewayMetrics {
@@ -88,13 +104,13 @@ export class GatewayMetrics {
 
   /** A call was recorded. */
   callEnded({ attempt, startTimeMs }: StartedCall, ended: EndedCall, untrainable: string | null): void {
-    const { parameters, answer, firstByteTimeMs, failure } = ended;
+    const { parameters, captured, firstByteTimeMs, failure } = ended;
     const model = this.#models.of(parameters.model);
     if (firstByteTimeMs !== null) this.#firstToken.observe({ model }, (firstByteTimeMs - startTimeMs) / 1000);
-    if (answer.usage !== null) {
+    if (captured.usage !== null) {
       // Engines may report negative counts.
-      this.#tokens.inc({ model, kind: 'input' }, Math.max(0, answer.usage.inputTokens));
-      this.#tokens.inc({ model, kind: 'output' }, Math.max(0, answer.usage.outputTokens));
+      this.#tokens.inc({ model, kind: 'input' }, Math.max(0, captured.usage.inputTokens));
+      this.#tokens.inc({ model, kind: 'output' }, Math.max(0, captured.usage.outputTokens));
     }
     const isTrainable = !attempt.isPlain && untrainable === null;
     const other = attempt.isPlain ? 'plain' : failure !== null ? 'failed' : 'untrainable';

@@ -4,10 +4,10 @@ import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 
 /** Learns from complete responses whether an upstream returns token ids, and warns once when it does not. */
 export function noteTokenSupport(ended: EndedCall, log: GatewayLog): void {
-  const { parameters, upstream, answer, failure } = ended;
+  const { parameters, upstream, captured, failure } = ended;
   if (!parameters.requestsTokens || upstream === null || failure !== null || upstream.capture === 'text') return;
   const isGiven =
-    answer.promptTokenIds.length > 0 || answer.choices.some((choice) => choice.responseTokenIds.length > 0);
+    captured.promptTokenIds.length > 0 || captured.choices.some((choice) => choice.responseTokenIds.length > 0);
   const support = isGiven ? 'given' : 'missing';
   if (upstream.tokenSupport === support) return;
   warnIfMissing(upstream, support, log);

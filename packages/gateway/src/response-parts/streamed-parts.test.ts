@@ -33,9 +33,9 @@ function assembled(steps: readonly PartStep[]): readonly ResponsePart[] {
 
 it('a stream yields the parts of the whole message one by one, at any chunk boundary and interleaving', () => {
   fc.assert(
-    fc.property(anyResponse, anyCuts, (answer, cuts) => {
-      const deltas = chatChunksOf(answer, cuts).map((chunk) => objectOf(firstChoice(chunk).delta));
-      expect(assembled(stepsOf(deltas))).toEqual(partsOfMessage(chatMessageOf(answer), newCallId));
+    fc.property(anyResponse, anyCuts, (response, cuts) => {
+      const deltas = chatChunksOf(response, cuts).map((chunk) => objectOf(firstChoice(chunk).delta));
+      expect(assembled(stepsOf(deltas))).toEqual(partsOfMessage(chatMessageOf(response), newCallId));
     }),
   );
 });

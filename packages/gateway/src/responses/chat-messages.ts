@@ -1,11 +1,11 @@
-import type { JsonObject } from '@agentlightning/core';
-import { textOf } from '../http/json-access.ts';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/chat-content.ts';
+import { unsealedReasoning } from '../model-api/sealed-reasoning.ts';
 import { AssistantTurn } from './assistant-turn.ts';
 import { chatContent } from './chat-content.ts';
 import type { Conversation } from './conversation-memory.ts';
-import { reasoningText } from './reasoning-item.ts';
 import { stemOf } from './response-ids.ts';
 
 /**
@@ -70,13 +70,25 @@ class ChatMessageBuilder {
   /** The turn of an assistant item: the open one, or a new one. */
   #turnFor(item: JsonObject, kind: 'reasoning' | 'text' | 'call'): AssistantTurn {
     const stem = stemOf(textOf(item.id));
-    const isSameAnswer = stem !== null && stem === this.#turn?.stem;
-    const goesOn = isSameAnswer || (!this.#hasResults && this.#turn?.takes(kind, stem) === true);
-    if (this.#turn !== null && goesOn) return this.#turn;
+    const isSameResponse = stem !== null && stem === this.#turn?.stem;
+    const continues = isSameResponse || (!this.#hasResults && this.#turn?.takes(kind, stem) === true);
+    if (this.#turn !== null && continues) return this.#turn;
     const turn = new AssistantTurn(stem);
     this.#turn = turn;
     this.#hasResults = false;
     this.#entries.push(turn);
     return turn;
   }
+}
+
+/** The text of a reasoning item: the original if present, else its summary. */
+function reasoningText(item: JsonObject): string {
+  const unsealed = unsealedReasoning(textOf(item.encrypted_content));
+  if (unsealed !== null) return unsealed;
+  const content = textsOf(item.content);
+  return (content.length > 0 ? content : textsOf(item.summary)).join('\n');
+}
+
+function textsOf(parts: JsonValue | undefined): readonly string[] {
+  return objectsOf(parts).map((part) => textOf(part.text) ?? '');
 }

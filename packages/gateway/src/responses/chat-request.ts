@@ -144,5 +144,5 @@ function responseFormat(text: JsonObject): JsonObject | undefined {
   if (type === undefined || type === null || type === 'text') return undefined;
   if (type !== 'json_schema') throw notTranslatable('text.format.type', `the format ${JSON.stringify(type)}`);
   const given = { description: description ?? undefined, strict: strict ?? undefined };
-  return { type, json_schema: definedFields({ name: name ?? 'answer', schema, ...given }) };
+  return { type, json_schema: definedFields({ name: name ?? 'response', schema, ...given }) };
 }

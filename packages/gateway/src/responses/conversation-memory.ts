@@ -33,7 +33,7 @@ interface CachedResponse extends RecalledResponse {
  */
 export class ConversationMemory {
   readonly #store: Pick<Store, 'querySpans'>;
-  readonly #answers: Map<string, CachedResponse> = new Map();
+  readonly #responses: Map<string, CachedResponse> = new Map();
   readonly #maxLength: number;
   #length = 0;
 
@@ -47,11 +47,11 @@ export class ConversationMemory {
   remember(context: ResponseContext, { before, items }: Conversation, value: JsonValue | undefined): void {
     const output = objectsOf(value);
     const length = context.requestLength + JSON.stringify(output).length;
-    this.#answers.set(nameOf(context, context.stem), { before, items, output, length });
+    this.#responses.set(nameOf(context, context.stem), { before, items, output, length });
     this.#length += length;
-    for (const [name, oldest] of this.#answers) {
+    for (const [name, oldest] of this.#responses) {
       if (this.#length <= this.#maxLength) break;
-      this.#answers.delete(name);
+      this.#responses.delete(name);
       this.#length -= oldest.length;
     }
   }
@@ -81,7 +81,7 @@ export class ConversationMemory {
   async #find(id: string, context: ResponseContext): Promise<RecalledResponse | null> {
     const stem = stemOf(id);
     if (stem === null) return null;
-    const remembered = this.#answers.get(nameOf(context, stem));
+    const remembered = this.#responses.get(nameOf(context, stem));
     if (remembered !== undefined || context.attempt === null) return remembered ?? null;
     return await recallResponse(this.#store, context.attempt, stem);
   }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import { StreamedResponse } from '@agentlightning/core/adapter';
-import { type CapturedAnswer, parseJsonObject } from '@agentlightning/core/internal';
+import { type CapturedResponse, parseJsonObject } from '@agentlightning/core/internal';
 import { prepareUntokened } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
@@ -12,9 +12,9 @@ import type { UpstreamApi } from '../model-api/upstream-api.ts';
 export const nativeResponses: UpstreamApi = {
   path: '/responses',
   prepare: (request, options) => prepareUntokened(request, options, 'max_output_tokens'),
-  capture: (body, answer) => answer.add(chatTerms(body)),
+  capture: (body, captured) => captured.add(chatTerms(body)),
   visible: (body) => body,
-  stream: (answer) => new NativeResponseStream(answer),
+  stream: (captured) => new NativeResponseStream(captured),
   errorEvent: null,
 };
 
@@ -34,12 +34,12 @@ function chatTerms({ id, model, usage, status, incomplete_details: incomplete }:
 
 /** A stream that reaches its client unchanged. Its last event holds the response, and is held back until it is recorded. */
 class NativeResponseStream implements StreamConverter {
-  readonly #answer: CapturedAnswer;
+  readonly #captured: CapturedResponse;
   readonly #response: StreamedResponse = new StreamedResponse();
   #sequenceNumber = 0;
 
-  constructor(answer: CapturedAnswer) {
-    this.#answer = answer;
+  constructor(captured: CapturedResponse) {
+    this.#captured = captured;
   }
 
   get isFinished(): boolean {
@@ -53,7 +53,7 @@ class NativeResponseStream implements StreamConverter {
     this.#sequenceNumber = (numberOf(event.sequence_number) ?? this.#sequenceNumber) + 1;
     this.#response.add(event);
     if (event.type === 'response.created' || event.type === 'response.failed' || this.#response.isWhole)
-      this.#answer.add(chatTerms(objectOf(event.response)));
+      this.#captured.add(chatTerms(objectOf(event.response)));
     const error = event.type === 'error' ? event : objectOf(objectOf(event.response).error);
     if (event.type === 'error' || event.type === 'response.failed') {
       const message = failureMessage(textOf(error.message) === null ? objectOf(event.error) : error);

@@ -30,36 +30,36 @@ function resultsOf({ calls }: AnyResponse): readonly JsonObject[] {
 describe('a response translated to Responses', () => {
   it('is the same whole and streamed', () => {
     fc.assert(
-      fc.property(anyResponse, anyCuts, (answer, cuts) => {
-        const last = eventsOf(chatChunksOf(answer, cuts)).at(-1);
-        expect(last).toMatchObject({ type: 'response.completed', response: responseOf(chatBodyOf(answer), options) });
+      fc.property(anyResponse, anyCuts, (response, cuts) => {
+        const last = eventsOf(chatChunksOf(response, cuts)).at(-1);
+        expect(last).toMatchObject({ type: 'response.completed', response: responseOf(chatBodyOf(response), options) });
       }),
     );
   });
 
   it('becomes the same chat message when it is sent back with its results, however its items are interleaved', () => {
     fc.assert(
-      fc.property(anyResponse, fc.boolean(), (answer, isMixed) => {
-        const output = objectsOf(responseOf(chatBodyOf(answer), options).output);
-        const results = resultsOf(answer);
+      fc.property(anyResponse, fc.boolean(), (response, isMixed) => {
+        const output = objectsOf(responseOf(chatBodyOf(response), options).output);
+        const results = resultsOf(response);
         const isCall = (item: JsonObject): boolean => item.type === 'function_call';
         const mixed = output.flatMap((item) =>
           isCall(item) ? [item, ...results.filter((one) => one.call_id === item.call_id)] : [item],
         );
         const items = isMixed ? mixed : [...output, ...results];
-        const tools = answer.calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: `result of ${id}` }));
-        expect(chatMessages({ before: [], items }, null)).toEqual([chatMessageOf(answer), ...tools]);
+        const tools = response.calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: `result of ${id}` }));
+        expect(chatMessages({ before: [], items }, null)).toEqual([chatMessageOf(response), ...tools]);
       }),
     );
   });
 
   it('streams its events numbered and in OpenAI’s order', () => {
-    const answer = {
+    const response = {
       reasoning: 'hm',
       content: 'One moment.',
       calls: ['a', 'b'].map((id) => ({ id, name: 'add', arguments: '{}' })),
     };
-    const events = eventsOf(chatChunksOf(answer, [11]));
+    const events = eventsOf(chatChunksOf(response, [11]));
     const call = [
       'output_item.added',
       'function_call_arguments.delta',

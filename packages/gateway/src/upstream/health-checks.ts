@@ -92,7 +92,7 @@ export class HealthChecker {
     const signal = AbortSignal.any([hasEnded, AbortSignal.timeout(checks.timeoutMs)]);
     try {
       const status = await client.check(upstream, signal);
-      if (status >= 500) this.#checkFailed(upstream, `its health check answered ${status}`);
+      if (status >= 500) this.#checkFailed(upstream, `its health check returned ${status}`);
       else if (upstream.health.checkSucceeded()) this.#recovered(upstream);
     } catch (error) {
       if (!hasEnded.aborted) this.#checkFailed(upstream, error instanceof Error ? error.message : String(error));

@@ -46,8 +46,8 @@ export async function tryUpstream(attempt: UpstreamTry): Promise<UpstreamResult>
     const { status, body } = result.response;
     if (typeof body !== 'string') stream = body;
     if (!isRetryableStatus(status)) return checked(caller, result);
-    if (status >= 500) caller.health.failed(upstream, `it answered ${status}`);
-    throw new FailedTry(upstream, `it answered ${status}`, result);
+    if (status >= 500) caller.health.failed(upstream, `it returned ${status}`);
+    throw new FailedTry(upstream, `it returned ${status}`, result);
   } catch (error) {
     if (error instanceof GatewayError || error instanceof FailedTry) throw error;
     if (!request.signal.aborted && !caller.closing.aborted) {
@@ -72,7 +72,7 @@ async function requested(attempt: UpstreamTry): Promise<UpstreamResult> {
   if (plain.response.status >= 300) return result;
   upstream.tokenSupport = 'refused';
   const message = 'a model endpoint rejects requests for token ids; its calls cannot be trained on';
-  caller.log.warn({ upstream: upstream.id, answered: upstreamMessage(result) }, message);
+  caller.log.warn({ upstream: upstream.id, response: upstreamMessage(result) }, message);
   return plain;
 }
 

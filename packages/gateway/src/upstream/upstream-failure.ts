@@ -28,7 +28,7 @@ export function upstreamErrored(result: ReadResponse, times: string): GatewayErr
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${upstream.baseUrl} answered ${response.status} ${times}${upstreamMessage(result)}`,
+    message: `the model endpoint ${upstream.baseUrl} returned ${response.status} ${times}${upstreamMessage(result)}`,
     upstreamResponse: { status: response.status, body: parseJsonObject(upstream.withoutSecrets(text ?? '')) },
   });
 }

@@ -16,7 +16,7 @@ export async function startFaultyUpstream(random: SeededRandom | null): Promise<
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('error', () => undefined);
     response.on('error', () => undefined);
-    request.on('end', () => answer(request, response, { text: Buffer.concat(parts).toString('utf8'), random }));
+    request.on('end', () => respond(request, response, { text: Buffer.concat(parts).toString('utf8'), random }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -31,7 +31,7 @@ export async function startFaultyUpstream(random: SeededRandom | null): Promise<
   };
 }
 
-function answer(
+function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { text, random }: { readonly text: string; readonly random: SeededRandom | null },

@@ -28,7 +28,7 @@ export interface FuzzReport {
   readonly openSockets: number;
 }
 
-interface Answered {
+interface FuzzResponse {
   readonly status: number | 'none' | 'hung';
   readonly body: string;
 }
@@ -114,7 +114,7 @@ class FuzzRun {
     }
   }
 
-  #judge({ status, body }: Answered, request: FuzzRequest, seed: number): void {
+  #judge({ status, body }: FuzzResponse, request: FuzzRequest, seed: number): void {
     this.statuses[status] = (this.statuses[status] ?? 0) + 1;
     const about = `seed ${seed}, ${request.method} ${request.path.slice(0, 100)}`;
     if (status === 'hung') this.findings.push(`no response in ${hangMs} ms: ${about}`);
@@ -125,11 +125,11 @@ class FuzzRun {
   }
 }
 
-function send(url: string, request: FuzzRequest): Promise<Answered> {
+function send(url: string, request: FuzzRequest): Promise<FuzzResponse> {
   return request.raw === null ? sendRequest(url, request) : sendRaw(url, request.raw);
 }
 
-function sendRequest(url: string, { method, path, headers, body, hangUpAfterMs }: FuzzRequest): Promise<Answered> {
+function sendRequest(url: string, { method, path, headers, body, hangUpAfterMs }: FuzzRequest): Promise<FuzzResponse> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
     const sent = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
@@ -142,7 +142,7 @@ function sendRequest(url: string, { method, path, headers, body, hangUpAfterMs }
     });
     const timer = setTimeout(() => end('hung'), hangMs);
     const hangUp = hangUpAfterMs === null ? undefined : setTimeout(() => sent.destroy(), hangUpAfterMs);
-    const end = (status: Answered['status'], text = ''): void => {
+    const end = (status: FuzzResponse['status'], text = ''): void => {
       clearTimeout(timer);
       clearTimeout(hangUp);
       sent.destroy();
@@ -154,7 +154,7 @@ function sendRequest(url: string, { method, path, headers, body, hangUpAfterMs }
 }
 
 /** Sends raw bytes: the server must respond or close the connection. */
-function sendRaw(url: string, bytes: string): Promise<Answered> {
+function sendRaw(url: string, bytes: string): Promise<FuzzResponse> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
     let text = '';

@@ -169,13 +169,13 @@ describeInterop('the gateway as agl-server 1.0.2', (python) => {
 });
 
 async function ask(url: string, { method = 'GET', path, body, headers = {} }: Asked): Promise<object> {
-  const answer = await fetch(url + path, {
+  const response = await fetch(url + path, {
     method,
     headers: { authorization: 'Bearer secret', 'content-type': 'application/json', ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  return { status: answer.status, body: text === '' ? null : comparable(JSON.parse(text)) };
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? null : comparable(JSON.parse(text)) };
 }
 
 /** Removes times and validation messages, which differ between the servers. */

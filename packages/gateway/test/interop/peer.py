@@ -97,5 +97,5 @@ def train(order):
 
 if __name__ == "__main__":
     os.environ["PYTHONPATH"] = os.pathsep.join([HERE, os.environ.get("PYTHONPATH", "")])
-    answers, sys.stdout = sys.stdout, sys.stderr
-    print(json.dumps(train(json.load(sys.stdin))), file=answers, flush=True)
+    results, sys.stdout = sys.stdout, sys.stderr
+    print(json.dumps(train(json.load(sys.stdin))), file=results, flush=True)

@@ -48,9 +48,9 @@ export interface CompletedRollout {
 export async function trainInPython(python: string, order: TrainingOrder): Promise<TrainingOutcome> {
   const child = spawn(python, [join(import.meta.dirname, 'peer.py')]);
   child.stdin.end(JSON.stringify(order));
-  const [answer, complaints] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  if (answer === '') throw new TypeError(`The Python process failed:\n${complaints}`);
-  return JSON.parse(answer);
+  const [result, complaints] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  if (result === '') throw new TypeError(`The Python process failed:\n${complaints}`);
+  return JSON.parse(result);
 }
 
 /** Python's `agl-server`. */

@@ -1,4 +1,4 @@
-import { answer } from '@agentlightning/core/testing';
+import { respondWith } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { startGateway } from '../gateway-fixture.ts';
 import { describeInterop } from './describe-interop.ts';
@@ -11,7 +11,7 @@ describeInterop('the trainer and the controller of Python 1.0', (python) => {
     'get the same results from the gateway as from agl-server',
     async () => {
       await using fixture = await startGateway({
-        script: () => answer('5'),
+        script: () => respondWith('5'),
         upstream: [],
         aglServer: true,
         apiKey: 'secret',

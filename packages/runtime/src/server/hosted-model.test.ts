@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { HostedModel } from './hosted-model.ts';
+import { Mutex } from './mutex.ts';
 import type { OperationWork } from './operation-record.ts';
-import { TurnTaking } from './turn-taking.ts';
 
 const reorderWindow = 6;
 
@@ -16,7 +16,7 @@ function aModel(): HostedModel {
     seed: 1,
     hasValueHead: false,
     clock: new ManualClock(),
-    turns: new TurnTaking(),
+    mutex: new Mutex(),
     reorderWindow,
     resultTtlMs: 1_000,
   });

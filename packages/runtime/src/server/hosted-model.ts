@@ -9,15 +9,15 @@ import { GradientLedger } from './batches/gradient-ledger.ts';
 import { ChangeLog } from './change-log.ts';
 import type { EngineModel } from './engine.ts';
 import { differenceOf, type ModelRequest } from './model-request.ts';
+import type { Mutex } from './mutex.ts';
 import { type OperationProgress, OperationRecord, type OperationWork } from './operation-record.ts';
-import { placeInLine } from './place-in-line.ts';
-import type { TurnTaking } from './turn-taking.ts';
+import { updateQueuePositions } from './queue-positions.ts';
 
 /** Dependencies of a model, and the state shared by the models of the server. */
 export interface HostedModelOptions extends ModelRequest {
   readonly clock: Clock;
   /** Mutual exclusion of work in the whole engine. */
-  readonly turns: TurnTaking;
+  readonly mutex: Mutex;
   readonly reorderWindow: number;
   readonly resultTtlMs: number;
 }
@@ -157,7 +157,7 @@ export class HostedModel {
     const record = new OperationRecord({ modelId: this.modelId, seq }, work, this.#now());
     this.#records.set(seq, record);
     while (this.#records.has(this.#nextSeq)) this.#nextSeq += 1;
-    this.#placeInLine();
+    this.#updateQueuePositions();
     this.changes.append(record);
     if (!this.#isRunning) this.#idle = this.#runInOrder();
     return record;
@@ -179,7 +179,7 @@ export class HostedModel {
     const record = this.#records.get(seq);
     if (record?.state !== OperationState.RUNNING) return;
     record.progress = progress;
-    if (record.mayTell(this.#now())) this.changes.append(record);
+    if (record.mayReport(this.#now())) this.changes.append(record);
   }
 
   /** @throws RuntimeError PRECONDITION when it is running or has ended */
@@ -226,18 +226,18 @@ export class HostedModel {
   async #runInOrder(): Promise<void> {
     this.#isRunning = true;
     for (let record = this.#due(); record !== undefined; record = this.#due()) {
-      await this.#options.turns.run(() => this.#run(record));
+      await this.#options.mutex.run(() => this.#run(record));
       this.#nextToRun += 1;
-      this.#placeInLine();
+      this.#updateQueuePositions();
     }
     this.#isRunning = false;
   }
 
   /** Publishes changed queue positions. */
-  #placeInLine(): void {
-    const isEngineBusy = this.#options.turns.isBusy;
-    const line = { nextToRun: this.#nextToRun, nextSeq: this.#nextSeq, isEngineBusy, nowMs: this.#now() };
-    for (const record of placeInLine(this.#records.values(), line)) this.changes.append(record);
+  #updateQueuePositions(): void {
+    const isEngineBusy = this.#options.mutex.isBusy;
+    const progress = { nextToRun: this.#nextToRun, nextSeq: this.#nextSeq, isEngineBusy, nowMs: this.#now() };
+    for (const record of updateQueuePositions(this.#records.values(), progress)) this.changes.append(record);
   }
 
   #due(): OperationRecord | undefined {

@@ -34,16 +34,16 @@ export interface BatchOutput {
 }
 
 /** The queue position of an operation and the reason it waits. */
-export interface QueuePlace {
+export interface QueuePosition {
   readonly position: number;
   readonly reason: QueueReason;
 }
 
 /** An operation without a position yet. */
-export const queuedAnew: QueuePlace = { position: 0, reason: QueueReason.UNSPECIFIED };
+export const initialQueuePosition: QueuePosition = { position: 0, reason: QueueReason.UNSPECIFIED };
 
 /** An operation that does not wait. */
-const notQueued: QueuePlace = { position: 0, reason: QueueReason.UNSPECIFIED };
+const notQueued: QueuePosition = { position: 0, reason: QueueReason.UNSPECIFIED };
 
 /** The progress of an operation. */
 export interface OperationProgress {
@@ -76,7 +76,7 @@ export class OperationRecord {
   /** Output of an export, until the record is removed. */
   artifact: EngineArtifact | null = null;
   /** The last reported queue position. */
-  queue: QueuePlace = queuedAnew;
+  queue: QueuePosition = initialQueuePosition;
   /** The last reported progress; undefined when unknown. */
   progress: OperationProgress | undefined;
   #work: OperationWork | null;
@@ -108,7 +108,7 @@ export class OperationRecord {
   }
 
   /** Whether the report interval has passed; if so, it restarts. */
-  mayTell(nowMs: number): boolean {
+  mayReport(nowMs: number): boolean {
     if (nowMs - this.#toldAtMs < tellEveryMs) return false;
     this.#toldAtMs = nowMs;
     return true;

@@ -7,9 +7,9 @@ import type { EngineCapabilities, EngineModel, RuntimeEngine } from './engine.ts
 import { HostedModel } from './hosted-model.ts';
 import { MetricLog } from './metric-log.ts';
 import type { ModelRequest } from './model-request.ts';
+import { Mutex } from './mutex.ts';
 import type { OperationRecord } from './operation-record.ts';
 import { SessionRegistry } from './session-registry.ts';
-import { TurnTaking } from './turn-taking.ts';
 
 /** Dependencies of a host. */
 export interface RuntimeHostOptions {
@@ -27,7 +27,7 @@ export class RuntimeHost {
   readonly budget: InflightBudget;
   readonly metrics: MetricLog = new MetricLog();
   readonly #clock: Clock;
-  readonly #turns = new TurnTaking();
+  readonly #mutex = new Mutex();
   readonly #models = new Map<string, HostedModel>();
   #stopReason: RuntimeError | null = null;
 
@@ -135,7 +135,7 @@ export class RuntimeHost {
     if (this.#models.get(model.modelId) !== model) return;
     this.#models.delete(model.modelId);
     // In sequence, so that a new model of the same id is created after the old one is freed.
-    await this.#turns.run(async () => model.engine?.unload());
+    await this.#mutex.run(async () => model.engine?.unload());
   }
 
   /** Rejects new calls, lets the running operation finish, and ends the engine. */
@@ -163,7 +163,7 @@ export class RuntimeHost {
 
   #addModel(request: ModelRequest): HostedModel {
     this.#assertModelLimit();
-    const shared = { ...this.limits, clock: this.#clock, turns: this.#turns };
+    const shared = { ...this.limits, clock: this.#clock, mutex: this.#mutex };
     const model = new HostedModel({ ...request, ...shared });
     this.#models.set(request.modelId, model);
     model.accept(0, {

@@ -37,7 +37,7 @@ export type AdapterAbility =
   | 'http-retry'
   | 'many-choices'
   | 'embeddings'
-  | 'cached-answer'
+  | 'cached-response'
   | 'responses-api'
   | 'images'
   | 'model-made-before';
@@ -56,7 +56,7 @@ export interface SceneModelOptions {
   readonly choices: number;
   /** API of the model: {@link AdapterUnderTest.api}, or `responses` in the scene `responses-api`. */
   readonly api: 'chat-completions' | 'responses';
-  /** Whether the framework's cache serves repeated requests; only in the scene `cached-answer`. */
+  /** Whether the framework's cache serves repeated requests; only in the scene `cached-response`. */
   readonly isCached: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { agentLightningAttributes, genAiAttributes } from '../../spans/span-attributes.ts';
-import { answer, callTool } from '../scripted-model-step.ts';
+import { callTool, respondWith } from '../scripted-model-step.ts';
 import type { AdapterUnderTest, SceneTool } from './adapter-under-test.ts';
 import { sceneApi } from './scene-api.ts';
 import { SceneStage } from './scene-stage.ts';
@@ -36,7 +36,7 @@ function describePlainCall<TModel>(adapter: AdapterUnderTest<TModel>): void {
   const { idPrefix, hasFinishReason } = sceneApi(adapter);
 
   test('a plain call is recorded under its agent, with messages, id and usage', async () => {
-    await using stage = await SceneStage.open(adapter, [answer('It is 5.')]);
+    await using stage = await SceneStage.open(adapter, [respondWith('It is 5.')]);
     const { reply, trace, rollout } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     expect(reply).toBe('It is 5.');
     expect(trace.agents.map(({ name }) => name)).toEqual(['invoke_agent helper']);
@@ -63,7 +63,7 @@ function describePlainCall<TModel>(adapter: AdapterUnderTest<TModel>): void {
 
   test('every turn of a conversation is an agent invocation in one trace', async (context) => {
     context.skip(adapter.cannot['multi-turn'] !== undefined, adapter.cannot['multi-turn']);
-    await using stage = await SceneStage.open(adapter, [answer('5'), answer('10')]);
+    await using stage = await SceneStage.open(adapter, [respondWith('5'), respondWith('10')]);
     const agent = stage.agent();
     const rollout = stage.rollout();
     await rollout.run(async () => {
@@ -97,7 +97,7 @@ function describeTools<TModel>(adapter: AdapterUnderTest<TModel>): void {
       { id: 'call_x', name: 'add', arguments: { a: 2, b: 3 } },
       { id: 'call_y', name: 'add', arguments: { a: 4, b: 5 } },
     ];
-    await using stage = await SceneStage.open(adapter, [answer('', { toolCalls }), answer('5 and 9')]);
+    await using stage = await SceneStage.open(adapter, [respondWith('', { toolCalls }), respondWith('5 and 9')]);
     const agent = stage.agent({ tools: [addTool] });
     const { reply, trace, rollout } = await stage.play(agent, { prompt: 'Add twice.' });
     expect(reply).toBe('5 and 9');
@@ -133,7 +133,7 @@ function describeTools<TModel>(adapter: AdapterUnderTest<TModel>): void {
 
   test('a tool error is recorded on the tool call and not on the agent', async (context) => {
     context.skip(adapter.cannot['tool-error'] !== undefined, adapter.cannot['tool-error']);
-    await using stage = await SceneStage.open(adapter, [callTool('add', { a: 1, b: 2 }), answer('I cannot add.')]);
+    await using stage = await SceneStage.open(adapter, [callTool('add', { a: 1, b: 2 }), respondWith('I cannot add.')]);
     const run = (): Promise<string> => Promise.reject(new TypeError('the adder is broken'));
     const agent = stage.agent({ tools: [{ ...addTool, run }] });
     const { reply, trace, rollout } = await stage.play(agent, { prompt: 'Add.' });
@@ -154,8 +154,8 @@ function describeSubAgents<TModel>(adapter: AdapterUnderTest<TModel>): void {
     await using stage = await SceneStage.open(adapter, [
       callTool('ask_expert', { question: 'What is 2 + 3?' }),
       callTool('add', { a: 2, b: 3 }),
-      answer('It is 5.'),
-      answer('The expert says 5.'),
+      respondWith('It is 5.'),
+      respondWith('The expert says 5.'),
     ]);
     const expert = stage.agent({ name: 'expert', instructions: 'You can add.', tools: [addTool] });
     const boss = stage.agent({ name: 'boss', instructions: 'Ask the expert.', subAgents: [expert] });
@@ -191,8 +191,10 @@ function describeSubAgents<TModel>(adapter: AdapterUnderTest<TModel>): void {
     // Responses depend on the instructions, because the order of the calls is undefined.
     await using stage = await SceneStage.open(adapter, ({ messages }) => {
       const instructions = JSON.stringify(messages[0]?.content);
-      if (!instructions.includes('Ask both.')) return answer(`I am the ${instructions.match(/expert|critic/)}.`);
-      return messages.some(({ role }) => role === 'tool') ? answer('Both have spoken.') : answer('', { toolCalls });
+      if (!instructions.includes('Ask both.')) return respondWith(`I am the ${instructions.match(/expert|critic/)}.`);
+      return messages.some(({ role }) => role === 'tool')
+        ? respondWith('Both have spoken.')
+        : respondWith('', { toolCalls });
     });
     const subAgents = ['expert', 'critic'].map((name) => stage.agent({ name, instructions: `You are the ${name}.` }));
     const boss = stage.agent({ name: 'boss', instructions: 'Ask both.', subAgents });
@@ -219,7 +221,7 @@ function describeAnswers<TModel>(adapter: AdapterUnderTest<TModel>): void {
     await using stage = await SceneStage.open(adapter, [
       ({ body }) => {
         const tool = Array.isArray(body.tools) ? body.tools[0] : undefined;
-        return tool === undefined ? answer(JSON.stringify(weather)) : callTool(tool.function.name, weather);
+        return tool === undefined ? respondWith(JSON.stringify(weather)) : callTool(tool.function.name, weather);
       },
     ]);
     const agent = stage.agent({ output: { city: 'string', degrees: 'number' } });
@@ -232,7 +234,7 @@ function describeAnswers<TModel>(adapter: AdapterUnderTest<TModel>): void {
 
   test('reasoning is a separate part of the output message', async (context) => {
     context.skip(adapter.cannot.reasoning !== undefined, adapter.cannot.reasoning);
-    await using stage = await SceneStage.open(adapter, [answer('5', { reasoning: 'Two and three.' })]);
+    await using stage = await SceneStage.open(adapter, [respondWith('5', { reasoning: 'Two and three.' })]);
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     expect(partsOf(trace.modelCalls[0], 'output')).toEqual([
       { type: 'reasoning', content: 'Two and three.' },

@@ -1,8 +1,8 @@
 import { describe } from 'vitest';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { describeAgentScenes } from './agent-scenes.ts';
-import { describeAnswerScenes } from './answer-scenes.ts';
 import { describeInstrumentScenes } from './instrument-scenes.ts';
+import { describeResponseScenes } from './response-scenes.ts';
 import { describeRolloutScenes } from './rollout-scenes.ts';
 import { describeStreamScenes } from './stream-scenes.ts';
 
@@ -29,7 +29,7 @@ export function describeAdapterContract<TModel>(adapter: AdapterUnderTest<TModel
   describe(`the adapter contract: ${adapter.name}`, () => {
     describeAgentScenes(adapter);
     describeStreamScenes(adapter);
-    describeAnswerScenes(adapter);
+    describeResponseScenes(adapter);
     describeRolloutScenes(adapter);
     describeInstrumentScenes(adapter);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { answer, callTool } from '../scripted-model-step.ts';
+import { callTool, respondWith } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { addTool } from './agent-scenes.ts';
 import { SceneStage } from './scene-stage.ts';
@@ -10,7 +10,7 @@ export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TMode
 
   describe('instrumentation', () => {
     test('instrumenting twice has the effect of once', async () => {
-      await using stage = await SceneStage.open(adapter, [callTool('add', { a: 2, b: 3 }), answer('5')]);
+      await using stage = await SceneStage.open(adapter, [callTool('add', { a: 2, b: 3 }), respondWith('5')]);
       const undo = adapter.instrument({ redirect: true });
       const { trace } = await stage.play(stage.agent({ tools: [addTool] }), { prompt: 'What is 2 + 3?' });
       undo();
@@ -37,7 +37,7 @@ export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TMode
 
     test('after the undo nothing is recorded or redirected', async () => {
       adapter.instrument({ redirect: true })();
-      const options = { isInstrumented: false, hasEndpoint: true, ownScript: [answer('5')] };
+      const options = { isInstrumented: false, hasEndpoint: true, ownScript: [respondWith('5')] };
       await using stage = await SceneStage.open(adapter, [], options);
       const { reply, trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
       expect(reply).toBe('5');
@@ -47,7 +47,7 @@ export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TMode
 
     test('a model created before instrumentation is traced', async (context) => {
       context.skip(adapter.cannot['model-made-before'] !== undefined, adapter.cannot['model-made-before']);
-      await using stage = await SceneStage.open(adapter, [answer('5')], { isInstrumented: false });
+      await using stage = await SceneStage.open(adapter, [respondWith('5')], { isInstrumented: false });
       const model = adapter.createModel(stage.modelOptions());
       const undo = adapter.instrument({ redirect: true });
       const { trace, rollout } = await stage.play(stage.agent({ model }), { prompt: 'What is 2 + 3?' }).finally(undo);
@@ -57,7 +57,7 @@ export function describeInstrumentScenes<TModel>(adapter: AdapterUnderTest<TMode
 
     test('it works with NODE_ENV=test, which disables the telemetry of some frameworks', async () => {
       expect(process.env.NODE_ENV).toBe('test');
-      await using stage = await SceneStage.open(adapter, [answer('5')]);
+      await using stage = await SceneStage.open(adapter, [respondWith('5')]);
       const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
       expect(trace.modelCalls).toHaveLength(1);
     });

@@ -6,7 +6,7 @@ import { agentLightningAttributes } from '../../spans/span-attributes.ts';
 import type { SpanSink } from '../../tracing/rollout-context.ts';
 import { StoreSpanSink } from '../../tracing/store-span-sink.ts';
 import type { ScriptedModel } from '../scripted-model.ts';
-import { answer, callTool, type ScriptedRequest, type ScriptedStep } from '../scripted-model-step.ts';
+import { callTool, respondWith, type ScriptedRequest, type ScriptedStep } from '../scripted-model-step.ts';
 import type { AdapterUnderTest, SceneTool } from './adapter-under-test.ts';
 import { aGate } from './gate.ts';
 import { sceneApi } from './scene-api.ts';
@@ -33,20 +33,20 @@ function expectUntouched<TModel>(adapter: AdapterUnderTest<TModel>, { requests }
 
 function describeWhereCallsGo<TModel>(adapter: AdapterUnderTest<TModel>): void {
   test('outside of a rollout the agent runs unchanged', async () => {
-    await using stage = await SceneStage.open(adapter, [answer('5')], { hasEndpoint: false });
+    await using stage = await SceneStage.open(adapter, [respondWith('5')], { hasEndpoint: false });
     expect(await stage.ask(stage.agent(), { prompt: 'What is 2 + 3?' })).toBe('5');
     expectUntouched(adapter, stage.model);
   });
 
   test('in a rollout without an endpoint calls are recorded and not redirected', async () => {
-    await using stage = await SceneStage.open(adapter, [answer('5')], { hasEndpoint: false });
+    await using stage = await SceneStage.open(adapter, [respondWith('5')], { hasEndpoint: false });
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     expectUntouched(adapter, stage.model);
     expect(trace.modelCalls).toHaveLength(1);
   });
 
   test('in a rollout with an endpoint calls are redirected with their trace position', async () => {
-    await using stage = await SceneStage.open(adapter, [answer('5')], { hasEndpoint: true });
+    await using stage = await SceneStage.open(adapter, [respondWith('5')], { hasEndpoint: true });
     const { trace, rollout } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     stage.expectAtGateway(rollout, trace);
     const [request] = stage.model.requests;
@@ -56,7 +56,7 @@ function describeWhereCallsGo<TModel>(adapter: AdapterUnderTest<TModel>): void {
   });
 
   test('with redirect: false calls are not redirected', async () => {
-    const options = { hasEndpoint: true, redirect: false, ownScript: [answer('5')] };
+    const options = { hasEndpoint: true, redirect: false, ownScript: [respondWith('5')] };
     await using stage = await SceneStage.open(adapter, [], options);
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     expectUntouched(adapter, stage.own);
@@ -79,7 +79,7 @@ const lookUpTool: SceneTool = {
 const lookEverythingUp = ({ messages }: ScriptedRequest): Exclude<ScriptedStep, (request: never) => unknown> => {
   const last = messages.at(-1);
   return last?.role === 'tool'
-    ? answer(`done ${flat(last.content)}`)
+    ? respondWith(`done ${flat(last.content)}`)
     : callTool('look_up', { key: flat(messages.findLast(({ role }) => role === 'user')?.content) });
 };
 
@@ -125,7 +125,7 @@ function describeLateSpans<TModel>(adapter: AdapterUnderTest<TModel>): void {
     const gate = aGate();
     await using stage = await SceneStage.open(adapter, [
       { ...callTool('look_up', { key: 'k' }), until: gate.opened },
-      answer('late'),
+      respondWith('late'),
     ]);
     const rollout = stage.rollout();
     const detached = rollout.run(() => stage.ask(stage.agent({ tools: [lookUpTool] }), { prompt: 'Take your time.' }));
@@ -156,7 +156,7 @@ function describeBrokenSinks<TModel>(adapter: AdapterUnderTest<TModel>): void {
     ['throws', { spanStarted: throwing, spanDiscarded: throwing, append: throwing, flush: throwing }],
   ];
   test.for(sinks)('the agent does not fail when the store %s', async ([, sink]) => {
-    await using stage = await SceneStage.open(adapter, [callTool('look_up', { key: 'k' }), answer('5')], { sink });
+    await using stage = await SceneStage.open(adapter, [callTool('look_up', { key: 'k' }), respondWith('5')], { sink });
     const { context } = stage.rollout();
     const { run } = stage.rollout({ sink, endpoint: context.endpoint });
     expect(await run(() => stage.ask(stage.agent({ tools: [lookUpTool] }), { prompt: 'Look it up.' }))).toBe('5');

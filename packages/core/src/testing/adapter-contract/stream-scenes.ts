@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Span } from '../../spans/span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../../spans/span-attributes.ts';
-import { answer } from '../scripted-model-step.ts';
+import { respondWith } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { aGate } from './gate.ts';
 import { sceneApi } from './scene-api.ts';
@@ -34,7 +34,7 @@ function expectUnfinished<TModel>(adapter: AdapterUnderTest<TModel>, trace: Scen
 function describeFullStream<TModel>(adapter: AdapterUnderTest<TModel>): void {
   test('a stream is recorded like a non-streamed response', async (context) => {
     context.skip(adapter.cannot.stream !== undefined, adapter.cannot.stream);
-    await using stage = await SceneStage.open(adapter, [answer('one two three')]);
+    await using stage = await SceneStage.open(adapter, [respondWith('one two three')]);
     let seen = '';
     const { reply, trace, rollout } = await stage.play(stage.agent(), {
       prompt: 'Count.',
@@ -62,7 +62,7 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
   test('an abandoned stream is recorded partially', async (context) => {
     context.skip(adapter.cannot['stream-broken-off'] !== undefined, adapter.cannot['stream-broken-off']);
     const gate = aGate();
-    const step = answer('one two three', { pauseAfterChunks: 3 + extraEvents, until: gate.opened });
+    const step = respondWith('one two three', { pauseAfterChunks: 3 + extraEvents, until: gate.opened });
     await using stage = await SceneStage.open(adapter, [step]);
     const { trace } = await stage.play(stage.agent(), {
       prompt: 'Count.',
@@ -80,7 +80,7 @@ function describeLeftStreams<TModel>(adapter: AdapterUnderTest<TModel>): void {
       context.skip(adapter.cannot['stream-aborted'] !== undefined, adapter.cannot['stream-aborted']);
       const never = new Promise(() => {});
       await using stage = await SceneStage.open(adapter, [
-        answer('one two three', { pauseAfterChunks: 3 + extraEvents, until: never }),
+        respondWith('one two three', { pauseAfterChunks: 3 + extraEvents, until: never }),
       ]);
       const controller = new AbortController();
       const rollout = stage.rollout();
@@ -115,7 +115,11 @@ function describeFailedStreams<TModel>(adapter: AdapterUnderTest<TModel>): void 
     // Only after its reader has received some chunks: Bun drops unread data of a broken connection.
     const gate = aGate();
     const chunks = 3 + extraEvents;
-    const step = answer('one two three', { pauseAfterChunks: chunks, until: gate.opened, cutAfterChunks: chunks + 1 });
+    const step = respondWith('one two three', {
+      pauseAfterChunks: chunks,
+      until: gate.opened,
+      cutAfterChunks: chunks + 1,
+    });
     await using stage = await SceneStage.open(adapter, [step]);
     const rollout = stage.rollout();
     const onText = (): boolean => {
@@ -129,7 +133,7 @@ function describeFailedStreams<TModel>(adapter: AdapterUnderTest<TModel>): void 
   test('an error within a stream is recorded with its message', async (context) => {
     context.skip(adapter.cannot['stream-error'] !== undefined, adapter.cannot['stream-error']);
     await using stage = await SceneStage.open(adapter, [
-      answer('one two three', { errorAfterChunks: 2 + extraEvents }),
+      respondWith('one two three', { errorAfterChunks: 2 + extraEvents }),
     ]);
     const rollout = stage.rollout();
     await rollout.run(() => stage.ask(stage.agent(), { prompt: 'Count.', isStreamed: true })).catch(() => {});

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts';
 import { objectsOf } from '../json-access.ts';
-import type { PreparedAnswer } from './scripted-model-answer.ts';
+import type { PreparedResponse } from './scripted-model-response.ts';
 
 /** An output item of a response, and its stream events between start and end. */
 interface OutputItem {
@@ -10,12 +10,12 @@ interface OutputItem {
 }
 
 /** Body of a non-streamed Responses response. */
-export function responseBody(prepared: PreparedAnswer): JsonObject {
+export function responseBody(prepared: PreparedResponse): JsonObject {
   return { ...responseHead(prepared), ...responseEnd(prepared) };
 }
 
 /** Events of a streamed Responses response, in OpenAI's order. */
-export function responseEvents(prepared: PreparedAnswer): readonly JsonObject[] {
+export function responseEvents(prepared: PreparedResponse): readonly JsonObject[] {
   const head = { ...responseHead(prepared), status: 'in_progress', output: [], usage: null };
   const isCut = prepared.finishReason === 'length';
   const items = outputItems(prepared).flatMap(({ whole, begun, events }, index) => [
@@ -31,7 +31,7 @@ export function responseEvents(prepared: PreparedAnswer): readonly JsonObject[] 
   ].map((event, index) => ({ ...event, sequence_number: index }));
 }
 
-function responseHead({ index, call }: PreparedAnswer): JsonObject {
+function responseHead({ index, call }: PreparedResponse): JsonObject {
   return {
     id: `resp_${index}`,
     object: 'response',
@@ -49,7 +49,7 @@ function responseHead({ index, call }: PreparedAnswer): JsonObject {
   };
 }
 
-function responseEnd(prepared: PreparedAnswer): JsonObject {
+function responseEnd(prepared: PreparedResponse): JsonObject {
   const inputTokens = prepared.promptTokenIds.length;
   const outputTokens = prepared.tokens.length;
   const isCut = prepared.finishReason === 'length';
@@ -67,7 +67,7 @@ function responseEnd(prepared: PreparedAnswer): JsonObject {
   };
 }
 
-function outputItems(prepared: PreparedAnswer): readonly OutputItem[] {
+function outputItems(prepared: PreparedResponse): readonly OutputItem[] {
   const { index, content, reasoning, toolCalls } = prepared;
   return [
     ...(reasoning === null ? [] : [reasoningItem(`rs_${index}`, reasoning)]),

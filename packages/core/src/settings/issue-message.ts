@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /** Message of a zod issue: the required value. A message of the schema itself takes precedence. */
-export function issueWords(issue: z.core.$ZodRawIssue): string | undefined {
+export function issueMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${kinds[issue.expected] ?? issue.expected}`;
@@ -16,7 +16,7 @@ export function issueWords(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return `must be ${choiceText(issue.values)}`;
     case 'invalid_union':
-      return unionWords(issue);
+      return unionMessage(issue);
     default:
       return undefined;
   }
@@ -45,7 +45,7 @@ function choiceText(values: readonly unknown[]): string {
 }
 
 /** The values of the discriminator, or the messages of all forms. */
-function unionWords({
+function unionMessage({
   options,
   errors = [],
 }: {

@@ -1,5 +1,10 @@
 import { type AttributeValue, currentRollout, type RolloutContext } from '@agentlightning/core';
-import { type AgentSteps, type CallPlace, rolloutStorage, unsupportedFramework } from '@agentlightning/core/adapter';
+import {
+  type AgentSteps,
+  rolloutStorage,
+  type TracePosition,
+  unsupportedFramework,
+} from '@agentlightning/core/adapter';
 import { agentPathText } from '@agentlightning/core/spans';
 import { isWaiting, type OpenModelCall } from './open-model-call.ts';
 
@@ -11,7 +16,7 @@ import { isWaiting, type OpenModelCall } from './open-model-call.ts';
  * effect if a user-defined callback of the call is awaited first. Such calls are matched by the context around the
  * operation.
  */
-export class UnplacedCalls {
+export class UnmatchedCalls {
   readonly #steps: AgentSteps;
   readonly #calls: WeakMap<RolloutContext, Set<OpenModelCall>> = new WeakMap();
   readonly #around: WeakMap<OpenModelCall, RolloutContext> = new WeakMap();
@@ -51,23 +56,23 @@ export class UnplacedCalls {
    *
    * @throws AgentLightningError UNSUPPORTED_FRAMEWORK when the request could belong to different agents
    */
-  place(): CallPlace | null {
+  position(): TracePosition | null {
     const current = this.#current();
     const waiting = current.filter(isWaiting);
     const call = onlyOne(waiting.length > 0 ? waiting : current);
-    if (call === null) return this.#placeOfAgent(waiting);
+    if (call === null) return this.#positionOfAgent(waiting);
     call.requests += 1;
     this.#removeAround(call);
-    return this.#steps.placeOf(call.id);
+    return this.#steps.positionOf(call.id);
   }
 
   /** The common trace position of calls. A request of an unknown agent must not be sent: it would corrupt the training data. */
-  #placeOfAgent(calls: readonly OpenModelCall[]): CallPlace | null {
-    const places = calls.map(({ id }) => this.#steps.placeOf(id)).filter((place) => place !== null);
-    const agents = new Set(places.map(({ agentPath }) => agentPathText(agentPath)));
-    const [place] = places;
-    if (place === undefined) return null;
-    if (agents.size === 1) return { ...place, parentSpanId: currentRollout()?.parentSpanId ?? null };
+  #positionOfAgent(calls: readonly OpenModelCall[]): TracePosition | null {
+    const positions = calls.map(({ id }) => this.#steps.positionOf(id)).filter((position) => position !== null);
+    const agents = new Set(positions.map(({ agentPath }) => agentPathText(agentPath)));
+    const [position] = positions;
+    if (position === undefined) return null;
+    if (agents.size === 1) return { ...position, parentSpanId: currentRollout()?.parentSpanId ?? null };
     throw unsupportedFramework(
       `Model calls of several agents of the AI SDK cannot be distinguished: ${[...agents].join(', ')}.`,
       'Wrap their models with agentLightningModel, or remove the callback experimental_onStepStart.',

@@ -1,8 +1,8 @@
 import { OperationState, QueueReason } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
-import { type OperationRecord, type QueuePlace, queuedAnew } from './operation-record.ts';
+import { initialQueuePosition, type OperationRecord, type QueuePosition } from './operation-record.ts';
 
 /** The progress of a model's sequence. */
-export interface Line {
+export interface SequenceProgress {
   readonly nextToRun: number;
   /** The first number that was not received. */
   readonly nextSeq: number;
@@ -16,21 +16,24 @@ export interface Line {
  * Updates the queue positions of waiting operations; returns those to report: a changed reason at once, a changed
  * position at intervals, a new operation never, since its arrival is reported anyway.
  */
-export function placeInLine(records: Iterable<OperationRecord>, line: Line): readonly OperationRecord[] {
-  const news: OperationRecord[] = [];
+export function updateQueuePositions(
+  records: Iterable<OperationRecord>,
+  progress: SequenceProgress,
+): readonly OperationRecord[] {
+  const changed: OperationRecord[] = [];
   for (const record of records) {
     if (record.state !== OperationState.STAGED) continue;
     const before = record.queue;
-    record.queue = placeOf(record.seq, line);
-    if (before === queuedAnew) continue;
+    record.queue = positionOf(record.seq, progress);
+    if (before === initialQueuePosition) continue;
     const hasOtherReason = before.reason !== record.queue.reason;
     const hasMoved = before.position !== record.queue.position;
-    if (hasOtherReason || (hasMoved && record.mayTell(line.nowMs))) news.push(record);
+    if (hasOtherReason || (hasMoved && record.mayReport(progress.nowMs))) changed.push(record);
   }
-  return news;
+  return changed;
 }
 
-function placeOf(seq: number, { nextToRun, nextSeq, isEngineBusy }: Line): QueuePlace {
+function positionOf(seq: number, { nextToRun, nextSeq, isEngineBusy }: SequenceProgress): QueuePosition {
   const position = Math.max(0, seq - nextToRun);
   if (seq > nextSeq) return { position, reason: QueueReason.SEQUENCE_GAP };
   if (position > 0) return { position, reason: QueueReason.EARLIER_OPERATION };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { callHeaders } from '../../adapter/gateway-request.ts';
 import { genAiAttributes, modelCallAttributes } from '../../spans/span-attributes.ts';
-import { answer, failWith } from '../scripted-model-step.ts';
+import { failWith, respondWith } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
 import { sceneApi } from './scene-api.ts';
 import { ownKey, SceneStage } from './scene-stage.ts';
@@ -12,7 +12,7 @@ const pixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
 /** Scenes of unusual requests and responses. */
-export function describeAnswerScenes<TModel>(adapter: AdapterUnderTest<TModel>): void {
+export function describeResponseScenes<TModel>(adapter: AdapterUnderTest<TModel>): void {
   describe('requests and responses', () => {
     describeRepeats(adapter);
     describeOtherApis(adapter);
@@ -24,12 +24,12 @@ function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
   test('a retried call has one successful record', async (context) => {
     context.skip(adapter.cannot['http-retry'] !== undefined, adapter.cannot['http-retry']);
     const failure = failWith(500, { headers: { 'retry-after-ms': '1' } });
-    await using stage = await SceneStage.open(adapter, [failure, answer('5')]);
+    await using stage = await SceneStage.open(adapter, [failure, respondWith('5')]);
     const model = adapter.createModel(stage.modelOptions({ maxRetries: 1 }));
     const { reply, trace, rollout } = await stage.play(stage.agent({ model }), { prompt: 'What is 2 + 3?' });
     expect(reply).toBe('5');
-    const answered = trace.modelCalls.filter(({ status }) => status.code !== 'ERROR');
-    expect(answered.map(({ attributes }) => attributes[genAiAttributes.responseId])).toEqual([
+    const successful = trace.modelCalls.filter(({ status }) => status.code !== 'ERROR');
+    expect(successful.map(({ attributes }) => attributes[genAiAttributes.responseId])).toEqual([
       `${sceneApi(adapter).idPrefix}1`,
     ]);
     stage.expectAtGateway(rollout, trace);
@@ -37,7 +37,7 @@ function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
 
   test('every choice of a response is recorded', async (context) => {
     context.skip(adapter.cannot['many-choices'] !== undefined, adapter.cannot['many-choices']);
-    await using stage = await SceneStage.open(adapter, [answer('5')]);
+    await using stage = await SceneStage.open(adapter, [respondWith('5')]);
     const model = adapter.createModel(stage.modelOptions({ choices: 2 }));
     const { trace } = await stage.play(stage.agent({ model }), { prompt: 'What is 2 + 3?' });
     expect(stage.model.requests[0]?.body.n).toBe(2);
@@ -46,8 +46,8 @@ function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
   });
 
   test('a cached response is recorded as cached', async (context) => {
-    context.skip(adapter.cannot['cached-answer'] !== undefined, adapter.cannot['cached-answer']);
-    await using stage = await SceneStage.open(adapter, [answer('5')]);
+    context.skip(adapter.cannot['cached-response'] !== undefined, adapter.cannot['cached-response']);
+    await using stage = await SceneStage.open(adapter, [respondWith('5')]);
     const agent = stage.agent({ model: adapter.createModel(stage.modelOptions({ isCached: true })) });
     const rollout = stage.rollout();
     const ask = (): Promise<string> => rollout.run(() => stage.ask(agent, { prompt: 'What is 2 + 3?' }));
@@ -60,7 +60,7 @@ function describeRepeats<TModel>(adapter: AdapterUnderTest<TModel>): void {
 function describeOtherApis<TModel>(adapter: AdapterUnderTest<TModel>): void {
   test('embeddings are recorded and not redirected', async (context) => {
     context.skip(adapter.cannot.embeddings !== undefined, adapter.cannot.embeddings);
-    await using stage = await SceneStage.open(adapter, [], { hasEndpoint: true, ownScript: [answer('')] });
+    await using stage = await SceneStage.open(adapter, [], { hasEndpoint: true, ownScript: [respondWith('')] });
     const rollout = stage.rollout();
     const vector = await rollout.run(async () => adapter.embed?.('hello', stage.modelOptions({ model: 'embed' })));
     expect(vector).toHaveLength(3);
@@ -76,7 +76,7 @@ function describeOtherApis<TModel>(adapter: AdapterUnderTest<TModel>): void {
     'the Responses API is recorded like Chat Completions, streamed: %s',
     async (isStreamed, context) => {
       context.skip(adapter.cannot['responses-api'] !== undefined, adapter.cannot['responses-api']);
-      await using stage = await SceneStage.open(adapter, [answer('one two')]);
+      await using stage = await SceneStage.open(adapter, [respondWith('one two')]);
       const agent = stage.agent({ model: adapter.createModel(stage.modelOptions({ api: 'responses' })) });
       const { reply, trace, rollout } = await stage.play(agent, { prompt: 'Count.', isStreamed });
       expect(reply).toBe('one two');
@@ -95,7 +95,7 @@ function describeOtherApis<TModel>(adapter: AdapterUnderTest<TModel>): void {
 function describeContents<TModel>(adapter: AdapterUnderTest<TModel>): void {
   test('a prompt larger than 1 MB is sent completely, and is one attribute', async () => {
     const prompt = 'many words '.repeat(110_000);
-    await using stage = await SceneStage.open(adapter, [answer('5')]);
+    await using stage = await SceneStage.open(adapter, [respondWith('5')]);
     const { trace } = await stage.play(stage.agent(), { prompt });
     expect(JSON.stringify(stage.model.requests[0]?.messages.at(-1)).length).toBeGreaterThan(prompt.length);
     expect(textOf(trace.modelCalls[0], 'input')).toHaveLength('Be brief.'.length + prompt.length);
@@ -104,7 +104,7 @@ function describeContents<TModel>(adapter: AdapterUnderTest<TModel>): void {
 
   test('an image is a separate part of the input message', async (context) => {
     context.skip(adapter.cannot.images !== undefined, adapter.cannot.images);
-    await using stage = await SceneStage.open(adapter, [answer('A pixel.')]);
+    await using stage = await SceneStage.open(adapter, [respondWith('A pixel.')]);
     const { trace } = await stage.play(stage.agent(), { prompt: 'What is this?', imageUrl: pixel });
     expect(JSON.stringify(stage.model.requests[0]?.body)).toContain(pixel);
     const parts = partsOf(trace.modelCalls[0], 'input');

@@ -1,7 +1,13 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ScriptedCall } from './scripted-model-request.ts';
-import type { ScriptedAnswer } from './scripted-model-step.ts';
-import { answerTokens, promptTokenIds, type ScriptedToken, tokensText, toolCallText } from './scripted-model-tokens.ts';
+import type { ScriptedResponse } from './scripted-model-step.ts';
+import {
+  promptTokenIds,
+  responseTokens,
+  type ScriptedToken,
+  tokensText,
+  toolCallText,
+} from './scripted-model-tokens.ts';
 
 /** A tool call in the form of the API. */
 interface ToolCallBody {
@@ -11,7 +17,7 @@ interface ToolCallBody {
 }
 
 /** All data of a response, streamed or not. */
-export interface PreparedAnswer {
+export interface PreparedResponse {
   readonly call: ScriptedCall;
   /** Index of the request. */
   readonly index: number;
@@ -31,7 +37,7 @@ export interface PreparedAnswer {
 const created = 1_700_000_000;
 
 /** Computes tokens, limits and ids of a response. */
-export function prepareAnswer(step: ScriptedAnswer, call: ScriptedCall, index: number): PreparedAnswer {
+export function prepareResponse(step: ScriptedResponse, call: ScriptedCall, index: number): PreparedResponse {
   const toolCalls = (step.toolCalls ?? []).map((toolCall, position) => ({
     id: toolCall.id ?? `call_${index}_${position}`,
     type: 'function' as const,
@@ -42,10 +48,10 @@ export function prepareAnswer(step: ScriptedAnswer, call: ScriptedCall, index: n
   }));
   const text = step.content ?? '';
   const callsText = toolCalls.map(({ function: target }) => toolCallText(target.name, target.arguments)).join('');
-  const all = answerTokens(text + callsText);
+  const all = responseTokens(text + callsText);
   const tokens = all.slice(0, call.maxTokens);
   const isCut = tokens.length < all.length;
-  const contentTokens = Math.min(tokens.length, answerTokens(text).length - 1);
+  const contentTokens = Math.min(tokens.length, responseTokens(text).length - 1);
   return {
     call,
     index,
@@ -62,7 +68,7 @@ export function prepareAnswer(step: ScriptedAnswer, call: ScriptedCall, index: n
 }
 
 /** Body of a non-streamed response. */
-export function completionBody(prepared: PreparedAnswer): JsonObject {
+export function completionBody(prepared: PreparedResponse): JsonObject {
   const { call, tokens, toolCalls } = prepared;
   const choice = (index: number): JsonObject => ({
     index,
@@ -88,7 +94,7 @@ export function completionBody(prepared: PreparedAnswer): JsonObject {
 }
 
 /** Chunks of a streamed response in the form of vLLM, without the final `[DONE]`. */
-export function completionChunks(prepared: PreparedAnswer): readonly JsonObject[] {
+export function completionChunks(prepared: PreparedResponse): readonly JsonObject[] {
   const { call } = prepared;
   const base = { id: prepared.id, object: 'chat.completion.chunk', created, model: call.model };
   const perChoice = Array.from({ length: call.choices }, (_, index) => choiceDeltas(prepared, index));
@@ -104,7 +110,7 @@ export function completionChunks(prepared: PreparedAnswer): readonly JsonObject[
   ];
 }
 
-function choiceDeltas(prepared: PreparedAnswer, index: number): readonly JsonObject[] {
+function choiceDeltas(prepared: PreparedResponse, index: number): readonly JsonObject[] {
   const { tokens, contentTokens, reasoning, toolCalls } = prepared;
   const plain = (delta: JsonObject): JsonObject => ({ index, delta, logprobs: null, finish_reason: null });
   const withTokens = (delta: JsonObject, own: readonly ScriptedToken[]): JsonObject => ({
@@ -156,7 +162,7 @@ function logprobsJson(tokens: readonly ScriptedToken[]): JsonValue {
   };
 }
 
-function usageJson(prepared: PreparedAnswer): JsonObject {
+function usageJson(prepared: PreparedResponse): JsonObject {
   const prompt = prepared.promptTokenIds.length;
   const completion = prepared.tokens.length * prepared.call.choices;
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };

@@ -26,7 +26,7 @@ interface ChoiceTokens {
  * `choices[].logprobs.content` (or `tokens` and `token_logprobs` of Completions), `usage`. It accepts a whole body, or
  * the chunks of a stream in order.
  */
-export class CapturedAnswer {
+export class CapturedResponse {
   readonly #choices: Map<number, ChoiceTokens> = new Map();
   #responseId: string | null = null;
   #model: string | null = null;

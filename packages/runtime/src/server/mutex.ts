@@ -1,5 +1,5 @@
 /** Runs one piece of work at a time, in FIFO order. */
-export class TurnTaking {
+export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
   #unfinished = 0;
 
