@@ -2,6 +2,7 @@ import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/al
 import { AgentLightningError } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
+import { type CollectionSettings, collectionSchema } from '../collection/collection-settings.ts';
 import { type DiagnosisSettings, diagnosisSchema } from '../diagnosis/diagnosis-settings.ts';
 import { type WarningName, warningNames } from '../diagnosis/run-warning.ts';
 import { ConfigProblems } from './config-problems.ts';
@@ -29,6 +30,7 @@ export interface ResolvedConfig extends SharedSettings {
   readonly stopWhen: ResolvedStop;
   readonly rewards: ResolvedRewards;
   readonly diagnosis: DiagnosisSettings;
+  readonly collection: CollectionSettings;
   readonly maxLogprobGap: number;
 }
 
@@ -151,6 +153,7 @@ const configSchema = z.strictObject({
   stopWhen: stopSchema.prefault({}),
   rewards: rewardsSchema.prefault({}),
   diagnosis: diagnosisSchema.prefault({}),
+  collection: collectionSchema.prefault({}),
   maxLogprobGap: z.number().positive().default(0.1),
 });
 
@@ -176,7 +179,7 @@ export function resolveConfig(
   if (given === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, runtime, sampling, evaluation, stopAtReward } = given;
   const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, keepBestCheckpoint, maxLogprobGap } = given;
-  const { stopWhen, rewards, diagnosis } = given;
+  const { stopWhen, rewards, diagnosis, collection } = given;
   const rewardRange = evaluation.rewardRange ?? rewards.range ?? undefined;
   return {
     ...sharedSettings(given, folder),
@@ -195,6 +198,7 @@ export function resolveConfig(
     stopWhen,
     rewards,
     diagnosis,
+    collection,
     maxLogprobGap,
   };
 }

@@ -2,6 +2,7 @@ import type { AlgorithmOptions, AlgorithmType } from '@agentlightning/algorithms
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import type { Agent } from '@agentlightning/runner';
 import type { z } from 'zod';
+import type { CollectionConfig } from '../collection/collection-settings.ts';
 import type { DiagnosisConfig } from '../diagnosis/diagnosis-settings.ts';
 import type { WarningName } from '../diagnosis/run-warning.ts';
 
@@ -178,6 +179,8 @@ export interface TrainConfig<TTask = unknown> {
   readonly steps?: number;
   /** How many tasks each step uses; each is tried `algorithm.groupSize` times. @default 16 */
   readonly tasksPerStep?: number;
+  /** Whether rollouts of later steps run while the optimizer steps. @default { mode: 'sync' } */
+  readonly collection?: CollectionConfig;
   /** How many rollouts run at a time. @default 32 */
   readonly concurrency?: number;
   /**
@@ -230,7 +233,8 @@ export interface TrainConfig<TTask = unknown> {
   readonly diagnosis?: DiagnosisConfig;
   /**
    * Stop when trainer and sampler disagree on the sampled tokens' log-probabilities by more than this on
-   * average, in nats: it means that tokens are misaligned. Stale rollouts and 16-bit engines need room. @default 0.1
+   * average, in nats: it means that tokens are misaligned. Steps with rollouts of older weights are not checked. 16-bit
+   * engines need a larger value. @default 0.1
    */
   readonly maxLogprobGap?: number;
   /** Where run data lies. @default '.agl' beside the configuration file */

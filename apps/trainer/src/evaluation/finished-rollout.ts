@@ -15,12 +15,14 @@ export interface FinishedRollout extends CollectedRollout {
 /** Reads the spans of a rollout's latest attempt, and the origin of its failure. */
 export async function readFinishedRollout(store: Store, rollout: Rollout): Promise<FinishedRollout> {
   const { rolloutId, status } = rollout;
-  const attempt = await store.getLatestAttempt(rolloutId);
+  const [attempt, { items: spans }] = await Promise.all([
+    store.getLatestAttempt(rolloutId),
+    store.querySpans({ rolloutId, attemptId: 'latest' }),
+  ]);
   if (attempt === null) {
     return { rollout, attemptId: null, spans: [], failure: status === 'failed' ? 'agent' : null, failureCause: null };
   }
   const { attemptId } = attempt;
-  const { items: spans } = await store.querySpans({ rolloutId, attemptId });
   const collected = { rollout, attemptId, spans, failureCause: null };
   if (status === 'succeeded') return { ...collected, failure: null };
   if (status === 'cancelled') return { ...collected, failure: 'cancelled' };

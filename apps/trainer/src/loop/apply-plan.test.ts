@@ -73,11 +73,18 @@ function planOf(datum: TrainingDatum): StepPlan {
   return { updates: [{ batches: [{ data: [datum] }], loss, optimizer: { learningRate: 1e-4 } }], metrics: {} };
 }
 
+const pauseCalls = <TResult>(publish: () => Promise<TResult>): Promise<TResult> => publish();
+
 const reference = (): Promise<TrainableModel> => Promise.reject(new Error('no KL term asks for it'));
 
 test('takes the step when trainer and sampler agree on the sampled tokens', async () => {
   const { model, datum, close } = await sampled('aligned');
-  const { metrics, trainedTokens } = await applyPlan(planOf(datum), { model, reference, maxLogprobGap: 0.1 });
+  const { metrics, trainedTokens } = await applyPlan(planOf(datum), {
+    model,
+    reference,
+    maxLogprobGap: 0.1,
+    pauseCalls,
+  });
   expect(metrics['policy/logprob_gap']).toBeLessThan(1e-4);
   expect(trainedTokens).toBe(datum.samplingLogprobs.length);
   expect(metrics['policy/version']).toBe(1);
@@ -95,7 +102,7 @@ describe('catches an alignment that is off by one:', () => {
       advantages: datum.advantages.slice(0, count),
       weights: datum.weights.slice(0, count),
     };
-    const applied = applyPlan(planOf(shifted), { model, reference, maxLogprobGap: 0.1 });
+    const applied = applyPlan(planOf(shifted), { model, reference, maxLogprobGap: 0.1, pauseCalls });
     await expect(applied).rejects.toMatchObject({ code: 'TOKEN_MISALIGNMENT' });
     await close();
   });
@@ -103,7 +110,7 @@ describe('catches an alignment that is off by one:', () => {
   test('positions that begin with a token of the template', async () => {
     const { model, datum, close } = await sampled('early');
     const shifted = { ...datum, trained: datum.trained.map(({ start, end }) => ({ start: start - 1, end: end - 1 })) };
-    const applied = applyPlan(planOf(shifted), { model, reference, maxLogprobGap: 0.1 });
+    const applied = applyPlan(planOf(shifted), { model, reference, maxLogprobGap: 0.1, pauseCalls });
     await expect(applied).rejects.toMatchObject({ code: 'RUNTIME_REJECTED' });
     await close();
   });
@@ -120,7 +127,7 @@ test.each([
   if (update === undefined) throw new Error('the plan has one update');
   const plan = { updates: [{ ...update, batches: data.map((each) => ({ data: [each] })) }], metrics: {} };
   const before = await model.logprobs({ data: [datum] });
-  const applied = applyPlan(plan, { model, reference, maxLogprobGap: 0.1 });
+  const applied = applyPlan(plan, { model, reference, maxLogprobGap: 0.1, pauseCalls });
   await expect(applied, name).rejects.toMatchObject({ code: 'TOKEN_MISALIGNMENT' });
   expect(await model.state()).toMatchObject({ step: 0, policyVersion: 0 });
   expect(await model.logprobs({ data: [datum] })).toEqual(before);
@@ -129,7 +136,7 @@ test.each([
 
 test('names the sampling parameters that take tokens away when an agent has asked for one', async () => {
   const { model, datum, close } = await sampled('nucleus', { top_p: 0.3 });
-  const applied = applyPlan(planOf(datum), { model, reference, maxLogprobGap: 0.1 });
+  const applied = applyPlan(planOf(datum), { model, reference, maxLogprobGap: 0.1, pauseCalls });
   await expect(applied).rejects.toMatchObject({
     code: 'TOKEN_MISALIGNMENT',
     remedy: expect.stringContaining('`top_p`'),
@@ -151,6 +158,7 @@ test('compares with the reference policy when the loss has a KL term', async () 
       return Promise.resolve(model);
     },
     maxLogprobGap: 0.1,
+    pauseCalls,
   });
   expect(asked).toBe(1);
   expect(Math.abs(metrics['policy/kl_reference'] ?? 1)).toBeLessThan(1e-6);
@@ -163,7 +171,7 @@ test('brings the metrics of several batches together: means by tokens, and the l
   if (update === undefined) throw new Error('the plan has one update');
   const shifted = { ...datum, samplingLogprobs: datum.samplingLogprobs.map((logprob) => logprob - 0.06) };
   const plan = { updates: [{ ...update, batches: [{ data: [datum] }, { data: [shifted] }] }], metrics: {} };
-  const { metrics } = await applyPlan(plan, { model, reference, maxLogprobGap: 0.1 });
+  const { metrics } = await applyPlan(plan, { model, reference, maxLogprobGap: 0.1, pauseCalls });
   expect(metrics['policy/logprob_gap']).toBeCloseTo(0.03, 4);
   expect(metrics['policy/logprob_gap_max']).toBeCloseTo(0.06, 4);
   await close();

@@ -16,6 +16,8 @@ export interface ApplyPlanOptions {
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
   /** Limit for the difference of log-probabilities between trainer and sampler, in nats per token. */
   readonly maxLogprobGap: number;
+  /** Runs the publication while no new model call starts, so that each call has one policy version. */
+  readonly pauseCalls: <TResult>(publish: () => Promise<TResult>) => Promise<TResult>;
 }
 
 /** The result of the updates of a step. */
@@ -27,8 +29,8 @@ export interface AppliedPlan {
 
 /**
  * Sends a plan to the runtime and publishes the new weights. The batches of the first update are awaited before its
- * optimizer step is sent, because only they are scored under the weights that sampled. All other batches, optimizer steps and
- * publishing are sent without waiting for each other; the runtime executes them in order.
+ * optimizer step is sent, because only they are scored under the weights that sampled. All other batches and optimizer steps
+ * are sent without waiting for each other; the runtime executes them in order. The weights are published after them.
  *
  * @throws AgentLightningError TOKEN_MISALIGNMENT when trainer and sampler disagree; no optimizer step was taken
  * @throws AgentLightningError of the first operation that failed; no step was then taken on its gradients
@@ -47,10 +49,9 @@ export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Prom
     if (steps.length === 0) assertAligned(await Promise.all(batches), options.maxLogprobGap);
     steps.push(observed(await model.optimStep(update.optimizer)));
   }
-  const published = observed(await model.publishWeights());
   const batchResults = await Promise.all(batches);
   const stepResults = await Promise.all(steps);
-  const endpoint = await published;
+  const endpoint = await options.pauseCalls(async () => await (await model.publishWeights()).result);
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {

@@ -1,11 +1,9 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
+import type { Collector } from '../collection/collector.ts';
 import { warnOfStep } from '../diagnosis/run-warnings.ts';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
-import { collectPhase } from '../rollouts/collect-phase.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
-import { tasksOfStep } from '../rollouts/rollout-plan.ts';
 import type { RunState } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import { trainedPolicies } from '../session/session-policies.ts';
@@ -25,17 +23,18 @@ import { warnExcluded } from './warn-excluded.ts';
 export async function trainStep(options: {
   readonly session: TrainingSession;
   readonly state: RunState;
+  readonly collector: Collector;
   readonly timeEstimate: TimeEstimate;
 }): Promise<RunState> {
-  const { session, state, timeEstimate } = options;
+  const { session, state, collector, timeEstimate } = options;
   const { config } = session;
   const step = state.finishedStep + 1;
   const startedMs = systemClock.now();
-  const collected = await collectStep(session, step);
+  const { rollouts: collected, isOnPolicy, metrics: collection } = await collector.collect(step);
   const collectedMs = systemClock.now();
   await assertTrainable(session, collected);
   await annotate(session, collected);
-  const outcomes = await updatePolicies(session, { collected, step });
+  const outcomes = await updatePolicies(session, { collected, isOnPolicy, step });
   const unmatched = checkSelectors(session, { collected, outcomes, step });
   warnExcluded(session, { collected, outcomes, step });
   const reward = stepReward(outcomes, collected);
@@ -55,12 +54,20 @@ export async function trainStep(options: {
     secondsLeft: timeEstimate.secondsLeft(step, seconds),
     metrics: {
       ...metrics,
+      ...collection,
       'rollouts/infrastructure_failed': collected.filter(({ failure }) => failure === 'infrastructure').length,
       'time/collect_s': (collectedMs - startedMs) / 1000,
       'time/step_s': seconds,
     },
   };
-  const next: RunState = { ...state, ...checkpoint, finishedStep: step, rewardCurve, warnings };
+  const next: RunState = {
+    ...state,
+    ...checkpoint,
+    finishedStep: step,
+    rewardCurve,
+    warnings,
+    collection: collector.state(),
+  };
   await session.lease.renew();
   await session.store.updateRun(session.run.runId, { state: writeState(next) }, [
     { runId: session.run.runId, step, timeMs: systemClock.now(), values: summary.metrics },
@@ -72,13 +79,15 @@ export async function trainStep(options: {
 /** Plans and applies the updates of every trained policy, concurrently: their models are independent. */
 async function updatePolicies(
   session: TrainingSession,
-  rollouts: { readonly collected: readonly CollectedRollout[]; readonly step: number },
+  rollouts: { readonly collected: readonly CollectedRollout[]; readonly isOnPolicy: boolean; readonly step: number },
 ): Promise<readonly PolicyStep[]> {
-  const { maxLogprobGap } = session.config;
+  const { pauseCalls } = session;
+  // Older weights differ from the trainer's for another reason than misaligned tokens.
+  const maxLogprobGap = rollouts.isOnPolicy ? session.config.maxLogprobGap : Infinity;
   const steps = trainedPolicies(session.policies).map(async (policy): Promise<PolicyStep> => {
     const plan = await planPolicy(session, policy, rollouts);
     const { model, reference } = policy;
-    return { policy, plan, applied: await applyPlan(plan, { model, reference, maxLogprobGap }) };
+    return { policy, plan, applied: await applyPlan(plan, { model, reference, maxLogprobGap, pauseCalls }) };
   });
   return await unlessAborted(Promise.all(steps), session.failure);
 }
@@ -89,14 +98,4 @@ async function annotate({ policies, store }: TrainingSession, collected: readonl
     collected.flatMap((rollout) => learner.annotate?.(rollout) ?? []),
   );
   if (spans.length > 0) await store.appendSpans(spans);
-}
-
-async function collectStep(session: TrainingSession, step: number): Promise<readonly FinishedRollout[]> {
-  const { config, tasks, groupSize } = session;
-  return await collectPhase(session, {
-    phase: 'step',
-    step,
-    tasks: tasksOfStep({ tasks: tasks.train, tasksPerStep: config.tasksPerStep, step, seed: config.seed }),
-    rolloutsPerTask: groupSize,
-  });
 }

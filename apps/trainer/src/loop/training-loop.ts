@@ -1,4 +1,5 @@
 import { systemClock } from '@agentlightning/core/internal';
+import { openCollector } from '../collection/open-collector.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { warnOfEvaluation } from '../diagnosis/run-warnings.ts';
 import { evaluate } from '../evaluation/evaluate.ts';
@@ -25,12 +26,14 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const timeEstimate = new TimeEstimate(config.steps);
   let state = await saveInitialModel(session, session.state);
   state = await evaluateBefore(session, state);
+  const collector = openCollector({ ...session, state });
   while (completionReason(state, config) === null) {
     signal.throwIfAborted();
     state = isEvaluationDue(state, config)
       ? await evaluateDuring(session, state)
-      : await trainStep({ session, state, timeEstimate });
+      : await trainStep({ session, state, collector, timeEstimate });
   }
+  await collector.close();
   state = await saveLastModel(session, state);
   state = await evaluateAfter(session, state);
   return summariseRun({ run, state, config, seconds: (systemClock.now() - startedMs) / 1000 });

@@ -2,7 +2,7 @@ import { AgentLightningError, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
-import { dropUnfinished } from '../rollouts/collect-rollouts.ts';
+import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { watchHealth } from '../runtime/watch-health.ts';
@@ -50,7 +50,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
   const onFailure = (error: AgentLightningError): void => failures.abort(error);
   signal.throwIfAborted();
   const model = await openSearchModel({ config, store, run, seed: state.seed, onOpen, onFailure });
-  await dropUnfinished(store, run.runId);
+  await cancelUnfinished(store, { runId: run.runId });
   onOpen(startRunner({ config: config.shared, store, run, emit, onFailure }));
   const lookAtLease = { what: 'the store', check: lease.renew };
   const health = watchHealth({

@@ -1,3 +1,4 @@
+import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { RolloutPhase } from '../training-event.ts';
@@ -19,11 +20,28 @@ export interface PhasePlan {
  * @throws the abort reason when the run is stopped or one of its dependencies fails
  */
 export async function collectPhase(session: TrainingSession, plan: PhasePlan): Promise<readonly FinishedRollout[]> {
-  const { config, run, resourcesId, emit } = session;
-  const { phase, step, tasks, rolloutsPerTask } = plan;
-  const requests = planRollouts({
-    // Part of the rollout ids: rollouts of different weights must not be mixed.
-    phase: phase === 'before' ? phase : `${phase}-${step}`,
+  const { phase, step } = plan;
+  // Rollouts of different weights must not be mixed.
+  const key = phase === 'before' ? phase : `${phase}-${step}`;
+  return await collectRollouts(planPhase(session, { ...plan, key }), {
+    store: session.store,
+    signal: AbortSignal.any([session.failure, session.signal]),
+    assertHealthy: session.assertHealthy,
+    onProgress: (finished, total) => session.emit({ type: 'rollout-finished', phase, step, finished, total }),
+  });
+}
+
+/**
+ * The rollouts of a step or evaluation, or of a part of it.
+ *
+ * @param plan.key - part of the rollout ids, unique within the run
+ */
+export function planPhase(
+  { config, run, resourcesId }: TrainingSession,
+  { key, phase, step, tasks, rolloutsPerTask }: PhasePlan & { readonly key: string },
+): readonly EnqueueRolloutRequest[] {
+  return planRollouts({
+    phase: key,
     step,
     tasks,
     rolloutsPerTask,
@@ -32,11 +50,5 @@ export async function collectPhase(session: TrainingSession, plan: PhasePlan): P
     resourcesId,
     timeoutMs: config.rolloutTimeoutMs,
     maxAttempts: config.maxAttempts,
-  });
-  return await collectRollouts(requests, {
-    store: session.store,
-    signal: AbortSignal.any([session.failure, session.signal]),
-    assertHealthy: session.assertHealthy,
-    onProgress: (finished, total) => emit({ type: 'rollout-finished', phase, step, finished, total }),
   });
 }

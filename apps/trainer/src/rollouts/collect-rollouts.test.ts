@@ -1,6 +1,6 @@
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type CollectOptions, collectRollouts, dropUnfinished } from './collect-rollouts.ts';
+import { type CollectOptions, cancelUnfinished, collectRollouts } from './collect-rollouts.ts';
 
 let store: SqlStore;
 beforeEach(async () => {
@@ -31,7 +31,7 @@ test('keeps rollouts that a remote runner ends concurrently, and cancels the oth
   await store.enqueueRollouts(requests);
   await store.claimRollouts({ workerId: 'elsewhere', limit: 3 });
   const ending = whileListed(() => store.updateAttempt('ro-1', 'latest', { status: 'succeeded' }));
-  expect(await dropUnfinished(ending, 'run-1')).toBe(3);
+  expect(await cancelUnfinished(ending, { runId: 'run-1' })).toBe(3);
   const { items } = await store.queryRollouts({ runId: 'run-1' });
   expect(items.map(({ status }) => status)).toEqual(['succeeded', 'cancelled', 'cancelled', 'cancelled']);
 });

@@ -1,7 +1,8 @@
 import { AgentLightningError, type Rollout, type Store } from '@agentlightning/core';
 import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algorithm';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
-import { type EnqueueRolloutRequest, isTerminalRolloutStatus } from '@agentlightning/core/store';
+import { type EnqueueRolloutRequest, isTerminalRolloutStatus, type RolloutQuery } from '@agentlightning/core/store';
+import pMap from 'p-map';
 import { type FinishedRollout, readFinishedRollout } from '../evaluation/finished-rollout.ts';
 
 /** The dependencies of collecting rollouts. */
@@ -13,7 +14,15 @@ export interface CollectOptions {
   readonly signal: AbortSignal;
   /** Resolves when the services that rollouts depend on respond; rejects when their outage lasts too long. */
   readonly assertHealthy: () => Promise<void>;
+  /**
+   * How long a request for finished rollouts waits for all of them, in milliseconds. Progress is reported after each.
+   * @default 200
+   */
+  readonly waitMs?: number;
 }
+
+/** How many rollouts are read back at a time: most of the duration is the round trip to the store. */
+const readConcurrency = 64;
 
 /** Retries of a rollout that failed by infrastructure. */
 const maxRetries = 3;
@@ -32,14 +41,14 @@ export async function collectRollouts(
   requests: readonly EnqueueRolloutRequest[],
   options: CollectOptions,
 ): Promise<readonly FinishedRollout[]> {
-  const { store, onProgress, signal } = options;
+  const { store, onProgress, signal, waitMs = 200 } = options;
   const enqueued = await reopenLost(store, requests, await store.enqueueRollouts(requests));
   const finished = new Map<string, FinishedRollout>();
   const collect = async (rollouts: readonly Rollout[]): Promise<void> => {
     const report = (ended: number): void => onProgress(enqueued.length - rollouts.length + ended, enqueued.length);
-    for (const rollout of await waitForAll(rollouts, { store, signal, onProgress: report })) {
-      finished.set(rollout.rolloutId, await readFinishedRollout(store, rollout));
-    }
+    const ended = await waitForAll(rollouts, { store, signal, waitMs, onProgress: report });
+    const read = await pMap(ended, (rollout) => readFinishedRollout(store, rollout), { concurrency: readConcurrency });
+    for (const each of read) finished.set(each.rollout.rolloutId, each);
   };
   await collect(enqueued);
   for (let retry = 1; retry <= maxRetries && hasLost(finished); retry += 1) {
@@ -71,26 +80,33 @@ async function requeueLost(store: Store, finished: Map<string, FinishedRollout>)
 }
 
 /**
- * Cancels the unfinished rollouts of an interrupted trainer. Collecting requeues those that are still needed. The others,
- * such as rollouts of a step that is no longer configured, must not run with other weights.
+ * Cancels the unfinished rollouts of a run, such as those of an interrupted trainer. Collecting requeues those that are
+ * still needed. The others must not run with other weights.
  *
+ * @param scope.rolloutIdIn - only these @default all rollouts of the run
  * @returns the number of cancelled rollouts
  */
-export async function dropUnfinished(store: Store, runId: string): Promise<number> {
-  const { items } = await store.queryRollouts({ runId, statusIn: ['queuing', 'requeuing', 'preparing', 'running'] });
-  let dropped = 0;
+export async function cancelUnfinished(
+  store: Store,
+  scope: Pick<RolloutQuery, 'rolloutIdIn'> & { readonly runId: string },
+): Promise<number> {
+  const { items } = await store.queryRollouts({
+    ...scope,
+    statusIn: ['queuing', 'requeuing', 'preparing', 'running'],
+  });
+  let cancelled = 0;
   for (const { rolloutId, status } of items) {
     try {
       // Requeued first: the interrupted attempt must not count towards `maxAttempts`.
       if (status === 'preparing' || status === 'running') await store.updateRollout(rolloutId, { status: 'requeuing' });
       await store.updateRollout(rolloutId, { status: 'cancelled' });
-      dropped += 1;
+      cancelled += 1;
     } catch (error) {
       // A remote runner has ended the rollout in the meantime.
       if (!AgentLightningError.isInstance(error) || error.code !== 'ILLEGAL_TRANSITION') throw error;
     }
   }
-  return dropped;
+  return cancelled;
 }
 
 /** The group id of a rollout: each occurrence of a task in a step is a group. */
@@ -140,21 +156,18 @@ async function reopenLost(
 
 async function waitForAll(
   enqueued: readonly Rollout[],
-  options: Pick<CollectOptions, 'store' | 'signal' | 'onProgress'>,
+  options: Required<Pick<CollectOptions, 'store' | 'signal' | 'onProgress' | 'waitMs'>>,
 ): Promise<readonly Rollout[]> {
-  const { store, signal, onProgress } = options;
+  const { store, signal, onProgress, waitMs } = options;
   const done = new Map<string, Rollout>();
   for (const rollout of enqueued) if (isTerminalRolloutStatus(rollout.status)) done.set(rollout.rolloutId, rollout);
   onProgress(done.size, enqueued.length);
   while (done.size < enqueued.length) {
     const open = enqueued.filter(({ rolloutId }) => !done.has(rolloutId)).map(({ rolloutId }) => rolloutId);
-    const ended = await store.waitForRollouts(open, { timeoutMs: progressIntervalMs, signal });
+    const ended = await store.waitForRollouts(open, { timeoutMs: waitMs, signal });
     signal.throwIfAborted();
     for (const rollout of ended) done.set(rollout.rolloutId, rollout);
     if (ended.length > 0) onProgress(done.size, enqueued.length);
   }
   return [...done.values()];
 }
-
-/** The interval between progress events, in milliseconds. */
-const progressIntervalMs = 200;

@@ -23,12 +23,24 @@ export function tasksOfStep(options: {
 }): readonly NumberedTask[] {
   const { tasks, tasksPerStep, step, seed } = options;
   const first = (step - 1) * tasksPerStep;
-  return Array.from({ length: tasksPerStep }, (_, offset) => {
-    const position = first + offset;
-    const epoch = Math.floor(position / tasks.length);
-    const index = shuffledIndex({ position: position % tasks.length, count: tasks.length, seed: `${seed}/${epoch}` });
-    return { index, input: tasks[index] ?? null };
-  });
+  return Array.from({ length: tasksPerStep }, (_, offset) => taskAt({ tasks, position: first + offset, seed }));
+}
+
+/**
+ * The task at a position of the endless stream of tasks: the task list, shuffled once per epoch.
+ *
+ * @param options.tasks - at least one
+ * @param options.position - from 0
+ */
+export function taskAt(options: {
+  readonly tasks: readonly JsonValue[];
+  readonly position: number;
+  readonly seed: number;
+}): NumberedTask {
+  const { tasks, position, seed } = options;
+  const epoch = Math.floor(position / tasks.length);
+  const index = shuffledIndex({ position: position % tasks.length, count: tasks.length, seed: `${seed}/${epoch}` });
+  return { index, input: tasks[index] ?? null };
 }
 
 const shuffles = new Map<string, readonly number[]>();

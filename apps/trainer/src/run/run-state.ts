@@ -1,6 +1,7 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
+import { type CollectionState, collectionStateSchema } from '../collection/collector.ts';
 import { onlyPolicy } from '../config/policies.ts';
 import { type RunWarning, runWarningSchema } from '../diagnosis/run-warning.ts';
 import {
@@ -31,6 +32,8 @@ export interface RunState {
   readonly rewardCurve: readonly number[];
   /** The warnings of finished steps and evaluations, in order. */
   readonly warnings: readonly RunWarning[];
+  /** The position of asynchronous collection; null in synchronous mode. */
+  readonly collection: CollectionState | null;
   /** The seed of all random draws. */
   readonly seed: number;
   /** The directory of the embedded runtime's checkpoints. */
@@ -62,6 +65,7 @@ const runState: z.ZodType<RunState> = z.object({
   rewardCurve: z.array(z.number()),
   // Absent in older states.
   warnings: z.array(runWarningSchema).default([]),
+  collection: collectionStateSchema.nullable().default(null),
   seed: z.int(),
   dataDir: z.string(),
   // Absent in older states.
@@ -87,6 +91,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     evaluations: [],
     rewardCurve: [],
     warnings: [],
+    collection: null,
     seed,
     dataDir,
     modelNaming: 'two-hyphens',

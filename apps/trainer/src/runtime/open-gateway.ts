@@ -13,8 +13,13 @@ export interface OpenGateway {
   readonly baseUrl: string;
   /** Throws when it does not respond. */
   readonly check: () => Promise<void>;
+  /** Holds new calls while an action runs. A gateway in another process admits them: the runtime orders them itself. */
+  readonly pauseCalls: <TResult>(action: () => Promise<TResult>) => Promise<TResult>;
   readonly close: () => Promise<void>;
 }
+
+/** How long new calls are held while weights are published before they are rejected, in milliseconds. */
+const holdMs = 600_000;
 
 /** A policy behind the gateway. */
 export interface ServedPolicy {
@@ -56,7 +61,23 @@ export async function ownGateway(options: GatewayOptions): Promise<OpenGateway> 
   const allowInsecureKey = areInsecureKeysAllowed();
   const upstream = [options.upstream].flat().map((each) => ({ ...each, allowInsecureKey }));
   const gateway = await serveGateway({ ...options, upstream });
-  return { baseUrl: `${gateway.url}/v1`, check: async () => undefined, close: () => gateway.close() };
+  let pauses = 0;
+  return {
+    baseUrl: `${gateway.url}/v1`,
+    check: async () => undefined,
+    // Several policies may publish at a time.
+    pauseCalls: async (action) => {
+      pauses += 1;
+      if (pauses === 1) gateway.pause({ reason: 'new weights are being published', holdMs });
+      try {
+        return await action();
+      } finally {
+        pauses -= 1;
+        if (pauses === 0) gateway.resume();
+      }
+    },
+    close: () => gateway.close(),
+  };
 }
 
 /** Sampling options by mode. Equal calls of runs with the same seed have equal completions. */
@@ -82,5 +103,5 @@ export async function externalGateway(url: string): Promise<OpenGateway> {
       remedy: 'Restart it (`agl gateway`), then `agl train --resume <run>`.',
     });
   await check();
-  return { baseUrl: `${root}/v1`, check, close: async () => undefined };
+  return { baseUrl: `${root}/v1`, check, pauseCalls: (action) => action(), close: async () => undefined };
 }

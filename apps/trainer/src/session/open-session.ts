@@ -4,7 +4,7 @@ import { loadTasks } from '../config/load-tasks.ts';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { StepRecord } from '../diagnosis/diagnose-steps.ts';
-import { dropUnfinished } from '../rollouts/collect-rollouts.ts';
+import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import type { Found, RunChoice } from '../run/find-or-create.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
@@ -91,7 +91,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   const gateway = await openGateway({ config: { ...config, seed: state.seed }, store, policies, inferenceKey });
   onOpen(gateway.close);
   const resourcesId = await publishResources(store, { gateway, policies, config });
-  await dropUnfinished(store, run.runId);
+  await cancelUnfinished(store, { runId: run.runId });
   onOpen(startRunner({ config, store, run, emit, onFailure }));
   const checks = healthChecks(policies, gateway);
   const leaseCheck: HealthCheck = { what: 'the store', check: lease.renew };
@@ -112,6 +112,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     resourcesId,
     failure: failures.signal,
     assertHealthy: health.assertHealthy,
+    pauseCalls: gateway.pauseCalls,
     emit,
     emittedWarnings: new Set(),
     stepHistory: await finishedSteps(store, run.runId, state.finishedStep),

@@ -4,6 +4,7 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { StepRecord } from '../diagnosis/diagnose-steps.ts';
 import type { FoundRun } from '../run/find-or-create-run.ts';
 import type { RunTasks } from '../run/run-shape.ts';
+import type { OpenGateway } from '../runtime/open-gateway.ts';
 import type { TrainingListener } from '../training-event.ts';
 import type { SessionPolicy } from './session-policies.ts';
 
@@ -23,6 +24,8 @@ export interface TrainingSession extends FoundRun {
   readonly failure: AbortSignal;
   /** Throws when the gateway, a model endpoint or the runtime does not respond. */
   readonly assertHealthy: () => Promise<void>;
+  /** Holds new model calls at the gateway while an action runs. */
+  readonly pauseCalls: OpenGateway['pauseCalls'];
   readonly emit: TrainingListener;
   /** Keys of emitted warnings: each is emitted once. */
   readonly emittedWarnings: Set<string>;

@@ -1,0 +1,213 @@
+import { AgentLightningError } from '@agentlightning/core';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { planPhase } from '../rollouts/collect-phase.ts';
+import { cancelUnfinished, collectRollouts } from '../rollouts/collect-rollouts.ts';
+import { taskAt } from '../rollouts/rollout-plan.ts';
+import type { TrainingSession } from '../session/training-session.ts';
+import type { CollectedStep, CollectionState, Collector } from './collector.ts';
+import { type GroupStaleness, groupStaleness, type PolicyVersions, readPolicyVersions } from './group-staleness.ts';
+
+/** A group whose rollouts run, or have finished and wait for a step. */
+interface OpenGroup {
+  readonly index: number;
+  /** The step for which it was enqueued. */
+  readonly step: number;
+  readonly rolloutIds: readonly string[];
+  /** Ends the wait for its rollouts. */
+  readonly cancel: AbortController;
+  /** Null while rollouts run. */
+  rollouts: readonly FinishedRollout[] | null;
+  /** Resolves when it has finished. */
+  readonly ended: Promise<void>;
+}
+
+/** Counts of the groups of a step that are not trained on. */
+interface DroppedGroups {
+  /** Finished, but sampled by weights that are too old, or that no longer exist. */
+  stale: number;
+  /** Unfinished when all weights that they could have been sampled by were too old. */
+  cancelled: number;
+}
+
+/** How long a request for finished rollouts waits, in milliseconds. */
+const waitMs = 10_000;
+
+/**
+ * Collects ahead of training. Groups are taken from an endless stream of tasks, in which the order of tasks depends on the
+ * seed only. As in AReaL (arXiv 2505.24298, section 5.1), the number of groups in progress bounds their staleness: a step
+ * starts with as many groups as it and the following `maxStaleness` steps need, and `oversample` more.
+ */
+export class AsyncCollector implements Collector {
+  readonly #session: TrainingSession;
+  readonly #open = new Map<number, OpenGroup>();
+  /** Groups of an earlier process, which are enqueued before new ones. */
+  #resumed: readonly number[];
+  #nextGroup: number;
+
+  constructor(session: TrainingSession) {
+    this.#session = session;
+    const { collection, finishedStep } = session.state;
+    this.#nextGroup = collection?.nextGroup ?? finishedStep * session.config.tasksPerStep;
+    this.#resumed = collection?.openGroups ?? [];
+  }
+
+  /** @inheritdoc */
+  async collect(step: number): Promise<CollectedStep> {
+    const { tasksPerStep } = this.#session.config;
+    const versions = await readPolicyVersions(this.#session.policies);
+    const dropped: DroppedGroups = { stale: 0, cancelled: await this.#cancelOverdue(step) };
+    for (;;) {
+      const ready = this.#readyGroups(versions, dropped);
+      this.#fill(step);
+      this.#report(step, ready.length);
+      if (ready.length >= tasksPerStep) return this.#take(ready.slice(0, tasksPerStep), dropped);
+      await Promise.race([...this.#open.values()].flatMap(({ rollouts, ended }) => (rollouts === null ? [ended] : [])));
+    }
+  }
+
+  /** @inheritdoc */
+  state(): CollectionState {
+    return { nextGroup: this.#nextGroup, openGroups: [...this.#resumed, ...this.#open.keys()].toSorted(ascending) };
+  }
+
+  /** @inheritdoc */
+  async close(): Promise<void> {
+    await this.#cancel([...this.#open.values()]);
+  }
+
+  /** Cancels groups that could only be taken by a step before this one. */
+  async #cancelOverdue(step: number): Promise<number> {
+    const { maxStaleness } = this.#session.config.collection;
+    const overdue = [...this.#open.values()].filter(
+      (group) => group.rollouts === null && step - group.step > maxStaleness,
+    );
+    await this.#cancel(overdue);
+    return overdue.length;
+  }
+
+  /** The finished groups, oldest first; removes those that are too stale. */
+  #readyGroups(versions: PolicyVersions, dropped: DroppedGroups): readonly FinishedGroup[] {
+    const { maxStaleness } = this.#session.config.collection;
+    const ready: FinishedGroup[] = [];
+    for (const { index, rollouts } of [...this.#open.values()].toSorted((one, other) => one.index - other.index)) {
+      if (rollouts === null) continue;
+      const staleness = groupStaleness(rollouts, versions);
+      if (!staleness.isAhead && staleness.max <= maxStaleness) {
+        ready.push({ index, rollouts, staleness });
+        continue;
+      }
+      this.#open.delete(index);
+      dropped.stale += 1;
+      if (dropped.stale > 10 * this.#limit(1)) throw alwaysStale(dropped.stale, staleness, maxStaleness);
+    }
+    return ready;
+  }
+
+  /** Enqueues groups up to the limit. */
+  #fill(step: number): void {
+    while (this.#open.size < this.#limit(step)) {
+      const [resumed, ...others] = this.#resumed;
+      this.#resumed = others;
+      this.#enqueue(resumed ?? this.#nextGroup++, step);
+    }
+  }
+
+  /** The number of groups in progress at the start of a step. */
+  #limit(step: number): number {
+    const { tasksPerStep, steps, collection } = this.#session.config;
+    const stepsAhead = Math.min(1 + collection.maxStaleness, Math.max(1, steps - step + 1));
+    return tasksPerStep * stepsAhead + Math.ceil(tasksPerStep * collection.oversample);
+  }
+
+  #enqueue(index: number, step: number): void {
+    const { config, tasks, groupSize, store, failure, signal, assertHealthy } = this.#session;
+    const requests = planPhase(this.#session, {
+      phase: 'step',
+      step,
+      key: `group-${index}`,
+      tasks: [taskAt({ tasks: tasks.train, position: index, seed: config.seed })],
+      rolloutsPerTask: groupSize,
+    });
+    const cancel = new AbortController();
+    const rolloutIds = requests.flatMap(({ rolloutId }) => rolloutId ?? []);
+    const collected = collectRollouts(requests, {
+      store,
+      signal: AbortSignal.any([failure, signal, cancel.signal]),
+      assertHealthy,
+      waitMs,
+      onProgress: () => undefined,
+    });
+    const ended = collected.then((rollouts) => {
+      group.rollouts = rollouts;
+    });
+    // Errors are thrown by the step that waits for it.
+    ended.catch(() => undefined);
+    const group: OpenGroup = { index, step, rolloutIds, cancel, rollouts: null, ended };
+    this.#open.set(index, group);
+  }
+
+  async #cancel(groups: readonly OpenGroup[]): Promise<void> {
+    if (groups.length === 0) return;
+    for (const { index, cancel } of groups) {
+      cancel.abort();
+      this.#open.delete(index);
+    }
+    const { store, run } = this.#session;
+    await cancelUnfinished(store, { runId: run.runId, rolloutIdIn: groups.flatMap(({ rolloutIds }) => rolloutIds) });
+  }
+
+  #take(groups: readonly FinishedGroup[], dropped: DroppedGroups): CollectedStep {
+    for (const { index } of groups) this.#open.delete(index);
+    const staleness = groups.map((group) => group.staleness.max);
+    return {
+      rollouts: groups.flatMap(({ rollouts }) => rollouts),
+      isOnPolicy: staleness.every((versions) => versions === 0),
+      metrics: {
+        ...stalenessMetrics(staleness, this.#session.config.collection.maxStaleness),
+        'collection/stale_groups': dropped.stale,
+        'collection/cancelled_groups': dropped.cancelled,
+        'collection/groups_ahead': this.#open.size,
+      },
+    };
+  }
+
+  #report(step: number, ready: number): void {
+    const { config, groupSize, emit } = this.#session;
+    const total = config.tasksPerStep * groupSize;
+    emit({ type: 'rollout-finished', phase: 'step', step, finished: Math.min(ready * groupSize, total), total });
+  }
+}
+
+/** A group whose rollouts have finished. */
+interface FinishedGroup {
+  readonly index: number;
+  readonly rollouts: readonly FinishedRollout[];
+  readonly staleness: GroupStaleness;
+}
+
+/** The mean, the maximum and the histogram of staleness over groups: `staleness/groups_1` counts those of one version. */
+function stalenessMetrics(staleness: readonly number[], maxStaleness: number): Readonly<Record<string, number>> {
+  const counts = Array.from({ length: maxStaleness + 1 }, (_, versions) => [
+    `staleness/groups_${versions}`,
+    staleness.filter((each) => each === versions).length,
+  ]);
+  return {
+    'staleness/mean': staleness.reduce((sum, each) => sum + each, 0) / staleness.length,
+    'staleness/max': Math.max(...staleness),
+    ...Object.fromEntries(counts),
+  };
+}
+
+function alwaysStale(count: number, staleness: GroupStaleness, maxStaleness: number): AgentLightningError {
+  const how = staleness.isAhead ? 'a later version than the current one' : `${staleness.max} versions before it`;
+  return new AgentLightningError({
+    code: 'CONFLICT',
+    message: `${count} groups of one step are too stale to train on: the policy version of the last one is ${how}, and maxStaleness is ${maxStaleness}`,
+    remedy:
+      'Check that the model endpoint reports the policy version that the training runtime publishes, and that no other trainer publishes weights of this model.',
+  });
+}
+
+function ascending(one: number, other: number): number {
+  return one - other;
+}

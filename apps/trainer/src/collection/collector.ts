@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+
+/** The rollouts of a training step. */
+export interface CollectedStep {
+  readonly rollouts: readonly FinishedRollout[];
+  /** Whether the current weights have sampled all of them. */
+  readonly isOnPolicy: boolean;
+  /** Metrics of the collection, by name; empty in synchronous mode. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** The position in the stream of groups that a resumed run continues from. */
+export interface CollectionState {
+  /** The index of the next new group. */
+  readonly nextGroup: number;
+  /** The indices of the groups in progress, ascending. */
+  readonly openGroups: readonly number[];
+}
+
+/** Validates a {@link CollectionState}. */
+export const collectionStateSchema: z.ZodType<CollectionState> = z.object({
+  nextGroup: z.int().min(0),
+  openGroups: z.array(z.int().min(0)),
+});
+
+/** Collects the rollouts of training steps. */
+export interface Collector {
+  /**
+   * Waits for the rollouts of a step.
+   *
+   * @param step - from 1; the last finished step plus one
+   * @throws the abort reason when the run is stopped or one of its dependencies fails
+   */
+  collect(step: number): Promise<CollectedStep>;
+  /** The position to resume from; null when the steps are independent. */
+  state(): CollectionState | null;
+  /** Cancels the rollouts that no step will take. */
+  close(): Promise<void>;
+}
