@@ -51,10 +51,24 @@ module.exports = {
     },
     {
       name: 'apps-stay-apart',
-      comment: 'An app imports packages, never another app.',
+      comment: 'An app imports packages, and no other app. The trainer serves the dashboard: `agl dashboard`.',
       severity: 'error',
-      from: { path: '^apps/([^/]+)/src/', pathNot: tests },
+      from: { path: '^apps/([^/]+)/src/', pathNot: [tests, '^apps/trainer/src/cli/serve/run-dashboard\\.ts$'] },
       to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'dashboard-imports-core-and-trace',
+      comment: 'The dashboard reads any store through its contract, and imports no other package.',
+      severity: 'error',
+      from: { path: '^apps/dashboard/(src|web)/' },
+      to: { path: '^(packages/(?!(core|trace)/)|apps/(?!dashboard/))' },
+    },
+    {
+      name: 'dashboard-page-imports-types-of-the-api',
+      comment: 'The web page shares the response types of the API with the server, and none of its code.',
+      severity: 'error',
+      from: { path: '^apps/dashboard/web/' },
+      to: { path: '^apps/dashboard/src/', pathNot: '^apps/dashboard/src/api/' },
     },
     {
       name: 'no-deep-imports',

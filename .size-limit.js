@@ -37,5 +37,9 @@ export default [
   ...adapter('langchain', ['@langchain/core', '@langchain/openai']),
   ...adapter('openai-agents', ['@openai/agents']),
   ...adapter('ai-sdk', ['ai']),
+  entry('@agentlightning/dashboard, first page', {
+    path: 'apps/dashboard/dist/web/assets/index-*.js',
+    limit: 250 * kilobyte,
+  }),
   entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 8 * kilobyte, ignore: [core] }),
 ];

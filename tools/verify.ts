@@ -36,7 +36,7 @@ const steps: readonly Step[] = [
   commandStep({
     name: 'types',
     description: 'types (tsc, strict)',
-    command: ['tsc', '--noEmit', '-p', 'tsconfig.json'],
+    command: ['pnpm', 'run', 'typecheck'],
   }),
   commandStep({
     name: 'dependencies',

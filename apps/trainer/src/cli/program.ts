@@ -7,6 +7,7 @@ import { addRolloutsCommand } from './inspect/rollouts-command.ts';
 import { addRunsCommand } from './inspect/runs-command.ts';
 import { addShowCommand } from './inspect/show-command.ts';
 import type { ProgramOptions } from './program-options.ts';
+import { addDashboardCommand } from './serve/dashboard-command.ts';
 import { addGatewayCommand } from './serve/gateway-command.ts';
 import { addRuntimeCommand } from './serve/runtime-command.ts';
 import { addStoreCommand } from './store/store-command.ts';
@@ -29,6 +30,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addShowCommand(program);
   addPromptsCommand(program);
   addDatasetCommand(program);
+  addDashboardCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);
   addRuntimeCommand(program);

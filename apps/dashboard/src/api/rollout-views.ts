@@ -1,0 +1,137 @@
+import type {
+  Attempt,
+  Attributes,
+  JsonObject,
+  JsonValue,
+  Reward,
+  RolloutMode,
+  RolloutStatus,
+} from '@agentlightning/core';
+import type { RecordedFailure } from '@agentlightning/core/store';
+import type { TraceMessage, TraceStepKind, TraceStepOutcome, TraceTokens } from '@agentlightning/trace';
+
+/** A rollout in a list. */
+export interface RolloutRow {
+  readonly rolloutId: string;
+  readonly runId: string | null;
+  readonly status: RolloutStatus;
+  readonly mode: RolloutMode | null;
+  /** Training step; null outside of a run. */
+  readonly step: number | null;
+  readonly taskIndex: number | null;
+  /** Rollouts of one group have the same task and policy; their rewards are compared. */
+  readonly groupId: string | null;
+  readonly startTimeMs: number;
+  readonly endTimeMs: number | null;
+  /** Number of attempts. */
+  readonly attempts: number;
+  readonly workerId: string | null;
+  /** Primary dimension of the final reward of the latest attempt; null without one. */
+  readonly reward: number | null;
+  readonly failure: RecordedFailure | null;
+  /** The start of the task's input as JSON. */
+  readonly preview: string;
+}
+
+/** One page of rollouts. */
+export interface RolloutPage {
+  readonly items: readonly RolloutRow[];
+  /** `cursor` of the next page; null on the last one. */
+  readonly nextCursor: string | null;
+  /** Number of rollouts that match the filters. */
+  readonly total: number;
+}
+
+/** Sort order of rollouts. `reward` needs a run. */
+export type RolloutSort = 'newest' | 'oldest' | 'reward-high' | 'reward-low';
+
+/** One step of a trace; the steps of a trace are in depth-first order. */
+export interface TraceNode {
+  readonly spanId: string;
+  /** 0 for a root. */
+  readonly depth: number;
+  readonly sequenceId: number;
+  readonly kind: TraceStepKind;
+  readonly title: string;
+  readonly agentPath: readonly string[];
+  readonly startTimeMs: number | null;
+  readonly endTimeMs: number | null;
+  readonly outcome: TraceStepOutcome;
+  readonly error: string | null;
+  readonly stackTrace: string | null;
+  readonly toolArguments: string | null;
+  readonly toolResult: string | null;
+  readonly tokens: TraceTokens | null;
+  readonly rewards: readonly Reward[];
+}
+
+/** A model call of a conversation, with the messages that an earlier call does not have. */
+export interface ConversationTurn {
+  /** The span with the captured tokens and bodies; the adapter's span when the call was not captured. */
+  readonly spanId: string;
+  readonly model: string;
+  readonly agentPath: readonly string[];
+  /** Number of leading messages that {@link continues} already has. */
+  readonly knownMessages: number;
+  /** The earlier call that this one continues; null for the start of a conversation. */
+  readonly continues: string | null;
+  readonly inputMessages: readonly TraceMessage[];
+  readonly outputMessages: readonly TraceMessage[];
+  readonly tokens: TraceTokens | null;
+  readonly error: string | null;
+}
+
+/** A rollout with its attempts and the trace of one of them. */
+export interface RolloutDetail {
+  readonly rollout: RolloutRow;
+  readonly input: JsonValue;
+  readonly metadata: JsonObject | null;
+  readonly resourcesId: string | null;
+  readonly attempts: readonly Attempt[];
+  /** The attempt whose trace follows; null before the first claim. */
+  readonly attemptId: string | null;
+  readonly trace: readonly TraceNode[];
+  readonly turns: readonly ConversationTurn[];
+  /** The final reward of the attempt, all dimensions; empty without one. */
+  readonly rewards: readonly Reward[];
+  /** The rollouts of the same group, this one included, in order of sample. */
+  readonly siblings: readonly RolloutRow[];
+  /** Number of spans of the attempt. */
+  readonly totalSpans: number;
+  /** Whether the trace lacks later spans because the attempt has more than the server reads. */
+  readonly isTruncated: boolean;
+}
+
+/** The sampled tokens of one choice. */
+export interface TokenChoice {
+  readonly index: number;
+  readonly tokenIds: readonly number[];
+  /** Natural logarithms; empty when the engine does not report them. */
+  readonly logprobs: readonly number[];
+  readonly finishReason: string | null;
+}
+
+/** The tokens of a model call. */
+export interface CallTokens {
+  readonly spanId: string;
+  readonly promptTokenIds: readonly number[];
+  readonly choices: readonly TokenChoice[];
+  /** Text of each response token of the first choice; null when the engine does not report it. */
+  readonly texts: readonly string[] | null;
+  readonly temperature: number;
+  readonly policyVersion: number | null;
+  /** Whether the response tokens can be trained on. */
+  readonly isTrainable: boolean;
+  readonly untrainableReason: string | null;
+}
+
+/** A recorded span: attributes with the raw bodies of a model call. */
+export interface SpanView {
+  readonly spanId: string;
+  readonly name: string;
+  readonly status: string;
+  readonly attributes: Attributes;
+  /** JSON of the request as the agent sent it; null unless captured. */
+  readonly requestBody: string | null;
+  readonly responseBody: string | null;
+}

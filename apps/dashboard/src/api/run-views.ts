@@ -1,0 +1,127 @@
+import type { JsonObject } from '@agentlightning/core';
+import type { RunStatistics, RunStatus } from '@agentlightning/core/store';
+
+/** A held-out evaluation. */
+export interface EvaluationView {
+  /** The last finished step when it was measured; 0 is before training. */
+  readonly step: number;
+  /** Mean reward. */
+  readonly reward: number;
+  /** 95 % confidence interval of the mean. */
+  readonly low: number;
+  readonly high: number;
+  /** Number of rollouts with a reward. */
+  readonly rollouts: number;
+  /** Number of rollouts without a reward. */
+  readonly missing: number;
+}
+
+/** A warning of the trainer about a run that does not learn. */
+export interface WarningView {
+  readonly name: string;
+  readonly step: number;
+  readonly policy: string | null;
+  readonly message: string;
+  /** Null when the server has no explanation of this warning. */
+  readonly cause: string | null;
+  readonly remedy: string | null;
+}
+
+/** Liveness of a run: `silent` has the status `running`, and its trainer has stopped sending heartbeats. */
+export type RunLiveness = 'live' | 'silent' | 'ended';
+
+/** A run in a list. */
+export interface RunSummary {
+  readonly runId: string;
+  readonly name: string;
+  readonly kind: 'training' | 'prompt-search';
+  readonly status: RunStatus;
+  readonly liveness: RunLiveness;
+  /** Last heartbeat of the trainer in Unix milliseconds; null without one. */
+  readonly heartbeatTimeMs: number | null;
+  readonly step: number;
+  readonly steps: number | null;
+  /** Held-out reward before training; null until measured. */
+  readonly rewardBefore: number | null;
+  readonly rewardAfter: number | null;
+  /** Mean training reward by step, averaged to at most 60 points. */
+  readonly rewardCurve: readonly number[];
+  readonly warnings: number;
+  readonly createTimeMs: number;
+  readonly updateTimeMs: number;
+  /** Tokens of all training batches; null when they are not recorded. */
+  readonly trainedTokens: number | null;
+}
+
+/** The runs of a store, newest first. */
+export interface RunList {
+  readonly items: readonly RunSummary[];
+  readonly total: number;
+  /** Time of the server in Unix milliseconds, for ages. */
+  readonly nowMs: number;
+}
+
+/** A run with its evaluations, warnings and progress. */
+export interface RunDetail extends RunSummary {
+  readonly config: JsonObject;
+  /** In order of step. */
+  readonly evaluations: readonly EvaluationView[];
+  /** In order of detection. */
+  readonly runWarnings: readonly WarningView[];
+  readonly statistics: RunStatistics;
+  /** Number of training rollouts without a usable result, by cause. */
+  readonly failures: Readonly<Record<string, number>>;
+  readonly nowMs: number;
+}
+
+/** One metric over the steps of a run. A bucket holds several steps when there are more steps than requested points. */
+export interface MetricSeries {
+  readonly name: string;
+  /** Mean of each bucket; null without a value. */
+  readonly mean: readonly (number | null)[];
+  /** Minimum and maximum of each bucket; absent when every bucket holds one step. */
+  readonly low?: readonly (number | null)[];
+  readonly high?: readonly (number | null)[];
+}
+
+/** The metrics of a run. */
+export interface RunMetrics {
+  /** The last step of each bucket. */
+  readonly steps: readonly number[];
+  /** Number of steps before down-sampling. */
+  readonly totalSteps: number;
+  /** Number of steps in a bucket. */
+  readonly bucketSize: number;
+  readonly series: readonly MetricSeries[];
+}
+
+/** A cell of the heat map: the rollouts of one task in one step. */
+export interface TaskCell {
+  readonly step: number;
+  /** Mean reward; null when no rollout has one. */
+  readonly reward: number | null;
+  /** Difference between the highest and the lowest reward: 0 gives no learning signal. */
+  readonly spread: number | null;
+  readonly rollouts: number;
+  readonly failed: number;
+  readonly groupId: string | null;
+}
+
+/** A row of the heat map. */
+export interface TaskRow {
+  readonly taskIndex: number;
+  /** The start of the task's input as JSON. */
+  readonly preview: string;
+  /** In order of step; steps without the task are absent. */
+  readonly cells: readonly TaskCell[];
+}
+
+/** The training rollouts of a run by task and step. */
+export interface TaskMap {
+  readonly steps: readonly number[];
+  readonly tasks: readonly TaskRow[];
+  /** Range of the cells' rewards; null without rewards. */
+  readonly range: readonly [low: number, high: number] | null;
+  /** Whether older rollouts are absent because the run has more than the server reads. */
+  readonly isTruncated: boolean;
+}

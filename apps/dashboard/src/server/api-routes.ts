@@ -1,0 +1,57 @@
+import { parse } from '@agentlightning/core/internal';
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import type { StoreView, WorkerList } from '../api/store-views.ts';
+import type { DashboardContext } from './dashboard-context.ts';
+import { readRolloutFilter } from './rollout-query.ts';
+import { readTaskMap } from './task-map.ts';
+
+const runsParameters = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(100) });
+const metricsParameters = z.strictObject({ points: z.coerce.number().int().min(1).max(5000).default(500) });
+const detailParameters = z.strictObject({ attempt: z.string().min(1).optional() });
+const attemptParameters = z.strictObject({ attempt: z.string().min(1) });
+
+/** The JSON API. Every route reads; none writes. */
+export function addApiRoutes(app: Hono, context: DashboardContext): void {
+  const { store, clock, runs, lists, rollouts, label } = context;
+  app.get('/api/store', async (request) => {
+    const view: StoreView = { label, statistics: await store.statistics() };
+    return request.json(view);
+  });
+  app.get('/api/runs', async (request) => request.json(await runs.list(queryOf(request, runsParameters).limit)));
+  app.get('/api/runs/:id', async (request) => request.json(await runs.detail(request.req.param('id'))));
+  app.get('/api/runs/:id/metrics', async (request) => {
+    const { points } = queryOf(request, metricsParameters);
+    return request.json(await runs.metrics(request.req.param('id'), points));
+  });
+  app.get('/api/runs/:id/tasks', async (request) =>
+    request.json(await readTaskMap(store, lists, request.req.param('id'))),
+  );
+  app.get('/api/rollouts', async (request) => request.json(await lists.page(readRolloutFilter(request.req.query()))));
+  app.get('/api/rollouts/:id', async (request) => {
+    const { attempt = null } = queryOf(request, detailParameters);
+    return request.json(await rollouts.detail(request.req.param('id'), attempt));
+  });
+  app.get('/api/rollouts/:id/spans/:span', async (request) => request.json(await rollouts.span(addressOf(request))));
+  app.get('/api/rollouts/:id/spans/:span/tokens', async (request) =>
+    request.json(await rollouts.tokens(addressOf(request))),
+  );
+  app.get('/api/workers', async (request) => {
+    const { items } = await store.queryWorkers({ sortBy: 'workerId' });
+    const list: WorkerList = { items, nowMs: clock.now() };
+    return request.json(list);
+  });
+}
+
+function queryOf<TSchema extends z.ZodType>(request: Context, schema: TSchema): z.output<TSchema> {
+  return parse(schema, request.req.query(), 'Query');
+}
+
+function addressOf(request: Context): { rolloutId: string; attemptId: string; spanId: string } {
+  const { attempt } = queryOf(request, attemptParameters);
+  return {
+    rolloutId: request.req.param('id') ?? '',
+    attemptId: attempt,
+    spanId: request.req.param('span') ?? '',
+  };
+}

@@ -1,0 +1,19 @@
+import type { Store } from '@agentlightning/core';
+
+/** The read operations of a store that the dashboard uses. It cannot write. */
+export type DashboardStore = Pick<
+  Store,
+  | 'getRollout'
+  | 'queryRollouts'
+  | 'queryAttempts'
+  | 'querySpans'
+  | 'searchSpans'
+  | 'getRun'
+  | 'queryRuns'
+  | 'queryMetrics'
+  | 'runStatistics'
+  | 'getWorker'
+  | 'queryWorkers'
+  | 'watchChanges'
+  | 'statistics'
+>;

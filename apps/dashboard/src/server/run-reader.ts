@@ -1,0 +1,123 @@
+import type { Clock, Run } from '@agentlightning/core';
+import type { MetricPoint } from '@agentlightning/core/store';
+import type { RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
+import type { DashboardStore } from './dashboard-store.ts';
+import { downSample, thinCurve } from './down-sample.ts';
+import { readProgress, type WarningExplanations } from './run-progress.ts';
+
+/** Age of the trainer's last heartbeat above which a running run counts as silent, in milliseconds. */
+const silentAfterMs = 15_000;
+
+/** Maximum number of points of the curve in a list of runs. */
+const sparklinePoints = 60;
+
+/** Prefix of the metrics that count failures by cause. */
+const failurePrefix = 'failures/';
+
+/** Options of {@link RunReader}. */
+export interface RunReaderOptions {
+  readonly store: DashboardStore;
+  readonly clock: Clock;
+  readonly explanations: WarningExplanations;
+}
+
+/** Reads runs for the dashboard. */
+export class RunReader {
+  readonly #store: DashboardStore;
+  readonly #clock: Clock;
+  readonly #explanations: WarningExplanations;
+  /** The metrics of runs by id, with the update that they belong to. */
+  readonly #metrics: Map<string, { readonly updateTimeMs: number; readonly points: readonly MetricPoint[] }> =
+    new Map();
+
+  constructor({ store, clock, explanations }: RunReaderOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#explanations = explanations;
+  }
+
+  /** The newest runs. */
+  async list(limit: number): Promise<RunList> {
+    const { items, total } = await this.#store.queryRuns({ limit });
+    return { items: await Promise.all(items.map((run) => this.#summary(run))), total, nowMs: this.#clock.now() };
+  }
+
+  /** One run. Throws NOT_FOUND for an unknown id. */
+  async detail(runId: string): Promise<RunDetail> {
+    const run = await this.#store.getRun(runId);
+    const { evaluations, warnings } = readProgress(run, this.#explanations);
+    return {
+      ...(await this.#summary(run)),
+      config: run.config,
+      evaluations,
+      runWarnings: warnings,
+      statistics: await this.#store.runStatistics(runId),
+      failures: failuresOf(await this.#metricsOf(run)),
+      nowMs: this.#clock.now(),
+    };
+  }
+
+  /** The metrics of a run in at most `points` buckets. Throws NOT_FOUND for an unknown id. */
+  async metrics(runId: string, points: number): Promise<RunMetrics> {
+    return downSample(await this.#metricsOf(await this.#store.getRun(runId)), points);
+  }
+
+  async #summary(run: Run): Promise<RunSummary> {
+    const progress = readProgress(run, this.#explanations);
+    const { step, steps, rewardBefore, rewardAfter, rewardCurve, warnings } = progress;
+    const worker = await this.#store.getWorker(`trainer-${run.runId}`);
+    const heartbeatTimeMs = worker?.lastHeartbeatTimeMs ?? null;
+    return {
+      runId: run.runId,
+      name: run.name,
+      kind: progress.isSearch ? 'prompt-search' : 'training',
+      status: run.status,
+      liveness: this.#liveness(run, heartbeatTimeMs),
+      heartbeatTimeMs,
+      step,
+      steps,
+      rewardBefore,
+      rewardAfter,
+      rewardCurve: thinCurve(rewardCurve, sparklinePoints),
+      warnings: warnings.length,
+      createTimeMs: run.createTimeMs,
+      updateTimeMs: run.updateTimeMs,
+      trainedTokens: trainedTokens(await this.#metricsOf(run)),
+    };
+  }
+
+  #liveness({ status, updateTimeMs }: Run, heartbeatTimeMs: number | null): RunLiveness {
+    if (status !== 'running') return 'ended';
+    const lastSignMs = Math.max(heartbeatTimeMs ?? 0, updateTimeMs);
+    return this.#clock.now() - lastSignMs > silentAfterMs ? 'silent' : 'live';
+  }
+
+  async #metricsOf({ runId, updateTimeMs }: Run): Promise<readonly MetricPoint[]> {
+    const known = this.#metrics.get(runId);
+    if (known?.updateTimeMs === updateTimeMs) return known.points;
+    const points = await this.#store.queryMetrics(runId);
+    this.#metrics.set(runId, { updateTimeMs, points });
+    return points;
+  }
+}
+
+function trainedTokens(points: readonly MetricPoint[]): number | null {
+  const counts = points.flatMap(({ values }) =>
+    Object.entries(values)
+      .filter(([name]) => name === 'tokens/trained' || name.endsWith('/tokens/trained'))
+      .map(([, value]) => value),
+  );
+  return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0);
+}
+
+function failuresOf(points: readonly MetricPoint[]): Readonly<Record<string, number>> {
+  const sums = new Map<string, number>();
+  for (const { values } of points) {
+    for (const [name, value] of Object.entries(values)) {
+      if (!name.startsWith(failurePrefix)) continue;
+      const cause = name.slice(failurePrefix.length);
+      sums.set(cause, (sums.get(cause) ?? 0) + value);
+    }
+  }
+  return Object.fromEntries(sums);
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { Span } from '@agentlightning/core';
+import { joinModelCalls } from '@agentlightning/core/spans';
+import { type TraceMessage, type TraceStep, traceSteps, walkSteps } from '@agentlightning/trace';
+import type { ConversationTurn, TraceNode } from '../api/rollout-views.ts';
+
+/** The trace of an attempt and its conversations. */
+export interface AttemptTrace {
+  readonly trace: readonly TraceNode[];
+  readonly turns: readonly ConversationTurn[];
+}
+
+/** Reads the trace of an attempt from its spans. */
+export function attemptTrace(spans: readonly Span[]): AttemptTrace {
+  const walked = walkSteps(traceSteps(spans));
+  const capturedBy = new Map(
+    joinModelCalls(spans).flatMap(({ captured, step }) =>
+      captured === null || step === null ? [] : [[step.spanId, captured.spanId] as const],
+    ),
+  );
+  const calls = walked
+    .map(({ step }) => step)
+    .filter(({ kind }) => kind === 'model-call')
+    .sort((one, other) => one.sequenceId - other.sequenceId);
+  return {
+    trace: walked.map(({ step, depth }) => traceNode(step, depth)),
+    turns: conversationTurns(calls).map((turn) => ({ ...turn, spanId: capturedBy.get(turn.spanId) ?? turn.spanId })),
+  };
+}
+
+function traceNode(step: TraceStep, depth: number): TraceNode {
+  const { spanId, sequenceId, kind, title, agentPath, startTimeMs, endTimeMs, outcome, error, stackTrace } = step;
+  const { toolArguments, toolResult, tokens, rewards } = step;
+  return {
+    spanId,
+    depth,
+    sequenceId,
+    kind,
+    title,
+    agentPath,
+    startTimeMs,
+    endTimeMs,
+    outcome,
+    error,
+    stackTrace,
+    toolArguments,
+    toolResult,
+    tokens,
+    rewards,
+  };
+}
+
+/** Each call without the messages of the latest earlier call whose messages it repeats. */
+function conversationTurns(calls: readonly TraceStep[]): readonly ConversationTurn[] {
+  const earlier = new Map<string, { readonly spanId: string; readonly length: number }>();
+  return calls.map((call) => {
+    const digests = prefixKeys(call.inputMessages);
+    const known = digests.findLast((digest) => earlier.has(digest));
+    const continued = known === undefined ? null : (earlier.get(known) ?? null);
+    const full = digests.at(-1);
+    if (full !== undefined) earlier.set(full, { spanId: call.spanId, length: digests.length });
+    return {
+      spanId: call.spanId,
+      model: call.title,
+      agentPath: call.agentPath,
+      knownMessages: continued?.length ?? 0,
+      continues: continued?.spanId ?? null,
+      inputMessages: call.inputMessages.slice(continued?.length ?? 0),
+      outputMessages: call.outputMessages,
+      tokens: call.tokens,
+      error: call.error,
+    };
+  });
+}
+
+/** For each length, a key of that many first messages. */
+function prefixKeys(messages: readonly TraceMessage[]): readonly string[] {
+  const hash = createHash('sha256');
+  return messages.map((message) => hash.update(JSON.stringify(message)).copy().digest('base64'));
+}

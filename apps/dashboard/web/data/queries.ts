@@ -1,0 +1,49 @@
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { RolloutDetail, RolloutPage } from '../../src/api/rollout-views.ts';
+import type { RunDetail, RunList } from '../../src/api/run-views.ts';
+import type { StoreView, WorkerList } from '../../src/api/store-views.ts';
+import { type QueryValues, read } from './api-client.ts';
+
+const segment = encodeURIComponent;
+
+/** The store behind the dashboard. */
+export const storeQuery = () =>
+  queryOptions({ queryKey: ['store'], queryFn: ({ signal }) => read<StoreView>('/api/store', {}, signal) });
+
+/** The newest runs. */
+export const runsQuery = () =>
+  queryOptions({ queryKey: ['runs'], queryFn: ({ signal }) => read<RunList>('/api/runs', {}, signal) });
+
+/** One run. */
+export const runQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ['run', runId, 'detail'],
+    queryFn: ({ signal }) => read<RunDetail>(`/api/runs/${segment(runId)}`, {}, signal),
+  });
+
+/** Rollouts, page by page. */
+export const rolloutsQuery = (filters: QueryValues) =>
+  infiniteQueryOptions({
+    queryKey: ['rollouts', filters],
+    queryFn: ({ signal, pageParam }) =>
+      read<RolloutPage>('/api/rollouts', { ...filters, limit: 200, cursor: pageParam ?? undefined }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
+    placeholderData: keepPreviousData,
+  });
+
+/** One rollout with the trace of an attempt. */
+export const rolloutQuery = (rolloutId: string, attempt?: string) =>
+  queryOptions({
+    queryKey: ['rollout', rolloutId, attempt ?? 'latest'],
+    queryFn: ({ signal }) => read<RolloutDetail>(`/api/rollouts/${segment(rolloutId)}`, { attempt }, signal),
+    placeholderData: keepPreviousData,
+  });
+
+/** The workers. They have no change events, so they are polled. */
+export const workersQuery = () =>
+  queryOptions({
+    queryKey: ['workers'],
+    queryFn: ({ signal }) => read<WorkerList>('/api/workers', {}, signal),
+    refetchInterval: 3000,
+  });

@@ -1,0 +1,46 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { rolloutsQuery } from '../data/queries.ts';
+import { EmptyNotice, QueryView } from '../parts/notice.tsx';
+import { PageTitle } from '../parts/page-title.tsx';
+import { RolloutFilterBar } from '../parts/rollout-filter-bar.tsx';
+import { RolloutTable } from '../parts/rollout-table.tsx';
+import type { RolloutFilters } from '../rollout-filters.ts';
+
+const route = getRouteApi('/rollouts');
+
+/** The rollouts of the store, filtered by the URL. */
+export function RolloutsPage(): ReactNode {
+  const filters = route.useSearch();
+  const navigate = useNavigate();
+  const apply = (next: RolloutFilters): void => void navigate({ to: '/rollouts', search: next, replace: true });
+  const query = useInfiniteQuery(rolloutsQuery({ ...filters }));
+  const loadMore = (): void => {
+    if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
+  };
+  return (
+    <>
+      <PageTitle title="Rollouts" />
+      <RolloutFilterBar filters={filters} onChange={apply} />
+      <QueryView query={query}>
+        {({ pages }) => {
+          const rows = pages.flatMap(({ items }) => items);
+          if (rows.length === 0) return <NoRollouts hasFilters={Object.keys(filters).length > 0} />;
+          const total = pages[0]?.total ?? rows.length;
+          return <RolloutTable rows={rows} total={total} onEnd={loadMore} />;
+        }}
+      </QueryView>
+    </>
+  );
+}
+
+function NoRollouts({ hasFilters }: { readonly hasFilters: boolean }): ReactNode {
+  return hasFilters ? (
+    <EmptyNotice title="No rollouts match">Remove a filter to see more.</EmptyNotice>
+  ) : (
+    <EmptyNotice title="No rollouts yet">
+      <code>agl train</code> enqueues rollouts. They appear here without a reload.
+    </EmptyNotice>
+  );
+}

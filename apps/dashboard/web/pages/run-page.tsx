@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { RunDetail, WarningView } from '../../src/api/run-views.ts';
+import { countText, durationText, numberText } from '../data/format.ts';
+import { runQuery } from '../data/queries.ts';
+import { QueryView } from '../parts/notice.tsx';
+import { RunHead } from '../parts/run-head.tsx';
+import { type Tile, Tiles } from '../parts/tiles.tsx';
+
+const route = getRouteApi('/runs/$runId');
+
+/** One run: rewards, health, time, failures, warnings. */
+export function RunPage(): ReactNode {
+  const { runId } = route.useParams();
+  const query = useQuery(runQuery(runId));
+  return (
+    <>
+      <RunHead runId={runId} run={query.data} />
+      <QueryView query={query}>{(run) => <RunOverview run={run} />}</QueryView>
+    </>
+  );
+}
+
+function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
+  return (
+    <>
+      <Tiles tiles={tilesOf(run)} />
+      <Warnings warnings={run.runWarnings} />
+    </>
+  );
+}
+
+function tilesOf(run: RunDetail): readonly Tile[] {
+  const { totalRollouts, rolloutsByStatus } = run.statistics;
+  const endMs = run.liveness === 'live' ? run.nowMs : run.updateTimeMs;
+  const before = run.evaluations.find(({ step }) => step === 0);
+  const last = run.evaluations.findLast(({ step }) => step > 0);
+  const delta = before === undefined || last === undefined ? null : last.reward - before.reward;
+  return [
+    {
+      label: 'Held-out reward',
+      value: `${numberText(before?.reward)} → ${numberText(last?.reward)}`,
+      note: delta === null ? 'not measured yet' : `${delta >= 0 ? '+' : ''}${numberText(delta)}`,
+    },
+    {
+      label: 'Training reward',
+      value: numberText(run.rewardCurve.at(-1)),
+      note: `first ${numberText(run.rewardCurve[0])}`,
+    },
+    { label: 'Step', value: run.kind === 'training' ? `${run.step} / ${run.steps ?? '?'}` : 'prompt search', note: '' },
+    { label: 'Duration', value: durationText(endMs - run.createTimeMs), note: '' },
+    {
+      label: 'Rollouts',
+      value: countText(totalRollouts),
+      note: `${rolloutsByStatus.running + rolloutsByStatus.preparing} running, ${rolloutsByStatus.failed} failed`,
+    },
+    { label: 'Trained tokens', value: countText(run.trainedTokens), note: '' },
+  ];
+}
+
+function Warnings({ warnings }: { readonly warnings: readonly WarningView[] }): ReactNode {
+  if (warnings.length === 0) return null;
+  return (
+    <section className="panel" aria-labelledby="warnings-title">
+      <h2 id="warnings-title">Warnings</h2>
+      {warnings.map(({ name, step, policy, message, cause, remedy }) => (
+        <article key={`${name} ${step} ${policy} ${message}`} className="warning">
+          <h3>
+            <span className="badge" data-tone="warn">
+              {name}
+            </span>{' '}
+            step {step}
+            {policy === null ? '' : `, policy ${policy}`}
+          </h3>
+          <p className="foreign">{message}</p>
+          {cause === null ? null : <p className="muted">Likely cause: {cause}</p>}
+          {remedy === null ? null : <p className="muted">Remedy: {remedy}</p>}
+        </article>
+      ))}
+    </section>
+  );
+}

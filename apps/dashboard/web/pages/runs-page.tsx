@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { RunList, RunSummary } from '../../src/api/run-views.ts';
+import { countText, durationText, numberText, timeText } from '../data/format.ts';
+import { runsQuery } from '../data/queries.ts';
+import { EmptyNotice, QueryView } from '../parts/notice.tsx';
+import { PageTitle } from '../parts/page-title.tsx';
+import { ScrollRegion } from '../parts/scroll-region.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
+import { RunBadge } from '../parts/status-badge.tsx';
+
+/** The runs of the store. */
+export function RunsPage(): ReactNode {
+  return (
+    <>
+      <PageTitle title="Runs" />
+      <QueryView query={useQuery(runsQuery())}>{(list) => <RunTable list={list} />}</QueryView>
+    </>
+  );
+}
+
+function RunTable({ list: { items, nowMs, total } }: { readonly list: RunList }): ReactNode {
+  if (items.length === 0) {
+    return (
+      <EmptyNotice title="No runs yet">
+        Start one with <code>agl train</code> on this store. It appears here without a reload.
+      </EmptyNotice>
+    );
+  }
+  return (
+    <>
+      <ScrollRegion label="Runs">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Run</th>
+              <th scope="col">Status</th>
+              <th scope="col" className="number">
+                Step
+              </th>
+              <th scope="col" className="number">
+                Held-out reward
+              </th>
+              <th scope="col" className="wide-only">
+                Training reward
+              </th>
+              <th scope="col" className="number wide-only">
+                Duration
+              </th>
+              <th scope="col" className="number wide-only">
+                Trained tokens
+              </th>
+              <th scope="col" className="wide-only">
+                Started
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((run) => (
+              <RunRow key={run.runId} run={run} nowMs={nowMs} />
+            ))}
+          </tbody>
+        </table>
+      </ScrollRegion>
+      {total > items.length ? <p className="muted">{`The newest ${items.length} of ${total} runs.`}</p> : null}
+    </>
+  );
+}
+
+function RunRow({ run, nowMs }: { readonly run: RunSummary; readonly nowMs: number }): ReactNode {
+  const { runId, name, step, steps, rewardBefore, rewardAfter, warnings } = run;
+  const endMs = run.liveness === 'live' ? nowMs : run.updateTimeMs;
+  return (
+    <tr>
+      <td>
+        <Link to="/runs/$runId" params={{ runId }} className="row-title foreign" data-row="">
+          {name}
+        </Link>
+        <span className="muted mono">{runId}</span>
+      </td>
+      <td>
+        <RunBadge run={run} nowMs={nowMs} />{' '}
+        {warnings === 0 ? null : (
+          <span className="badge" data-tone="warn">
+            {warnings === 1 ? '1 warning' : `${warnings} warnings`}
+          </span>
+        )}
+      </td>
+      <td className="number">{run.kind === 'training' ? `${step}/${steps ?? '?'}` : 'search'}</td>
+      <td className="number">
+        {numberText(rewardBefore)} → {numberText(rewardAfter)}
+      </td>
+      <td className="wide-only">
+        <Sparkline values={run.rewardCurve} label={`Training reward, last ${numberText(run.rewardCurve.at(-1))}`} />
+      </td>
+      <td className="number wide-only">{durationText(endMs - run.createTimeMs)}</td>
+      <td className="number wide-only">{countText(run.trainedTokens)}</td>
+      <td className="wide-only">{timeText(run.createTimeMs)}</td>
+    </tr>
+  );
+}

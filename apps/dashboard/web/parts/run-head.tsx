@@ -1,0 +1,26 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { RunDetail } from '../../src/api/run-views.ts';
+import { PageTitle } from './page-title.tsx';
+import { RunBadge } from './status-badge.tsx';
+
+/** The heading and the tabs of a run's pages. */
+export function RunHead(props: { readonly runId: string; readonly run: RunDetail | undefined }): ReactNode {
+  const { runId, run } = props;
+  return (
+    <>
+      <PageTitle title={run?.name ?? runId}>
+        {run === undefined ? null : <RunBadge run={run} nowMs={run.nowMs} />}
+        <span className="mono muted">{runId}</span>
+      </PageTitle>
+      <nav className="tabs" aria-label="Run">
+        <Link to="/runs/$runId" params={{ runId }} activeOptions={{ exact: true, includeSearch: false }}>
+          Overview
+        </Link>
+        <Link to="/rollouts" search={{ run: runId }} activeOptions={{ exact: true }}>
+          Rollouts
+        </Link>
+      </nav>
+    </>
+  );
+}

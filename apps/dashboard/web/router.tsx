@@ -1,0 +1,75 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  type ErrorComponentProps,
+  lazyRouteComponent,
+} from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { RunsPage } from './pages/runs-page.tsx';
+import { EmptyNotice, FailureNotice } from './parts/notice.tsx';
+import { PageFrame } from './parts/page-frame.tsx';
+import { PageTitle } from './parts/page-title.tsx';
+import { type RolloutFilters, rolloutFilters } from './rollout-filters.ts';
+
+const root = createRootRoute({ component: PageFrame, notFoundComponent: UnknownPage, errorComponent: FailedPage });
+
+const runs = createRoute({ getParentRoute: () => root, path: '/', component: RunsPage });
+
+const rollouts = createRoute({
+  getParentRoute: () => root,
+  path: '/rollouts',
+  validateSearch: (values: Record<string, unknown>): RolloutFilters => rolloutFilters(values),
+  component: lazyRouteComponent(() => import('./pages/rollouts-page.tsx'), 'RolloutsPage'),
+});
+
+const run = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$runId',
+  component: lazyRouteComponent(() => import('./pages/run-page.tsx'), 'RunPage'),
+});
+
+const rollout = createRoute({
+  getParentRoute: () => root,
+  path: '/rollouts/$rolloutId',
+  component: lazyRouteComponent(() => import('./pages/rollout-page.tsx'), 'RolloutPage'),
+});
+
+const workers = createRoute({
+  getParentRoute: () => root,
+  path: '/workers',
+  component: lazyRouteComponent(() => import('./pages/workers-page.tsx'), 'WorkersPage'),
+});
+
+/** The router of the page. Every view has an address. */
+export function createAppRouter() {
+  return createRouter({
+    routeTree: root.addChildren([runs, run, rollouts, rollout, workers]),
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    readonly router: ReturnType<typeof createAppRouter>;
+  }
+}
+
+function UnknownPage(): ReactNode {
+  return (
+    <>
+      <PageTitle title="Unknown page" />
+      <EmptyNotice title="There is nothing at this address">Choose a page above.</EmptyNotice>
+    </>
+  );
+}
+
+function FailedPage({ error, reset }: ErrorComponentProps): ReactNode {
+  return (
+    <main>
+      <PageTitle title="Page failed" />
+      <FailureNotice error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />
+    </main>
+  );
+}

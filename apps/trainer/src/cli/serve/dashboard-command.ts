@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { wholeNumber } from '../number-flag.ts';
+import { storeHelp } from '../store-option.ts';
+import type { DashboardFlags } from './run-dashboard.ts';
+
+const help = `
+The dashboard only reads. It shows runs while they train, in this or another process.
+
+AGL_DASHBOARD_KEY is the key that viewers must enter; any --host but loopback needs one.
+AGL_STORE_KEY is the key for a store server.
+
+Examples:
+  $ agl dashboard                                    the store of this folder, .agl/agl.db
+  $ agl dashboard --store http://store:4747          a store server
+  $ AGL_DASHBOARD_KEY=… agl dashboard --host 0.0.0.0  for viewers on other machines`;
+
+/** Adds `agl dashboard`. */
+export function addDashboardCommand(program: Command): void {
+  program
+    .command('dashboard')
+    .description('Serve the web dashboard: runs, rollouts, traces and tokens of a store.')
+    .option('--store <url>', storeHelp, defaultStoreUrl)
+    .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
+    .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4770)
+    .addHelpText('after', help)
+    .action(async (flags: DashboardFlags) => {
+      const { runDashboard } = await import('./run-dashboard.ts');
+      await runDashboard(flags);
+    });
+}

@@ -1,0 +1,34 @@
+import { addressText } from '@agentlightning/core/internal';
+import { serveDashboard } from '@agentlightning/dashboard';
+import { warningExplanations } from '../../diagnosis/run-warning.ts';
+import { openExistingStore } from '../open-existing-store.ts';
+import { untilStopped } from './until-stopped.ts';
+
+/** The flags of `agl dashboard`. */
+export interface DashboardFlags {
+  readonly store: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Serves the dashboard of a store until the process is stopped. */
+export async function runDashboard({ store: url, host, port }: DashboardFlags): Promise<void> {
+  const store = await openExistingStore(url);
+  try {
+    const dashboard = await serveDashboard({
+      store,
+      label: addressText(url),
+      host,
+      port,
+      viewerKey: process.env['AGL_DASHBOARD_KEY'] || null,
+      warningExplanations,
+    });
+    // Before the ready line, after which a signal may arrive.
+    const stopped = untilStopped(() => dashboard.close());
+    process.stderr.write(`Dashboard of ${addressText(url)}: ${dashboard.url} (Ctrl+C stops it)\n`);
+    process.stdout.write(`${JSON.stringify({ event: 'ready', url: dashboard.url })}\n`);
+    await stopped;
+  } finally {
+    await store.close();
+  }
+}
