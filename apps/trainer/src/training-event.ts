@@ -172,6 +172,11 @@ export type TrainingEvent =
     } & PromptSearchBudget)
   | NothingLeftEvent
   | {
+      /** The number of registered remote runners of a run has changed. */
+      readonly type: 'runners';
+      readonly runners: number;
+    }
+  | {
       /** A line that an agent wrote to standard output or standard error; not of agents in this process. */
       readonly type: 'agent-output';
       readonly line: string;

@@ -19,6 +19,25 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
+test('a runner in another network replaces the URL of the gateway', async () => {
+  await store.addResources({
+    policy: {
+      resourceType: 'proxy_llm',
+      endpoint: 'http://127.0.0.1:1/v1',
+      model: 'm',
+      apiKey: null,
+      samplingParameters: {},
+    },
+  });
+  let given: AgentContext | undefined;
+  const agent = (_task: unknown, context: AgentContext): void => {
+    given = context;
+  };
+  await runTask({ store, agent, task: { input: 1 }, gatewayUrl: 'https://gateway:4750/v1' });
+  expect(given?.endpoint?.baseUrl).toMatch(/^https:\/\/gateway:4750\/rollout\/.*\/attempt\/.*\/v1$/);
+  expect(given?.resources['policy']).toMatchObject({ endpoint: given?.endpoint?.baseUrl });
+});
+
 describe('an attempt token', () => {
   /** Returns the context that an agent receives. */
   async function contextOf(metadata: JsonObject = {}, hasTokens = true): Promise<AgentContext | undefined> {

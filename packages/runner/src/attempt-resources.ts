@@ -22,6 +22,8 @@ export interface ResourceChoice {
   readonly endpointResource: string | undefined;
   /** The attempt's token, which replaces the gateway's key; null for none. */
   readonly attemptToken: string | null;
+  /** Replaces the URL of the gateway in the endpoints. */
+  readonly gatewayUrl: string | undefined;
 }
 
 /**
@@ -32,12 +34,12 @@ export interface ResourceChoice {
 export async function loadResources(
   store: RunnerStore,
   rollout: AttemptedRollout,
-  { endpointResource, attemptToken }: ResourceChoice,
+  { endpointResource, attemptToken, gatewayUrl }: ResourceChoice,
 ): Promise<AttemptResources> {
   const { rolloutId, resourcesId, attempt } = rollout;
   const snapshot = resourcesId === null ? await store.getLatestResources() : await store.getResources(resourcesId);
   const named = Object.entries(snapshot?.resources ?? {});
-  const place = { rolloutId, attemptId: attempt.attemptId, attemptToken };
+  const place = { rolloutId, attemptId: attempt.attemptId, attemptToken, gatewayUrl };
   const isEndpoint = ([name, { resourceType }]: [string, Resource]): boolean =>
     resourceType === 'proxy_llm' && (endpointResource === undefined || name === endpointResource);
   const found = named.find(isEndpoint)?.[1];
@@ -63,6 +65,7 @@ interface AttemptPlace {
   readonly rolloutId: string;
   readonly attemptId: string;
   readonly attemptToken: string | null;
+  readonly gatewayUrl: string | undefined;
 }
 
 function ofAttempt(resource: Resource, place: AttemptPlace): Resource {
@@ -74,5 +77,5 @@ function ofAttempt(resource: Resource, place: AttemptPlace): Resource {
 
 function endpointOf(resource: Extract<Resource, { resourceType: 'proxy_llm' }>, place: AttemptPlace): RolloutEndpoint {
   const { endpoint, model, apiKey } = resource;
-  return { baseUrl: attemptBaseUrl(endpoint, place), model, apiKey: place.attemptToken ?? apiKey };
+  return { baseUrl: attemptBaseUrl(place.gatewayUrl ?? endpoint, place), model, apiKey: place.attemptToken ?? apiKey };
 }

@@ -45,7 +45,7 @@ async function beat({
   const { attemptId, workerId } = rollout.attempt;
   const patch = { lastHeartbeatTimeMs: clock.now() };
   const { status } = await store.updateAttempt(rollout.rolloutId, attemptId, patch);
-  if (workerId !== null) await store.updateWorker(workerId, { memory_rss_bytes: process.memoryUsage.rss() });
+  if (workerId !== null) await store.updateWorker?.(workerId, { memory_rss_bytes: process.memoryUsage.rss() });
   return status;
 }
 

@@ -99,7 +99,7 @@ interface AttemptBeginning extends AttemptResources {
 /** Marks the attempt as running and loads its resources, with retries while the store cannot be reached. */
 async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): Promise<AttemptBeginning> {
   const { rolloutId, attempt } = rollout;
-  const { store, endpointResource, createAttemptToken } = options;
+  const { store, endpointResource, createAttemptToken, gatewayUrl } = options;
   const retry = retryTransient(services, { doing: `Starting attempt ${attempt.attemptId}`, maxTries: 5 });
   const patch = { status: 'running' as const, lastHeartbeatTimeMs: services.clock.now() };
   try {
@@ -110,7 +110,7 @@ async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): 
   }
   const attemptToken =
     createAttemptToken === undefined ? null : await withRetry(() => createAttemptToken(tokenRequestOf(rollout)), retry);
-  const choice = { endpointResource, attemptToken };
+  const choice = { endpointResource, attemptToken, gatewayUrl };
   return { ...(await withRetry(() => loadResources(store, rollout, choice), retry)), attemptToken };
 }
 

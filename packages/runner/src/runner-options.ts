@@ -54,6 +54,11 @@ export interface AttemptOptions<TTask> {
   /** The name of the `proxy_llm` resource for model calls. @default the first one */
   readonly endpointResource?: string;
   /**
+   * The base URL of the gateway for this runner, if it differs from the one in the endpoints: from another network, or
+   * through a proxy. @default that of the endpoint
+   */
+  readonly gatewayUrl?: string;
+  /**
    * Creates the attempt's token, which authorises the agent for this attempt only, at the gateway and at the store. Both
    * `StoreClient` (`createAttemptToken`) and `AttemptTokens` (`create`) provide such a function. @default none: agents use
    * the key of their endpoint

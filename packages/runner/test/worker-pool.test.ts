@@ -104,6 +104,26 @@ test('a process runs many rollouts, and its output is that of the pool', async (
   await agents.line('to standard error');
 });
 
+test('a pool is one worker with its load, which leaves when it stops', async () => {
+  const [id = ''] = await enqueue([{ deed: 'wait-for-file', file: path.join(folder, 'never') }]);
+  const agents = new TestPool();
+  await vi.waitFor(
+    async () =>
+      expect((await store.queryWorkers()).items).toMatchObject([
+        {
+          workerId: 'worker',
+          status: 'busy',
+          currentRolloutId: id,
+          heartbeatStats: { state: 'running', running: 1, concurrency: 4, processes: 1, lease_ms: 8000 },
+        },
+      ]),
+    { timeout: 60_000 },
+  );
+  expect((await attemptsOf(id)).map(({ workerId }) => workerId)).toEqual(['worker']);
+  await agents.pool.stop(0);
+  await vi.waitFor(async () => expect((await store.queryWorkers()).items).toEqual([]), { timeout: 30_000 });
+});
+
 describe('a process that ends', () => {
   test.each(['throw', 'exit'] as const)('by an agent (%s) fails only its attempt', async (deed) => {
     const file = path.join(folder, 'never');

@@ -81,15 +81,16 @@ test('applies what is new in order, and nothing of it when one part fails', asyn
   await driver.close();
 });
 
-test('upgrades a store of schema 1 and keeps its contents', async () => {
+test('upgrades a store of the current schema and keeps its contents', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const store = await openStore(file);
   const [rollout] = await store.enqueueRollouts([{ input: 'kept' }]);
   await store.close();
   const driver = await SqliteDriver.open({ ...driverOptions, path: file });
+  const version = migrations.length + 1;
   const next = {
-    version: 2,
+    version,
     name: 'next schema',
     statements: () => ["ALTER TABLE rollouts ADD COLUMN label TEXT NOT NULL DEFAULT 'none'"],
   };
@@ -97,9 +98,22 @@ test('upgrades a store of schema 1 and keeps its contents', async () => {
   const rows = await driver.read((db) => db.all('SELECT rollout_id, input, label FROM rollouts'));
   expect(rows).toEqual([expect.objectContaining({ rollout_id: rollout?.rolloutId, input: '"kept"', label: 'none' })]);
   const versions = await driver.read((db) => db.all('SELECT version, name, time_ms FROM schema_migrations'));
-  expect(versions.at(-1)).toMatchObject({ version: 2, name: 'next schema', time_ms: 7 });
+  expect(versions.at(-1)).toMatchObject({ version, name: 'next schema', time_ms: 7 });
   await driver.close();
   await expect(openStore(file)).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
+});
+
+test('opens a store of schema 1, whose workers have no lease', async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  const driver = await SqliteDriver.open({ ...driverOptions, path: file });
+  await migrate(driver, { nowMs: 0, migrations: migrations.slice(0, 1) });
+  await driver.close();
+  execute(file, "INSERT INTO workers (worker_id, status, last_heartbeat_time_ms) VALUES ('old', 'idle', 0)");
+  const store = await openStore(file);
+  await store.updateWorker('new', { lease_ms: 60_000 });
+  expect((await store.queryWorkers()).items.map(({ workerId }) => workerId)).toEqual(['new', 'old']);
+  await store.close();
 });
 
 function execute(file: string, sql: string): void {

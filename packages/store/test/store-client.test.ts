@@ -60,6 +60,18 @@ describe('a server that fails', () => {
     });
   });
 
+  test('is asked again for a time instead of a number of times', async () => {
+    let calls = 0;
+    await using server = await listen((_, response) => {
+      calls += 1;
+      response.statusCode = 503;
+      response.end('{}');
+    });
+    const client = new StoreClient({ baseUrl: server.url, maxRetries: 0, unreachableAfterMs: 250 });
+    await expect(client.statistics()).rejects.toThrow();
+    expect(calls).toBeGreaterThan(1);
+  });
+
   test('is given up on when it never answers', async () => {
     await using server = await listen(() => undefined);
     const client = new StoreClient({ baseUrl: server.url, maxRetries: 1, requestTimeoutMs: 50 });

@@ -1,14 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import { Command } from 'commander';
+import { packageVersion } from '../package-version.ts';
 import { addDatasetCommand } from './dataset/dataset-command.ts';
 import { addPromptsCommand } from './inspect/prompts-command.ts';
 import { addRolloutsCommand } from './inspect/rollouts-command.ts';
 import { addRunsCommand } from './inspect/runs-command.ts';
 import { addShowCommand } from './inspect/show-command.ts';
+import { addWorkersCommand } from './inspect/workers-command.ts';
 import type { ProgramOptions } from './program-options.ts';
 import { addDashboardCommand } from './serve/dashboard-command.ts';
 import { addGatewayCommand } from './serve/gateway-command.ts';
+import { addRunnerCommand } from './serve/runner-command.ts';
 import { addRuntimeCommand } from './serve/runtime-command.ts';
 import { addStoreCommand } from './store/store-command.ts';
 import { addTrainCommand } from './train/train-command.ts';
@@ -29,18 +31,12 @@ export function buildProgram(options: ProgramOptions): Command {
   addRolloutsCommand(program);
   addShowCommand(program);
   addPromptsCommand(program);
+  addWorkersCommand(program);
   addDatasetCommand(program);
   addDashboardCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);
+  addRunnerCommand(program);
   addRuntimeCommand(program);
   return program;
-}
-
-/** Sources and builds lie equally deep in the package. */
-function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return manifest.version;
 }

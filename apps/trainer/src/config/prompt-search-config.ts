@@ -56,6 +56,7 @@ type SharedKeys =
   | 'rolloutTimeoutMs'
   | 'maxAttempts'
   | 'outageToleranceMs'
+  | 'runnerTimeoutMs'
   | 'maxMissingShare'
   | 'sampling'
   | 'dataDir'

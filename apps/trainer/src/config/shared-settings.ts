@@ -27,6 +27,7 @@ export interface SharedSettings {
   readonly rolloutTimeoutMs: number;
   readonly maxAttempts: number;
   readonly outageToleranceMs: number;
+  readonly runnerTimeoutMs: number;
   readonly maxMissingShare: number;
   readonly dataDir: string;
   readonly seed: number;
@@ -52,6 +53,7 @@ export interface GivenSharedSettings
     | 'rolloutTimeoutMs'
     | 'maxAttempts'
     | 'outageToleranceMs'
+    | 'runnerTimeoutMs'
     | 'maxMissingShare'
     | 'dataDir'
     | 'seed'
@@ -81,6 +83,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   rolloutTimeoutMs: count.default(60_000),
   maxAttempts: count.default(1),
   outageToleranceMs: z.int().min(0).default(30_000),
+  runnerTimeoutMs: count.default(600_000),
   maxMissingShare: z.number().min(0).max(1).default(0.05),
   dataDir: z.string().min(1).default('.agl'),
   seed: z.int().min(0).max(0xffffffff).default(0),
@@ -101,6 +104,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     rolloutTimeoutMs,
     maxAttempts,
     outageToleranceMs,
+    runnerTimeoutMs,
     maxMissingShare,
     seed,
   } = given;
@@ -123,6 +127,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     rolloutTimeoutMs,
     maxAttempts,
     outageToleranceMs,
+    runnerTimeoutMs,
     maxMissingShare,
     dataDir,
     seed,

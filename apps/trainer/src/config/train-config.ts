@@ -202,6 +202,8 @@ export interface TrainConfig<TTask = unknown> {
    * outage failed are run again. @default 30000
    */
   readonly outageToleranceMs?: number;
+  /** How long a run with `workers: 0` waits for a runner before it ends, in milliseconds. @default 600000 */
+  readonly runnerTimeoutMs?: number;
   /**
    * The share of held-out rollouts without a reward, before and after together, above which the run does not decide
    * whether the agent improved. From 0 to 1. @default 0.05

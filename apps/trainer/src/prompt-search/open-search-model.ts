@@ -6,6 +6,7 @@ import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
 import { externalGateway, ownGateway, seededSampling } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
+import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import type { HealthCheck } from '../runtime/watch-health.ts';
 
 /** The model that agents ask, behind a gateway. */
@@ -23,6 +24,7 @@ export interface SearchModelOptions {
   readonly store: Store;
   readonly run: Run;
   readonly seed: number;
+  readonly wait: ServiceWait;
   readonly onOpen: (close: () => Promise<void>) => void;
   readonly onFailure: (error: AgentLightningError) => void;
 }
@@ -48,7 +50,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
               ? { train: sampling, val: sampling, test: evaluation.sampling }
               : seededSampling({ sampling, evaluation, seed: options.seed }),
         })
-      : await externalGateway(gatewayUrl);
+      : await externalGateway(gatewayUrl, options.wait);
   onOpen(gateway.close);
   return {
     resource: {
@@ -71,7 +73,7 @@ async function openUpstream(options: SearchModelOptions): Promise<Upstream & { r
     const { baseUrl, model, apiKey, maxConcurrent } = runtime;
     return { baseUrl, model, apiKey, maxConcurrent, maxQueued: shared.concurrency * 4, capture: 'text' };
   }
-  const connection = await openRuntime(runtime, path.resolve(shared.dataDir));
+  const connection = await openRuntime(runtime, { dataDir: path.resolve(shared.dataDir), ...options.wait });
   onOpen(connection.close);
   void connection.died.then(onFailure);
   const { models } = await connection.runtime.capabilities();

@@ -6,7 +6,7 @@ import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { watchHealth } from '../runtime/watch-health.ts';
-import { findInStore, type SessionOptions } from '../session/open-session.ts';
+import { findInStore, type SessionOptions, waitOptions } from '../session/open-session.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { startRunner } from '../workers/start-runner.ts';
 import { type FoundSearch, findOrBeginSearch } from './find-or-begin-search.ts';
@@ -49,7 +49,8 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
   const failures = new AbortController();
   const onFailure = (error: AgentLightningError): void => failures.abort(error);
   signal.throwIfAborted();
-  const model = await openSearchModel({ config, store, run, seed: state.seed, onOpen, onFailure });
+  const wait = waitOptions(options, config.shared);
+  const model = await openSearchModel({ config, store, run, seed: state.seed, wait, onOpen, onFailure });
   await cancelUnfinished(store, { runId: run.runId });
   onOpen(startRunner({ config: config.shared, store, run, emit, onFailure }));
   const lookAtLease = { what: 'the store', check: lease.renew };

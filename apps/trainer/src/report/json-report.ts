@@ -77,6 +77,8 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
       return event.condition === undefined
         ? { event: 'warning', message: event.message }
         : { event: 'warning', ...event.condition };
+    case 'runners':
+      return { event: 'runners', runners: event.runners };
     case 'agent-output':
     case 'rollout-finished':
     case 'search-progress':

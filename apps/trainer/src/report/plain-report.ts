@@ -38,6 +38,8 @@ export function plainLine(event: TrainingEvent): string | null {
       return `Run ${event.runId} has nothing left to do: ${nothingLeftText(event)}`;
     case 'warning':
       return `warning: ${event.message}`;
+    case 'runners':
+      return `Runners: ${event.runners}`;
     case 'agent-output':
       return event.line;
     case 'checkpointed':

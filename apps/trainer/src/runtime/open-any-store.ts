@@ -7,11 +7,14 @@ import { areInsecureKeysAllowed } from '../config/environment.ts';
 export interface AnyStoreOptions {
   readonly url: string;
   readonly apiKey: string | null;
+  /** How long requests to an unavailable store are retried, in milliseconds. @default about 6000, of PostgreSQL 10000 */
+  readonly unreachableAfterMs?: number;
 }
 
 /** Opens a store by its URL: a database (`sqlite:<file>`, `postgres://…`) in this process, or a store server (`http(s)://…`). */
-export async function openAnyStore({ url, apiKey }: AnyStoreOptions): Promise<Store> {
-  if (!/^https?:/.test(url)) return await openStore(url);
+export async function openAnyStore({ url, apiKey, unreachableAfterMs }: AnyStoreOptions): Promise<Store> {
+  const retry = unreachableAfterMs === undefined ? {} : { unreachableAfterMs };
+  if (!/^https?:/.test(url)) return await openStore(url, retry);
   const allowInsecureKey = areInsecureKeysAllowed();
-  return new StoreClient({ baseUrl: url, allowInsecureKey, ...(apiKey === null ? {} : { apiKey }) });
+  return new StoreClient({ baseUrl: url, allowInsecureKey, ...retry, ...(apiKey === null ? {} : { apiKey }) });
 }

@@ -6,6 +6,7 @@ import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';
 import { assertReachable } from './assert-reachable.ts';
 import type { OpenRuntime } from './open-runtime.ts';
+import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
 /** A gateway that agents can call. */
 export interface OpenGateway {
@@ -36,9 +37,10 @@ export async function openGateway(options: {
   readonly store: Store;
   readonly policies: readonly ServedPolicy[];
   readonly inferenceKey: OpenRuntime['inferenceKey'];
+  readonly wait: ServiceWait;
 }): Promise<OpenGateway> {
-  const { config, store, policies, inferenceKey } = options;
-  if (config.gatewayUrl !== null) return await externalGateway(config.gatewayUrl);
+  const { config, store, policies, inferenceKey, wait } = options;
+  if (config.gatewayUrl !== null) return await externalGateway(config.gatewayUrl, wait);
   return await ownGateway({
     store,
     upstream: policies.map(({ endpoint, name, agents }) => ({
@@ -92,8 +94,8 @@ export function seededSampling({
   return { train: { ...sampling, seed }, val: measured, test: measured };
 }
 
-/** Uses an external gateway; throws when it does not respond. */
-export async function externalGateway(url: string): Promise<OpenGateway> {
+/** Uses an external gateway, and waits until it responds. */
+export async function externalGateway(url: string, wait: ServiceWait): Promise<OpenGateway> {
   const root = url.replace(/\/+$/, '').replace(/\/v1$/, '');
   const check = (): Promise<void> =>
     assertReachable({
@@ -102,6 +104,6 @@ export async function externalGateway(url: string): Promise<OpenGateway> {
       isFine: (status) => status === 200,
       remedy: 'Restart it (`agl gateway`), then `agl train --resume <run>`.',
     });
-  await check();
+  await waitForService(check, { ...wait, what: `the gateway at ${addressText(root)}` });
   return { baseUrl: `${root}/v1`, check, pauseCalls: (action) => action(), close: async () => undefined };
 }

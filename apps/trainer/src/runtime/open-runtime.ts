@@ -1,7 +1,7 @@
 import type { AgentLightningError, TrainingRuntime } from '@agentlightning/core';
 import { isLoopback } from '@agentlightning/core/protocol';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
-import { type ConnectRuntimeOptions, connectRuntime } from '@agentlightning/runtime';
+import { type ConnectRuntimeOptions, connectRuntime, type RuntimeConnection } from '@agentlightning/runtime';
 import type { RuntimeConfig } from '../config/train-config.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.ts';
@@ -16,18 +16,34 @@ export interface OpenRuntime {
   readonly close: () => Promise<void>;
 }
 
+/** Options of {@link openRuntime}. */
+export interface OpenRuntimeOptions {
+  /** The data directory of the embedded runtime. */
+  readonly dataDir: string;
+  /** How long a lost connection, or one to a runtime that is still starting, is retried, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Called with a message when the runtime does not respond at first. */
+  readonly onWait: (message: string) => void;
+}
+
+/** A broken connection is retried for this long, even if outages are not tolerated, in milliseconds. */
+const minReconnectMs = 15_000;
+
+/** How long a connection may take before it is reported, in milliseconds. */
+const noticeAfterMs = 1000;
+
 /**
- * Connects to the configured runtime, or starts the embedded one.
+ * Connects to the configured runtime, which may start at the same time, or starts the embedded one.
  *
  * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not respond or does not start
  */
-export async function openRuntime(config: RuntimeConfig, dataDir: string): Promise<OpenRuntime> {
+export async function openRuntime(config: RuntimeConfig, options: OpenRuntimeOptions): Promise<OpenRuntime> {
   if (config.type === 'grpc') {
-    const runtime = await connectRuntime(connectionOf(config));
+    const runtime = await connectWithNotice(config, options);
     const inferenceKey = ({ baseUrl }: InferenceEndpoint): string | null => inferenceKeyOf(config, baseUrl);
     return { runtime, inferenceKey, died: new Promise(() => undefined), close: () => runtime.close() };
   }
-  const launched: LaunchedRuntime = await launchEmbeddedRuntime({ checkpointDir: checkpointRoot(dataDir) });
+  const launched: LaunchedRuntime = await launchEmbeddedRuntime({ checkpointDir: checkpointRoot(options.dataDir) });
   try {
     const runtime = await connectRuntime({ address: launched.address, apiKey: launched.apiKey });
     const close = async (): Promise<void> => {
@@ -38,6 +54,21 @@ export async function openRuntime(config: RuntimeConfig, dataDir: string): Promi
   } catch (error) {
     await launched.close();
     throw error;
+  }
+}
+
+/** Connects with retries, and reports a runtime that does not respond at first. */
+async function connectWithNotice(
+  config: GrpcRuntimeConfig,
+  { timeoutMs, onWait }: OpenRuntimeOptions,
+): Promise<RuntimeConnection> {
+  const reconnectTimeoutMs = Math.max(timeoutMs, minReconnectMs);
+  const message = `waiting for the training runtime at ${config.address}, at most ${reconnectTimeoutMs / 1000} s`;
+  const notice = setTimeout(() => onWait(message), noticeAfterMs);
+  try {
+    return await connectRuntime({ ...connectionOf(config), reconnectTimeoutMs });
+  } finally {
+    clearTimeout(notice);
   }
 }
 

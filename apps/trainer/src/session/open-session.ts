@@ -11,9 +11,10 @@ import { leaseIntervalMs } from '../run/run-lease.ts';
 import type { RunTasks } from '../run/run-shape.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
-import { openAnyStore } from '../runtime/open-any-store.ts';
 import { type OpenGateway, openGateway } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
+import type { ServiceWait } from '../runtime/wait-for-service.ts';
+import { waitForStore } from '../runtime/wait-for-store.ts';
 import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { startRunner } from '../workers/start-runner.ts';
@@ -52,13 +53,24 @@ export async function openRun(options: SessionOptions): Promise<OpenRun> {
   return { tasks, ...found };
 }
 
+/** How long an unavailable service is waited for, and how the wait is reported. */
+export function waitOptions(
+  { emit, signal }: Pick<SessionOptions, 'emit' | 'signal'>,
+  { outageToleranceMs }: Pick<ResolvedConfig, 'outageToleranceMs'>,
+): ServiceWait {
+  return { timeoutMs: outageToleranceMs, onWait: (message) => emit({ type: 'warning', message }), signal };
+}
+
 /** Opens the store if necessary, and finds a run in it. The lease of the run is released before the store closes. */
 export async function findInStore<TState>(
-  { store: given, onOpen }: Pick<SessionOptions, 'store' | 'onOpen'>,
-  { storeUrl, storeApiKey }: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey'>,
+  options: Pick<SessionOptions, 'store' | 'onOpen' | 'emit' | 'signal'>,
+  config: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey' | 'outageToleranceMs'>,
   find: (store: Store) => Promise<Found<TState>>,
 ): Promise<Found<TState> & { readonly store: Store }> {
-  const store = given ?? (await openAnyStore({ url: storeUrl, apiKey: storeApiKey }));
+  const { store: given, onOpen } = options;
+  const { storeUrl, storeApiKey, outageToleranceMs } = config;
+  const location = { url: storeUrl, apiKey: storeApiKey, unreachableAfterMs: outageToleranceMs };
+  const store = given ?? (await waitForStore(location, waitOptions(options, config)));
   if (given === null) onOpen(() => store.close());
   const found = await find(store);
   // Ignored when the store is unreachable: a lease that is not renewed expires.
@@ -74,7 +86,8 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   const failures = new AbortController();
   const onFailure = (error: AgentLightningError): void => failures.abort(error);
   signal.throwIfAborted();
-  const connection = await openRuntime(config.runtime, state.dataDir);
+  const wait = waitOptions(options, config);
+  const connection = await openRuntime(config.runtime, { dataDir: state.dataDir, ...wait });
   onOpen(connection.close);
   void connection.died.then(onFailure);
   signal.throwIfAborted();
@@ -88,7 +101,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model), endpoint });
   }
   const { inferenceKey } = connection;
-  const gateway = await openGateway({ config: { ...config, seed: state.seed }, store, policies, inferenceKey });
+  const gateway = await openGateway({ config: { ...config, seed: state.seed }, store, policies, inferenceKey, wait });
   onOpen(gateway.close);
   const resourcesId = await publishResources(store, { gateway, policies, config });
   await cancelUnfinished(store, { runId: run.runId });

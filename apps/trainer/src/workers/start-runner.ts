@@ -1,16 +1,18 @@
-import { fileURLToPath } from 'node:url';
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import { newId } from '@agentlightning/core/store';
 import { runRollouts } from '@agentlightning/runner';
 import { WorkerPool } from '@agentlightning/runner/workers';
 import type { SharedSettings } from '../config/shared-settings.ts';
 import type { TrainingListener } from '../training-event.ts';
+import { agentWorkerEntry } from './agent-worker-entry.ts';
+import { runnerStatistics } from './runner-record.ts';
+import { watchRunners } from './watch-runners.ts';
 
 /** Options of {@link startRunner}. */
 export interface StartRunnerOptions {
   readonly config: Pick<
     SharedSettings,
-    'agent' | 'agentFile' | 'inProcess' | 'workers' | 'concurrency' | 'attemptTokens'
+    'agent' | 'agentFile' | 'inProcess' | 'workers' | 'concurrency' | 'attemptTokens' | 'storeUrl' | 'runnerTimeoutMs'
   >;
   readonly store: Store;
   readonly run: Run;
@@ -19,19 +21,26 @@ export interface StartRunnerOptions {
   readonly onFailure: (error: AgentLightningError) => void;
 }
 
+/** The trainer's event loop may be blocked by the computation of a batch. In milliseconds. */
+const trainerLeaseMs = 30_000;
+
 /** Whether agents run in this process: by configuration, or because they are functions of it. */
 export function runsInProcess({ agentFile, inProcess }: Pick<SharedSettings, 'agentFile' | 'inProcess'>): boolean {
   return inProcess || agentFile === null;
 }
 
 /**
- * Starts a runner for the rollouts of the run, in worker processes or in this one.
+ * Starts a runner for the rollouts of the run, in worker processes or in this one; without workers, watches the runners
+ * elsewhere.
  *
  * @returns a function that stops the runner, and requeues the rollouts in progress
  */
 export function startRunner(options: StartRunnerOptions): () => Promise<void> {
   const { config } = options;
-  if (config.workers === 0) return async () => undefined;
+  if (config.workers === 0) {
+    const { runnerTimeoutMs: timeoutMs, storeUrl } = config;
+    return watchRunners({ ...options, timeoutMs, storeUrl });
+  }
   return runsInProcess(config) ? startInProcess(options) : startWorkers(options);
 }
 
@@ -63,12 +72,14 @@ function startWorkers(options: StartRunnerOptions): () => Promise<void> {
   const { config, store, run, emit, onFailure } = options;
   const { agentFile, workers, concurrency, attemptTokens } = config;
   const pool = new WorkerPool({
-    program: { entry: agentWorker(), args: [agentFile ?? ''] },
+    program: { entry: agentWorkerEntry(), args: [agentFile ?? ''] },
     store,
     ...(attemptTokens === null ? {} : { createAttemptToken: (request) => attemptTokens.create(request) }),
     workers,
     concurrency,
     workerId: newId('worker'),
+    leaseMs: trainerLeaseMs,
+    statistics: runnerStatistics(run.runId),
     runId: run.runId,
     onOutput: (line) => emit({ type: 'agent-output', line }),
     onError: errorHandler(options),
@@ -76,12 +87,6 @@ function startWorkers(options: StartRunnerOptions): () => Promise<void> {
   });
   pool.start();
   return () => pool.stop(0);
-}
-
-/** The worker's program is in the folder of this file, in the sources and in the bundle. */
-function agentWorker(): string {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return fileURLToPath(new URL(`./agent-worker.${extension}`, import.meta.url));
 }
 
 function errorHandler({ emit, onFailure }: Pick<StartRunnerOptions, 'emit' | 'onFailure'>): (error: unknown) => void {

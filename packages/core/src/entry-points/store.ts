@@ -44,3 +44,4 @@ export type {
 } from '../store/store.ts';
 export type { StoreChange, WatchOptions } from '../store/store-change.ts';
 export type { Worker, WorkerStatus } from '../store/worker.ts';
+export { workerLeaseKey } from '../store/worker.ts';

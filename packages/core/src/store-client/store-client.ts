@@ -81,6 +81,7 @@ export class StoreClient extends StoreMaintenanceClient implements Store {
       clock: options.clock ?? systemClock,
       requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
       maxRetries: options.maxRetries ?? 6,
+      unreachableAfterMs: options.unreachableAfterMs ?? null,
     });
     super(transport, options);
     this.#options = options;

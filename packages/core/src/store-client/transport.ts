@@ -19,6 +19,8 @@ export interface StoreTransportOptions {
   readonly requestTimeoutMs: number;
   /** Maximum number of retries after transient failures. */
   readonly maxRetries: number;
+  /** How long to retry instead, in milliseconds; null for the number. */
+  readonly unreachableAfterMs: number | null;
 }
 
 /** One request to a store server. Every request is idempotent, inherently or by key. */
@@ -82,15 +84,19 @@ export class StoreTransport {
   }
 
   async #withRetry<TResult>(request: RequestHead, once: () => Promise<TResult>): Promise<TResult> {
+    const { clock, maxRetries, unreachableAfterMs } = this.#options;
+    const startMs = clock.now();
+    const isOver = (retry: number): boolean =>
+      unreachableAfterMs === null ? retry >= maxRetries : clock.now() - startMs >= unreachableAfterMs;
     for (let retry = 0; ; retry += 1) {
       try {
         return await once();
       } catch (cause) {
         if (request.signal?.aborted) throw cause;
         const failure = cause instanceof StoreFailure ? cause : this.#unreachable(request, cause);
-        if (!failure.isTransient || retry >= this.#options.maxRetries) throw failure.error;
+        if (!failure.isTransient || isOver(retry)) throw failure.error;
       }
-      await this.#options.clock.sleep(backoffMs(retryBackoff, retry + 1), request.signal);
+      await clock.sleep(backoffMs(retryBackoff, retry + 1), request.signal);
     }
   }
 

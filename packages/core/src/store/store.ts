@@ -181,8 +181,9 @@ export interface StoreStatistics {
  *   a finished rollout changes the attempt, never the rollout's status.
  * - **Leases.** A claimed attempt without a heartbeat becomes `unresponsive` after the store's claim lease, and its
  *   rollout returns to the queue without consuming one of its `maxAttempts`. A rollout that exceeds the store's limit
- *   of lost claims fails, with the reason in its metadata and its attempt's, under `lostClaimsReasonKey`. A watchdog
- *   enforces the time limits of `RolloutConfig` without requiring traffic.
+ *   of lost claims fails, with the reason in its metadata and its attempt's, under `lostClaimsReasonKey`. The attempts of a
+ *   worker whose lease (`workerLeaseKey`) has expired end likewise; spans do not reopen them, and time limits after its
+ *   last heartbeat have no effect. A watchdog enforces leases and the limits of `RolloutConfig` without requiring traffic.
  * - **Spans.** Sequence ids are assigned per rollout, from 1, without gaps under concurrency; an explicit one
  *   raises the counter to at least itself. An existing span, by attempt and span id, is not
  *   changed. The first span of an attempt makes it `running`, unless its rollout has been

@@ -3,6 +3,12 @@ import type { JsonObject } from '../json.ts';
 /** Activity of a worker. */
 export type WorkerStatus = 'idle' | 'busy' | 'unknown';
 
+/**
+ * The field of a worker's statistics with its lease in milliseconds: a worker that sends no heartbeat for this long is lost.
+ * Its open attempts return to the queue without being counted, and it is deleted a minute later. 0 deletes it immediately.
+ */
+export const workerLeaseKey = 'lease_ms';
+
 /** One worker of a runner, as recorded in the store. Times are Unix milliseconds. */
 export interface Worker {
   readonly workerId: string;

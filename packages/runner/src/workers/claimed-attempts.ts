@@ -17,6 +17,8 @@ export interface ClaimedAttempt {
 /** What the requests of worker processes need. */
 export interface WorkerServices {
   readonly store: RunnerStore;
+  /** The worker in the store, which the attempts of all processes belong to. */
+  readonly workerId: string;
   /** Creates the token of an attempt. @default none: attempts have no tokens */
   readonly createAttemptToken?: ((request: AttemptTokenRequest) => Promise<string>) | undefined;
   readonly suspects: Suspects;
@@ -99,7 +101,7 @@ export class ClaimedAttempts {
     if (signal.aborted) return [];
     this.#claims += 1;
     try {
-      return await this.#take({ ...options, signal });
+      return await this.#take({ ...options, workerId: this.#services.workerId, signal });
     } finally {
       this.#claims -= 1;
       this.#services.suspects.notify();

@@ -36,7 +36,7 @@ export async function serveWorker(loadAgent: () => Promise<Agent>): Promise<void
   try {
     const agent = await loadAgent();
     // After the import, whose end is not awaited by anything that beats.
-    setInterval(() => send({ type: 'beat' }), beatMs);
+    setInterval(() => send({ type: 'beat', memoryBytes: process.memoryUsage.rss() }), beatMs);
     send({ type: 'loaded' });
     runner = createRunner(agent, await started, { client, send, report });
     await runner.run();
@@ -62,12 +62,12 @@ function createRunner(
   const watch = new AgentWatch((rolloutId) => send({ type: 'stuck', rolloutId }));
   const deadlines = new AttemptDeadlines();
   reportEnd();
-  const { workerId, concurrency, runId, hasAttemptTokens } = settings;
+  const { concurrency, runId, hasAttemptTokens, gatewayUrl } = settings;
   return new Runner({
     store: client.store,
     agent: watch.watched(agent),
-    workerId,
     concurrency,
+    ...(gatewayUrl === null ? {} : { gatewayUrl }),
     ...(runId === null ? {} : { runId }),
     ...(hasAttemptTokens ? { createAttemptToken: client.createAttemptToken } : {}),
     events: {

@@ -23,7 +23,6 @@ export class SupervisorClient {
       updateRollout: (...args) => this.#call('updateRollout', args),
       getLatestAttempt: (...args) => this.#call('getLatestAttempt', args),
       updateAttempt: (...args) => this.#call('updateAttempt', args),
-      updateWorker: (...args) => this.#call('updateWorker', args),
       getResources: (...args) => this.#call('getResources', args),
       getLatestResources: (...args) => this.#call('getLatestResources', args),
       querySpans: (...args) => this.#call('querySpans', args),

@@ -4,7 +4,7 @@ import type { RunnerStore } from '../runner-store.ts';
 import { type WireError, wireErrorSchema } from './wire-error.ts';
 
 /** The requests of a worker process to its supervisor: store operations, and the creation of attempt tokens. */
-export interface SupervisorCalls extends RunnerStore {
+export interface SupervisorCalls extends Omit<RunnerStore, 'updateWorker'> {
   createAttemptToken(request: AttemptTokenRequest): Promise<string>;
 }
 
@@ -17,7 +17,6 @@ const methods = [
   'updateRollout',
   'getLatestAttempt',
   'updateAttempt',
-  'updateWorker',
   'getResources',
   'getLatestResources',
   'querySpans',
@@ -27,14 +26,14 @@ const methods = [
 
 /** The settings of a worker process. */
 export interface WorkerSettings {
-  /** Its id in the store; each slot appends its number. */
-  readonly workerId: string;
   /** The number of concurrent rollouts. */
   readonly concurrency: number;
   /** Only rollouts of this run; null for any. */
   readonly runId: string | null;
   /** Whether attempts have tokens. */
   readonly hasAttemptTokens: boolean;
+  /** The URL of the gateway that replaces the one of the endpoints; null for none. */
+  readonly gatewayUrl: string | null;
 }
 
 /** A message of the supervisor to a worker process. */
@@ -49,8 +48,8 @@ export type SupervisorMessage =
 export type WorkerMessage =
   /** The agent is loaded. */
   | { readonly type: 'loaded' }
-  /** The event loop is alive. */
-  | { readonly type: 'beat' }
+  /** The event loop is alive; with the resident memory of the process, in bytes. */
+  | { readonly type: 'beat'; readonly memoryBytes: number }
   | {
       readonly type: 'call';
       readonly id: number;
@@ -69,7 +68,7 @@ const id = z.int().min(1);
 /** Checks a message of a worker process, whose agent may send other messages. */
 export const workerMessageSchema: z.ZodType<WorkerMessage> = z.discriminatedUnion('type', [
   z.object({ type: z.literal('loaded') }),
-  z.object({ type: z.literal('beat') }),
+  z.object({ type: z.literal('beat'), memoryBytes: z.number() }),
   z.object({ type: z.literal('call'), id, method: z.enum(methods), args: z.array(z.unknown()) }),
   z.object({ type: z.literal('cancel'), id }),
   z.object({ type: z.literal('attempt-ended'), attemptId: z.string() }),

@@ -1,25 +1,35 @@
-import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { AgentLightningError, type Clock, type JsonObject, type Store } from '@agentlightning/core';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { RunnerStore } from '../runner-store.ts';
 import { endAttempts } from './end-attempts.ts';
 import { judgeEnd, type Verdict } from './judge-end.ts';
 import { lastOutput } from './last-lines.ts';
+import { Registration } from './registration.ts';
 import { Suspects } from './suspects.ts';
 import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-process.ts';
 
 /** Options of a pool of worker processes. */
 export interface WorkerPoolOptions {
   readonly program: WorkerProgram;
-  readonly store: RunnerStore;
+  readonly store: RunnerStore & Pick<Store, 'updateWorker'>;
   /** Creates the token of an attempt, as for a runner. @default none: agents use the key of their endpoint */
   readonly createAttemptToken?: ((request: AttemptTokenRequest) => Promise<string>) | undefined;
   /** The number of processes, at least 1. */
   readonly workers: number;
   /** The number of concurrent rollouts, of all processes together. */
   readonly concurrency: number;
-  /** The id of the pool in the store; processes and slots append their numbers. */
+  /** The id of the pool in the store, where it is one worker. */
   readonly workerId: string;
+  /**
+   * How long the store waits for a heartbeat of the pool before it returns the pool's attempts to the queue, in
+   * milliseconds. Longer than the event loop of this process may be blocked. @default 8000
+   */
+  readonly leaseMs?: number;
+  /** Recorded with the worker in the store, besides the load. @default {} */
+  readonly statistics?: JsonObject;
+  /** The base URL of the gateway for agents. @default that of the endpoint */
+  readonly gatewayUrl?: string | undefined;
   /** Only rollouts of this run; null for any. */
   readonly runId: string | null;
   /** Called with each line that agents write. */
@@ -43,6 +53,8 @@ const stopTimeoutMs = 500;
 /** How long an agent that ignores its abort may let other attempts of its process continue, in milliseconds. */
 const drainMs = 0x7fffffff;
 
+const defaultLeaseMs = 8000;
+
 /**
  * Runs agents in supervised processes. A process that ends, or whose event loop is blocked beyond the timeout of an attempt,
  * is replaced: the attempt that caused it fails, the others return to the queue. A process with an agent that ignores its
@@ -57,6 +69,7 @@ export class WorkerPool {
   /** Processes whose attempts are not yet recorded as ended. */
   readonly #ending = new Set<Promise<unknown>>();
   #slots: readonly Promise<void>[] = [];
+  #registration: Registration | null = null;
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
@@ -68,20 +81,26 @@ export class WorkerPool {
     return [...this.#processes].reduce((count, { attempts }) => count + attempts.length, 0);
   }
 
-  /** Starts the processes. */
+  /** Registers the pool in the store, and starts the processes. */
   start(): void {
-    const { workers, concurrency } = this.#options;
+    const { workers, concurrency, store, workerId, leaseMs = defaultLeaseMs } = this.#options;
+    this.#registration = new Registration({
+      store,
+      workerId,
+      leaseMs,
+      statistics: () => this.#statistics(),
+      onError: (error) => this.#report('The heartbeat of the worker pool', error),
+      clock: this.#clock,
+    });
     this.#slots = Array.from({ length: workers }, (_, index) =>
-      this.#keepSlot({
-        workerId: workers === 1 ? this.#options.workerId : `${this.#options.workerId}-${index + 1}`,
-        // The first processes have one more where it does not divide.
-        concurrency: Math.max(1, Math.floor((concurrency + workers - 1 - index) / workers)),
-      }),
+      // The first processes have one more where it does not divide.
+      this.#keepSlot(Math.max(1, Math.floor((concurrency + workers - 1 - index) / workers))),
     );
   }
 
   /**
-   * Stops the processes, and returns the attempts that are still running after the grace time to the queue.
+   * Stops the processes, returns the attempts that are still running after the grace time to the queue, and ends the
+   * registration. Another call replaces the grace time of the first one.
    *
    * @param graceMs - in milliseconds
    */
@@ -98,20 +117,34 @@ export class WorkerPool {
     await Promise.all(this.#slots);
     await Promise.all(this.#ending);
     clearTimeout(timer);
+    // The lease expires when the store cannot be reached.
+    await this.#registration?.end().catch(() => undefined);
   }
 
-  async #keepSlot(slot: { readonly workerId: string; readonly concurrency: number }): Promise<void> {
+  /** The state and load of the pool, as the store records them. */
+  #statistics(): JsonObject {
+    const { concurrency, workers, statistics = {} } = this.#options;
+    const memoryBytes = [...this.#processes].reduce((sum, process) => sum + process.memoryBytes, 0);
+    return {
+      ...statistics,
+      state: this.#stop.signal.aborted ? 'draining' : 'running',
+      processes: workers,
+      concurrency,
+      running: this.running,
+      memory_rss_bytes: process.memoryUsage.rss() + memoryBytes,
+    };
+  }
+
+  async #keepSlot(concurrency: number): Promise<void> {
     let failures = 0;
     let idleEnds = 0;
     let previous: WorkerProcess | null = null;
-    for (let generation = 1; !this.#stop.signal.aborted; generation += 1) {
+    while (!this.#stop.signal.aborted) {
       let onStuck = (): void => undefined;
       const stuck = new Promise<null>((resolve) => {
         onStuck = () => resolve(null);
       });
-      // The previous process may still run attempts.
-      const workerId = generation === 1 ? slot.workerId : `${slot.workerId}-restart-${generation - 1}`;
-      const process = this.#startProcess({ ...slot, workerId }, () => onStuck());
+      const process = this.#startProcess(concurrency, () => onStuck());
       await process.loaded;
       previous?.stop(drainMs);
       previous = process;
@@ -127,13 +160,13 @@ export class WorkerPool {
     }
   }
 
-  #startProcess(slot: { readonly workerId: string; readonly concurrency: number }, onStuck: () => void): WorkerProcess {
-    const { program, store, createAttemptToken, runId, onOutput, onError } = this.#options;
+  #startProcess(concurrency: number, onStuck: () => void): WorkerProcess {
+    const { program, store, workerId, createAttemptToken, runId, gatewayUrl, onOutput, onError } = this.#options;
     const hasAttemptTokens = createAttemptToken !== undefined;
     const process = new WorkerProcess({
       program,
-      services: { store, createAttemptToken, suspects: this.#suspects },
-      settings: { ...slot, runId, hasAttemptTokens },
+      services: { store, workerId, createAttemptToken, suspects: this.#suspects },
+      settings: { concurrency, runId, hasAttemptTokens, gatewayUrl: gatewayUrl ?? null },
       onOutput,
       onError,
       onStuck: (rolloutId) => {
@@ -157,12 +190,14 @@ export class WorkerPool {
     await endAttempts(end, verdict, {
       store: this.#options.store,
       clock: this.#clock,
-      failed: (doing, error) => {
-        const reason = error instanceof Error ? error.message : String(error);
-        const code = AgentLightningError.isInstance(error) ? error.code : 'INTERNAL';
-        this.#options.onError(new AgentLightningError({ code, message: `${doing}, failed: ${reason}`, cause: error }));
-      },
+      failed: (doing, error) => this.#report(doing, error),
     });
+  }
+
+  #report(doing: string, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const code = AgentLightningError.isInstance(error) ? error.code : 'INTERNAL';
+    this.#options.onError(new AgentLightningError({ code, message: `${doing} failed: ${reason}`, cause: error }));
   }
 }
 

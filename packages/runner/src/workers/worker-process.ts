@@ -79,6 +79,7 @@ export class WorkerProcess {
   readonly #attempts: ClaimedAttempts;
   readonly #stderr: LastLines;
   #silentMs = 0;
+  #memoryBytes = 0;
   #isLoaded = false;
   #hasEndedAttempts = false;
   #isStuck = false;
@@ -111,6 +112,11 @@ export class WorkerProcess {
   /** Whether one of its attempts has ended before it. */
   get hasEndedAttempts(): boolean {
     return this.#hasEndedAttempts;
+  }
+
+  /** Its last reported resident memory, in bytes. */
+  get memoryBytes(): number {
+    return this.#memoryBytes;
   }
 
   /** The attempts that it runs. */
@@ -183,6 +189,7 @@ export class WorkerProcess {
     const message: WorkerMessage = parsed.data;
     switch (message.type) {
       case 'beat':
+        this.#memoryBytes = message.memoryBytes;
         break;
       case 'loaded':
         this.#isLoaded = true;

@@ -1,4 +1,4 @@
-import type { AttemptStatus, RolloutStatus } from '@agentlightning/core';
+import type { Attempt, AttemptStatus, RolloutStatus } from '@agentlightning/core';
 import type { OperationContext } from '../operation.ts';
 import { readInteger, readText } from '../rows/row-value.ts';
 import type { SqlRow } from '../sql-driver.ts';
@@ -35,7 +35,7 @@ export interface Recipient {
 
 /**
  * Records the heartbeat of a span. The first span of an attempt moves it to running and reopens an unresponsive one.
- * An attempt that was returned to the queue is left unchanged: its rollout must stay in the queue.
+ * An attempt that was returned to the queue, or whose worker is lost, is left unchanged: its rollout must stay in the queue.
  *
  * @throws NotFoundError when the rollout or attempt does not exist
  */
@@ -51,9 +51,18 @@ export async function recordSpanHeartbeat(context: OperationContext, receiver: S
   await recordHeartbeat(context, rolloutId, attempt.attemptId);
   const { latestAttemptId, position } = record;
   const isLatest = attempt.attemptId === latestAttemptId;
-  if (!isGivenBack && startsRunning(attempt.status, record.rollout.status, isLatest))
-    await moveAttempt(context, { record, attempt }, { to: 'running' });
+  if (!isGivenBack && startsRunning(attempt.status, record.rollout.status, isLatest)) {
+    const isLost = attempt.status === 'unresponsive' && (await hasLostWorker(context, attempt));
+    if (!isLost) await moveAttempt(context, { record, attempt }, { to: 'running' });
+  }
   return { position, lastSequenceId: await lastSequenceId(context, rolloutId), isRecorded: null, isMarked: false };
+}
+
+/** Whether the worker of an attempt is lost, or was deleted. Its model calls may end later. */
+async function hasLostWorker({ db, nowMs }: OperationContext, { workerId }: Attempt): Promise<boolean> {
+  if (workerId === null) return false;
+  const isAlive = 'worker_id = ? AND (lease_ms IS NULL OR last_heartbeat_time_ms + lease_ms > ?)';
+  return (await db.all(`SELECT 1 FROM workers WHERE ${isAlive}`, [workerId, nowMs])).length === 0;
 }
 
 /** Finds a running attempt, the common case, with one statement; null for every other attempt. */

@@ -54,11 +54,11 @@ export async function releaseWorker(context: OperationContext, workerId: string,
   await markFree(context, workerId, isGivenUp ? 'unknown' : 'idle');
 }
 
+/** A deleted worker stays deleted. */
 async function markFree(context: OperationContext, workerId: string, status: 'idle' | 'unknown'): Promise<void> {
   await context.db.run(
-    `INSERT INTO workers (worker_id, status, last_idle_time_ms) VALUES (?, ?, ?)
-     ON CONFLICT (worker_id) DO UPDATE SET status = excluded.status, current_rollout_id = NULL, current_attempt_id = NULL,
-       last_idle_time_ms = coalesce(excluded.last_idle_time_ms, workers.last_idle_time_ms)`,
-    [workerId, status, status === 'idle' ? context.nowMs : null],
+    `UPDATE workers SET status = ?, current_rollout_id = NULL, current_attempt_id = NULL,
+       last_idle_time_ms = coalesce(?, last_idle_time_ms) WHERE worker_id = ?`,
+    [status, status === 'idle' ? context.nowMs : null, workerId],
   );
 }

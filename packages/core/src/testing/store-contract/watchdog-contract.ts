@@ -1,6 +1,7 @@
 import { describe, expect, vi } from 'vitest';
 import type { Attempt, AttemptStatus } from '../../store/attempt.ts';
 import { lostClaimsReasonKey } from '../../store/rollout-status.ts';
+import { workerLeaseKey } from '../../store/worker.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, type StoreTest, statusOf } from './store-test.ts';
 
@@ -92,6 +93,50 @@ export function describeWatchdog(test: StoreTest): void {
       await vi.waitFor(async () => expect(await statusOf(store, silent.rolloutId)).toBe('requeuing'));
       expect(await statusOf(store, heard.rolloutId)).toBe('preparing');
       expect(await statusOf(store, alive.rolloutId)).toBe('preparing');
+    });
+
+    test('returns the attempts of a lost worker to the queue without counting them', async ({ store, clock }) => {
+      await store.updateWorker('lost', { [workerLeaseKey]: 8000 });
+      await store.updateWorker('alive', { [workerLeaseKey]: 8000 });
+      const config = { timeoutMs: 5000, maxAttempts: 1 };
+      const lost = await claimOne(store, { config }, 'lost');
+      const other = await claimOne(store, {}, 'alive');
+      for (const { rolloutId } of [lost, other]) await store.updateAttempt(rolloutId, 'latest', { status: 'running' });
+      await clock.advance(6000);
+      await store.updateWorker('alive');
+      expect(await statusOf(store, lost.rolloutId)).toBe('running');
+      await clock.advance(2000);
+      await vi.waitFor(async () => expect(await statusOf(store, lost.rolloutId)).toBe('requeuing'));
+      expect(await statusOf(store, other.rolloutId)).toBe('running');
+      // A model call of the lost worker ends.
+      await store.appendSpans([aSpan({ rolloutId: lost.rolloutId, attemptId: lost.attempt.attemptId })]);
+      expect((await claimNext(store, lost.rolloutId, 'alive')).attempt.sequenceId).toBe(2);
+      await store.updateAttempt(lost.rolloutId, lost.attempt.attemptId, { status: 'succeeded' });
+      expect(await statusOf(store, lost.rolloutId)).toBe('preparing');
+      // A claim of the lost worker was on its way.
+      const late = await claimOne(store, {}, 'lost');
+      await vi.waitFor(async () => {
+        await clock.advance(1);
+        expect(await statusOf(store, late.rolloutId)).toBe('requeuing');
+      });
+    });
+
+    test('deletes a lost worker after a minute', async ({ store, clock }) => {
+      await store.updateWorker('lost', { [workerLeaseKey]: 8000 });
+      await store.updateWorker('without-lease', {});
+      await clock.advance(67_999);
+      expect(await store.getWorker('lost')).not.toBeNull();
+      await clock.advance(1);
+      await vi.waitFor(async () => expect(await store.getWorker('lost')).toBeNull());
+      expect(await store.getWorker('without-lease')).not.toBeNull();
+    });
+
+    test('deletes a worker that ends its lease', async ({ store, clock }) => {
+      await store.updateWorker('leaving', { [workerLeaseKey]: 8000 });
+      const worker = await store.updateWorker('leaving', { [workerLeaseKey]: 0 });
+      expect(worker.heartbeatStats).toEqual({ [workerLeaseKey]: 0 });
+      await clock.advance(1);
+      await vi.waitFor(async () => expect(await store.getWorker('leaving')).toBeNull());
     });
 
     test('does not requeue an explicitly started attempt', async ({ store, clock }) => {

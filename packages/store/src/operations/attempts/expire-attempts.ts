@@ -23,35 +23,47 @@ export interface ExpiryRules {
 export interface ExpiredAttempt {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** `lease`: claimed without a heartbeat since. */
-  readonly reason: 'timeout' | 'unresponsive' | 'lease';
+  /** `lease`: claimed without a heartbeat since. `lost`: the lease of its worker has expired. */
+  readonly reason: 'timeout' | 'unresponsive' | 'lease' | 'lost';
 }
 
-/** Finds open attempts that exceeded their timeout, missed heartbeats, or whose lease expired. */
+/** Finds open attempts that exceeded their timeout, missed heartbeats, or whose lease or worker's lease expired. */
 export async function findExpiredAttempts(
   context: OperationContext,
   resumedMs: number | null,
 ): Promise<readonly ExpiredAttempt[]> {
   const { nowMs } = context;
-  const begun = noEarlierThan('a.start_time_ms', { resumedMs, nowMs });
-  const heard = noEarlierThan('coalesce(a.last_heartbeat_time_ms, a.start_time_ms)', { resumedMs, nowMs });
-  const workerHeard = noEarlierThan('coalesce(w.last_heartbeat_time_ms, a.start_time_ms)', { resumedMs, nowMs });
   // Heartbeats of the worker for the attempt extend its lease during a slow preparation.
+  const workerHeard = 'CASE WHEN w.current_attempt_id = a.attempt_id THEN w.last_heartbeat_time_ms END';
+  const times = {
+    begun: noEarlierThan('a.start_time_ms', { resumedMs, nowMs }),
+    heard: noEarlierThan('coalesce(a.last_heartbeat_time_ms, a.start_time_ms)', { resumedMs, nowMs }),
+    worker_heard: noEarlierThan(`coalesce(${workerHeard}, a.start_time_ms)`, { resumedMs, nowMs }),
+    lease_heard: noEarlierThan('w.last_heartbeat_time_ms', { resumedMs, nowMs }),
+  };
+  const columns = Object.entries(times).map(([name, { sql }]) => `${sql} AS ${name}`);
+  // A limit that passed after the last heartbeat of a worker with a lease has no effect: the worker may be lost.
   const rows = await context.db.all(
     `SELECT * FROM (
-       SELECT a.rollout_id, a.attempt_id, a.sequence_id, a.start_time_ms, r.position, CASE
-         WHEN ${begun.sql} + r.timeout_ms < ? THEN 'timeout'
-         WHEN ${heard.sql} + r.unresponsive_ms < ? THEN 'unresponsive'
-         WHEN a.status = 'preparing' AND a.last_heartbeat_time_ms IS NULL
-           AND ${begun.sql} + a.lease_until_ms - a.start_time_ms < ?
-           AND ${workerHeard.sql} + a.lease_until_ms - a.start_time_ms < ? THEN 'lease'
+       SELECT rollout_id, attempt_id, sequence_id, start_time_ms, position, CASE
+         WHEN lease_heard + lease_ms <= ? THEN 'lost'
+         WHEN begun + timeout_ms < ? AND (lease_ms IS NULL OR lease_heard > begun + timeout_ms) THEN 'timeout'
+         WHEN heard + unresponsive_ms < ? AND (lease_ms IS NULL OR lease_heard > heard + unresponsive_ms)
+           THEN 'unresponsive'
+         WHEN status = 'preparing' AND last_heartbeat_time_ms IS NULL
+           AND begun + claim_lease_ms < ? AND worker_heard + claim_lease_ms < ? THEN 'lease'
        END AS reason
-       FROM attempts AS a
-       JOIN rollouts AS r ON r.rollout_id = a.rollout_id
-       LEFT JOIN workers AS w ON w.worker_id = a.worker_id AND w.current_attempt_id = a.attempt_id
-       WHERE a.status IN ('preparing', 'running')
+       FROM (
+         SELECT a.rollout_id, a.attempt_id, a.sequence_id, a.start_time_ms, a.status, a.last_heartbeat_time_ms,
+           a.lease_until_ms - a.start_time_ms AS claim_lease_ms, r.position, r.timeout_ms, r.unresponsive_ms, w.lease_ms,
+           ${columns.join(', ')}
+         FROM attempts AS a
+         JOIN rollouts AS r ON r.rollout_id = a.rollout_id
+         LEFT JOIN workers AS w ON w.worker_id = a.worker_id
+         WHERE a.status IN ('preparing', 'running')
+       ) AS open_attempts
      ) AS expired WHERE reason IS NOT NULL ORDER BY start_time_ms, position, sequence_id`,
-    [begun, heard, begun, workerHeard].flatMap(({ parameters }) => [...parameters, nowMs]),
+    [nowMs, nowMs, nowMs, nowMs, nowMs, ...Object.values(times).flatMap(({ parameters }) => parameters)],
   );
   return rows.map((row) => ({
     rolloutId: readText(row, 'rollout_id'),
@@ -60,7 +72,14 @@ export async function findExpiredAttempts(
   }));
 }
 
-/** Ends expired attempts and returns their number. */
+/** Whether {@link expireAttempts} has anything to do. */
+export async function isAnythingExpired(context: OperationContext, resumedMs: number | null): Promise<boolean> {
+  const lost = isRemovable({ nowMs: context.nowMs, resumedMs });
+  const [worker] = await context.db.all(`SELECT 1 FROM workers WHERE ${lost.sql} LIMIT 1`, lost.parameters);
+  return worker !== undefined || (await findExpiredAttempts(context, resumedMs)).length > 0;
+}
+
+/** Ends expired attempts, deletes lost workers, and returns the number of the attempts. */
 export async function expireAttempts(context: OperationContext, rules: ExpiryRules): Promise<number> {
   const { resumedMs } = rules.seen;
   // After a clock jump, missed heartbeats cannot be determined: the next round records the jump first.
@@ -72,7 +91,7 @@ export async function expireAttempts(context: OperationContext, rules: ExpiryRul
   const expired = (await findExpiredAttempts(context, resumedMs)).filter((attempt) => suspects.has(attempt.rolloutId));
   for (const { rolloutId, attemptId, reason } of expired) {
     const record = await loadRollout(context, rolloutId);
-    if (reason === 'lease') {
+    if (reason === 'lease' || reason === 'lost') {
       await returnToQueue(context, { record, attemptId, maxLostClaims: rules.maxLostClaims });
       continue;
     }
@@ -80,7 +99,30 @@ export async function expireAttempts(context: OperationContext, rules: ExpiryRul
     const to: AttemptStatus = reason;
     await moveAttempt(context, { record, attempt }, { to });
   }
+  await deleteLostWorkers(context, resumedMs);
   return expired.length;
+}
+
+/** Deletes workers that have left, and lost ones some time later: claims of a lost worker may still be on their way. */
+async function deleteLostWorkers(context: OperationContext, resumedMs: number | null): Promise<void> {
+  const removable = isRemovable({ nowMs: context.nowMs, resumedMs });
+  await context.db.run(
+    `DELETE FROM workers WHERE ${removable.sql} AND NOT EXISTS (
+       SELECT 1 FROM attempts AS a WHERE a.worker_id = workers.worker_id AND a.status IN ('preparing', 'running')
+     )`,
+    removable.parameters,
+  );
+}
+
+/** How long a lost worker is kept, in milliseconds. */
+const lostWorkerKeepMs = 60_000;
+
+function isRemovable(at: { readonly resumedMs: number | null; readonly nowMs: number }): SqlCondition {
+  const heard = noEarlierThan('last_heartbeat_time_ms', at);
+  return {
+    sql: `${heard.sql} + lease_ms + (CASE WHEN lease_ms = 0 THEN 0 ELSE ? END) <= ?`,
+    parameters: [...heard.parameters, lostWorkerKeepMs, at.nowMs],
+  };
 }
 
 /**

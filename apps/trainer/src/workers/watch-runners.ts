@@ -1,0 +1,115 @@
+import { AgentLightningError, type Clock, type Run, type Store } from '@agentlightning/core';
+import { addressText, systemClock } from '@agentlightning/core/internal';
+import type { Worker } from '@agentlightning/core/store';
+import type { TrainingListener } from '../training-event.ts';
+import { readRunner } from './runner-record.ts';
+
+/** Options of {@link watchRunners}. */
+export interface WatchRunnersOptions {
+  readonly store: Pick<Store, 'queryWorkers' | 'queryRollouts'>;
+  /** Its address, for messages. */
+  readonly storeUrl: string;
+  readonly run: Pick<Run, 'runId'>;
+  /** How long the run waits for a runner, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly emit: TrainingListener;
+  /** Called when no runner has come in time. */
+  readonly onFailure: (error: AgentLightningError) => void;
+  /** @default systemClock */
+  readonly clock?: Clock;
+}
+
+/** The time between two checks, in milliseconds. */
+const intervalMs = 1000;
+
+/** How long an unregistered runner counts after its last activity, in milliseconds: longer than a claim waits. */
+const activeMs = 30_000;
+
+/**
+ * Reports the number of remote runners of a run, and warns while no runner is registered.
+ *
+ * @returns a function that stops the watch
+ */
+export function watchRunners(options: WatchRunnersOptions): () => Promise<void> {
+  const { clock = systemClock } = options;
+  const stopped = new AbortController();
+  const watch = new RunnerWatch(options, clock);
+  const rounds = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      // The health watch reports an unavailable store.
+      await watch.check().catch(() => undefined);
+      await clock.sleep(intervalMs, stopped.signal).catch(() => undefined);
+    }
+  };
+  const ended = rounds();
+  return async () => {
+    stopped.abort();
+    await ended;
+  };
+}
+
+class RunnerWatch {
+  readonly #options: WatchRunnersOptions;
+  readonly #clock: Clock;
+  #reported: number | null = null;
+  #seenMs: number;
+  /** The state of unregistered workers, and when it last changed. */
+  #others: { readonly state: string; readonly changedMs: number } | null = null;
+
+  constructor(options: WatchRunnersOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+    this.#seenMs = clock.now();
+  }
+
+  async check(): Promise<void> {
+    const { store, emit } = this.#options;
+    const { items } = await store.queryWorkers();
+    const runners = this.#registered(items);
+    const nowMs = this.#clock.now();
+    if (runners > 0 || this.#areOthersActive(items, nowMs)) this.#seenMs = nowMs;
+    else if (nowMs - this.#seenMs >= this.#options.timeoutMs) await this.#giveUp();
+    if (runners === this.#reported) return;
+    this.#reported = runners;
+    emit({ type: 'runners', runners });
+    if (this.#seenMs !== nowMs) emit({ type: 'warning', message: this.#missing() });
+  }
+
+  #registered(workers: readonly Worker[]): number {
+    const { runId } = this.#options.run;
+    return workers.filter((worker) => {
+      const runner = readRunner(worker, this.#clock.now());
+      return runner !== null && runner.state !== 'lost' && (runner.runId === null || runner.runId === runId);
+    }).length;
+  }
+
+  /** Whether a runner that does not register, such as one of the Python client, has been active. */
+  #areOthersActive(workers: readonly Worker[], nowMs: number): boolean {
+    const isOther = ({ workerId, heartbeatStats }: Worker): boolean =>
+      heartbeatStats?.['kind'] !== 'runner' && !workerId.startsWith('trainer-');
+    const state = JSON.stringify(workers.filter(isOther));
+    if (this.#others === null) this.#others = { state, changedMs: Number.NEGATIVE_INFINITY };
+    else if (this.#others.state !== state) this.#others = { state, changedMs: nowMs };
+    return nowMs - this.#others.changedMs < activeMs;
+  }
+
+  #missing(): string {
+    const { storeUrl, run, timeoutMs } = this.#options;
+    const command = `agl runner --store ${addressText(storeUrl)} --run ${run.runId} --agent <file>`;
+    return `no runner is there: rollouts of run ${run.runId} wait for one, at most ${timeoutMs / 1000} s. Start one with: ${command}`;
+  }
+
+  async #giveUp(): Promise<void> {
+    const { store, run, timeoutMs, onFailure } = this.#options;
+    // A runner without an id.
+    const open = await store.queryRollouts({ runId: run.runId, statusIn: ['preparing', 'running'], limit: 1 });
+    if (open.total > 0) return;
+    onFailure(
+      new AgentLightningError({
+        code: 'UNREACHABLE',
+        message: `no runner for run ${run.runId} has come within ${timeoutMs / 1000} s`,
+        remedy: 'Start one with `agl runner`, then resume with `agl train --resume <run>`.',
+      }),
+    );
+  }
+}
