@@ -25,7 +25,7 @@ async function train(
 const warnings = (events: readonly TrainingEvent[]): string[] =>
   events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
 
-test('an agent that throws now and then is warned of, and training goes on', async () => {
+test('occasional failures of an agent cause a warning, and training continues', async () => {
   let calls = 0;
   const events = await train(async (task) => {
     const call = calls++;
@@ -44,7 +44,7 @@ test('an agent that always throws stops the run with its error', async () => {
   await expect(failing).rejects.toMatchObject({ code: 'AGENT_FAILED', message: expect.stringMatching(/no hands/) });
 });
 
-test('an agent that hangs fails by timeout, and training goes on', async () => {
+test('an agent that hangs fails by timeout, and training continues', async () => {
   const hanging: Agent<SmallTask> = async (task) => {
     if (task.index % 4 === 0) return await new Promise<number>(() => undefined);
     return (await ask(task)).length;

@@ -16,7 +16,7 @@ interface AglProcessOptions {
   readonly output?: number | null;
 }
 
-/** The `agl` command in a process of its own, run from sources. */
+/** The `agl` command in a separate process, run from sources. */
 export class AglProcess implements AsyncDisposable {
   readonly events: AglEvent[] = [];
   readonly #child: ChildProcess;
@@ -25,7 +25,7 @@ export class AglProcess implements AsyncDisposable {
   #output = '';
   #onEvent: () => void = () => undefined;
 
-  /** `env` is added to the environment of this process; `output` is an open file that it writes to, and nobody reads. */
+  /** `env` is added to the environment of this process; `output` is an open file for its output, which is not read. */
   constructor(args: readonly string[], { cwd, env = {}, output = null }: AglProcessOptions = {}) {
     this.#child = spawn(process.execPath, ['--conditions=@agentlightning/source', entry, ...args], {
       stdio: ['ignore', output ?? 'pipe', 'pipe'],

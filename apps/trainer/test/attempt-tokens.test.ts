@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { requiredAttemptTokens, tokensOfStoreFile } from '../src/runtime/attempt-secret.ts';
 import { ask, smallTrainer, trainSmall } from './small-trainer.ts';
 
-/** It starts a process of its own, on a machine that may be busy. */
+/** Limit for a test that starts a process, on a machine that may be busy. */
 const timeoutMs = 120_000;
 
 test.each([

@@ -38,13 +38,13 @@ test('a flag with a wrong value is named with what it takes', async () => {
   expect(stderr).toMatch(/--steps.*"many" is not a whole number/);
 });
 
-test('a flag with nothing in it, as of a variable that is not set, is no zero', async () => {
+test('an empty flag, such as from an unset variable, is not zero', async () => {
   const { code, stderr } = await fail('train', '--steps', '');
   expect(code).toBe(2);
   expect(stderr).toMatch(/--steps.*"" is not a whole number/);
 });
 
-test('a place that cannot be written to is told without a stack', async () => {
+test('a path that is not writable is reported without a stack', async () => {
   writeFileSync(path.join(folder, 'letter'), 'a file in the way');
   const { code, stderr } = await fail('train', smallConfig, '--data-dir', path.join(folder, 'letter', 'deep'));
   expect(code).toBe(2);
@@ -97,7 +97,7 @@ test('a runtime that is not there is named, and nothing hangs', async () => {
   const { code, stderr } = await fail('train', smallConfig, '--runtime', '127.0.0.1:1', '--data-dir', folder);
   expect(code).toBe(3);
   expect(stderr).toMatch(/RUNTIME_UNAVAILABLE.*127\.0\.0\.1:1/);
-  // The run is in the store by then, and the whole command is said that goes on with it.
+  // The run is in the store by then; the error contains the complete command that resumes it.
   expect(stderr).toMatch(/Resume with: agl train \S+small\.config\.ts --runtime \S+ --data-dir \S+ --resume run-\w+/);
 });
 
@@ -112,7 +112,7 @@ test('an unknown base model is corrected by a new run, since the existing run ha
 });
 
 test.skipIf(process.platform !== 'linux')(
-  'output that cannot be written is told, and not put on the agent',
+  'output that cannot be written is reported, and not attributed to the agent',
   async () => {
     await using agl = new AglProcess(['train', smallConfig, '--data-dir', folder], {
       output: openSync('/dev/full', 'w'),
@@ -165,7 +165,7 @@ test('a store served over http holds a whole run, which runs and show can read',
   expect(show.output).toMatch(/rollout[\s\S]*model run-[\s\S]*tokens[\s\S]*policy v1/);
 });
 
-test('standard output of --json is JSON whatever the agent writes, and its carelessness stops nothing', async () => {
+test('standard output of --json is JSON whatever the agent writes, and its invalid output stops nothing', async () => {
   await using agl = new AglProcess(['train', carelessConfig, '--json', '--data-dir', folder, '--steps', '1']);
   expect(await agl.exitCode()).not.toBeNull();
   expect(agl.events.map(({ event }) => event)).not.toContain('text');
@@ -173,7 +173,7 @@ test('standard output of --json is JSON whatever the agent writes, and its carel
   expect(agl.events.find(({ event }) => event === 'warning')).toMatchObject({
     message: expect.stringMatching(/dropped/),
   });
-  expect(agl.stderr).toContain('{ this is no JSON');
+  expect(agl.stderr).toContain('{ this is not JSON');
   expect(agl.stderr).toContain('{ neither is this');
 });
 
@@ -181,7 +181,7 @@ test.each([
   ['exit', /ended the process with exit code 0 before the run was over/],
   ['throw', /an uncaught error ended the process: Error: thrown by a timer/],
 ])(
-  'an agent that ends the process of the trainer (%s) is no success, and the run can be resumed',
+  'an agent that ends the process of the trainer (%s) is a failure, and the run can be resumed',
   async (how, message) => {
     const args = ['train', leavingConfig, '--json', '--in-process', '--data-dir', folder];
     await using agl = new AglProcess(args, { env: { LEAVE: how } });
@@ -193,7 +193,7 @@ test.each([
   },
 );
 
-test('a configuration that ends the process is no success', async () => {
+test('a configuration that ends the process is a failure', async () => {
   writeFileSync(path.join(folder, 'agl.config.ts'), 'process.exit(0);');
   const { code, stderr } = await fail('train');
   expect(code).toBe(1);

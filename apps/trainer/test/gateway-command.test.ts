@@ -56,7 +56,7 @@ function heldBack(): { readonly until: Promise<void>; readonly release: () => vo
 }
 
 describe('agl gateway', () => {
-  it('that is told to stop lets calls end, turns new ones away, and then is gone', async () => {
+  it('completes its calls when stopped, rejects new ones, and then exits', async () => {
     const { until, release } = heldBack();
     const model = await ScriptedModel.start([respondWith('5', { until })]);
     using folder = new RunFolder();

@@ -29,7 +29,7 @@ function outcomeOf(done: AglEvent): PromptsFile {
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-/** A search that nobody disturbs. */
+/** An uninterrupted search. */
 interface WholeSearch {
   readonly folder: RunFolder;
   readonly models: PlantedModels;
@@ -54,7 +54,7 @@ afterAll(async () => {
 test.each([
   ['within its first round', 40],
   ['within a later round', 170],
-])('a search that is killed %s goes on, runs nothing twice, and ends where it would have', async (_, requests) => {
+])('a search that is killed %s resumes, repeats nothing, and has the same outcome', async (_, requests) => {
   using folder = new RunFolder();
   await using models = await PlantedModels.start();
   await using first = search(folder, models, '--run', 'planted');
@@ -79,7 +79,7 @@ test.each([
   });
 });
 
-test('a finished search tells its outcome again, and runs nothing', async () => {
+test('a finished search reports its outcome again, and runs nothing', async () => {
   const asked = whole.models.requests.length;
   await using again = search(whole.folder, whole.models, '--resume', 'planted');
   expect({ ...(await again.event('done')), seconds: 0 }).toEqual({ ...whole.done, seconds: 0 });

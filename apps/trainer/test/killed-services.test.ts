@@ -35,11 +35,11 @@ test('a run whose runtime is killed stops with a clear message and can be resume
   await folder.expectWholeRun(runId);
 });
 
-/** A runtime in a process of its own; another one at the same port finds its checkpoints. */
+/** A runtime in a separate process; another one at the same port finds its checkpoints. */
 const startRuntime = (port: string): AglProcess =>
   new AglProcess(['runtime', '--port', port, '--dir', path.join(folder.path, 'checkpoints')]);
 
-test('a run whose runtime is restarted stops, and goes on with the new one', { tags: ['long'] }, async () => {
+test('a run whose runtime is restarted stops, and resumes with the new one', { tags: ['long'] }, async () => {
   await using runtime = startRuntime('0');
   const address = String((await runtime.event('ready'))['address']);
   await using first = folder.train('--runtime', address);
@@ -105,7 +105,7 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   await first.event('step', (event) => event['step'] === 1);
   await gateway.kill();
   expect(await first.exitCode()).toBe(3);
-  expect(first.stderr).toMatch(/the gateway at .* does not answer/);
+  expect(first.stderr).toMatch(/the gateway at .* does not respond/);
   await using secondGateway = startGateway();
   const secondUrl = String((await secondGateway.event('ready'))['url']);
   await using resumed = folder.train('--runtime', address, '--gateway', secondUrl, '--resume', runId);
@@ -167,7 +167,7 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
   expect(new Set(failures.map(attemptFailureOrigin))).toEqual(new Set(['infrastructure']));
 });
 
-test('a run whose disk is full stops with a clear message and goes on when there is room', {
+test('a run whose disk is full stops with a clear message and resumes when space is available', {
   tags: ['long'],
 }, async () => {
   const file = path.join(folder.path, 'agl.db');

@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => folder[Symbol.dispose]());
 
 describe('a run whose trainer, with store and gateway, is killed', () => {
-  test('while it collects rollouts goes on from the last finished step', async () => {
+  test('while it collects rollouts resumes from the last finished step', async () => {
     await using first = folder.train();
     const runId = String((await first.event('started'))['run']);
     await first.event('step', (event) => event['step'] === 2);
@@ -122,7 +122,7 @@ function measured({ events }: AglProcess): readonly unknown[] {
   });
 }
 
-test('a run that is stopped by Ctrl+C says how to go on, and does', async () => {
+test('a run that is stopped by Ctrl+C prints how to resume, and resumes', async () => {
   await using first = folder.train('--steps', String(smallSteps));
   const runId = String((await first.event('started'))['run']);
   await first.event('step');

@@ -8,7 +8,7 @@ import type { TrainingEvent } from '../src/index.ts';
 import { ask, countLetters, smallTrainer, trainSmall } from './small-trainer.ts';
 import { withStore } from './with-store.ts';
 
-/** Each test starts processes of its own, on a machine that may be busy. */
+/** Limit for a test that starts processes, on a machine that may be busy. */
 const timeoutMs = 120_000;
 
 let folder = '';
@@ -47,13 +47,13 @@ test('stops at the wanted reward, and saves what it has reached', { timeout: tim
   expect((await runOf(events)).state['checkpoint']).toMatchObject({ step: 3 });
 });
 
-test('keeps as many checkpoints as it is told to', { timeout: timeoutMs }, async () => {
+test('keeps the configured number of checkpoints', { timeout: timeoutMs }, async () => {
   const { events } = await trainSmall(smallTrainer(folder, { steps: 4, keepCheckpoints: 2 }));
   const { state } = await runOf(events);
   expect(state['checkpoints']).toMatchObject([{ step: 3 }, { step: 4 }]);
 });
 
-test('no steps at all measure the agent as it is', { timeout: timeoutMs }, async () => {
+test('zero steps only measure the agent', { timeout: timeoutMs }, async () => {
   const { events } = await trainSmall(smallTrainer(folder, { steps: 0, concurrency: 500 }));
   expect(events.at(-1)).toMatchObject({ type: 'finished', summary: { isImproved: false, rewardCurve: [] } });
 });
@@ -87,7 +87,7 @@ test('scores sequences for an algorithm that asks: under the weights in training
   }
 });
 
-/** What every step tells of how far the policy and its sampler are from each other, and of how sure it is. */
+/** Metrics of every step: divergence of policy and sampler, and entropy. */
 const stepMetricNames = [
   'policy/entropy',
   'policy/kl_sampler',
@@ -139,7 +139,7 @@ test('trains with an algorithm of one’s own, and records its name', { timeout:
   expect((await runOf(events)).config['algorithm']).toEqual({ type: 'custom' });
 });
 
-test('an evaluation whose rollouts all failed is no measurement, and is made again', {
+test('an evaluation whose rollouts all failed is not a measurement, and is repeated', {
   timeout: timeoutMs,
 }, async () => {
   let isBroken = true;
@@ -157,7 +157,7 @@ test('an evaluation whose rollouts all failed is no measurement, and is made aga
   expect(second.events.at(-1)?.type).toBe('finished');
 });
 
-test('a stopped run goes on where it was, and leaves nothing in the queue', { timeout: timeoutMs }, async () => {
+test('a stopped run resumes from its last step, and leaves the queue empty', { timeout: timeoutMs }, async () => {
   const trainer = smallTrainer(folder, { steps: 3 });
   const stop = new AbortController();
   const first = await trainSmall(trainer, {
@@ -193,7 +193,7 @@ test('a resumed run with fewer steps drops the rollouts it no longer needs', { t
   expect(ofStep2.every((status) => status === 'cancelled' || status === 'succeeded')).toBe(true);
 });
 
-test('a run cannot be resumed with other rollouts, and tells its outcome again when it is finished', {
+test('a run cannot be resumed with other rollouts, and reports its outcome again when it is finished', {
   timeout: timeoutMs,
 }, async () => {
   const stop = new AbortController();

@@ -59,7 +59,7 @@ test('run "a" with policy "b" and run "a-b" keep what they save apart', async ()
   expect(readFileSync(checkpoints('a-b', 'step-000001.safetensors')).equals(saved)).toBe(false);
 });
 
-test('a run of before goes on where its checkpoints are, and no other run writes there', async () => {
+test('a run of an earlier version resumes from its checkpoints, and no other run writes there', async () => {
   await leaveOldRun('old');
   const { events, error } = await trainSmall(trainerOfB(2), { resume: 'old' });
   expect(error).toBeNull();
@@ -76,7 +76,7 @@ test('a run of before goes on where its checkpoints are, and no other run writes
   expect(readdirSync(checkpoints('old-b'))).toEqual(saved);
 });
 
-test('a run of before whose checkpoint was overwritten does not go on with what another has learnt', async () => {
+test('a run of an earlier version does not resume from a checkpoint that another run has overwritten', async () => {
   await trainSmall(smallTrainer(folder), { runId: 'thief' });
   await leaveOldRun('lost');
   copyFileSync(checkpoints('thief', 'step-000001.safetensors'), checkpoints('lost-b', 'step-000001.safetensors'));

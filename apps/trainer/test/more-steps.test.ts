@@ -43,7 +43,7 @@ function outcomeOf(events: readonly TrainingEvent[]): object {
   return { before, after, pValue: summary?.pValue, curve: summary?.rewardCurve };
 }
 
-test('a finished run that gets more steps goes on as if it had had them from the start', async () => {
+test('a finished run with more steps continues as if it had had them from the start', async () => {
   const whole = await trainSmall(trainer(4), { runId: 'whole' });
   await trainSmall(trainer(2), { runId: 'longer' });
   const { status, state } = await runOf('longer');
@@ -87,7 +87,7 @@ test('a learning rate that falls does so towards the new last step', { tags: ['l
   for (const [index, rate] of [1e-2, 0, 1e-2 / 3, 0].entries()) expect(rates[index]).toBeCloseTo(rate, 6);
 });
 
-test('a run that has done as many steps as it is to have, or more, says so and tells its outcome again', async () => {
+test('a run that has completed its steps reports this and its outcome again', async () => {
   const first = await trainSmall(trainer(2), { runId: 'done' });
   const before = await runOf('done');
   for (const steps of [2, 1, 0]) {
@@ -99,7 +99,7 @@ test('a run that has done as many steps as it is to have, or more, says so and t
   expect(await runOf('done')).toEqual(before);
 });
 
-test('a run that has reached its goal goes on when the goal is taken away, and not for more steps alone', async () => {
+test('a run that has reached its goal continues without the goal, and not for more steps alone', async () => {
   const agent = async (task: SmallTask): Promise<number> => Math.min(1, (await ask(task)).length + 1);
   await trainSmall(trainer(9, { agent, stopAtReward: 1 }), { runId: 'goal' });
   const more = await trainSmall(trainer(12, { agent, stopAtReward: 1 }), { resume: 'goal' });
@@ -108,7 +108,7 @@ test('a run that has reached its goal goes on when the goal is taken away, and n
   expect([stepsOf(free.events), free.events.at(-1)?.type]).toEqual([[4, 5], 'finished']);
 });
 
-test('a run that failed goes on with more steps, too', { tags: ['long'] }, async () => {
+test('a failed run continues with more steps, too', { tags: ['long'] }, async () => {
   let isBroken = false;
   const agent: typeof countLetters = async (task, context) => {
     if (isBroken) throw new Error('the key has expired');
@@ -147,14 +147,14 @@ test('a finished run whose checkpoint is gone says what to do, and stays what it
   expect(outcomeOf(again.events)).toEqual(outcomeOf(first.events));
 });
 
-test('a run that is killed in the steps that it was given later goes on like any other', {
+test('a run that is killed during its additional steps resumes like any other', {
   tags: ['long'],
 }, async () => {
   using small = new RunFolder();
   await using first = small.train('--run', 'later', '--steps', '2');
   expect(await first.event('done')).toMatchObject({ run: 'later' });
   await first.exitCode();
-  // Who gives the id once more is told how to go on.
+  // The error for a reused id contains the command that resumes the run.
   await using taken = small.train('--run', 'later', '--steps', String(smallSteps));
   expect(await taken.exitCode()).toBe(2);
   expect(taken.stderr).toMatch(/CONFLICT.*run later exists[\s\S]*`agl train --resume later`.*more `--steps`/);

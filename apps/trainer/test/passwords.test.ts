@@ -53,7 +53,7 @@ test.each([
   ["The store's address http://…@db has a user", ['runs', '--store', `http://agl:${encoded}@db`]],
   ["The store's address http://…@db has a user", ['runs', '--store', `http://agl:${password}@db`]],
   ['http://…@db is a server', ['store', 'keys', 'list', '--store', `http://agl:${password}@db`]],
-  ['the gateway at http://…@db does not answer', ['train', smallConfigFile, '--gateway', `http://agl:${encoded}@db`]],
+  ['the gateway at http://…@db does not respond', ['train', smallConfigFile, '--gateway', `http://agl:${encoded}@db`]],
   ['not "http://…@db"', ['train', smallConfigFile, '--gateway', `http://agl:${password}@db`]],
   ["unknown command 'postgres://…@db/agl'", [`postgres://agl:${password}@db/agl`]],
 ])('%s', async (said, args) => {

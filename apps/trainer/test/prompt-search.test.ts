@@ -118,7 +118,7 @@ test('apo improves several prompts, and is measured on tasks that nothing was ch
   expect(models.requestsOf('optimizer-model').filter(({ text }) => /Task [12]\d\d /.test(text))).toEqual([]);
 });
 
-test('tasks that nobody judged are left out, agents that fail count as they are told to', async () => {
+test('tasks without a reward are omitted, and failed agents count as configured', async () => {
   await using models = await PlantedModels.start({ noise: 0 });
   const agent: typeof plantedAgent = async (task, context) => {
     const reward = await plantedAgent(task, context);
@@ -152,23 +152,23 @@ test('a search whose beginning gets no reward at all, or always fails, stops at 
   expect(models.requestsOf('optimizer-model')).toEqual([]);
 });
 
-test('an agent that does not take the prompt, or takes it once and for all, is told of', async () => {
+test('an agent that does not format the prompt, or formats it only once, causes a warning', async () => {
   await using models = await PlantedModels.start({ noise: 0 });
   const warningsOf = ({ events }: Searched): readonly string[] =>
     events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
   const forgotten = definePrompt('forgotten', 'Something that the agent never says.');
-  const told = [expect.stringMatching(/no model call has the text of the prompt "forgotten".*definePrompt/)];
+  const expected = [expect.stringMatching(/no model call has the text of the prompt "forgotten".*definePrompt/)];
   const algorithm = { type: 'apo', rounds: 1, beamWidth: 1, branchFactor: 1 } as const;
-  expect(warningsOf(await searched(models, { algorithm, prompts: [forgotten] }, {}))).toEqual(told);
+  expect(warningsOf(await searched(models, { algorithm, prompts: [forgotten] }, {}))).toEqual(expected);
 
   const filledIn = doing.format({ request: 'Task 1 needs RULE-1' });
-  const agent: typeof plantedAgent = async () => ((await ask(filledIn, 'nobody')) === 'Done.' ? 1 : 0);
+  const agent: typeof plantedAgent = async () => ((await ask(filledIn, 'agent')) === 'Done.' ? 1 : 0);
   const once = await searched(models, { algorithm, agent }, {});
-  expect(warningsOf(once)).toEqual([expect.stringMatching(/the prompt "doing".*and not once and for all\?/)]);
+  expect(warningsOf(once)).toEqual([expect.stringMatching(/the prompt "doing".*formats it in each rollout/)]);
   expect(once.summary?.isImproved).toBe(false);
 });
 
-test('an optimiser that is busy is asked again; one that refuses stops a search, which then goes on', async () => {
+test('a request to a busy optimiser is retried; a rejection stops the search, which can be resumed', async () => {
   let refused = 0;
   let isLocked = true;
   const disturb: NonNullable<PlantedOptions['disturb']> = ({ model }) => {
@@ -182,7 +182,7 @@ test('an optimiser that is busy is asked again; one that refuses stops a search,
   const first = await searched(models, small);
   expect(first.error).toMatchObject({
     code: 'UPSTREAM_FAILED',
-    message: expect.stringMatching(/optimizer-model at http.* did not answer: HTTP 403: no access to this model/),
+    message: expect.stringMatching(/optimizer-model at http.* did not respond: HTTP 403: no access to this model/),
   });
   expect(refused).toBe(2);
   const before = models.requestsOf('task-model').length;
@@ -212,7 +212,7 @@ test('a model that is gone makes no prompt bad: the search stops, and ends where
   expect(second.summary?.prompts?.versions.length).toBeGreaterThan(1);
 });
 
-test('a search goes on as a search only, with the same tasks and options; a training never as one', async () => {
+test('a search resumes only as a search, with the same tasks and options; a training run never as one', async () => {
   await using models = await PlantedModels.start();
   const algorithm = { type: 'gepa', maxRollouts: 16 } as const;
   expect((await searched(models, { algorithm })).error).toBeNull();
@@ -229,7 +229,7 @@ test('a search goes on as a search only, with the same tasks and options; a trai
   stop.abort();
   await trainSmall(smallTrainer(folder), { runId: 'training', signal: stop.signal });
   const other = await searched(models, {}, { resume: 'training' });
-  expect(other.error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining('is no search for prompts') });
+  expect(other.error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining('is not a prompt search') });
 });
 
 test('the embedded model can be asked too, and a search that finds nothing better says so', async () => {
@@ -245,7 +245,7 @@ test('the embedded model can be asked too, and a search that finds nothing bette
   expect(models.requestsOf('task-model')).toEqual([]);
 });
 
-test('a budget without room for a single round is told, with how many tasks there are to choose by', async () => {
+test('a budget below a single round is reported, with the number of validation tasks', async () => {
   await using models = await PlantedModels.start();
   const tasks = { train: plantedTasks(0, 4), validation: plantedTasks(100, 4) };
   const { summary, events } = await searched(models, {
@@ -257,5 +257,5 @@ test('a budget without room for a single round is told, with how many tasks ther
     search: { validationTasks: 4, maxRollouts: 20, maxOptimizerCalls: 2 },
   });
   const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-  expect(warnings).toEqual([expect.stringMatching(/a round would cost more than maxRollouts \(20\)/)]);
+  expect(warnings).toEqual([expect.stringMatching(/a round would exceed maxRollouts \(20\)/)]);
 });

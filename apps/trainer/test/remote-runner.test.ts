@@ -62,7 +62,7 @@ async function attemptsOf(store: Store, runId: string): Promise<readonly (readon
   return await Promise.all(items.map(async ({ rolloutId }) => (await store.queryAttempts(rolloutId)).items));
 }
 
-test('a run without a runner of its own says so, and is trained by a runner that comes, drains and leaves', async () => {
+test('a run without an embedded runner reports this, and is trained by a runner that connects, drains and leaves', async () => {
   await using server = startStore();
   const store = await urlOf(server);
   await using trainer = folder.train('--store', store, '--run', 'remote', '--no-runner', '--steps', '1');

@@ -35,7 +35,7 @@ function search(
 
 const resume = { resume: 'planted' };
 
-test('a finished search that gets a larger budget goes on, and ends where it would have with it', async () => {
+test('a finished search with a larger budget resumes, and has the outcome of that budget', async () => {
   const algorithm = (maxRollouts: number): Partial<PromptSearchConfig<PlantedTask>> => ({
     algorithm: { type: 'gepa', maxRollouts, proposals: 2 },
     tasks: { train: plantedTasks(0, 8), validation: plantedTasks(100, 8), test: plantedTasks(200, 8) },
@@ -46,11 +46,11 @@ test('a finished search that gets a larger budget goes on, and ends where it wou
   const first = await search(models, algorithm(60));
   expect(first.prompts?.ended).toBe('budget');
   const asked = models.requests.length;
-  // With the budget that it had, it only tells its outcome again.
-  const told: TrainingEvent[] = [];
-  const again = await search(models, algorithm(60), { ...resume, onEvent: (event) => told.push(event) });
+  // With the same budget, it only reports its outcome again.
+  const events: TrainingEvent[] = [];
+  const again = await search(models, algorithm(60), { ...resume, onEvent: (event) => events.push(event) });
   expect({ ...again, seconds: 0 }).toEqual({ ...first, seconds: 0 });
-  expect(told).toMatchObject([{ type: 'nothing-left', runId: 'planted', reason: 'limits' }, { type: 'finished' }]);
+  expect(events).toMatchObject([{ type: 'nothing-left', runId: 'planted', reason: 'limits' }, { type: 'finished' }]);
   expect(models.requests.length).toBe(asked);
   // One that cannot be opened with a larger one stays what it was.
   const nowhere = { ...algorithm(160), gatewayUrl: 'http://127.0.0.1:1' };
@@ -71,7 +71,7 @@ test('a finished search that gets a larger budget goes on, and ends where it wou
   expect(models.requests.length).toBe(before);
 });
 
-test('held-out rollouts that failed before the search are not measured again by a search that goes on', async () => {
+test('held-out rollouts that failed before the search are not measured again by a resumed search', async () => {
   let isBroken = true;
   const tried: number[] = [];
   const agent: typeof plantedAgent = async (task, context) => {

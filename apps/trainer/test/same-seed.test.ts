@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What a run of two steps measured and learned, in a store of its own and with an id of its own. */
+/** Metrics and weights of a run of two steps, in a separate store and with a separate id. */
 async function learned(name: string, seed: number): Promise<unknown> {
   const algorithm = { type: 'grpo', groupSize: 4, learningRate: 1e-2 } as const;
   const trainer = smallTrainer(path.join(folder, name), { algorithm, steps: 2, seed });

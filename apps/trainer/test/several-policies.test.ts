@@ -51,7 +51,7 @@ async function find({ part }: StockTask): Promise<number> {
   return call?.type === 'function' && call.function.arguments === JSON.stringify({ part }) ? 1 : 0;
 }
 
-/** Says the number that a tool has told; 1 when it is that number. */
+/** Repeats the number that a tool has returned; 1 when it is correct. */
 async function tell({ part, count }: StockTask): Promise<number> {
   const called = { id: 'call', type: 'function', function: { name: 'count_stock', arguments: `{"part":"${part}"}` } };
   const message = await say(
@@ -144,7 +144,7 @@ async function opinion(model: TrainableModel): Promise<readonly number[]> {
   return [...(logprobs ?? [])];
 }
 
-/** The model as it is; the second policy of a run has another seed than the first. */
+/** The untrained model; the second policy of a run has another seed than the first. */
 const modelOf = (modelId: string): Promise<TrainableModel> =>
   runtime.createModel({ baseModel: 'tiny-chat', modelId, seed: modelId.endsWith('teller') ? 1 : 0 });
 
@@ -230,7 +230,7 @@ test('a call goes to the policy that it names, else to its agent’s, else to th
   );
 });
 
-test('a run of several policies goes on with each of them where it was', { timeout: timeoutMs }, async () => {
+test('a run of several policies resumes each of them from its last state', { timeout: timeoutMs }, async () => {
   const config: TrainConfig<StockTask> = {
     agent: mixed,
     tasks: { train: stockTasks(1, 8), test: stockTasks(2, 4) },
@@ -253,7 +253,7 @@ test('a run of several policies goes on with each of them where it was', { timeo
   });
   await expect(stopped).rejects.toMatchObject({ code: 'CANCELLED' });
   const main = await runtime.createModel({ baseModel: 'tiny-chat', modelId: 'resumed--main', seed: 0 });
-  // As if the runtime had gone on: what counts is the checkpoint, not what happens to be there.
+  // Simulates further steps of the runtime: the run resumes from the checkpoint, not from its current state.
   for (let step = 0; step < 2; step += 1) {
     await main.forwardBackward({ data: [probe()] }, { name: 'importance_sampling', parameters: {} });
     await (await main.optimStep({ learningRate: 1e-3 })).result;

@@ -146,7 +146,7 @@ async function saveCheckpoints(): Promise<string> {
 test.each([
   ['delete', '--run', 'run-1'],
   ['prune', '--keep-runs', '0'],
-])('the checkpoints of a run go with it, and no others: agl store %s', async (...args) => {
+])('the checkpoints of a run are deleted with it, and no others: agl store %s', async (...args) => {
   const root = await saveCheckpoints();
   const { output } = await agl('store', ...args);
   const listed = ['run-1', 'run-1--critic'].map((model) => `Checkpoints to delete: ${path.join(root, model)}\n`);
@@ -176,7 +176,7 @@ test('only what is finished is deleted, unless forced, and something must be nam
   expect(await aglJson('store', 'delete', '--rollout', 'ro-2')).toMatchObject({ rollouts: 1 });
 });
 
-test('an id that is wrong is told before anything is deleted', async () => {
+test('an unknown id is reported before anything is deleted', async () => {
   expect(await agl('store', 'delete', '--run', 'run-1', 'run-9')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('run-9'),
@@ -184,7 +184,7 @@ test('an id that is wrong is told before anything is deleted', async () => {
   expect((await agl('rollouts', '--run', 'run-1')).output).toContain('2 rollouts');
 });
 
-test('migrations that are due are told, and commands below store have help with an example', async () => {
+test('pending migrations are reported, and commands below store have help with an example', async () => {
   expect(await aglJson('store', 'migrate', '--dry-run')).toMatchObject({ migrations: [], dry_run: true });
   for (const name of ['backup', 'restore', 'vacuum', 'migrate', 'export', 'import', 'delete', 'prune']) {
     const { code, output } = await agl('store', name, '--help');
@@ -204,7 +204,7 @@ test('a server holds attempts to the quotas of its flags', async () => {
   await client.close();
 });
 
-test('a server deletes by itself what it is told to', async () => {
+test('a server applies its retention policy automatically', async () => {
   await using server = new AglProcess(['store', '--port', '0', '--prune-keep-runs', '0'], { cwd: folder });
   const url = String((await server.event('ready'))['url']);
   await vi.waitFor(async () => expect((await agl('runs', '--store', url)).output).toContain('No runs yet'), {

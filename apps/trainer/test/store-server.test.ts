@@ -41,7 +41,7 @@ test('a server without a key says that it is for this machine only', async () =>
   expect(open.stderr).toContain('A store without a key may not listen on 0.0.0.0');
 });
 
-test('keys are made, listed and revoked, and let in whom they should', async () => {
+test('keys are created, listed and revoked, and authorise the expected routes', async () => {
   const made = await aglJson('store', 'keys', 'create', '--store', db, '--name', 'runners', '--scope', 'runner');
   const env = { AGL_TOKEN_SECRET: 'x'.repeat(32) };
   await using server = new AglProcess(['store', '--db', db, '--port', '0'], { env });
@@ -77,7 +77,7 @@ test('tokens of attempts are revoked', async () => {
   await store.close();
 });
 
-test('SIGTERM under load: waits end, requests are answered, nobody is cut off, and nothing acknowledged is lost', async () => {
+test('SIGTERM under load: waits end, requests are completed, no connection is cut, and nothing acknowledged is lost', async () => {
   await using server = new AglProcess(['store', '--db', db, '--port', '0']);
   const url = await urlOf(server);
   const client = new StoreClient({ baseUrl: url, maxRetries: 0 });
@@ -92,7 +92,7 @@ test('SIGTERM under load: waits end, requests are answered, nobody is cut off, a
   expect(await wait).toEqual({ status: 200, body: '[]' });
   expect(await events).toContain('event: ');
   expect(await server.exitCode()).toBe(0);
-  // Whoever opens a connection once nobody listens is refused; no request that was sent is.
+  // New connections after the listener is closed are refused; requests in flight are not.
   expect([...load.failures]).toEqual(['ECONNREFUSED']);
   const store = await openStore(db);
   const { items } = await store.querySpans({ rolloutId });
@@ -103,7 +103,7 @@ test('SIGTERM under load: waits end, requests are answered, nobody is cut off, a
   await client.close();
 });
 
-/** Clients that record one span after another, each on a connection of its own, until one fails. */
+/** Clients that record spans sequentially, each on a separate connection, until one fails. */
 class Load {
   readonly acknowledged: string[] = [];
   readonly failures = new Set<string>();

@@ -3,8 +3,9 @@ import type { OptimizerMessage, OptimizerRequest } from '@agentlightning/core/al
 import type { SearchSession } from './search-session.ts';
 
 /**
- * Asks the optimiser model, and keeps its answer until the search has saved what it made of it: a search that is killed
- * gets the same answer to the same question, so that what was tried because of it is found, and nothing is paid twice.
+ * Requests a completion of the optimiser model, and stores the reply until the search has saved its next state: a search
+ * that is killed and resumed gets the same reply to the same request, finds the rollouts that followed from it, and does
+ * not pay for it twice.
  */
 export async function askOptimizer(
   session: SearchSession,

@@ -10,14 +10,14 @@ import { areOtherLimits, limitsOf } from './search-limits.ts';
 import { initialSearchState, readSearchState, type SearchRunState } from './search-run-state.ts';
 import type { SearchTasks } from './search-session.ts';
 
-/** A search that this process may work on, and where it stands. */
+/** A search leased by this process, and its state. */
 export type FoundSearch = Found<SearchRunState>;
 
 /**
- * Begins a search, or finds the one to go on with. One that is finished stays as it is, unless it has been given other
- * limits since: then it goes on from where it ended.
+ * Starts a search, or finds the one to resume. A finished search is unchanged unless its limits have changed: then it
+ * resumes.
  *
- * @throws what {@link findOrCreate} throws
+ * @throws the errors of {@link findOrCreate}
  */
 export async function findOrBeginSearch(
   store: Store,
@@ -38,9 +38,7 @@ export async function findOrBeginSearch(
   });
 }
 
-/**
- * What decides what a search does; it must stay the same when the search is gone on with. Only its limits may change.
- */
+/** Settings that must not change when a search is resumed: all except its limits. */
 function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObject {
   const {
     maxRollouts: _rollouts,
@@ -62,7 +60,7 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
   };
 }
 
-/** What the store keeps of a configuration: all but functions, schemas, keys and passwords. */
+/** The configuration as stored: without functions, schemas, keys and passwords. */
 function configForTheRecord(config: ResolvedPromptSearch): JsonObject {
   const { algorithm, prompts, optimizer, runtime, tasks, sampling, evaluation, failedReward, missingReward } = config;
   const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, seed } = config.shared;

@@ -13,17 +13,17 @@ import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import type { SearchSession } from './search-session.ts';
 
-/** Which version is measured, and when. */
+/** The measured version and phase. */
 export interface Measurement {
   readonly phase: 'before' | 'after';
   readonly judged: Pick<JudgedPrompts, 'prompts'>;
 }
 
 /**
- * Runs the held-out tasks with a set of prompts and measures their reward. What an earlier process
- * measured is read, not run again.
+ * Runs the held-out tasks with a set of prompts and measures their reward. Measurements of an earlier process are read
+ * from the store.
  *
- * @throws AgentLightningError when every rollout failed: that does not measure the prompts
+ * @throws AgentLightningError when every rollout failed, which does not measure the prompts
  */
 export async function measureOnTest(session: SearchSession, { phase, judged }: Measurement): Promise<MeasuredRewards> {
   const { config, run, store, tasks, resources, signal, emit } = session;
@@ -48,7 +48,7 @@ export async function measureOnTest(session: SearchSession, { phase, judged }: M
   return measureRewards(collected, config);
 }
 
-/** What a version got on the validation tasks, with the rollouts that it is made of. */
+/** The evaluation of a version on the validation tasks, with its rollouts. */
 export async function evaluationOnValidation(
   { run, store }: Pick<SearchSession, 'run' | 'store'>,
   judged: JudgedPrompts,
@@ -63,7 +63,7 @@ export async function evaluationOnValidation(
   };
 }
 
-/** Two evaluations of the same tasks, over the tasks that have a reward in both. */
+/** Compares two evaluations of the same tasks, over the tasks that have a reward in both. */
 export function pairedEvaluations(
   one: MeasuredRewards,
   other: MeasuredRewards,

@@ -9,16 +9,16 @@ import { openRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import type { HealthCheck } from '../runtime/watch-health.ts';
 
-/** The model that agents ask, behind a gateway. */
+/** The model that agents call, behind a gateway. */
 export interface OpenSearchModel {
-  /** What rollouts are given. */
+  /** The resource of the rollouts. */
   readonly resource: ProxyLlmResource;
-  /** Its name, for people. */
+  /** Display name. */
   readonly name: string;
   readonly checks: readonly HealthCheck[];
 }
 
-/** What opening the model needs. */
+/** Options of {@link openSearchModel}. */
 export interface SearchModelOptions {
   readonly config: ResolvedPromptSearch;
   readonly store: Store;
@@ -29,7 +29,7 @@ export interface SearchModelOptions {
   readonly onFailure: (error: AgentLightningError) => void;
 }
 
-/** Opens the configured model, which nothing trains, and a gateway in front of it. */
+/** Opens the configured model, which is not trained, and a gateway in front of it. */
 export async function openSearchModel(options: SearchModelOptions): Promise<OpenSearchModel> {
   const { config, store, onOpen } = options;
   const { sampling, evaluation } = config;
@@ -44,7 +44,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
           secretFields,
           upstreamTimeoutMs,
           firstByteTimeoutMs,
-          // A model API need not know seeds, nor keep what they promise.
+          // A model API may not support seeds.
           sampling:
             config.runtime.type === 'endpoint'
               ? { train: sampling, val: sampling, test: evaluation.sampling }
@@ -65,7 +65,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
   };
 }
 
-/** The endpoint as it is; or a model of a training runtime, as it is before any training. */
+/** The configured endpoint, or an untrained model of a training runtime. */
 async function openUpstream(options: SearchModelOptions): Promise<Upstream & { readonly model: string }> {
   const { config, run, seed, onOpen, onFailure } = options;
   const { runtime, shared } = config;
@@ -91,7 +91,7 @@ function modelCheck(baseUrl: string): HealthCheck {
       assertReachable({
         what: `the model endpoint ${addressText(baseUrl)}`,
         url: `${baseUrl.replace(/\/+$/, '')}/models`,
-        // It may ask for a key, or not list models: then it is there.
+        // An endpoint that requires a key or does not list models is reachable.
         isFine: (status) => status < 500,
         remedy: 'Start it again, then `agl train --resume <run>`.',
       }),

@@ -17,16 +17,16 @@ import { SearchProgress } from './search-progress.ts';
 import { SearchRecord } from './search-record.ts';
 import type { SearchSession, SearchTasks } from './search-session.ts';
 
-/** What opening a search needs. */
+/** Options of {@link openSearch}. */
 export type SearchOptions = SessionOptions<ResolvedPromptSearch>;
 
-/** A search in its store, before anything else is opened. */
+/** A search with its open store, before other components are opened. */
 export interface OpenSearch extends FoundSearch {
   readonly store: Store;
   readonly tasks: SearchTasks;
 }
 
-/** Reads the tasks, opens the store, and finds or begins the search. */
+/** Reads the tasks, opens the store, and finds or starts the search. */
 export async function openSearch(options: SearchOptions): Promise<OpenSearch> {
   const { config } = options;
   const { taskSchema } = config.shared;
@@ -53,16 +53,16 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
   const model = await openSearchModel({ config, store, run, seed: state.seed, wait, onOpen, onFailure });
   await cancelUnfinished(store, { runId: run.runId });
   onOpen(startRunner({ config: config.shared, store, run, emit, onFailure }));
-  const lookAtLease = { what: 'the store', check: lease.renew };
+  const leaseCheck = { what: 'the store', check: lease.renew };
   const health = watchHealth({
-    checks: [lookAtLease, ...model.checks],
+    checks: [leaseCheck, ...model.checks],
     intervalMs: leaseIntervalMs,
     outageToleranceMs: config.shared.outageToleranceMs,
     onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),
     onFailure,
   });
   onOpen(health.stop);
-  // What is still under way when the run ends is of no use to anybody.
+  // Requests in flight when the run ends are not needed any more.
   const over = new AbortController();
   onOpen(() => over.abort(new AgentLightningError({ code: 'CANCELLED', message: 'the search is over' })));
   const whole = AbortSignal.any([signal, failures.signal, over.signal]);
@@ -81,7 +81,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
       validationTasks: tasks.validation.length,
       prompts: Object.keys(config.prompts),
       optimizer: config.optimizer.model,
-      // One by one: the budget of a search may have more in it, such as how many tasks it draws at a time.
+      // Listed separately: the budget of a search may have further fields, such as the number of tasks per sample.
       maxRollouts: config.search.budget.maxRollouts,
       maxOptimizerCalls: config.search.budget.maxOptimizerCalls,
       versions: state.versions.length,
@@ -104,14 +104,14 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
 }
 
 function warningOnce(emit: TrainingListener): (message: string) => void {
-  const told = new Set<string>();
+  const emitted = new Set<string>();
   return (message) => {
-    if (!told.has(message)) emit({ type: 'warning', message });
-    told.add(message);
+    if (!emitted.has(message)) emit({ type: 'warning', message });
+    emitted.add(message);
   };
 }
 
-/** A version that is chosen by what it was made of looks better than it is. */
+/** The score of a version on tasks that it was optimised for is too high. */
 function warnOfSharedTasks({ train, validation, test }: SearchTasks, emit: TrainingListener): void {
   const known = new Set(train.map((task) => JSON.stringify(task)));
   const count = (tasks: SearchTasks['train']): number => tasks.filter((task) => known.has(JSON.stringify(task))).length;
@@ -119,7 +119,7 @@ function warnOfSharedTasks({ train, validation, test }: SearchTasks, emit: Train
     if (shared === 0) continue;
     emit({
       type: 'warning',
-      message: `${shared} of tasks.${name} are in tasks.train too: their rewards flatter the outcome`,
+      message: `${shared} of tasks.${name} are in tasks.train too: their rewards overstate the outcome`,
     });
   }
 }

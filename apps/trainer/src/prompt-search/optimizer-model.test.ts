@@ -73,7 +73,7 @@ test('waits as long as a busy model asks for, and longer and longer where it doe
   expect(slept).toEqual([3000, 1000, 2000]);
 });
 
-test('gives up on a model that refuses at once, and on one that does not answer after five times', async () => {
+test('gives up on a model that refuses at once, and on one that does not respond after five times', async () => {
   answers = [{ status: 401, body: JSON.stringify({ error: { message: 'Incorrect API key provided.' } }) }];
   const refused = model().ask(messages, 1);
   await expect(refused).rejects.toThrow(/optimiser model m at http.*HTTP 401: Incorrect API key provided/);

@@ -24,7 +24,7 @@ const maxTries = 5;
 
 const retryBackoff = { baseDelayMs: 500, maxDelayMs: 8000 };
 
-/** The longest `Retry-After` that is waited for, in milliseconds. */
+/** Maximum accepted `Retry-After`, in milliseconds. */
 const maxRetryAfterMs = 60_000;
 
 /** A request that failed. */
@@ -116,7 +116,7 @@ export class OptimizerModel {
     const { baseUrl, model } = this.#settings;
     return new AgentLightningError({
       code: 'UPSTREAM_FAILED',
-      message: `the optimiser model ${model} at ${addressText(baseUrl)} did not answer: ${withoutPasswords(reason)}`,
+      message: `the optimiser model ${model} at ${addressText(baseUrl)} did not respond: ${withoutPasswords(reason)}`,
       remedy: 'Check `optimizer` in the configuration: address, model and the variable of its key.',
     });
   }

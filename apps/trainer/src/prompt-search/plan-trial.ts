@@ -3,15 +3,15 @@ import type { JsonValue, RolloutMode } from '@agentlightning/core';
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 import type { SharedSettings } from '../config/shared-settings.ts';
 
-/** Rollouts that are wanted with one set of prompts. */
+/** The planned rollouts of one set of prompts. */
 export interface TrialPlan {
   readonly runId: string;
-  /** Which trial of the run this is; the same in every process that does it. */
+  /** Identifies the trial in the run; equal in every process that runs it. */
   readonly occasion: string;
-  /** What the prompts are known by. */
+  /** Identifies the prompts. */
   readonly promptsDigest: string;
   readonly split: 'train' | 'validation' | 'test';
-  /** The tasks with their places in the split. */
+  /** The tasks with their positions in the split. */
   readonly tasks: readonly { readonly index: number; readonly input: JsonValue }[];
   readonly rolloutsPerTask: number;
   readonly resourcesId: string;
@@ -21,8 +21,8 @@ export interface TrialPlan {
 const modes: Readonly<Record<TrialPlan['split'], RolloutMode>> = { train: 'train', validation: 'val', test: 'test' };
 
 /**
- * The rollouts of a trial, in the order of the tasks. Their ids follow from run, occasion, prompts and task, so that a
- * search that is gone on with finds those that were run already.
+ * The rollouts of a trial, in the order of the tasks. Their ids are derived from run, occasion, prompts and task, so that
+ * a resumed search finds completed rollouts.
  */
 export function planTrial(plan: TrialPlan): readonly EnqueueRolloutRequest[] {
   const { runId, occasion, promptsDigest, split, resourcesId, settings } = plan;
@@ -44,7 +44,7 @@ export function planTrial(plan: TrialPlan): readonly EnqueueRolloutRequest[] {
         prompts: promptsDigest,
         task_index: index,
         sample,
-        // What the gateway makes seeds of: not the id, which is another one in another run.
+        // Base of the gateway's seeds; the rollout's id would differ in another run.
         sampling_key: `${occasion}/${promptsDigest}/${index}/${sample}`,
       },
     })),

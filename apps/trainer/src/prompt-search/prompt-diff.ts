@@ -1,13 +1,13 @@
 import type { PromptSet } from '@agentlightning/core/algorithm';
 import { createTwoFilesPatch } from 'diff';
 
-/** A version of prompts, with what it is called. */
+/** A named version of prompts. */
 export interface NamedPrompts {
   readonly version: string;
   readonly prompts: PromptSet;
 }
 
-/** What changed from one version to another, as a unified diff of each prompt that differs; empty when none does. */
+/** Unified diff of the prompts that differ between two versions; empty when all are equal. */
 export function promptDiff(from: NamedPrompts, to: NamedPrompts): string {
   const names = [...new Set([...Object.keys(from.prompts), ...Object.keys(to.prompts)])].sort();
   return names
@@ -28,7 +28,7 @@ export function promptDiff(from: NamedPrompts, to: NamedPrompts): string {
     .join('\n');
 }
 
-/** A template seldom ends with a newline, and nobody wants to be told. */
+/** Templates rarely end with a newline; this avoids the diff's note about it. */
 function withEnd(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ProxyLlmResource, Store } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
 
-/** A short name of a set of prompts that follows from what they say. */
+/** Short digest of a set of prompts. */
 export function promptsDigest(prompts: PromptSet): string {
   const entries = Object.entries(prompts)
     .map(([name, { template, engine }]) => [name, engine, template])
@@ -10,7 +10,7 @@ export function promptsDigest(prompts: PromptSet): string {
   return createHash('sha256').update(JSON.stringify(entries)).digest('hex').slice(0, 12);
 }
 
-/** Puts prompts into the store, for rollouts to run with and for people to use. */
+/** Stores prompts as resources, for rollouts and for users. */
 export class PromptResources {
   readonly #store: Store;
   readonly #runId: string;
@@ -19,14 +19,14 @@ export class PromptResources {
   readonly #versions: Set<string> = new Set();
   #best: string | null = null;
 
-  /** @param options.model - the model behind the gateway, at the address it has now */
+  /** @param options.model - the model behind the gateway, at its current address */
   constructor(options: { readonly store: Store; readonly runId: string; readonly model: ProxyLlmResource }) {
     this.#store = options.store;
     this.#runId = options.runId;
     this.#model = options.model;
   }
 
-  /** The id of a snapshot with these prompts and the model; the same prompts share one. */
+  /** The id of a snapshot with these prompts and the model; equal prompts share one. */
   forRollouts(prompts: PromptSet): Promise<string> {
     const digest = promptsDigest(prompts);
     const known = this.#forRollouts.get(digest);
@@ -38,8 +38,8 @@ export class PromptResources {
   }
 
   /**
-   * Makes every version that was judged a resource of its own, `<run>-<version>`, and the best of them `<run>-best`, whose
-   * version rises with every better one. What is there already is left alone.
+   * Publishes every evaluated version as a separate resource `<run>-<version>`, and the best as `<run>-best`, whose version
+   * increases with every better one. Existing resources are unchanged.
    */
   async publish(versions: readonly JudgedPrompts[], best: JudgedPrompts): Promise<void> {
     if (this.#versions.size === 0) await this.#readPublished();
@@ -55,7 +55,7 @@ export class PromptResources {
     this.#best = digest;
   }
 
-  /** What an earlier process has published. */
+  /** Resources published by an earlier process. */
   async #readPublished(): Promise<void> {
     const { items } = await this.#store.queryResources({ resourcesIdContains: `${this.#runId}-` });
     for (const { resourcesId, resources } of items) {
@@ -64,7 +64,7 @@ export class PromptResources {
     }
   }
 
-  /** `policy`, as in trainings, unless a prompt is called that. */
+  /** `policy`, as in training runs, unless a prompt has this name. */
   #modelName(prompts: PromptSet): string {
     return Object.hasOwn(prompts, 'policy') ? 'agentlightning-model' : 'policy';
   }

@@ -6,12 +6,12 @@ import { promptVariables } from '@agentlightning/core/internal';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import type { SearchRunState } from './search-run-state.ts';
 
-/** Where the outcome of a search is written. */
+/** Path of the result file of a search. */
 export function promptsFileOf(config: ResolvedPromptSearch, runId: string): string {
   return config.promptsFile ?? path.join(config.shared.dataDir, 'prompts', `${runId}.json`);
 }
 
-/** Writes the best prompts, every other version and what they scored. Nobody ever reads half a file. */
+/** Writes the best prompts, all other versions and their scores, atomically. */
 export async function writePromptsFile(
   file: string,
   outcome: { readonly run: Run; readonly config: ResolvedPromptSearch; readonly state: SearchRunState },
@@ -41,7 +41,7 @@ export async function writePromptsFile(
   await rename(`${file}.new`, file);
 }
 
-/** A version as programs read it. */
+/** A version in the file's format. */
 export function versionRecord(judged: JudgedPrompts): Readonly<Record<string, unknown>> {
   const { version, parents, score, scoredTasks, taskScores } = judged;
   return {

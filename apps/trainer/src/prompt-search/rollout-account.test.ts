@@ -30,7 +30,7 @@ function collected(input: JsonValue, spans: readonly Span[]): CollectedRollout {
   return { rollout: { ...aRollout(), input }, attemptId: 'at-1', spans };
 }
 
-test('tells a conversation once, with its tools, what the agent recorded, and how it failed', () => {
+test('contains each message once, tool calls, recorded messages and the failure', () => {
   const first = { role: 'user', content: 'How many bolts?' };
   const second = { role: 'assistant', content: 'Let me look.' };
   const spans = [

@@ -1,42 +1,42 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { type TraceMessage, type TraceStep, traceSteps } from '@agentlightning/trace';
 
-/** What of one rollout the optimiser model gets to read at most, in characters. */
+/** Maximum length of the account of one rollout, in characters. */
 const maxCharacters = 8000;
 
-/** What an account says beside what the trace does. */
+/** Outcome of a rollout beyond its trace. */
 export interface AccountOutcome {
   /** Why the agent failed; null when it did not. */
   readonly failure: string | null;
 }
 
 /**
- * What happened in a rollout, in words that a model can criticise: the task, what was said to models and by them, tools,
- * what the agent recorded, and how it ended. The same trace gives the same account.
+ * Text of a rollout for the optimiser model: the task, the messages to and from models, tool calls, recorded messages, and
+ * the failure. Deterministic.
  */
 export function rolloutAccount({ rollout, spans }: CollectedRollout, { failure }: AccountOutcome): string {
-  const told = new Set<string>();
+  const seen = new Set<string>();
   const lines = [
     `Task: ${JSON.stringify(rollout.input)}`,
-    ...traceSteps(spans).flatMap((step) => stepLines(step, told)),
+    ...traceSteps(spans).flatMap((step) => stepLines(step, seen)),
     ...(failure === null ? [] : [`The agent failed: ${failure}`]),
   ];
   return shortened(lines.join('\n'));
 }
 
-function stepLines(step: TraceStep, told: Set<string>): readonly string[] {
-  return [...ownLines(step, told), ...step.children.flatMap((child) => stepLines(child, told))];
+function stepLines(step: TraceStep, seen: Set<string>): readonly string[] {
+  return [...ownLines(step, seen), ...step.children.flatMap((child) => stepLines(child, seen))];
 }
 
-/** A conversation goes on from call to call; what was said before is not told again. */
-function ownLines(step: TraceStep, told: Set<string>): readonly string[] {
+/** Successive calls repeat the conversation; messages that are already in the text are omitted. */
+function ownLines(step: TraceStep, seen: Set<string>): readonly string[] {
   const error = step.error === null ? [] : [`error: ${step.error}`];
   switch (step.kind) {
     case 'model-call': {
-      const asked = step.inputMessages.map(messageText).filter((line) => !told.has(line));
-      const answered = step.outputMessages.map(messageText);
-      for (const line of [...asked, ...answered]) told.add(line);
-      return [...asked, ...answered, ...error];
+      const inputs = step.inputMessages.map(messageText).filter((line) => !seen.has(line));
+      const outputs = step.outputMessages.map(messageText);
+      for (const line of [...inputs, ...outputs]) seen.add(line);
+      return [...inputs, ...outputs, ...error];
     }
     case 'tool-call': {
       const result = step.toolResult === null ? '' : ` gave: ${step.toolResult}`;
@@ -54,7 +54,7 @@ function messageText({ role, parts }: TraceMessage): string {
   return `${role}: ${parts.map(({ type, text }) => (type === 'tool-call' ? `calls ${text}` : text)).join(' ')}`;
 }
 
-/** The beginning has the task, the end what came of it. */
+/** Keeps the beginning, which has the task, and the end, which has the outcome. */
 function shortened(text: string): string {
   if (text.length <= maxCharacters) return text;
   const half = Math.floor(maxCharacters / 2);

@@ -19,8 +19,8 @@ import { summariseSearch } from './summarise-search.ts';
 import { tryTasks } from './try-tasks.ts';
 
 /**
- * The loop of a search for prompts: the algorithm says what to try and what to ask, this runs it. Whatever dies, the
- * search goes on from what it saved last, with the rollouts and answers that there have been since.
+ * The loop of a prompt search: the algorithm selects trials and optimiser requests, and the loop runs them. After a crash,
+ * the search resumes from its last saved state, with the rollouts and replies recorded since.
  */
 export async function searchLoop(session: SearchSession): Promise<TrainingSummary> {
   const { config, record, run } = session;
@@ -77,17 +77,17 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
   return result;
 }
 
-/** Otherwise it looks as if nothing better could be found. */
+/** Distinguishes an exhausted budget from a search without improvement. */
 function warnOfBudget({ config, warnOnce }: SearchSession, { rollouts }: Pick<PromptSearchResult, 'rollouts'>): void {
   const { maxRollouts, maxOptimizerCalls } = config.search.budget;
   warnOnce(
-    `nothing was tried beyond what the search began with: after ${rollouts} rollouts to measure that, a round would cost more ` +
-      `than maxRollouts (${maxRollouts ?? 'no limit'}) or maxOptimizerCalls (${maxOptimizerCalls ?? 'no limit'}) leave; ` +
-      'with higher ones this run goes on',
+    `no new version was tried: after ${rollouts} rollouts that measured the initial prompts, a round would exceed ` +
+      `maxRollouts (${maxRollouts ?? 'no limit'}) or maxOptimizerCalls (${maxOptimizerCalls ?? 'no limit'}); ` +
+      'increase them to continue this run',
   );
 }
 
-/** A point for each version that is new, at its number. */
+/** A metric point for each new version, at its number. */
 function versionMetrics(
   { run, record }: SearchSession,
   { history, best, rollouts, optimizerCalls }: PromptSearchStanding,
@@ -107,7 +107,7 @@ function versionMetrics(
   }));
 }
 
-/** Before and after on the same tasks; of a search that found nothing better, both are the same. */
+/** Before and after on the same tasks; equal when the search found no better version. */
 async function outcome(
   session: SearchSession,
   versions: { readonly first: JudgedPrompts; readonly best: JudgedPrompts; readonly before: MeasuredRewards | null },

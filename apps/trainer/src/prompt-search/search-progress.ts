@@ -1,7 +1,7 @@
 import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
 import type { TrainingListener } from '../training-event.ts';
 
-/** Counts what a search does, and tells. */
+/** Counts and reports the rollouts and optimiser calls of a search. */
 export class SearchProgress {
   readonly #emit: TrainingListener;
   readonly #budget: PromptSearchBudget;
@@ -10,7 +10,7 @@ export class SearchProgress {
   #running = 0;
   #best: number | null = null;
 
-  /** @param spent - what earlier processes have spent */
+  /** @param spent - the counts of earlier processes */
   constructor(
     emit: TrainingListener,
     budget: PromptSearchBudget,
@@ -22,7 +22,7 @@ export class SearchProgress {
     this.#calls = spent.optimizerCalls;
   }
 
-  /** Rollouts are about to be run; call what is returned with how many of them have ended. */
+  /** Announces rollouts. @returns reports the number of ended ones */
   trial(rollouts: number): (ended: number) => void {
     this.#running += rollouts;
     let before = 0;
@@ -34,7 +34,7 @@ export class SearchProgress {
     };
   }
 
-  /** The optimiser model has answered. */
+  /** The optimiser model has responded. */
   answered(): void {
     this.#calls += 1;
     this.#tell();
@@ -45,7 +45,7 @@ export class SearchProgress {
     this.#emit({ type: 'prompts-judged', version, score, scoredTasks, parents, bestScore: this.#best });
   }
 
-  /** What is known already of a search that goes on. */
+  /** Reports the results so far of a resumed search. */
   startAt(score: number | null): void {
     this.#best = score;
   }

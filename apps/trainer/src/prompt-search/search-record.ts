@@ -4,13 +4,13 @@ import type { RunLease } from '../run/run-lease.ts';
 import { writeState } from '../run/write-state.ts';
 import type { SearchRunState } from './search-run-state.ts';
 
-/** What is written in one transaction with a change. */
+/** Data written in one transaction with a change. */
 export interface AlsoWritten {
   readonly status?: RunStatus;
   readonly metrics?: readonly MetricPoint[];
 }
 
-/** Where a search stands, in this process and in the store. Changes are written one after the other. */
+/** The state of a search, in this process and in the store. Changes are written sequentially. */
 export class SearchRecord {
   readonly #store: Store;
   readonly #runId: string;
@@ -34,7 +34,7 @@ export class SearchRecord {
     return this.#state;
   }
 
-  /** Resolves when the change is in the store, with what goes with it. */
+  /** Resolves when the change and its additional data are stored. */
   async change(change: Partial<SearchRunState>, also: AlsoWritten = {}): Promise<void> {
     this.#state = { ...this.#state, ...change };
     const write = this.#written.then(() => this.#write(also));

@@ -5,35 +5,35 @@ import { z } from 'zod';
 import { type StoredEvaluation, storedEvaluationSchema } from '../evaluation/stored-evaluation.ts';
 import { isSearchRun } from '../run/run-state.ts';
 
-/** What ends a search, by option; null for none, and for an option that was left to its default. */
+/** Limits of a search by option; null for none, and for options with default values. */
 export type SearchLimits = Readonly<
   Record<'maxRollouts' | 'maxOptimizerCalls' | 'rounds' | 'stopAtScore', number | null>
 >;
 
-/** What a search must remember to go on after a crash; kept in the store with the run. */
+/** State that a search resumes from after a crash; stored with the run. */
 export interface SearchRunState {
   readonly kind: 'prompt-search';
-  /** What the algorithm saved last; null before the first time. */
+  /** The algorithm's last saved state; null before the first. */
   readonly search: JsonObject | null;
-  /** What the optimiser model has answered since then, by question. */
+  /** Replies of the optimiser model since then, by request. */
   readonly replies: Readonly<Record<string, string>>;
-  /** Every version that was judged, in the order they were made. */
+  /** All evaluated versions, in order of creation. */
   readonly versions: readonly JudgedPrompts[];
-  /** The best of them; null before the first one. */
+  /** The best version; null before the first. */
   readonly best: string | null;
-  /** What the search had cost when it was saved last. */
+  /** Rollouts and optimiser calls at the last save. */
   readonly spent: { readonly rollouts: number; readonly optimizerCalls: number };
-  /** Why the search ended; null while it goes on. */
+  /** Why the search ended; null while it runs. */
   readonly ended: 'finished' | 'budget' | null;
-  /** The limits that it ended with, by option; null while it goes on. */
+  /** The limits that it ended with, by option; null while it runs. */
   readonly limits: SearchLimits | null;
-  /** What is measured before and after. */
+  /** The tasks of the measurements before and after. */
   readonly measuredOn: 'test' | 'validation';
   /** The outcome of the first version; null until measured. */
   readonly before: StoredEvaluation | null;
   /** The outcome of the best version; null until measured. */
   readonly after: StoredEvaluation | null;
-  /** The seed everything is drawn from. */
+  /** The seed of all random numbers. */
   readonly seed: number;
 }
 
@@ -65,7 +65,7 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
   best: z.string().nullable(),
   spent: z.object({ rollouts: z.int(), optimizerCalls: z.int() }),
   ended: z.enum(['finished', 'budget']).nullable(),
-  // Searches of before there was this do not say.
+  // Absent in states written by earlier versions.
   limits: z
     .object({ maxRollouts: limit, maxOptimizerCalls: limit, rounds: limit, stopAtScore: limit })
     .nullable()
@@ -76,10 +76,10 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
   seed: z.int(),
 });
 
-/** What a search begins with. */
+/** Initial values of a search. */
 export type SearchBeginning = Pick<SearchRunState, 'seed' | 'measuredOn'>;
 
-/** The state of a search that has not begun. */
+/** The state of a new search. */
 export function initialSearchState(beginning: SearchBeginning): SearchRunState {
   return {
     kind: 'prompt-search',
@@ -97,15 +97,15 @@ export function initialSearchState(beginning: SearchBeginning): SearchRunState {
 }
 
 /**
- * The state that a stored search is in.
+ * Reads the state of a stored search.
  *
- * @throws AgentLightningError CONFIG when the run is no search
+ * @throws AgentLightningError CONFIG when the run is not a prompt search
  */
 export function readSearchState(run: Run): SearchRunState {
   if (isSearchRun(run)) return parse(stateSchema, run.state, `the state of run ${run.runId}`);
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `run ${run.runId} trains a model, and is no search for prompts`,
-    remedy: 'Go on with it with the configuration that it began with; `agl runs` lists the runs of a store.',
+    message: `run ${run.runId} trains a model and is not a prompt search`,
+    remedy: 'Resume it with its original configuration; `agl runs` lists the runs of a store.',
   });
 }

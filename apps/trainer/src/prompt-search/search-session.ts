@@ -6,15 +6,15 @@ import type { PromptResources } from './prompt-resources.ts';
 import type { SearchProgress } from './search-progress.ts';
 import type { SearchRecord } from './search-record.ts';
 
-/** The tasks of a search, read and checked. */
+/** The validated tasks of a search. */
 export interface SearchTasks {
   readonly train: readonly JsonValue[];
   readonly validation: readonly JsonValue[];
-  /** None when nothing is held out. */
+  /** Empty without held-out tasks. */
   readonly test: readonly JsonValue[];
 }
 
-/** Everything a search for prompts works with, opened and ready. */
+/** The open components of a prompt search. */
 export interface SearchSession {
   readonly config: ResolvedPromptSearch;
   readonly run: Run;
@@ -24,11 +24,11 @@ export interface SearchSession {
   readonly resources: PromptResources;
   readonly optimizer: OptimizerModel;
   readonly progress: SearchProgress;
-  /** Throws when gateway, model or optimiser do not answer. */
+  /** Throws when gateway, model or optimiser do not respond. */
   readonly assertHealthy: () => Promise<void>;
   readonly emit: TrainingListener;
-  /** Warns of what is the same whenever it is found, once. */
+  /** Emits each distinct warning once. */
   readonly warnOnce: (message: string) => void;
-  /** Aborts when the run is to stop, and when something that it depends on is gone. */
+  /** Aborts when the run is stopped, or when a dependency fails. */
   readonly signal: AbortSignal;
 }

@@ -6,7 +6,7 @@ import type { TrainingSummary } from '../training-event.ts';
 import { promptsFileOf } from './prompts-file.ts';
 import type { SearchRunState } from './search-run-state.ts';
 
-/** What a finished search came to, compared task by task. */
+/** The outcome of a finished search, compared by task. */
 export function summariseSearch(options: {
   readonly run: Run;
   readonly config: ResolvedPromptSearch;

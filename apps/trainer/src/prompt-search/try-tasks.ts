@@ -12,10 +12,10 @@ import type { SearchSession } from './search-session.ts';
 import { warnOfUnusedPrompts } from './unused-prompts.ts';
 
 /**
- * Runs the agent on tasks with a set of prompts, through the store as every rollout, but for those that were run before.
+ * Runs the agent on tasks with a set of prompts, as rollouts in the store. Completed rollouts are not repeated.
  *
- * @throws AgentLightningError UPSTREAM_FAILED when the model answered none of them; AGENT_FAILED or INVALID_REWARD when
- *   already the prompts that the search begins with get nothing that could be compared
+ * @throws AgentLightningError UPSTREAM_FAILED when the model responded to none of them; AGENT_FAILED or INVALID_REWARD when
+ *   the initial prompts get no reward
  */
 export async function tryTasks(session: SearchSession, trial: PromptTrial): Promise<readonly TriedTask[]> {
   const { config, run, store, tasks, resources, progress, signal } = session;
@@ -49,11 +49,11 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
 
 async function failureOf({ store }: SearchSession, collected: FinishedRollout): Promise<string | null> {
   if (collected.rollout.status === 'succeeded') return null;
-  // What a command would show is nothing for a model.
+  // The remedies of a command are not meant for the optimiser model.
   return (await failureText(store, collected)).replace(/ \(agl show [^)]*\)$/, '');
 }
 
-/** A model that is gone makes no prompt bad: the search stops, and can be gone on with. */
+/** An unreachable model does not lower the score of a prompt: the search stops, and can be resumed. */
 async function assertModelAnswers(session: SearchSession, collected: readonly FinishedRollout[]): Promise<void> {
   const unanswered = collected.filter(({ failure }) => failure === 'infrastructure');
   const [first] = unanswered;
@@ -63,7 +63,7 @@ async function assertModelAnswers(session: SearchSession, collected: readonly Fi
   await warnOfLost(session, collected);
 }
 
-/** A search that cannot tell better from worse would go on to the end of its budget for nothing. */
+/** Without rewards, a search cannot compare prompts and would waste its budget. */
 async function assertComparable(
   { store }: SearchSession,
   collected: readonly FinishedRollout[],
@@ -73,7 +73,7 @@ async function assertComparable(
   if (tried.some(({ reward }) => reward !== null)) return;
   throw new AgentLightningError({
     code: 'INVALID_REWARD',
-    message: `none of the ${collected.length} rollouts on the validation tasks gave a reward`,
+    message: `none of the ${collected.length} rollouts on the validation tasks returned a reward`,
     remedy: 'Return a number from the agent, or set `missingReward`.',
     details: { rollout: collected[0]?.rollout.rolloutId ?? null },
   });

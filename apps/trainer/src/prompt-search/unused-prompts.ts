@@ -4,8 +4,8 @@ import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { SearchSession } from './search-session.ts';
 
 /**
- * Warns of prompts whose text no model has seen: rewriting them would change nothing. Of a version, the text that is new is
- * looked for: an agent that fills its prompt in once and for all goes on with the first one.
+ * Warns of prompts whose text is in no model call: rewriting them would have no effect. For a version, the changed text is
+ * searched: an agent that formats its prompt only once continues to use the first version.
  */
 export function warnOfUnusedPrompts(
   session: SearchSession,
@@ -19,15 +19,15 @@ export function warnOfUnusedPrompts(
     const text = longestText(prompt, session.config.prompts[name]);
     if (text.length < minCharacters || asked.some((request) => request.includes(text))) continue;
     session.warnOnce(
-      `no model call has the text of the prompt "${name}": does the agent take it within a rollout, with \`definePrompt('${name}', …).format(…)\`, and not once and for all?`,
+      `no model call has the text of the prompt "${name}": check that the agent formats it in each rollout, with \`definePrompt('${name}', …).format(…)\``,
     );
   }
 }
 
-/** Fewer characters may be anywhere, or be changed by the agent. */
+/** Minimum length of the searched text: shorter texts may occur by chance or be changed by the agent. */
 const minCharacters = 6;
 
-/** The longest part of a template that stays as it is when it is filled in, in the form it has in JSON. */
+/** The longest part of a template without placeholders, JSON-escaped. */
 function longestText(prompt: PromptTemplateResource, original: PromptTemplateResource | undefined): string {
   const known = prompt.template === original?.template ? [] : partsOf(original?.template ?? '');
   const parts = partsOf(prompt.template).filter((part) => !known.includes(part));

@@ -36,5 +36,5 @@ test('rejects with the status after three failed requests', async () => {
 test('rejects with the reason when the connection fails', async () => {
   const { url } = await serving(200);
   await new Promise((resolve) => server?.close(resolve));
-  await expect(check(url)).rejects.toThrow(/the gateway does not answer \(.*ECONNREFUSED/);
+  await expect(check(url)).rejects.toThrow(/the gateway does not respond \(.*ECONNREFUSED/);
 });

@@ -29,7 +29,7 @@ export async function assertReachable(options: ReachableOptions): Promise<void> 
 async function requestOnce({ what, url, isFine, remedy }: ReachableOptions): Promise<void> {
   const status = await statusOf(url);
   if (typeof status === 'number' && isFine(status)) return;
-  throw new AgentLightningError({ code: 'UNREACHABLE', message: `${what} does not answer (${status})`, remedy });
+  throw new AgentLightningError({ code: 'UNREACHABLE', message: `${what} does not respond (${status})`, remedy });
 }
 
 /** The HTTP status of an address, or why the request failed. */

@@ -29,7 +29,7 @@ test('checks periodically, and reports the first failure once', async () => {
   await reported;
   expect(checks).toBe(3);
   expect(failures.map(({ code, message }) => [code, message])).toEqual([
-    ['UNREACHABLE', '[UNREACHABLE] the gateway does not answer: fetch failed'],
+    ['UNREACHABLE', '[UNREACHABLE] the gateway does not respond: fetch failed'],
   ]);
 });
 
@@ -63,7 +63,7 @@ test('an outage shorter than the tolerance is reported once, and is not a failur
   isDown = false;
   await clock.advance(1000);
   await healthy;
-  expect(outages).toEqual(['[UNREACHABLE] the gateway does not answer: connect ECONNREFUSED']);
+  expect(outages).toEqual(['[UNREACHABLE] the gateway does not respond: connect ECONNREFUSED']);
   isDown = true;
   const lost = expect(watch.assertHealthy()).rejects.toMatchObject({ code: 'UNREACHABLE' });
   for (let second = 0; second < 32; second += 1) await clock.advance(1000);

@@ -93,5 +93,5 @@ function checkWithTolerance(
 function asUnreachable(error: unknown, what: string): AgentLightningError {
   if (AgentLightningError.isInstance(error)) return error;
   const reason = error instanceof Error ? error.message : String(error);
-  return new AgentLightningError({ code: 'UNREACHABLE', message: `${what} does not answer: ${reason}`, cause: error });
+  return new AgentLightningError({ code: 'UNREACHABLE', message: `${what} does not respond: ${reason}`, cause: error });
 }

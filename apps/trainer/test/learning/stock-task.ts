@@ -29,8 +29,8 @@ export const stockAgent: TinyAgent<StockTask> = async ({ part, count }, episode)
 };
 
 /**
- * Looks up four parts, and draws a card, by which it wins or loses a lot whatever it does. Every turn is rewarded by itself,
- * and the whole with the sum: what it did well is lost in its luck there. It is measured by the share of parts.
+ * Looks up four parts, and draws a card, which adds a large random reward. Every turn has a separate reward, and the
+ * rollout has their sum, in which the random part dominates. The score is the share of correct parts.
  */
 export const luckyAgent: TinyAgent<StockTask> = async (task, episode) => {
   const parts = 4;
@@ -57,7 +57,7 @@ export const chainAgent: TinyAgent<StockTask> = async (task, episode) => {
   return 1;
 };
 
-/** Asks for the task's part of this number, in a conversation of its own; whether it was the right call. */
+/** Looks up the task's part with this number, in a separate conversation. @returns whether the call was correct */
 async function lookUp({ part }: StockTask, turn: number, episode: Episode): Promise<boolean> {
   const wanted = `${part.slice(0, 1)}${(Number(part.slice(1)) + turn) % 10}`;
   const call = await episode.ask([{ role: 'user', content: `How many ${wanted}?` }], tools, 8);

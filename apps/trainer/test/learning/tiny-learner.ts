@@ -119,7 +119,7 @@ export interface Lesson<TTask> {
   readonly onGroups?: (groups: readonly CollectedGroup[], step: number) => readonly CollectedGroup[];
   /** Changes what is trained on, for a control that must not learn. */
   readonly onPlan?: (plan: StepPlan) => StepPlan;
-  /** Told the norm of the gradients of every optimizer step, before it is clipped. */
+  /** Called with the gradient norm of every optimizer step, before clipping. */
   readonly onStep?: (gradientNorm: number) => void;
 }
 

@@ -88,7 +88,7 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
     remedy: 'Check that the server runs at the address the message names.',
   },
   UPSTREAM_FAILED: {
-    meaning: 'A model endpoint behind the gateway cannot be reached, or answers with an error of its own.',
+    meaning: 'A model endpoint behind the gateway cannot be reached, or responds with an error.',
     remedy: 'Check that the model endpoint runs at the address the message names, and takes the key it is given.',
   },
   TIMEOUT: {
@@ -153,7 +153,7 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   },
   CANCELLED: {
     meaning: 'The work was cancelled before it ended.',
-    remedy: 'Nothing to do, unless nobody asked for it.',
+    remedy: 'None if the cancellation was intended; otherwise check the logs for its cause.',
   },
   NOTHING_TO_TRAIN: {
     meaning: 'No rollout of the step gave a model call that can be trained on.',

@@ -13,13 +13,13 @@ export const file_agentlightning_runtime_v1_artifact: GenFile = /*@__PURE__*/
   fileDesc("CihhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL2FydGlmYWN0LnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxImkKDEFydGlmYWN0SW5mbxITCgthcnRpZmFjdF9pZBgBIAEoCRI2CgVmaWxlcxgCIAMoCzInLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQXJ0aWZhY3RGaWxlEgwKBHN0ZXAYAyABKA0iQAoMQXJ0aWZhY3RGaWxlEgwKBHBhdGgYASABKAkSEgoKc2l6ZV9ieXRlcxgCIAEoBBIOCgZzaGEyNTYYAyABKAxiBnByb3RvMw");
 
 /**
- * What an export wrote. It can be downloaded for as long as the operation's result is kept.
+ * Files of an export. It can be downloaded until the operation's result expires.
  *
  * @generated from message agentlightning.runtime.v1.ArtifactInfo
  */
 export type ArtifactInfo = Message<"agentlightning.runtime.v1.ArtifactInfo"> & {
   /**
-   * Opaque name; give it back to download.
+   * Opaque identifier, used to download it.
    *
    * @generated from field: string artifact_id = 1;
    */

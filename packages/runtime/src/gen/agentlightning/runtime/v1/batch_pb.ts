@@ -41,21 +41,21 @@ export const TrainedSpanSchema: GenMessage<TrainedSpan> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_batch, 0);
 
 /**
- * One token sequence. Arrays are packed little-endian bytes, so that nothing is encoded number by
- * number. T is the number of tokens, N the number of trained ones: the summed lengths of `trained`.
+ * One token sequence. Arrays are packed little-endian bytes, which avoids encoding each number
+ * separately. T is the number of tokens, N the number of trained tokens: the summed lengths of `trained`.
  *
  * @generated from message agentlightning.runtime.v1.Datum
  */
 export type Datum = Message<"agentlightning.runtime.v1.Datum"> & {
   /**
-   * int32[T], T >= 2: the ids as the engine saw and sampled them, never re-encoded text. Each >= 0 and < vocab_size.
+   * int32[T], T >= 2: the ids that the engine received and sampled, never re-encoded text. Each >= 0 and < vocab_size.
    *
    * @generated from field: bytes token_ids = 1;
    */
   tokenIds: Uint8Array;
 
   /**
-   * The positions that are trained on, in ascending order, not overlapping.
+   * Trained positions, in ascending order, not overlapping.
    *
    * @generated from field: repeated agentlightning.runtime.v1.TrainedSpan trained = 2;
    */
@@ -69,23 +69,23 @@ export type Datum = Message<"agentlightning.runtime.v1.Datum"> & {
   samplingLogprobs: Uint8Array;
 
   /**
-   * Advantage of each trained token: float32[N]; or one number for each interval of `trained`; or one for
-   * all, as float32[1]. Finite.
+   * Advantage of each trained token: float32[N]; or one number for each interval of `trained`; or float32[1]
+   * for all. Finite.
    *
    * @generated from field: bytes advantages = 4;
    */
   advantages: Uint8Array;
 
   /**
-   * Weight of each trained token in the loss sum; all normalisation lives here. float32[N]; or one number
-   * for each interval of `trained`; or one for all, as float32[1]. Finite.
+   * Weight of each trained token in the loss sum, including all normalisation. float32[N]; or one number
+   * for each interval of `trained`; or float32[1] for all. Finite.
    *
    * @generated from field: bytes weights = 5;
    */
   weights: Uint8Array;
 
   /**
-   * float32[N]: natural-log probabilities of a reference policy; needed when kl_coefficient is not 0. Finite, <= 0.
+   * float32[N]: natural-log probabilities of a reference policy; required when kl_coefficient is not 0. Finite, <= 0.
    *
    * @generated from field: optional bytes reference_logprobs = 6;
    */
@@ -99,14 +99,14 @@ export type Datum = Message<"agentlightning.runtime.v1.Datum"> & {
   temperature: number;
 
   /**
-   * Which rollout the sequence is from; for error messages and logs.
+   * Rollout of the sequence, for error messages and logs.
    *
    * @generated from field: string rollout_id = 8;
    */
   rolloutId: string;
 
   /**
-   * Which group of rollouts of the same task; for error messages and logs.
+   * Group of rollouts of the same task, for error messages and logs.
    *
    * @generated from field: string group_id = 9;
    */
@@ -127,15 +127,15 @@ export type Datum = Message<"agentlightning.runtime.v1.Datum"> & {
   maxPolicyVersion: number;
 
   /**
-   * float32[N]: what the value head should say at each trained token, such as the return from there on;
-   * needed when value_coefficient is not 0. Finite.
+   * float32[N]: target of the value head at each trained token, such as the return from this token;
+   * required when value_coefficient is not 0. Finite.
    *
    * @generated from field: optional bytes value_targets = 12;
    */
   valueTargets?: Uint8Array | undefined;
 
   /**
-   * float32[N]: what the value head said at each trained token when the targets were made; needed when
+   * float32[N]: output of the value head at each trained token when the targets were computed; required when
    * value_clip is not 0. Finite.
    *
    * @generated from field: optional bytes sampling_values = 13;
@@ -151,7 +151,7 @@ export const DatumSchema: GenMessage<Datum> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_batch, 1);
 
 /**
- * The payload of SubmitBatch: this message, serialised, cut into chunks.
+ * The payload of SubmitBatch: this message, serialised, in chunks.
  *
  * @generated from message agentlightning.runtime.v1.Batch
  */
@@ -188,8 +188,8 @@ export type LossSpec = Message<"agentlightning.runtime.v1.LossSpec"> & {
 
   /**
    * Parameters by name: `clip_low`, `clip_high`, `dual_clip`, `entropy_coefficient`, `kl_coefficient`,
-   * `kl_estimator`, `value_coefficient`, `value_clip`. What is absent takes the default of the
-   * capabilities; an unknown name is refused.
+   * `kl_estimator`, `value_coefficient`, `value_clip`. Absent parameters have the default of the
+   * capabilities; unknown names are rejected.
    *
    * @generated from field: map<string, double> parameters = 2;
    */
@@ -204,7 +204,7 @@ export const LossSpecSchema: GenMessage<LossSpec> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_batch, 3);
 
 /**
- * Names one operation: who asks, on which model, as the how-manieth.
+ * Identifies an operation by session, model and sequence number.
  *
  * @generated from message agentlightning.runtime.v1.OperationKey
  */
@@ -225,7 +225,7 @@ export type OperationKey = Message<"agentlightning.runtime.v1.OperationKey"> & {
 
   /**
    * Position in the model's sequence. Operations are executed strictly in this order, each exactly
-   * once. GetModel.next_seq is where to go on.
+   * once. GetModel.next_seq is the next number.
    *
    * @generated from field: uint32 seq = 3;
    */
@@ -246,14 +246,14 @@ export const OperationKeySchema: GenMessage<OperationKey> = /*@__PURE__*/
  */
 export type BatchHeader = Message<"agentlightning.runtime.v1.BatchHeader"> & {
   /**
-   * Which operation this is.
+   * Key of the operation.
    *
    * @generated from field: agentlightning.runtime.v1.OperationKey key = 1;
    */
   key?: OperationKey | undefined;
 
   /**
-   * What to do with the batch.
+   * Type of the pass.
    *
    * @generated from field: agentlightning.runtime.v1.BatchKind kind = 2;
    */
@@ -274,7 +274,7 @@ export type BatchHeader = Message<"agentlightning.runtime.v1.BatchHeader"> & {
   datumCount: number;
 
   /**
-   * Number of tokens in all sequences together, so that the runtime can refuse before bytes flow.
+   * Number of tokens in all sequences together, so that the runtime can reject the batch before the upload.
    *
    * @generated from field: uint32 token_count = 5;
    */
@@ -295,7 +295,7 @@ export type BatchHeader = Message<"agentlightning.runtime.v1.BatchHeader"> & {
   sha256: Uint8Array;
 
   /**
-   * True to use the reference weights: those the model began with, so the base with LoRA off. Only with
+   * True to use the reference weights: the initial weights, which with LoRA are the base without it. Only with
    * FORWARD, and only when the capabilities have the feature `reference_logprobs`; else INVALID.
    *
    * @generated from field: bool use_reference = 8;
@@ -303,9 +303,9 @@ export type BatchHeader = Message<"agentlightning.runtime.v1.BatchHeader"> & {
   useReference: boolean;
 
   /**
-   * How many policy versions old the data may be when their turn comes: the model's policy_version then,
-   * minus a datum's min_policy_version. Beyond it the operation fails with STALE_WEIGHTS, and is a failed
-   * batch like any other. Absent: as old as they are.
+   * Maximum age of the data in policy versions at execution: the model's policy_version minus a datum's
+   * min_policy_version. Older data fail the operation with STALE_WEIGHTS, as a failed batch. Absent: no
+   * limit.
    *
    * @generated from field: optional uint32 max_version_lag = 9;
    */
@@ -320,20 +320,20 @@ export const BatchHeaderSchema: GenMessage<BatchHeader> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_batch, 5);
 
 /**
- * A piece of the serialised Batch.
+ * A chunk of the serialised Batch.
  *
  * @generated from message agentlightning.runtime.v1.BatchChunk
  */
 export type BatchChunk = Message<"agentlightning.runtime.v1.BatchChunk"> & {
   /**
-   * Where the piece starts, in bytes; pieces come in order without gaps.
+   * Offset of the chunk, in bytes; chunks are sent in order without gaps.
    *
    * @generated from field: uint32 offset = 1;
    */
   offset: number;
 
   /**
-   * The piece; at most 1 MiB.
+   * Content of the chunk; at most 1 MiB.
    *
    * @generated from field: bytes data = 2;
    */
@@ -348,20 +348,20 @@ export const BatchChunkSchema: GenMessage<BatchChunk> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_batch, 6);
 
 /**
- * What to do with a batch.
+ * Type of the pass over a batch.
  *
  * @generated from enum agentlightning.runtime.v1.BatchKind
  */
 export const BatchKind = {
   /**
-   * Refused.
+   * Rejected.
    *
    * @generated from enum value: BATCH_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * Only compute log-probabilities, and values when the model has a value head; FetchBatchOutput has them.
+   * Only compute log-probabilities, and values when the model has a value head; FetchBatchOutput returns them.
    *
    * @generated from enum value: BATCH_KIND_FORWARD = 1;
    */
@@ -376,7 +376,7 @@ export const BatchKind = {
 } as const;
 
 /**
- * What to do with a batch.
+ * Type of the pass over a batch.
  *
  * @generated from enum agentlightning.runtime.v1.BatchKind
  */

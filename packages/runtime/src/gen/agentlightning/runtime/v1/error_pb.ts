@@ -13,100 +13,98 @@ export const file_agentlightning_runtime_v1_error: GenFile = /*@__PURE__*/
   fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL2Vycm9yLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIosECg5SdW50aW1lRmFpbHVyZRI2CgZyZWFzb24YASABKA4yJi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkVycm9yUmVhc29uEg8KB21lc3NhZ2UYAiABKAkSDQoFZmllbGQYAyABKAkSGAoLZGF0dW1faW5kZXgYBCABKA1IAIgBARIVCghuZXh0X3NlcRgFIAEoDUgBiAEBEhsKDnJldHJ5X2FmdGVyX21zGAYgASgNSAKIAQESGwoTZ3JhZGllbnRzX2Rpc2NhcmRlZBgHIAEoCBI6CghjYXRlZ29yeRgIIAEoDjIoLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuRXJyb3JDYXRlZ29yeRIOCgZyZW1lZHkYCSABKAkSFwoKbnVtX3Rva2VucxgKIAEoDUgDiAEBEh8KEm1heF90b2tlbnNfc2Vlbl9vaxgLIAEoDUgEiAEBEhgKC3ZlcnNpb25fbGFnGAwgASgNSAWIAQESHAoPbWF4X3ZlcnNpb25fbGFnGA0gASgNSAaIAQFCDgoMX2RhdHVtX2luZGV4QgsKCV9uZXh0X3NlcUIRCg9fcmV0cnlfYWZ0ZXJfbXNCDQoLX251bV90b2tlbnNCFQoTX21heF90b2tlbnNfc2Vlbl9va0IOCgxfdmVyc2lvbl9sYWdCEgoQX21heF92ZXJzaW9uX2xhZyqxBQoLRXJyb3JSZWFzb24SHAoYRVJST1JfUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoURVJST1JfUkVBU09OX0lOVkFMSUQQARIaChZFUlJPUl9SRUFTT05fTk9UX0ZPVU5EEAISGQoVRVJST1JfUkVBU09OX0NPTkZMSUNUEAMSIAocRVJST1JfUkVBU09OX1NFUVVFTkNFX1JFVVNFRBAEEh0KGUVSUk9SX1JFQVNPTl9TRVFVRU5DRV9HQVAQBRIdChlFUlJPUl9SRUFTT05fUFJFQ09ORElUSU9OEAYSGgoWRVJST1JfUkVBU09OX1RPT19MQVJHRRAHEhsKF0VSUk9SX1JFQVNPTl9RVUVVRV9GVUxMEAgSHgoaRVJST1JfUkVBU09OX09VVF9PRl9NRU1PUlkQCRIbChdFUlJPUl9SRUFTT05fTk9OX0ZJTklURRAKEhoKFkVSUk9SX1JFQVNPTl9DQU5DRUxMRUQQCxIfChtFUlJPUl9SRUFTT05fUkVTVUxUX0VYUElSRUQQDBIgChxFUlJPUl9SRUFTT05fU0VTU0lPTl9FWFBJUkVEEA0SIwofRVJST1JfUkVBU09OX1NFU1NJT05fU1VQRVJTRURFRBAOEiAKHEVSUk9SX1JFQVNPTl9VTkFVVEhFTlRJQ0FURUQQDxIeChpFUlJPUl9SRUFTT05fU0hVVFRJTkdfRE9XThAQEhkKFUVSUk9SX1JFQVNPTl9JTlRFUk5BTBAREhsKF0VSUk9SX1JFQVNPTl9JTkNPTVBMRVRFEBISHgoaRVJST1JfUkVBU09OX1NUQUxFX1dFSUdIVFMQExIaChZFUlJPUl9SRUFTT05fREFUQV9MT1NTEBQSIwofRVJST1JfUkVBU09OX0VOR0lORV9VTkFWQUlMQUJMRRAVKmMKDUVycm9yQ2F0ZWdvcnkSHgoaRVJST1JfQ0FURUdPUllfVU5TUEVDSUZJRUQQABIXChNFUlJPUl9DQVRFR09SWV9VU0VSEAESGQoVRVJST1JfQ0FURUdPUllfU0VSVkVSEAJiBnByb3RvMw");
 
 /**
- * What went wrong. It stands in the result of a failed operation, and, serialised, in the trailing
- * metadata `agentlightning-error-bin` of a failed call.
+ * Details of a failure: in the result of a failed operation, and, serialised, in the trailing metadata
+ * `agentlightning-error-bin` of a failed call.
  *
  * @generated from message agentlightning.runtime.v1.RuntimeFailure
  */
 export type RuntimeFailure = Message<"agentlightning.runtime.v1.RuntimeFailure"> & {
   /**
-   * Which kind.
+   * Reason of the failure.
    *
    * @generated from field: agentlightning.runtime.v1.ErrorReason reason = 1;
    */
   reason: ErrorReason;
 
   /**
-   * What happened, with the offending value; for people.
+   * Human-readable message with the invalid value.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * Path of the wrong field, such as `trained[1].end` within a datum or `loss.parameters.clip_low`. Empty when no field is to blame.
+   * Path of the invalid field, such as `trained[1].end` within a datum or `loss.parameters.clip_low`. Empty for no field.
    *
    * @generated from field: string field = 3;
    */
   field: string;
 
   /**
-   * Index of the wrong datum in the batch, from 0. Absent when no datum is to blame.
+   * Index of the invalid datum in the batch, from 0. Absent for no datum.
    *
    * @generated from field: optional uint32 datum_index = 4;
    */
   datumIndex?: number | undefined;
 
   /**
-   * The sequence number the model expects next. Set with SEQUENCE_GAP.
+   * The next expected sequence number of the model. Set with SEQUENCE_GAP.
    *
    * @generated from field: optional uint32 next_seq = 5;
    */
   nextSeq?: number | undefined;
 
   /**
-   * How long to wait before the same request may be tried again, in milliseconds. Set with QUEUE_FULL and
-   * ENGINE_UNAVAILABLE.
+   * Delay before a retry, in milliseconds. Set with QUEUE_FULL and ENGINE_UNAVAILABLE.
    *
    * @generated from field: optional uint32 retry_after_ms = 6;
    */
   retryAfterMs?: number | undefined;
 
   /**
-   * True when the accumulated gradients were dropped because of this.
+   * True when the failure discarded the accumulated gradients.
    *
    * @generated from field: bool gradients_discarded = 7;
    */
   gradientsDiscarded: boolean;
 
   /**
-   * Whose fault it is.
+   * Origin of the failure.
    *
    * @generated from field: agentlightning.runtime.v1.ErrorCategory category = 8;
    */
   category: ErrorCategory;
 
   /**
-   * What to do about it; for people. Empty when there is nothing to say.
+   * Human-readable remedy. Empty for none.
    *
    * @generated from field: string remedy = 9;
    */
   remedy: string;
 
   /**
-   * How many tokens the engine had in hand when memory ran out: those of the batch, or of the piece of it
-   * that did not fit. Set with OUT_OF_MEMORY.
+   * Number of tokens that the engine processed when memory ran out: those of the batch or of a micro-batch. Set with OUT_OF_MEMORY.
    *
    * @generated from field: optional uint32 num_tokens = 10;
    */
   numTokens?: number | undefined;
 
   /**
-   * The most tokens of that kind that have fitted so far; 0 when none have. Set with OUT_OF_MEMORY.
+   * Largest number of such tokens that succeeded; 0 for none. Set with OUT_OF_MEMORY.
    *
    * @generated from field: optional uint32 max_tokens_seen_ok = 11;
    */
   maxTokensSeenOk?: number | undefined;
 
   /**
-   * How many policy versions old the datum is. Set with STALE_WEIGHTS.
+   * Age of the datum in policy versions. Set with STALE_WEIGHTS.
    *
    * @generated from field: optional uint32 version_lag = 12;
    */
   versionLag?: number | undefined;
 
   /**
-   * How old the batch allowed. Set with STALE_WEIGHTS.
+   * Maximum age that the batch allows. Set with STALE_WEIGHTS.
    *
    * @generated from field: optional uint32 max_version_lag = 13;
    */
@@ -121,7 +119,7 @@ export const RuntimeFailureSchema: GenMessage<RuntimeFailure> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_error, 0);
 
 /**
- * Why something was refused or failed. The gRPC status that goes with each is in brackets.
+ * Reason of a rejection or failure, with its gRPC status in brackets.
  *
  * @generated from enum agentlightning.runtime.v1.ErrorReason
  */
@@ -134,64 +132,64 @@ export const ErrorReason = {
   UNSPECIFIED: 0,
 
   /**
-   * A value is wrong; `field` and, for batches, `datum_index` say which. [INVALID_ARGUMENT]
+   * Invalid value; `field` and, for batches, `datum_index` identify it. [INVALID_ARGUMENT]
    *
    * @generated from enum value: ERROR_REASON_INVALID = 1;
    */
   INVALID: 1,
 
   /**
-   * No such model, checkpoint or operation. [NOT_FOUND]
+   * Model, checkpoint or operation not found. [NOT_FOUND]
    *
    * @generated from enum value: ERROR_REASON_NOT_FOUND = 2;
    */
   NOT_FOUND: 2,
 
   /**
-   * The model id is taken by a model of another base or seed. [ALREADY_EXISTS]
+   * The model id belongs to a model with another base or seed. [ALREADY_EXISTS]
    *
    * @generated from enum value: ERROR_REASON_CONFLICT = 3;
    */
   CONFLICT: 3,
 
   /**
-   * The sequence number came before with another payload. A bug in the client. [ALREADY_EXISTS]
+   * The sequence number was used with another payload: a bug in the client. [ALREADY_EXISTS]
    *
    * @generated from enum value: ERROR_REASON_SEQUENCE_REUSED = 4;
    */
   SEQUENCE_REUSED: 4,
 
   /**
-   * The sequence number is beyond the reorder window; `next_seq` is what is expected. [OUT_OF_RANGE]
+   * The sequence number is beyond the reorder window; `next_seq` is the expected number. [OUT_OF_RANGE]
    *
    * @generated from enum value: ERROR_REASON_SEQUENCE_GAP = 5;
    */
   SEQUENCE_GAP: 5,
 
   /**
-   * Something this depends on is not so: a batch failed, nothing is accumulated. [FAILED_PRECONDITION]
+   * A precondition is not met: a batch failed, or no gradients are accumulated. [FAILED_PRECONDITION]
    *
    * @generated from enum value: ERROR_REASON_PRECONDITION = 6;
    */
   PRECONDITION: 6,
 
   /**
-   * The batch can never be accepted at this size. [RESOURCE_EXHAUSTED]
+   * The batch exceeds the size limit. [RESOURCE_EXHAUSTED]
    *
    * @generated from enum value: ERROR_REASON_TOO_LARGE = 7;
    */
   TOO_LARGE: 7,
 
   /**
-   * Too much is waiting; the same request is good after `retry_after_ms`. [RESOURCE_EXHAUSTED]
+   * The queue is full; retry after `retry_after_ms`. [RESOURCE_EXHAUSTED]
    *
    * @generated from enum value: ERROR_REASON_QUEUE_FULL = 8;
    */
   QUEUE_FULL: 8,
 
   /**
-   * The engine's memory did not suffice; split the batch. `num_tokens` and `max_tokens_seen_ok` say how
-   * far. The runtime and the model's weights are sound. [RESOURCE_EXHAUSTED]
+   * The engine ran out of memory; split the batch. `num_tokens` and `max_tokens_seen_ok` indicate the
+   * size. The runtime and the model's weights are intact. [RESOURCE_EXHAUSTED]
    *
    * @generated from enum value: ERROR_REASON_OUT_OF_MEMORY = 9;
    */
@@ -205,21 +203,21 @@ export const ErrorReason = {
   NON_FINITE: 10,
 
   /**
-   * Somebody cancelled the operation. [CANCELLED]
+   * A client cancelled the operation. [CANCELLED]
    *
    * @generated from enum value: ERROR_REASON_CANCELLED = 11;
    */
   CANCELLED: 11,
 
   /**
-   * The operation ended so long ago that its result is gone. [NOT_FOUND]
+   * The result of the operation has expired. [NOT_FOUND]
    *
    * @generated from enum value: ERROR_REASON_RESULT_EXPIRED = 12;
    */
   RESULT_EXPIRED: 12,
 
   /**
-   * The session is not known: it lapsed, was closed, or the runtime was restarted. [UNAUTHENTICATED]
+   * Unknown session: it expired, was closed, or the runtime was restarted. [UNAUTHENTICATED]
    *
    * @generated from enum value: ERROR_REASON_SESSION_EXPIRED = 13;
    */
@@ -247,21 +245,21 @@ export const ErrorReason = {
   SHUTTING_DOWN: 16,
 
   /**
-   * A fault of the runtime. [INTERNAL]
+   * Internal error of the runtime. [INTERNAL]
    *
    * @generated from enum value: ERROR_REASON_INTERNAL = 17;
    */
   INTERNAL: 17,
 
   /**
-   * An upload ended before all the bytes it announced had come; send it again. [ABORTED]
+   * An upload ended before all announced bytes had arrived; repeat it. [ABORTED]
    *
    * @generated from enum value: ERROR_REASON_INCOMPLETE = 18;
    */
   INCOMPLETE: 18,
 
   /**
-   * The data are older than the batch's max_version_lag allows; `version_lag` says how old. Drop them and
+   * The data are older than the batch's max_version_lag allows; `version_lag` is their age. Discard them and
    * sample again. [FAILED_PRECONDITION]
    *
    * @generated from enum value: ERROR_REASON_STALE_WEIGHTS = 19;
@@ -276,8 +274,8 @@ export const ErrorReason = {
   DATA_LOSS: 20,
 
   /**
-   * The engine behind the runtime is away for a moment, such as a worker that restarts; the same request
-   * is good after `retry_after_ms`. [UNAVAILABLE]
+   * The engine is temporarily unavailable, for example during a restart of a worker; retry after
+   * `retry_after_ms`. [UNAVAILABLE]
    *
    * @generated from enum value: ERROR_REASON_ENGINE_UNAVAILABLE = 21;
    */
@@ -285,7 +283,7 @@ export const ErrorReason = {
 } as const;
 
 /**
- * Why something was refused or failed. The gRPC status that goes with each is in brackets.
+ * Reason of a rejection or failure, with its gRPC status in brackets.
  *
  * @generated from enum agentlightning.runtime.v1.ErrorReason
  */
@@ -298,27 +296,27 @@ export const ErrorReasonSchema: GenEnum<ErrorReason> = /*@__PURE__*/
   enumDesc(file_agentlightning_runtime_v1_error, 0);
 
 /**
- * Whose fault it is, so who can do something about it.
+ * Origin of a failure.
  *
  * @generated from enum agentlightning.runtime.v1.ErrorCategory
  */
 export const ErrorCategory = {
   /**
-   * Not told.
+   * Not reported.
    *
    * @generated from enum value: ERROR_CATEGORY_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * The caller's: the same request fails again.
+   * The request: repeating it fails again.
    *
    * @generated from enum value: ERROR_CATEGORY_USER = 1;
    */
   USER: 1,
 
   /**
-   * The runtime's, or of the machine it runs on.
+   * The runtime or its machine.
    *
    * @generated from enum value: ERROR_CATEGORY_SERVER = 2;
    */
@@ -326,7 +324,7 @@ export const ErrorCategory = {
 } as const;
 
 /**
- * Whose fault it is, so who can do something about it.
+ * Origin of a failure.
  *
  * @generated from enum agentlightning.runtime.v1.ErrorCategory
  */

@@ -23,21 +23,21 @@ export const file_agentlightning_runtime_v1_export: GenFile = /*@__PURE__*/
  */
 export type ExportCheckpointRequest = Message<"agentlightning.runtime.v1.ExportCheckpointRequest"> & {
   /**
-   * Which operation this is.
+   * Key of the operation.
    *
    * @generated from field: agentlightning.runtime.v1.OperationKey key = 1;
    */
   key?: OperationKey | undefined;
 
   /**
-   * From CheckpointInfo. Empty: the weights as they are when its turn comes.
+   * From CheckpointInfo. Empty: the weights at execution.
    *
    * @generated from field: string uri = 2;
    */
   uri: string;
 
   /**
-   * In what form.
+   * Format of the export.
    *
    * @generated from field: agentlightning.runtime.v1.ExportFormat format = 3;
    */
@@ -52,7 +52,7 @@ export const ExportCheckpointRequestSchema: GenMessage<ExportCheckpointRequest> 
   messageDesc(file_agentlightning_runtime_v1_export, 0);
 
 /**
- * The exporting is accepted.
+ * The export is accepted.
  *
  * @generated from message agentlightning.runtime.v1.ExportCheckpointResponse
  */
@@ -73,7 +73,7 @@ export const ExportCheckpointResponseSchema: GenMessage<ExportCheckpointResponse
   messageDesc(file_agentlightning_runtime_v1_export, 1);
 
 /**
- * Asks for a file of an export.
+ * Downloads a file of an export.
  *
  * @generated from message agentlightning.runtime.v1.DownloadArtifactRequest
  */
@@ -100,7 +100,7 @@ export type DownloadArtifactRequest = Message<"agentlightning.runtime.v1.Downloa
   path: string;
 
   /**
-   * Where to begin, in bytes, so that a download that broke off goes on.
+   * First byte to return; resumes an interrupted download.
    *
    * @generated from field: uint64 offset = 4;
    */
@@ -115,20 +115,20 @@ export const DownloadArtifactRequestSchema: GenMessage<DownloadArtifactRequest> 
   messageDesc(file_agentlightning_runtime_v1_export, 2);
 
 /**
- * A piece of the file.
+ * A chunk of the file.
  *
  * @generated from message agentlightning.runtime.v1.DownloadArtifactResponse
  */
 export type DownloadArtifactResponse = Message<"agentlightning.runtime.v1.DownloadArtifactResponse"> & {
   /**
-   * Where the piece starts, in bytes; pieces come in order without gaps.
+   * Offset of the chunk, in bytes; chunks are sent in order without gaps.
    *
    * @generated from field: uint64 offset = 1;
    */
   offset: bigint;
 
   /**
-   * The piece; at most 1 MiB.
+   * Content of the chunk; at most 1 MiB.
    *
    * @generated from field: bytes data = 2;
    */
@@ -143,13 +143,13 @@ export const DownloadArtifactResponseSchema: GenMessage<DownloadArtifactResponse
   messageDesc(file_agentlightning_runtime_v1_export, 3);
 
 /**
- * What an export is to be.
+ * Format of an export.
  *
  * @generated from enum agentlightning.runtime.v1.ExportFormat
  */
 export const ExportFormat = {
   /**
-   * Refused.
+   * Rejected.
    *
    * @generated from enum value: EXPORT_FORMAT_UNSPECIFIED = 0;
    */
@@ -163,7 +163,7 @@ export const ExportFormat = {
   SAFETENSORS: 1,
 
   /**
-   * The LoRA alone, unmerged, as PEFT has it: `adapter_config.json` and `adapter_model.safetensors`.
+   * Only the LoRA, unmerged, in the format of PEFT: `adapter_config.json` and `adapter_model.safetensors`.
    *
    * @generated from enum value: EXPORT_FORMAT_PEFT = 2;
    */
@@ -171,7 +171,7 @@ export const ExportFormat = {
 } as const;
 
 /**
- * What an export is to be.
+ * Format of an export.
  *
  * @generated from enum agentlightning.runtime.v1.ExportFormat
  */

@@ -15,7 +15,7 @@ export const file_agentlightning_runtime_v1_inference: GenFile = /*@__PURE__*/
   fileDesc("CilhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL2luZmVyZW5jZS5wcm90bxIZYWdlbnRsaWdodG5pbmcucnVudGltZS52MSImChJHZXRFbmRwb2ludFJlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkiVQoTR2V0RW5kcG9pbnRSZXNwb25zZRI+CghlbmRwb2ludBgBIAEoCzIsLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuSW5mZXJlbmNlRW5kcG9pbnQiaAoMUGF1c2VSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEAoIbW9kZWxfaWQYAiABKAkSMgoEbW9kZRgDIAEoDjIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuUGF1c2VNb2RlIkkKDVBhdXNlUmVzcG9uc2USOAoFc3RhdGUYASABKAsyKS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkluZmVyZW5jZVN0YXRlIjUKDVJlc3VtZVJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIQCghtb2RlbF9pZBgCIAEoCSJKCg5SZXN1bWVSZXNwb25zZRI4CgVzdGF0ZRgBIAEoCzIpLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuSW5mZXJlbmNlU3RhdGUqUwoJUGF1c2VNb2RlEhoKFlBBVVNFX01PREVfVU5TUEVDSUZJRUQQABIUChBQQVVTRV9NT0RFX0RSQUlOEAESFAoQUEFVU0VfTU9ERV9BQk9SVBACMrsCChBJbmZlcmVuY2VTZXJ2aWNlEmwKC0dldEVuZHBvaW50Ei0uYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5HZXRFbmRwb2ludFJlcXVlc3QaLi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkdldEVuZHBvaW50UmVzcG9uc2USWgoFUGF1c2USJy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLlBhdXNlUmVxdWVzdBooLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuUGF1c2VSZXNwb25zZRJdCgZSZXN1bWUSKC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLlJlc3VtZVJlcXVlc3QaKS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLlJlc3VtZVJlc3BvbnNlYgZwcm90bzM", [file_agentlightning_runtime_v1_model]);
 
 /**
- * Asks where a model is served.
+ * Requests the endpoint of a model.
  *
  * @generated from message agentlightning.runtime.v1.GetEndpointRequest
  */
@@ -36,7 +36,7 @@ export const GetEndpointRequestSchema: GenMessage<GetEndpointRequest> = /*@__PUR
   messageDesc(file_agentlightning_runtime_v1_inference, 0);
 
 /**
- * Where the model is served.
+ * The endpoint of the model.
  *
  * @generated from message agentlightning.runtime.v1.GetEndpointResponse
  */
@@ -57,7 +57,7 @@ export const GetEndpointResponseSchema: GenMessage<GetEndpointResponse> = /*@__P
   messageDesc(file_agentlightning_runtime_v1_inference, 1);
 
 /**
- * Stops answering.
+ * Pauses inference.
  *
  * @generated from message agentlightning.runtime.v1.PauseRequest
  */
@@ -77,7 +77,7 @@ export type PauseRequest = Message<"agentlightning.runtime.v1.PauseRequest"> & {
   modelId: string;
 
   /**
-   * What becomes of requests in flight.
+   * Handling of requests in flight.
    *
    * @generated from field: agentlightning.runtime.v1.PauseMode mode = 3;
    */
@@ -92,13 +92,13 @@ export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_inference, 2);
 
 /**
- * Paused.
+ * Inference is paused.
  *
  * @generated from message agentlightning.runtime.v1.PauseResponse
  */
 export type PauseResponse = Message<"agentlightning.runtime.v1.PauseResponse"> & {
   /**
-   * The state now.
+   * The current state.
    *
    * @generated from field: agentlightning.runtime.v1.InferenceState state = 1;
    */
@@ -113,7 +113,7 @@ export const PauseResponseSchema: GenMessage<PauseResponse> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_inference, 3);
 
 /**
- * Answers again.
+ * Resumes inference.
  *
  * @generated from message agentlightning.runtime.v1.ResumeRequest
  */
@@ -141,13 +141,13 @@ export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_inference, 4);
 
 /**
- * Answering.
+ * Inference is resumed.
  *
  * @generated from message agentlightning.runtime.v1.ResumeResponse
  */
 export type ResumeResponse = Message<"agentlightning.runtime.v1.ResumeResponse"> & {
   /**
-   * The state now.
+   * The current state.
    *
    * @generated from field: agentlightning.runtime.v1.InferenceState state = 1;
    */
@@ -162,27 +162,27 @@ export const ResumeResponseSchema: GenMessage<ResumeResponse> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_inference, 5);
 
 /**
- * What becomes of requests while sampling is paused. New ones are answered 503 with Retry-After.
+ * Handling of requests in flight during a pause. New ones get 503 with Retry-After.
  *
  * @generated from enum agentlightning.runtime.v1.PauseMode
  */
 export const PauseMode = {
   /**
-   * Refused.
+   * Rejected.
    *
    * @generated from enum value: PAUSE_MODE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * Those in flight finish before the call returns.
+   * Requests in flight finish before the call returns.
    *
    * @generated from enum value: PAUSE_MODE_DRAIN = 1;
    */
   DRAIN: 1,
 
   /**
-   * Those in flight end with an error.
+   * Requests in flight end with an error.
    *
    * @generated from enum value: PAUSE_MODE_ABORT = 2;
    */
@@ -190,7 +190,7 @@ export const PauseMode = {
 } as const;
 
 /**
- * What becomes of requests while sampling is paused. New ones are answered 503 with Retry-After.
+ * Handling of requests in flight during a pause. New ones get 503 with Retry-After.
  *
  * @generated from enum agentlightning.runtime.v1.PauseMode
  */
@@ -203,13 +203,13 @@ export const PauseModeSchema: GenEnum<PauseMode> = /*@__PURE__*/
   enumDesc(file_agentlightning_runtime_v1_inference, 0);
 
 /**
- * Control of sampling. Sampling itself is OpenAI's HTTP API at the endpoint, so agents keep their clients.
+ * Control of inference. Inference requests use the OpenAI-compatible HTTP API of the endpoint.
  *
  * @generated from service agentlightning.runtime.v1.InferenceService
  */
 export const InferenceService: GenService<{
   /**
-   * Where a model is served.
+   * Returns the endpoint of a model.
    *
    * @generated from rpc agentlightning.runtime.v1.InferenceService.GetEndpoint
    */
@@ -219,7 +219,7 @@ export const InferenceService: GenService<{
     output: typeof GetEndpointResponseSchema;
   },
   /**
-   * Stops answering inference requests.
+   * Pauses inference.
    *
    * @generated from rpc agentlightning.runtime.v1.InferenceService.Pause
    */
@@ -229,7 +229,7 @@ export const InferenceService: GenService<{
     output: typeof PauseResponseSchema;
   },
   /**
-   * Answers inference requests again. Resuming what is not paused is fine.
+   * Resumes inference. No effect when inference is not paused.
    *
    * @generated from rpc agentlightning.runtime.v1.InferenceService.Resume
    */

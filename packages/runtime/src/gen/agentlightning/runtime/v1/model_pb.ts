@@ -15,28 +15,28 @@ export const file_agentlightning_runtime_v1_model: GenFile = /*@__PURE__*/
   fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL21vZGVsLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIkEKCkxvcmFDb25maWcSDAoEcmFuaxgBIAEoDRINCgVhbHBoYRgCIAEoARIWCg50YXJnZXRfbW9kdWxlcxgDIAMoCSKcAgoJTW9kZWxJbmZvEhAKCG1vZGVsX2lkGAEgASgJEhIKCmJhc2VfbW9kZWwYAiABKAkSDAoEc2VlZBgDIAEoDRIQCghuZXh0X3NlcRgEIAEoDRIMCgRzdGVwGAUgASgNEhYKDnBvbGljeV92ZXJzaW9uGAYgASgNEh0KFWhhc19wZW5kaW5nX2dyYWRpZW50cxgHIAEoCBIUCgxpc19jb3JydXB0ZWQYCCABKAgSMwoEbG9yYRgJIAEoCzIlLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTG9yYUNvbmZpZxIWCg5oYXNfdmFsdWVfaGVhZBgKIAEoCBIhChl0cmFpbmFibGVfcGFyYW1ldGVyX2NvdW50GAsgASgEIqwBCg5DaGVja3BvaW50SW5mbxILCgN1cmkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRzdGVwGAMgASgNEhYKDnBvbGljeV92ZXJzaW9uGAQgASgNEhIKCnNpemVfYnl0ZXMYBSABKAQSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGNsaWVudF9zdGF0ZRgHIAEoDCJMChFJbmZlcmVuY2VFbmRwb2ludBIQCghiYXNlX3VybBgBIAEoCRINCgVtb2RlbBgCIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgDIAEoDSJOCg5JbmZlcmVuY2VTdGF0ZRIRCglpc19wYXVzZWQYASABKAgSEQoJaW5fZmxpZ2h0GAIgASgNEhYKDnBvbGljeV92ZXJzaW9uGAMgASgNYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * Trains two thin matrices beside each frozen one of the base (Hu et al. 2021) instead of all weights.
+ * Trains a low-rank adapter of each frozen matrix of the base (Hu et al. 2021) instead of all weights.
  *
  * @generated from message agentlightning.runtime.v1.LoraConfig
  */
 export type LoraConfig = Message<"agentlightning.runtime.v1.LoraConfig"> & {
   /**
-   * Rank of the thin matrices, from 1 to the base model's max_lora_rank.
+   * Rank of the adapters, from 1 to the base model's max_lora_rank.
    *
    * @generated from field: uint32 rank = 1;
    */
   rank: number;
 
   /**
-   * Their product counts times alpha / rank. > 0; 0 stands for the rank, so a factor of 1.
+   * Scaling: the adapters are multiplied by alpha / rank. > 0; 0 means the rank, a factor of 1.
    *
    * @generated from field: double alpha = 2;
    */
   alpha: number;
 
   /**
-   * Names of the linear layers that get them, as the base model calls them: `q_proj`, `down_proj`.
-   * None: all linear layers but the head.
+   * Names of the adapted linear layers in the base model: `q_proj`, `down_proj`. Empty: all linear layers
+   * except the head.
    *
    * @generated from field: repeated string target_modules = 3;
    */
@@ -51,7 +51,7 @@ export const LoraConfigSchema: GenMessage<LoraConfig> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_model, 0);
 
 /**
- * The state of a model: all that a restarted client needs to go on.
+ * The state of a model; a restarted client resumes with it.
  *
  * @generated from message agentlightning.runtime.v1.ModelInfo
  */
@@ -71,14 +71,14 @@ export type ModelInfo = Message<"agentlightning.runtime.v1.ModelInfo"> & {
   baseModel: string;
 
   /**
-   * Seed the model was made with.
+   * Seed of the model.
    *
    * @generated from field: uint32 seed = 3;
    */
   seed: number;
 
   /**
-   * The sequence number the next operation must have. The first operation of a model has 1.
+   * The sequence number of the next operation. The first operation of a model has 1.
    *
    * @generated from field: uint32 next_seq = 4;
    */
@@ -92,30 +92,30 @@ export type ModelInfo = Message<"agentlightning.runtime.v1.ModelInfo"> & {
   step: number;
 
   /**
-   * The version of the weights that the endpoint serves. A publish makes it one more than the highest that
-   * this model ever had, so that no two publishes have the same; loading a checkpoint makes it the
-   * checkpoint's again.
+   * The version of the weights that the endpoint serves. A publish sets it to one above the highest version
+   * that this model ever had, so that every publish has a unique version; loading a checkpoint sets it to
+   * that of the checkpoint.
    *
    * @generated from field: uint32 policy_version = 6;
    */
   policyVersion: number;
 
   /**
-   * True when gradients are accumulated that no step has used.
+   * True when accumulated gradients have not been used by a step.
    *
    * @generated from field: bool has_pending_gradients = 7;
    */
   hasPendingGradients: boolean;
 
   /**
-   * True when the state is lost or half-changed; load a checkpoint before going on.
+   * True when the state is lost or partially updated; load a checkpoint before the next operation.
    *
    * @generated from field: bool is_corrupted = 8;
    */
   isCorrupted: boolean;
 
   /**
-   * What is trained beside frozen weights, with every default filled in. Absent: all weights are trained.
+   * LoRA configuration, including defaults. Absent: all weights are trained.
    *
    * @generated from field: agentlightning.runtime.v1.LoraConfig lora = 9;
    */
@@ -129,7 +129,7 @@ export type ModelInfo = Message<"agentlightning.runtime.v1.ModelInfo"> & {
   hasValueHead: boolean;
 
   /**
-   * Number of weights that are trained. 0: not told.
+   * Number of trained weights. 0: not reported.
    *
    * @generated from field: uint64 trainable_parameter_count = 11;
    */
@@ -150,14 +150,14 @@ export const ModelInfoSchema: GenMessage<ModelInfo> = /*@__PURE__*/
  */
 export type CheckpointInfo = Message<"agentlightning.runtime.v1.CheckpointInfo"> & {
   /**
-   * Opaque name; give it back to load or delete the checkpoint.
+   * Opaque identifier, used to load or delete the checkpoint.
    *
    * @generated from field: string uri = 1;
    */
   uri: string;
 
   /**
-   * The name it was saved under.
+   * The name of the checkpoint.
    *
    * @generated from field: string name = 2;
    */
@@ -178,7 +178,7 @@ export type CheckpointInfo = Message<"agentlightning.runtime.v1.CheckpointInfo">
   policyVersion: number;
 
   /**
-   * Size of everything saved, in bytes.
+   * Size of the checkpoint, in bytes.
    *
    * @generated from field: uint64 size_bytes = 5;
    */
@@ -192,7 +192,7 @@ export type CheckpointInfo = Message<"agentlightning.runtime.v1.CheckpointInfo">
   createTime?: Timestamp | undefined;
 
   /**
-   * What the client stored beside the weights, as it was given.
+   * State that the client stored with the weights, unchanged.
    *
    * @generated from field: bytes client_state = 7;
    */
@@ -207,27 +207,27 @@ export const CheckpointInfoSchema: GenMessage<CheckpointInfo> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_model, 2);
 
 /**
- * Where a model is served, in OpenAI's API.
+ * OpenAI-compatible endpoint of a model.
  *
  * @generated from message agentlightning.runtime.v1.InferenceEndpoint
  */
 export type InferenceEndpoint = Message<"agentlightning.runtime.v1.InferenceEndpoint"> & {
   /**
-   * Up to and with `/v1`.
+   * Up to and including `/v1`.
    *
    * @generated from field: string base_url = 1;
    */
   baseUrl: string;
 
   /**
-   * The name to send as `model`.
+   * Value of `model` in requests.
    *
    * @generated from field: string model = 2;
    */
   model: string;
 
   /**
-   * The version of the weights served now.
+   * Current version of the served weights.
    *
    * @generated from field: uint32 policy_version = 3;
    */
@@ -242,7 +242,7 @@ export const InferenceEndpointSchema: GenMessage<InferenceEndpoint> = /*@__PURE_
   messageDesc(file_agentlightning_runtime_v1_model, 3);
 
 /**
- * Whether a model answers inference requests now.
+ * Inference state of a model.
  *
  * @generated from message agentlightning.runtime.v1.InferenceState
  */
@@ -255,7 +255,7 @@ export type InferenceState = Message<"agentlightning.runtime.v1.InferenceState">
   isPaused: boolean;
 
   /**
-   * Requests being answered.
+   * Requests in progress.
    *
    * @generated from field: uint32 in_flight = 2;
    */

@@ -21,7 +21,7 @@ export const file_agentlightning_runtime_v1_operation: GenFile = /*@__PURE__*/
   fileDesc("CilhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL29wZXJhdGlvbi5wcm90bxIZYWdlbnRsaWdodG5pbmcucnVudGltZS52MSJQChFPcGVyYXRpb25Qcm9ncmVzcxIQCghmcmFjdGlvbhgBIAEoARITCgt0b2tlbnNfZG9uZRgCIAEoDRIUCgx0b2tlbnNfdG90YWwYAyABKA0iwgYKCU9wZXJhdGlvbhIQCghtb2RlbF9pZBgBIAEoCRILCgNzZXEYAiABKA0SOAoFc3RhdGUYAyABKA4yKS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk9wZXJhdGlvblN0YXRlEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydF90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPgoIcHJvZ3Jlc3MYByABKAsyLC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk9wZXJhdGlvblByb2dyZXNzEhYKDnF1ZXVlX3Bvc2l0aW9uGAggASgNEjwKDHF1ZXVlX3JlYXNvbhgJIAEoDjImLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuUXVldWVSZWFzb24SNwoFYmF0Y2gYCiABKAsyJi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkJhdGNoUmVzdWx0SAASQAoKb3B0aW1fc3RlcBgLIAEoCzIqLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3B0aW1TdGVwUmVzdWx0SAASPwoKY2hlY2twb2ludBgMIAEoCzIpLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQ2hlY2twb2ludEluZm9IABJACghlbmRwb2ludBgNIAEoCzIsLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuSW5mZXJlbmNlRW5kcG9pbnRIABI1CgVtb2RlbBgOIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTW9kZWxJbmZvSAASOwoIYXJ0aWZhY3QYDyABKAsyJy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkFydGlmYWN0SW5mb0gAEjoKBWVycm9yGBQgASgLMikuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5SdW50aW1lRmFpbHVyZUgAQgkKB291dGNvbWUiWQoOT3BlcmF0aW9uRXZlbnQSDgoGY3Vyc29yGAEgASgJEjcKCW9wZXJhdGlvbhgCIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uItsBCgtCYXRjaFJlc3VsdBIMCgRsb3NzGAEgASgBEhYKDnRyYWluZWRfdG9rZW5zGAIgASgNEkQKB21ldHJpY3MYAyADKAsyMy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkJhdGNoUmVzdWx0Lk1ldHJpY3NFbnRyeRIUCgxvdXRwdXRfYnl0ZXMYBCABKA0SGgoSdmFsdWVfb3V0cHV0X2J5dGVzGAUgASgNGi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIkoKD09wdGltU3RlcFJlc3VsdBIMCgRzdGVwGAEgASgNEhUKDWdyYWRpZW50X25vcm0YAiABKAESEgoKaXNfc2tpcHBlZBgDIAEoCCrEAQoOT3BlcmF0aW9uU3RhdGUSHwobT1BFUkFUSU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWT1BFUkFUSU9OX1NUQVRFX1NUQUdFRBABEhsKF09QRVJBVElPTl9TVEFURV9SVU5OSU5HEAISHQoZT1BFUkFUSU9OX1NUQVRFX1NVQ0NFRURFRBADEhoKFk9QRVJBVElPTl9TVEFURV9GQUlMRUQQBBIdChlPUEVSQVRJT05fU1RBVEVfQ0FOQ0VMTEVEEAUqpQEKC1F1ZXVlUmVhc29uEhwKGFFVRVVFX1JFQVNPTl9VTlNQRUNJRklFRBAAEiIKHlFVRVVFX1JFQVNPTl9FQVJMSUVSX09QRVJBVElPThABEh0KGVFVRVVFX1JFQVNPTl9TRVFVRU5DRV9HQVAQAhIcChhRVUVVRV9SRUFTT05fRU5HSU5FX0JVU1kQAxIXChNRVUVVRV9SRUFTT05fUEFVU0VEEARiBnByb3RvMw", [file_agentlightning_runtime_v1_artifact, file_agentlightning_runtime_v1_error, file_agentlightning_runtime_v1_model, file_google_protobuf_timestamp]);
 
 /**
- * How far an operation is.
+ * Progress of an operation.
  *
  * @generated from message agentlightning.runtime.v1.OperationProgress
  */
@@ -34,14 +34,14 @@ export type OperationProgress = Message<"agentlightning.runtime.v1.OperationProg
   fraction: number;
 
   /**
-   * Tokens done; 0 when it is not about tokens.
+   * Processed tokens; 0 when not applicable.
    *
    * @generated from field: uint32 tokens_done = 2;
    */
   tokensDone: number;
 
   /**
-   * Tokens in all; 0 when it is not about tokens.
+   * Total tokens; 0 when not applicable.
    *
    * @generated from field: uint32 tokens_total = 3;
    */
@@ -56,7 +56,7 @@ export const OperationProgressSchema: GenMessage<OperationProgress> = /*@__PURE_
   messageDesc(file_agentlightning_runtime_v1_operation, 0);
 
 /**
- * Work the runtime has accepted. It goes on whatever becomes of the connection.
+ * Accepted work. It continues when the connection is lost.
  *
  * @generated from message agentlightning.runtime.v1.Operation
  */
@@ -69,14 +69,14 @@ export type Operation = Message<"agentlightning.runtime.v1.Operation"> & {
   modelId: string;
 
   /**
-   * Its number in the model's sequence; 0 is the making of the model.
+   * Its number in the model's sequence; 0 is the creation of the model.
    *
    * @generated from field: uint32 seq = 2;
    */
   seq: number;
 
   /**
-   * Where it is in its life.
+   * Status.
    *
    * @generated from field: agentlightning.runtime.v1.OperationState state = 3;
    */
@@ -90,44 +90,44 @@ export type Operation = Message<"agentlightning.runtime.v1.Operation"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * When it began to run. Absent before.
+   * When it started. Absent before.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 5;
    */
   startTime?: Timestamp | undefined;
 
   /**
-   * When it ended, in whatever way. Absent before.
+   * When it succeeded, failed or was cancelled. Absent before.
    *
    * @generated from field: google.protobuf.Timestamp end_time = 6;
    */
   endTime?: Timestamp | undefined;
 
   /**
-   * How far it is, told about once a second while it runs, and a fraction of 1 when it has succeeded.
-   * Absent when the runtime does not know.
+   * Progress, reported about once a second while it runs; the fraction is 1 when it has succeeded.
+   * Absent when unknown.
    *
    * @generated from field: agentlightning.runtime.v1.OperationProgress progress = 7;
    */
   progress?: OperationProgress | undefined;
 
   /**
-   * How many operations of the model's sequence must run before it, missing ones included. 0 when it
-   * is next, runs or has ended. Told again about once a second while it waits and moves up.
+   * Number of earlier operations of the model's sequence that have not run, including missing ones. 0 when
+   * it is next, running or ended. Reported about once a second while it changes.
    *
    * @generated from field: uint32 queue_position = 8;
    */
   queuePosition: number;
 
   /**
-   * Why it waits.
+   * Why it is queued.
    *
    * @generated from field: agentlightning.runtime.v1.QueueReason queue_reason = 9;
    */
   queueReason: QueueReason;
 
   /**
-   * How it ended. Absent before. A publish has `endpoint`, saving and loading have `checkpoint`.
+   * Outcome. Absent before the end. A publish has `endpoint`, saving and loading have `checkpoint`.
    *
    * @generated from oneof agentlightning.runtime.v1.Operation.outcome
    */
@@ -181,7 +181,7 @@ export type Operation = Message<"agentlightning.runtime.v1.Operation"> & {
     case: "artifact";
   } | {
     /**
-     * Of anything that failed or was cancelled.
+     * Of a failed or cancelled operation.
      *
      * @generated from field: agentlightning.runtime.v1.RuntimeFailure error = 20;
      */
@@ -198,20 +198,20 @@ export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_operation, 1);
 
 /**
- * An operation that is new, or has changed its state, its progress or its place in the queue.
+ * A new operation, or a change of state, progress or queue position.
  *
  * @generated from message agentlightning.runtime.v1.OperationEvent
  */
 export type OperationEvent = Message<"agentlightning.runtime.v1.OperationEvent"> & {
   /**
-   * Give it back as `after_cursor` to go on after this event.
+   * Send it as `after_cursor` to resume after this event.
    *
    * @generated from field: string cursor = 1;
    */
   cursor: string;
 
   /**
-   * The operation as it is now. States it passed through unseen are left out.
+   * The current state of the operation. Intermediate states may be skipped.
    *
    * @generated from field: agentlightning.runtime.v1.Operation operation = 2;
    */
@@ -226,7 +226,7 @@ export const OperationEventSchema: GenMessage<OperationEvent> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_operation, 2);
 
 /**
- * What a pass over a batch found.
+ * Result of a pass over a batch.
  *
  * @generated from message agentlightning.runtime.v1.BatchResult
  */
@@ -254,7 +254,7 @@ export type BatchResult = Message<"agentlightning.runtime.v1.BatchResult"> & {
   metrics: { [key: string]: number };
 
   /**
-   * How much FetchBatchOutput has of log-probabilities, in bytes: 4 for each trained token of a FORWARD
+   * Size of the log-probabilities of FetchBatchOutput, in bytes: 4 for each trained token of a FORWARD
    * batch, else 0.
    *
    * @generated from field: uint32 output_bytes = 4;
@@ -262,7 +262,7 @@ export type BatchResult = Message<"agentlightning.runtime.v1.BatchResult"> & {
   outputBytes: number;
 
   /**
-   * How much FetchBatchOutput has of values, in bytes: 4 for each trained token of a FORWARD batch when
+   * Size of the values of FetchBatchOutput, in bytes: 4 for each trained token of a FORWARD batch when
    * the model has a value head and `use_reference` is not set, else 0.
    *
    * @generated from field: uint32 value_output_bytes = 5;
@@ -278,13 +278,13 @@ export const BatchResultSchema: GenMessage<BatchResult> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_operation, 3);
 
 /**
- * What an optimizer step did.
+ * Result of an optimizer step.
  *
  * @generated from message agentlightning.runtime.v1.OptimStepResult
  */
 export type OptimStepResult = Message<"agentlightning.runtime.v1.OptimStepResult"> & {
   /**
-   * Steps taken so far, this one included.
+   * Number of steps, including this one.
    *
    * @generated from field: uint32 step = 1;
    */
@@ -298,7 +298,7 @@ export type OptimStepResult = Message<"agentlightning.runtime.v1.OptimStepResult
   gradientNorm: number;
 
   /**
-   * True when a gradient was not finite and the weights were left alone.
+   * True when a gradient was not finite; the weights are unchanged.
    *
    * @generated from field: bool is_skipped = 3;
    */
@@ -313,7 +313,7 @@ export const OptimStepResultSchema: GenMessage<OptimStepResult> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_operation, 4);
 
 /**
- * Where an operation is in its life.
+ * Status of an operation.
  *
  * @generated from enum agentlightning.runtime.v1.OperationState
  */
@@ -326,35 +326,35 @@ export const OperationState = {
   UNSPECIFIED: 0,
 
   /**
-   * Accepted and safe from a lost connection; waiting in line.
+   * Accepted, independent of the connection, and queued.
    *
    * @generated from enum value: OPERATION_STATE_STAGED = 1;
    */
   STAGED: 1,
 
   /**
-   * Being executed. It runs to its end.
+   * Running; it cannot be cancelled.
    *
    * @generated from enum value: OPERATION_STATE_RUNNING = 2;
    */
   RUNNING: 2,
 
   /**
-   * Done; the result is set.
+   * Succeeded; the result is set.
    *
    * @generated from enum value: OPERATION_STATE_SUCCEEDED = 3;
    */
   SUCCEEDED: 3,
 
   /**
-   * Not done; the error is set.
+   * Failed; the error is set.
    *
    * @generated from enum value: OPERATION_STATE_FAILED = 4;
    */
   FAILED: 4,
 
   /**
-   * Cancelled before it ran; the error is set.
+   * Cancelled before it started; the error is set.
    *
    * @generated from enum value: OPERATION_STATE_CANCELLED = 5;
    */
@@ -362,7 +362,7 @@ export const OperationState = {
 } as const;
 
 /**
- * Where an operation is in its life.
+ * Status of an operation.
  *
  * @generated from enum agentlightning.runtime.v1.OperationState
  */
@@ -375,41 +375,41 @@ export const OperationStateSchema: GenEnum<OperationState> = /*@__PURE__*/
   enumDesc(file_agentlightning_runtime_v1_operation, 0);
 
 /**
- * Why an operation waits.
+ * Why an operation is queued.
  *
  * @generated from enum agentlightning.runtime.v1.QueueReason
  */
 export const QueueReason = {
   /**
-   * It does not wait, or the runtime does not say.
+   * It is not queued, or the runtime does not report the reason.
    *
    * @generated from enum value: QUEUE_REASON_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * An operation before it in the model's sequence waits or runs.
+   * An earlier operation of the model's sequence is queued or running.
    *
    * @generated from enum value: QUEUE_REASON_EARLIER_OPERATION = 1;
    */
   EARLIER_OPERATION: 1,
 
   /**
-   * An operation before it in the model's sequence has not come yet.
+   * An earlier operation of the model's sequence has not arrived.
    *
    * @generated from enum value: QUEUE_REASON_SEQUENCE_GAP = 2;
    */
   SEQUENCE_GAP: 2,
 
   /**
-   * It is next in its sequence, and the engine works for another model.
+   * It is next in its sequence, and the engine is busy with another model.
    *
    * @generated from enum value: QUEUE_REASON_ENGINE_BUSY = 3;
    */
   ENGINE_BUSY: 3,
 
   /**
-   * The engine takes nothing up for now: it is paused, starts or restarts.
+   * The engine starts no operation: it is paused, starting or restarting.
    *
    * @generated from enum value: QUEUE_REASON_PAUSED = 4;
    */
@@ -417,7 +417,7 @@ export const QueueReason = {
 } as const;
 
 /**
- * Why an operation waits.
+ * Why an operation is queued.
  *
  * @generated from enum agentlightning.runtime.v1.QueueReason
  */

@@ -15,7 +15,7 @@ export const file_agentlightning_runtime_v1_runtime: GenFile = /*@__PURE__*/
   fileDesc("CidhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL3J1bnRpbWUucHJvdG8SGWFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEiGAoWR2V0Q2FwYWJpbGl0aWVzUmVxdWVzdCKFBAoXR2V0Q2FwYWJpbGl0aWVzUmVzcG9uc2USFwoPcnVudGltZV92ZXJzaW9uGAEgASgJEhQKDGFwaV92ZXJzaW9ucxgCIAMoCRIOCgZkZXZpY2UYAyABKAkSOQoLYmFzZV9tb2RlbHMYBCADKAsyJC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkJhc2VNb2RlbBIzCgZsb3NzZXMYBSADKAsyIy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkxvc3NJbmZvEhkKEW1heF9tZXNzYWdlX2J5dGVzGAYgASgNEhcKD21heF9iYXRjaF9ieXRlcxgHIAEoDRIYChBtYXhfYmF0Y2hfdG9rZW5zGAggASgNEhYKDm1heF9iYXRjaF9kYXRhGAkgASgNEhoKEm1heF9pbmZsaWdodF9ieXRlcxgKIAEoDRIWCg5yZW9yZGVyX3dpbmRvdxgLIAEoDRIdChVoZWFydGJlYXRfaW50ZXJ2YWxfbXMYDCABKA0SFgoOc2Vzc2lvbl90dGxfbXMYDSABKA0SFQoNcmVzdWx0X3R0bF9tcxgOIAEoDRIQCghmZWF0dXJlcxgPIAMoCRINCgVkdHlwZRgQIAEoCRISCgptYXhfbW9kZWxzGBEgASgNEh4KFmFiYW5kb25lZF9tb2RlbF90dGxfbXMYEiABKA0ixwEKCUJhc2VNb2RlbBIMCgRuYW1lGAEgASgJEhMKC21heF9jb250ZXh0GAIgASgNEhIKCnZvY2FiX3NpemUYAyABKA0SGAoQdG9rZW5pemVyX3NoYTI1NhgEIAEoCRIcChRjaGF0X3RlbXBsYXRlX3NoYTI1NhgFIAEoCRIVCg1tYXhfbG9yYV9yYW5rGAYgASgNEhcKD3BhcmFtZXRlcl9jb3VudBgHIAEoBBIbChNsb3JhX3RhcmdldF9tb2R1bGVzGAggAygJIp8BCghMb3NzSW5mbxIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKA0SQwoIZGVmYXVsdHMYAyADKAsyMS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkxvc3NJbmZvLkRlZmF1bHRzRW50cnkaLwoNRGVmYXVsdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIkoKFENyZWF0ZVNlc3Npb25SZXF1ZXN0EhoKEmNsaWVudF9zZXNzaW9uX2tleRgBIAEoCRIWCg5jbGllbnRfdmVyc2lvbhgCIAEoCSIrChVDcmVhdGVTZXNzaW9uUmVzcG9uc2USEgoKc2Vzc2lvbl9pZBgBIAEoCSImChBIZWFydGJlYXRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiEwoRSGVhcnRiZWF0UmVzcG9uc2UiKQoTQ2xvc2VTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhYKFENsb3NlU2Vzc2lvblJlc3BvbnNlIj0KE1dhdGNoTWV0cmljc1JlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkSFAoMYWZ0ZXJfY3Vyc29yGAIgASgJIl4KFFdhdGNoTWV0cmljc1Jlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRI2CgZwb2ludHMYAiADKAsyJi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk1ldHJpY1BvaW50InQKC01ldHJpY1BvaW50EhAKCG1vZGVsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFdmFsdWUYAyABKAESDAoEc3RlcBgEIAEoDRIoCgR0aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDLKBAoOUnVudGltZVNlcnZpY2USeAoPR2V0Q2FwYWJpbGl0aWVzEjEuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5HZXRDYXBhYmlsaXRpZXNSZXF1ZXN0GjIuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5HZXRDYXBhYmlsaXRpZXNSZXNwb25zZRJyCg1DcmVhdGVTZXNzaW9uEi8uYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5DcmVhdGVTZXNzaW9uUmVxdWVzdBowLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQ3JlYXRlU2Vzc2lvblJlc3BvbnNlEmYKCUhlYXJ0YmVhdBIrLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuSGVhcnRiZWF0UmVxdWVzdBosLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuSGVhcnRiZWF0UmVzcG9uc2USbwoMQ2xvc2VTZXNzaW9uEi4uYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5DbG9zZVNlc3Npb25SZXF1ZXN0Gi8uYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5DbG9zZVNlc3Npb25SZXNwb25zZRJxCgxXYXRjaE1ldHJpY3MSLi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLldhdGNoTWV0cmljc1JlcXVlc3QaLy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLldhdGNoTWV0cmljc1Jlc3BvbnNlMAFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * Asks for nothing in particular.
+ * Request without fields.
  *
  * @generated from message agentlightning.runtime.v1.GetCapabilitiesRequest
  */
@@ -30,7 +30,7 @@ export const GetCapabilitiesRequestSchema: GenMessage<GetCapabilitiesRequest> = 
   messageDesc(file_agentlightning_runtime_v1_runtime, 0);
 
 /**
- * What the runtime can do.
+ * Capabilities of the runtime.
  *
  * @generated from message agentlightning.runtime.v1.GetCapabilitiesResponse
  */
@@ -43,14 +43,14 @@ export type GetCapabilitiesResponse = Message<"agentlightning.runtime.v1.GetCapa
   runtimeVersion: string;
 
   /**
-   * Versions of this contract it speaks, such as `v1`.
+   * Supported versions of this contract, such as `v1`.
    *
    * @generated from field: repeated string api_versions = 2;
    */
   apiVersions: string[];
 
   /**
-   * What it computes on: `cpu`, `cuda:0 NVIDIA H100`.
+   * Compute device: `cpu`, `cuda:0 NVIDIA H100`.
    *
    * @generated from field: string device = 3;
    */
@@ -64,7 +64,7 @@ export type GetCapabilitiesResponse = Message<"agentlightning.runtime.v1.GetCapa
   baseModels: BaseModel[];
 
   /**
-   * The losses it knows.
+   * Supported losses.
    *
    * @generated from field: repeated agentlightning.runtime.v1.LossInfo losses = 5;
    */
@@ -85,85 +85,85 @@ export type GetCapabilitiesResponse = Message<"agentlightning.runtime.v1.GetCapa
   maxBatchBytes: number;
 
   /**
-   * Most tokens in a batch.
+   * Maximum tokens of a batch.
    *
    * @generated from field: uint32 max_batch_tokens = 8;
    */
   maxBatchTokens: number;
 
   /**
-   * Most sequences in a batch.
+   * Maximum sequences of a batch.
    *
    * @generated from field: uint32 max_batch_data = 9;
    */
   maxBatchData: number;
 
   /**
-   * Most bytes of batches that wait or run at a time, over all models; beyond it, QUEUE_FULL.
+   * Maximum total bytes of queued and running batches over all models; above it, QUEUE_FULL.
    *
    * @generated from field: uint32 max_inflight_bytes = 10;
    */
   maxInflightBytes: number;
 
   /**
-   * How far ahead of the expected sequence number an operation may arrive.
+   * Maximum distance of an operation from the expected sequence number.
    *
    * @generated from field: uint32 reorder_window = 11;
    */
   reorderWindow: number;
 
   /**
-   * How often a client should call Heartbeat, in milliseconds.
+   * Recommended interval of Heartbeat calls, in milliseconds.
    *
    * @generated from field: uint32 heartbeat_interval_ms = 12;
    */
   heartbeatIntervalMs: number;
 
   /**
-   * After how long without a sign of life a session ends, in milliseconds.
+   * Time after which a session without heartbeats expires, in milliseconds.
    *
    * @generated from field: uint32 session_ttl_ms = 13;
    */
   sessionTtlMs: number;
 
   /**
-   * How long the result of a finished operation is kept, in milliseconds.
+   * Retention of the results of finished operations, in milliseconds.
    *
    * @generated from field: uint32 result_ttl_ms = 14;
    */
   resultTtlMs: number;
 
   /**
-   * What else it can do, by name; names a client does not know mean nothing to it. `lora`: CreateModel
-   * takes LoRA; `value_head`: CreateModel takes a value head; `reference_logprobs`: FORWARD takes
-   * `use_reference`; `export`: ExportCheckpoint takes SAFETENSORS; `export_peft`: it takes PEFT;
-   * `metrics`: WatchMetrics has something to say; `progress`: operations that run tell how far they are;
-   * `pause`: sampling can be paused. What needs an absent one is refused with INVALID.
+   * Optional features by name; clients ignore unknown names. `lora`: CreateModel
+   * accepts LoRA; `value_head`: CreateModel accepts a value head; `reference_logprobs`: FORWARD accepts
+   * `use_reference`; `export`: ExportCheckpoint accepts SAFETENSORS; `export_peft`: it accepts PEFT;
+   * `metrics`: WatchMetrics returns measurements; `progress`: running operations report progress; `pause`:
+   * sampling can be paused. Requests that require a missing feature are rejected with INVALID.
    *
    * @generated from field: repeated string features = 15;
    */
   features: string[];
 
   /**
-   * What the weights are computed in: `float32`, `bfloat16`, `float16`. Empty: not told.
+   * Data type of the weights: `float32`, `bfloat16`, `float16`. Empty: not reported.
    *
    * @generated from field: string dtype = 16;
    */
   dtype: string;
 
   /**
-   * Most models that may be there at a time, over all clients; making one more is refused with
-   * PRECONDITION. 0: as many as fit into memory.
+   * Maximum number of models over all clients; creating one more is rejected with PRECONDITION. 0: limited by
+   * memory only.
    *
    * @generated from field: uint32 max_models = 17;
    */
   maxModels: number;
 
   /**
-   * For how long a model stays whose session has lapsed or was closed, in milliseconds, counted from then on.
-   * CreateModel takes it over in that time. Later it is unloaded as UnloadModel does, and what was not saved is
-   * lost: whatever names it is answered with NOT_FOUND; make it again and load its last checkpoint, which
-   * stays. 0: it stays as long as the runtime does.
+   * Retention of a model after its session expired or was closed, in milliseconds. Until then, CreateModel
+   * takes it over. Afterwards it is unloaded as with UnloadModel, unsaved state is lost, and requests for it
+   * fail with NOT_FOUND; create it again and load its last checkpoint, which is kept. 0: until the runtime
+   * ends.
    *
    * @generated from field: uint32 abandoned_model_ttl_ms = 18;
    */
@@ -184,7 +184,7 @@ export const GetCapabilitiesResponseSchema: GenMessage<GetCapabilitiesResponse> 
  */
 export type BaseModel = Message<"agentlightning.runtime.v1.BaseModel"> & {
   /**
-   * Its name; CreateModel wants it.
+   * Name, as used by CreateModel.
    *
    * @generated from field: string name = 1;
    */
@@ -206,14 +206,14 @@ export type BaseModel = Message<"agentlightning.runtime.v1.BaseModel"> & {
 
   /**
    * SHA-256 of the tokenizer's definition, 64 lower-case hexadecimal digits: of the bytes of
-   * `tokenizer.json` where there is one. Empty: not known. Whoever makes token ids compares it with its own.
+   * `tokenizer.json` if present. Empty: unknown. Clients that create token ids compare it with their tokenizer's.
    *
    * @generated from field: string tokenizer_sha256 = 4;
    */
   tokenizerSha256: string;
 
   /**
-   * SHA-256 of the chat template's UTF-8 text, 64 lower-case hexadecimal digits. Empty: not known, or none.
+   * SHA-256 of the chat template's UTF-8 text, 64 lower-case hexadecimal digits. Empty: unknown, or no template.
    *
    * @generated from field: string chat_template_sha256 = 5;
    */
@@ -227,14 +227,14 @@ export type BaseModel = Message<"agentlightning.runtime.v1.BaseModel"> & {
   maxLoraRank: number;
 
   /**
-   * Number of weights. 0: not told.
+   * Number of weights. 0: not reported.
    *
    * @generated from field: uint64 parameter_count = 7;
    */
   parameterCount: bigint;
 
   /**
-   * Names of the layers LoRA can be at, as LoraConfig.target_modules takes them.
+   * Names of layers that support LoRA, for LoraConfig.target_modules.
    *
    * @generated from field: repeated string lora_target_modules = 8;
    */
@@ -249,13 +249,13 @@ export const BaseModelSchema: GenMessage<BaseModel> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_runtime, 2);
 
 /**
- * A loss the runtime knows.
+ * A supported loss.
  *
  * @generated from message agentlightning.runtime.v1.LossInfo
  */
 export type LossInfo = Message<"agentlightning.runtime.v1.LossInfo"> & {
   /**
-   * Its name.
+   * Name.
    *
    * @generated from field: string name = 1;
    */
@@ -269,7 +269,7 @@ export type LossInfo = Message<"agentlightning.runtime.v1.LossInfo"> & {
   version: number;
 
   /**
-   * Every parameter it takes, with its default.
+   * Parameters with their defaults.
    *
    * @generated from field: map<string, double> defaults = 3;
    */
@@ -290,7 +290,7 @@ export const LossInfoSchema: GenMessage<LossInfo> = /*@__PURE__*/
  */
 export type CreateSessionRequest = Message<"agentlightning.runtime.v1.CreateSessionRequest"> & {
   /**
-   * Random text chosen by the client, so that a repeated call finds the same session. 1 to 255 of `[A-Za-z0-9_-]`.
+   * Random text chosen by the client, so that a repeated call returns the same session. 1 to 255 of `[A-Za-z0-9_-]`.
    *
    * @generated from field: string client_session_key = 1;
    */
@@ -318,7 +318,7 @@ export const CreateSessionRequestSchema: GenMessage<CreateSessionRequest> = /*@_
  */
 export type CreateSessionResponse = Message<"agentlightning.runtime.v1.CreateSessionResponse"> & {
   /**
-   * Goes into everything that changes something.
+   * Required by every request that changes state.
    *
    * @generated from field: string session_id = 1;
    */
@@ -333,7 +333,7 @@ export const CreateSessionResponseSchema: GenMessage<CreateSessionResponse> = /*
   messageDesc(file_agentlightning_runtime_v1_runtime, 5);
 
 /**
- * A sign of life.
+ * Keeps a session alive.
  *
  * @generated from message agentlightning.runtime.v1.HeartbeatRequest
  */
@@ -354,7 +354,7 @@ export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*
   messageDesc(file_agentlightning_runtime_v1_runtime, 6);
 
 /**
- * The session lives.
+ * The session is active.
  *
  * @generated from message agentlightning.runtime.v1.HeartbeatResponse
  */
@@ -375,7 +375,7 @@ export const HeartbeatResponseSchema: GenMessage<HeartbeatResponse> = /*@__PURE_
  */
 export type CloseSessionRequest = Message<"agentlightning.runtime.v1.CloseSessionRequest"> & {
   /**
-   * The session to end. Ending one that is not there is fine.
+   * The session to end. Unknown sessions are ignored.
    *
    * @generated from field: string session_id = 1;
    */
@@ -418,7 +418,7 @@ export type WatchMetricsRequest = Message<"agentlightning.runtime.v1.WatchMetric
   modelId: string;
 
   /**
-   * Cursor of the last response seen; empty gives everything that is kept.
+   * Cursor of the last response seen; empty returns all retained events.
    *
    * @generated from field: string after_cursor = 2;
    */
@@ -433,13 +433,13 @@ export const WatchMetricsRequestSchema: GenMessage<WatchMetricsRequest> = /*@__P
   messageDesc(file_agentlightning_runtime_v1_runtime, 10);
 
 /**
- * Measurements, in the order they were made.
+ * Measurements in chronological order.
  *
  * @generated from message agentlightning.runtime.v1.WatchMetricsResponse
  */
 export type WatchMetricsResponse = Message<"agentlightning.runtime.v1.WatchMetricsResponse"> & {
   /**
-   * Give it back as `after_cursor` to go on after these.
+   * Send it as `after_cursor` to resume after these measurements.
    *
    * @generated from field: string cursor = 1;
    */
@@ -467,31 +467,31 @@ export const WatchMetricsResponseSchema: GenMessage<WatchMetricsResponse> = /*@_
  */
 export type MetricPoint = Message<"agentlightning.runtime.v1.MetricPoint"> & {
   /**
-   * Of which model; empty for the runtime as a whole.
+   * Model; empty for the runtime as a whole.
    *
    * @generated from field: string model_id = 1;
    */
   modelId: string;
 
   /**
-   * What was measured. `train/tokens_per_second`; `train/mfu` (0 to 1, of what the device could do);
+   * Name of the metric. `train/tokens_per_second`; `train/mfu` (0 to 1, model FLOPs utilisation);
    * `train/loss` (the weighted sum); `optimizer/gradient_norm`; `memory/used_bytes` and
    * `memory/peak_bytes` (of the device); `sampling/tokens_per_second`; and the names of
-   * BatchResult.metrics. A runtime may have more.
+   * BatchResult.metrics. A runtime may report more.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * In the unit that the name implies.
+   * Value, in the unit that the name implies.
    *
    * @generated from field: double value = 3;
    */
   value: number;
 
   /**
-   * Optimizer steps the model had taken; 0 for the runtime as a whole.
+   * Optimizer steps of the model at that time; 0 for the runtime as a whole.
    *
    * @generated from field: uint32 step = 4;
    */
@@ -513,13 +513,13 @@ export const MetricPointSchema: GenMessage<MetricPoint> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_runtime, 12);
 
 /**
- * What the runtime can do, and who is talking to it.
+ * Capabilities, sessions and metrics of the runtime.
  *
  * @generated from service agentlightning.runtime.v1.RuntimeService
  */
 export const RuntimeService: GenService<{
   /**
-   * What the runtime can do. Changes nothing; the first call of every client.
+   * Returns the capabilities. Read-only; the first call of every client.
    *
    * @generated from rpc agentlightning.runtime.v1.RuntimeService.GetCapabilities
    */
@@ -529,7 +529,7 @@ export const RuntimeService: GenService<{
     output: typeof GetCapabilitiesResponseSchema;
   },
   /**
-   * Opens a session. Asking again with the same key gives the same session.
+   * Opens a session. Repeating the call with the same key returns the same session.
    *
    * @generated from rpc agentlightning.runtime.v1.RuntimeService.CreateSession
    */
@@ -539,7 +539,7 @@ export const RuntimeService: GenService<{
     output: typeof CreateSessionResponseSchema;
   },
   /**
-   * Keeps a session alive. Any call that names the session does as well.
+   * Keeps a session alive. Any call with the session's id does so as well.
    *
    * @generated from rpc agentlightning.runtime.v1.RuntimeService.Heartbeat
    */
@@ -549,8 +549,8 @@ export const RuntimeService: GenService<{
     output: typeof HeartbeatResponseSchema;
   },
   /**
-   * Ends a session. Accepted operations still run; checkpoints stay, and so do models, for another session to
-   * take them over in the time of `abandoned_model_ttl_ms`.
+   * Ends a session. Accepted operations still run, and checkpoints are kept. Models are kept for
+   * `abandoned_model_ttl_ms`, during which another session can take them over.
    *
    * @generated from rpc agentlightning.runtime.v1.RuntimeService.CloseSession
    */
@@ -560,8 +560,8 @@ export const RuntimeService: GenService<{
     output: typeof CloseSessionResponseSchema;
   },
   /**
-   * First the measurements that are kept after the cursor, then every new one; ends only with the
-   * server. A slow reader misses the oldest, never the newest. Needs the feature `metrics`.
+   * Streams the retained measurements after the cursor, then every new one; ends only with the server. A slow
+   * reader misses the oldest, never the newest. Requires the feature `metrics`.
    *
    * @generated from rpc agentlightning.runtime.v1.RuntimeService.WatchMetrics
    */

@@ -21,7 +21,7 @@ export const file_agentlightning_runtime_v1_training: GenFile = /*@__PURE__*/
   fileDesc("CihhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL3RyYWluaW5nLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIqkBChJDcmVhdGVNb2RlbFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIQCghtb2RlbF9pZBgCIAEoCRISCgpiYXNlX21vZGVsGAMgASgJEgwKBHNlZWQYBCABKA0SMwoEbG9yYRgFIAEoCzIlLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTG9yYUNvbmZpZxIWCg5oYXNfdmFsdWVfaGVhZBgGIAEoCCJOChNDcmVhdGVNb2RlbFJlc3BvbnNlEjcKCW9wZXJhdGlvbhgBIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uIiMKD0dldE1vZGVsUmVxdWVzdBIQCghtb2RlbF9pZBgBIAEoCSJHChBHZXRNb2RlbFJlc3BvbnNlEjMKBW1vZGVsGAEgASgLMiQuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5Nb2RlbEluZm8iOgoSVW5sb2FkTW9kZWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEAoIbW9kZWxfaWQYAiABKAkiFQoTVW5sb2FkTW9kZWxSZXNwb25zZSKOAQoSU3VibWl0QmF0Y2hSZXF1ZXN0EjgKBmhlYWRlchgBIAEoCzImLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQmF0Y2hIZWFkZXJIABI2CgVjaHVuaxgCIAEoCzIlLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQmF0Y2hDaHVua0gAQgYKBHBhcnQiTgoTU3VibWl0QmF0Y2hSZXNwb25zZRI3CglvcGVyYXRpb24YASABKAsyJC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLk9wZXJhdGlvbiLpAQoOQWRhbVBhcmFtZXRlcnMSFQoNbGVhcm5pbmdfcmF0ZRgBIAEoARISCgViZXRhMRgCIAEoAUgAiAEBEhIKBWJldGEyGAMgASgBSAGIAQESFAoHZXBzaWxvbhgEIAEoAUgCiAEBEhkKDHdlaWdodF9kZWNheRgFIAEoAUgDiAEBEh8KEmdyYWRpZW50X2NsaXBfbm9ybRgGIAEoAUgEiAEBQggKBl9iZXRhMUIICgZfYmV0YTJCCgoIX2Vwc2lsb25CDwoNX3dlaWdodF9kZWNheUIVChNfZ3JhZGllbnRfY2xpcF9ub3JtIpgBChBPcHRpbVN0ZXBSZXF1ZXN0EjQKA2tleRgBIAEoCzInLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uS2V5EjcKBGFkYW0YAiABKAsyKS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkFkYW1QYXJhbWV0ZXJzEhUKDXJlcXVpcmVzX3NlcXMYAyADKA0iTAoRT3B0aW1TdGVwUmVzcG9uc2USNwoJb3BlcmF0aW9uGAEgASgLMiQuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5PcGVyYXRpb24icQoVU2F2ZUNoZWNrcG9pbnRSZXF1ZXN0EjQKA2tleRgBIAEoCzInLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uS2V5EgwKBG5hbWUYAiABKAkSFAoMY2xpZW50X3N0YXRlGAMgASgMIlEKFlNhdmVDaGVja3BvaW50UmVzcG9uc2USNwoJb3BlcmF0aW9uGAEgASgLMiQuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5PcGVyYXRpb24iWgoVTG9hZENoZWNrcG9pbnRSZXF1ZXN0EjQKA2tleRgBIAEoCzInLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uS2V5EgsKA3VyaRgCIAEoCSJRChZMb2FkQ2hlY2twb2ludFJlc3BvbnNlEjcKCW9wZXJhdGlvbhgBIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uIioKFkxpc3RDaGVja3BvaW50c1JlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkiWQoXTGlzdENoZWNrcG9pbnRzUmVzcG9uc2USPgoLY2hlY2twb2ludHMYASADKAsyKS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkNoZWNrcG9pbnRJbmZvIkwKF0RlbGV0ZUNoZWNrcG9pbnRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEAoIbW9kZWxfaWQYAiABKAkSCwoDdXJpGAMgASgJIhoKGERlbGV0ZUNoZWNrcG9pbnRSZXNwb25zZSJUChxQdWJsaXNoU2FtcGxlcldlaWdodHNSZXF1ZXN0EjQKA2tleRgBIAEoCzInLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uS2V5IlgKHVB1Ymxpc2hTYW1wbGVyV2VpZ2h0c1Jlc3BvbnNlEjcKCW9wZXJhdGlvbhgBIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uIjQKE0dldE9wZXJhdGlvblJlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkSCwoDc2VxGAIgASgNIk8KFEdldE9wZXJhdGlvblJlc3BvbnNlEjcKCW9wZXJhdGlvbhgBIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uIkAKFldhdGNoT3BlcmF0aW9uc1JlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkSFAoMYWZ0ZXJfY3Vyc29yGAIgASgJIlMKF1dhdGNoT3BlcmF0aW9uc1Jlc3BvbnNlEjgKBWV2ZW50GAEgASgLMikuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5PcGVyYXRpb25FdmVudCJyChdGZXRjaEJhdGNoT3V0cHV0UmVxdWVzdBIQCghtb2RlbF9pZBgBIAEoCRILCgNzZXEYAiABKA0SOAoEa2luZBgDIAEoDjIqLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQmF0Y2hPdXRwdXRLaW5kIjgKGEZldGNoQmF0Y2hPdXRwdXRSZXNwb25zZRIOCgZvZmZzZXQYASABKA0SDAoEZGF0YRgCIAEoDCJOChZDYW5jZWxPcGVyYXRpb25SZXF1ZXN0EjQKA2tleRgBIAEoCzInLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uS2V5IlIKF0NhbmNlbE9wZXJhdGlvblJlc3BvbnNlEjcKCW9wZXJhdGlvbhgBIAEoCzIkLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuT3BlcmF0aW9uKnIKD0JhdGNoT3V0cHV0S2luZBIhCh1CQVRDSF9PVVRQVVRfS0lORF9VTlNQRUNJRklFRBAAEh4KGkJBVENIX09VVFBVVF9LSU5EX0xPR1BST0JTEAESHAoYQkFUQ0hfT1VUUFVUX0tJTkRfVkFMVUVTEAIy/g4KD1RyYWluaW5nU2VydmljZRJsCgtDcmVhdGVNb2RlbBItLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuQ3JlYXRlTW9kZWxSZXF1ZXN0Gi4uYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5DcmVhdGVNb2RlbFJlc3BvbnNlEmMKCEdldE1vZGVsEiouYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5HZXRNb2RlbFJlcXVlc3QaKy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkdldE1vZGVsUmVzcG9uc2USbAoLVW5sb2FkTW9kZWwSLS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLlVubG9hZE1vZGVsUmVxdWVzdBouLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuVW5sb2FkTW9kZWxSZXNwb25zZRJuCgtTdWJtaXRCYXRjaBItLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuU3VibWl0QmF0Y2hSZXF1ZXN0Gi4uYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5TdWJtaXRCYXRjaFJlc3BvbnNlKAESZgoJT3B0aW1TdGVwEisuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5PcHRpbVN0ZXBSZXF1ZXN0GiwuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5PcHRpbVN0ZXBSZXNwb25zZRJ1Cg5TYXZlQ2hlY2twb2ludBIwLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuU2F2ZUNoZWNrcG9pbnRSZXF1ZXN0GjEuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5TYXZlQ2hlY2twb2ludFJlc3BvbnNlEnUKDkxvYWRDaGVja3BvaW50EjAuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5Mb2FkQ2hlY2twb2ludFJlcXVlc3QaMS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkxvYWRDaGVja3BvaW50UmVzcG9uc2USeAoPTGlzdENoZWNrcG9pbnRzEjEuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5MaXN0Q2hlY2twb2ludHNSZXF1ZXN0GjIuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5MaXN0Q2hlY2twb2ludHNSZXNwb25zZRJ7ChBFeHBvcnRDaGVja3BvaW50EjIuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5FeHBvcnRDaGVja3BvaW50UmVxdWVzdBozLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuRXhwb3J0Q2hlY2twb2ludFJlc3BvbnNlEn0KEERvd25sb2FkQXJ0aWZhY3QSMi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkRvd25sb2FkQXJ0aWZhY3RSZXF1ZXN0GjMuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5Eb3dubG9hZEFydGlmYWN0UmVzcG9uc2UwARJ7ChBEZWxldGVDaGVja3BvaW50EjIuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5EZWxldGVDaGVja3BvaW50UmVxdWVzdBozLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuRGVsZXRlQ2hlY2twb2ludFJlc3BvbnNlEooBChVQdWJsaXNoU2FtcGxlcldlaWdodHMSNy5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLlB1Ymxpc2hTYW1wbGVyV2VpZ2h0c1JlcXVlc3QaOC5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLlB1Ymxpc2hTYW1wbGVyV2VpZ2h0c1Jlc3BvbnNlEm8KDEdldE9wZXJhdGlvbhIuLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuR2V0T3BlcmF0aW9uUmVxdWVzdBovLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuR2V0T3BlcmF0aW9uUmVzcG9uc2USegoPV2F0Y2hPcGVyYXRpb25zEjEuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5XYXRjaE9wZXJhdGlvbnNSZXF1ZXN0GjIuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5XYXRjaE9wZXJhdGlvbnNSZXNwb25zZTABEn0KEEZldGNoQmF0Y2hPdXRwdXQSMi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkZldGNoQmF0Y2hPdXRwdXRSZXF1ZXN0GjMuYWdlbnRsaWdodG5pbmcucnVudGltZS52MS5GZXRjaEJhdGNoT3V0cHV0UmVzcG9uc2UwARJ4Cg9DYW5jZWxPcGVyYXRpb24SMS5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkNhbmNlbE9wZXJhdGlvblJlcXVlc3QaMi5hZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxLkNhbmNlbE9wZXJhdGlvblJlc3BvbnNlYgZwcm90bzM", [file_agentlightning_runtime_v1_batch, file_agentlightning_runtime_v1_export, file_agentlightning_runtime_v1_model, file_agentlightning_runtime_v1_operation]);
 
 /**
- * Makes or finds a model.
+ * Creates or attaches to a model.
  *
  * @generated from message agentlightning.runtime.v1.CreateModelRequest
  */
@@ -34,7 +34,7 @@ export type CreateModelRequest = Message<"agentlightning.runtime.v1.CreateModelR
   sessionId: string;
 
   /**
-   * Chosen by the client, so that a restarted one finds it again. 1 to 255 of `[A-Za-z0-9_-]`.
+   * Chosen by the client, so that a restarted client finds it. 1 to 255 of `[A-Za-z0-9_-]`.
    *
    * @generated from field: string model_id = 2;
    */
@@ -48,23 +48,23 @@ export type CreateModelRequest = Message<"agentlightning.runtime.v1.CreateModelR
   baseModel: string;
 
   /**
-   * Seed of whatever the runtime draws at random.
+   * Seed of the runtime's random numbers.
    *
    * @generated from field: uint32 seed = 4;
    */
   seed: number;
 
   /**
-   * Trains LoRA on a frozen base. Absent: all weights are trained. Needs the feature `lora`. Finding a
-   * model that was made with another is a CONFLICT.
+   * Trains LoRA on a frozen base. Absent: all weights are trained. Requires the feature `lora`. An
+   * existing model with another configuration is a CONFLICT.
    *
    * @generated from field: agentlightning.runtime.v1.LoraConfig lora = 5;
    */
   lora?: LoraConfig | undefined;
 
   /**
-   * Gives the model a value head: one number for each position, beside the logits. Needs the feature
-   * `value_head`. Finding a model that was made otherwise is a CONFLICT.
+   * Gives the model a value head: one number for each position, besides the logits. Requires the feature
+   * `value_head`. An existing model with another setting is a CONFLICT.
    *
    * @generated from field: bool has_value_head = 6;
    */
@@ -79,7 +79,7 @@ export const CreateModelRequestSchema: GenMessage<CreateModelRequest> = /*@__PUR
   messageDesc(file_agentlightning_runtime_v1_training, 0);
 
 /**
- * The model is being made, or is there.
+ * The creation of the model is accepted, or the model exists.
  *
  * @generated from message agentlightning.runtime.v1.CreateModelResponse
  */
@@ -100,7 +100,7 @@ export const CreateModelResponseSchema: GenMessage<CreateModelResponse> = /*@__P
   messageDesc(file_agentlightning_runtime_v1_training, 1);
 
 /**
- * Asks for a model's state.
+ * Requests a model's state.
  *
  * @generated from message agentlightning.runtime.v1.GetModelRequest
  */
@@ -170,7 +170,7 @@ export const UnloadModelRequestSchema: GenMessage<UnloadModelRequest> = /*@__PUR
   messageDesc(file_agentlightning_runtime_v1_training, 4);
 
 /**
- * The model is gone.
+ * The model is unloaded.
  *
  * @generated from message agentlightning.runtime.v1.UnloadModelResponse
  */
@@ -197,7 +197,7 @@ export type SubmitBatchRequest = Message<"agentlightning.runtime.v1.SubmitBatchR
    */
   part: {
     /**
-     * What is going to come.
+     * Metadata of the batch.
      *
      * @generated from field: agentlightning.runtime.v1.BatchHeader header = 1;
      */
@@ -205,7 +205,7 @@ export type SubmitBatchRequest = Message<"agentlightning.runtime.v1.SubmitBatchR
     case: "header";
   } | {
     /**
-     * A piece of the serialised Batch.
+     * A chunk of the serialised Batch.
      *
      * @generated from field: agentlightning.runtime.v1.BatchChunk chunk = 2;
      */
@@ -305,7 +305,7 @@ export const AdamParametersSchema: GenMessage<AdamParameters> = /*@__PURE__*/
  */
 export type OptimStepRequest = Message<"agentlightning.runtime.v1.OptimStepRequest"> & {
   /**
-   * Which operation this is.
+   * Key of the operation.
    *
    * @generated from field: agentlightning.runtime.v1.OperationKey key = 1;
    */
@@ -319,10 +319,10 @@ export type OptimStepRequest = Message<"agentlightning.runtime.v1.OptimStepReque
   adam?: AdamParameters | undefined;
 
   /**
-   * The FORWARD_BACKWARD operations since the last step whose gradients this step means to use. When
-   * one of them, or any other since the last step, did not succeed, the step fails with PRECONDITION
-   * and the gradients are dropped: a step never uses half of what was meant. The same happens when
-   * there are gradients of others, such as those an earlier session left. None: whatever there is.
+   * The FORWARD_BACKWARD operations since the last step whose gradients this step requires. When one of
+   * them, or any other since the last step, did not succeed, the step fails with PRECONDITION and the
+   * gradients are discarded: a step never uses partial gradients. The same applies to gradients of other
+   * operations, such as those of an earlier session. Empty: uses all accumulated gradients.
    *
    * @generated from field: repeated uint32 requires_seqs = 3;
    */
@@ -364,21 +364,21 @@ export const OptimStepResponseSchema: GenMessage<OptimStepResponse> = /*@__PURE_
  */
 export type SaveCheckpointRequest = Message<"agentlightning.runtime.v1.SaveCheckpointRequest"> & {
   /**
-   * Which operation this is.
+   * Key of the operation.
    *
    * @generated from field: agentlightning.runtime.v1.OperationKey key = 1;
    */
   key?: OperationKey | undefined;
 
   /**
-   * Name of the checkpoint; one of the same name is overwritten. 1 to 255 of `[A-Za-z0-9_-]`.
+   * Name of the checkpoint; an existing one with the same name is overwritten. 1 to 255 of `[A-Za-z0-9_-]`.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Whatever the client needs to go on from here, at most 4 MiB; the runtime does not look into it.
+   * Opaque client state for resuming from this checkpoint, at most 4 MiB.
    *
    * @generated from field: bytes client_state = 3;
    */
@@ -393,7 +393,7 @@ export const SaveCheckpointRequestSchema: GenMessage<SaveCheckpointRequest> = /*
   messageDesc(file_agentlightning_runtime_v1_training, 11);
 
 /**
- * The saving is accepted.
+ * The save is accepted.
  *
  * @generated from message agentlightning.runtime.v1.SaveCheckpointResponse
  */
@@ -420,7 +420,7 @@ export const SaveCheckpointResponseSchema: GenMessage<SaveCheckpointResponse> = 
  */
 export type LoadCheckpointRequest = Message<"agentlightning.runtime.v1.LoadCheckpointRequest"> & {
   /**
-   * Which operation this is.
+   * Key of the operation.
    *
    * @generated from field: agentlightning.runtime.v1.OperationKey key = 1;
    */
@@ -442,7 +442,7 @@ export const LoadCheckpointRequestSchema: GenMessage<LoadCheckpointRequest> = /*
   messageDesc(file_agentlightning_runtime_v1_training, 13);
 
 /**
- * The loading is accepted.
+ * The load is accepted.
  *
  * @generated from message agentlightning.runtime.v1.LoadCheckpointResponse
  */
@@ -463,7 +463,7 @@ export const LoadCheckpointResponseSchema: GenMessage<LoadCheckpointResponse> = 
   messageDesc(file_agentlightning_runtime_v1_training, 14);
 
 /**
- * Asks for the checkpoints of a model.
+ * Requests the checkpoints of a model.
  *
  * @generated from message agentlightning.runtime.v1.ListCheckpointsRequest
  */
@@ -540,7 +540,7 @@ export const DeleteCheckpointRequestSchema: GenMessage<DeleteCheckpointRequest> 
   messageDesc(file_agentlightning_runtime_v1_training, 17);
 
 /**
- * The checkpoint is gone.
+ * The checkpoint is deleted.
  *
  * @generated from message agentlightning.runtime.v1.DeleteCheckpointResponse
  */
@@ -561,7 +561,7 @@ export const DeleteCheckpointResponseSchema: GenMessage<DeleteCheckpointResponse
  */
 export type PublishSamplerWeightsRequest = Message<"agentlightning.runtime.v1.PublishSamplerWeightsRequest"> & {
   /**
-   * Which operation this is.
+   * Key of the operation.
    *
    * @generated from field: agentlightning.runtime.v1.OperationKey key = 1;
    */
@@ -576,7 +576,7 @@ export const PublishSamplerWeightsRequestSchema: GenMessage<PublishSamplerWeight
   messageDesc(file_agentlightning_runtime_v1_training, 19);
 
 /**
- * The publishing is accepted.
+ * The publish is accepted.
  *
  * @generated from message agentlightning.runtime.v1.PublishSamplerWeightsResponse
  */
@@ -597,7 +597,7 @@ export const PublishSamplerWeightsResponseSchema: GenMessage<PublishSamplerWeigh
   messageDesc(file_agentlightning_runtime_v1_training, 20);
 
 /**
- * Asks for one operation.
+ * Requests one operation.
  *
  * @generated from message agentlightning.runtime.v1.GetOperationRequest
  */
@@ -631,7 +631,7 @@ export const GetOperationRequestSchema: GenMessage<GetOperationRequest> = /*@__P
  */
 export type GetOperationResponse = Message<"agentlightning.runtime.v1.GetOperationResponse"> & {
   /**
-   * The operation as it is now.
+   * The current state of the operation.
    *
    * @generated from field: agentlightning.runtime.v1.Operation operation = 1;
    */
@@ -659,7 +659,7 @@ export type WatchOperationsRequest = Message<"agentlightning.runtime.v1.WatchOpe
   modelId: string;
 
   /**
-   * Cursor of the last event seen; empty gives everything that is kept.
+   * Cursor of the last event seen; empty returns all retained events.
    *
    * @generated from field: string after_cursor = 2;
    */
@@ -674,7 +674,7 @@ export const WatchOperationsRequestSchema: GenMessage<WatchOperationsRequest> = 
   messageDesc(file_agentlightning_runtime_v1_training, 23);
 
 /**
- * Something happened.
+ * A change of an operation.
  *
  * @generated from message agentlightning.runtime.v1.WatchOperationsResponse
  */
@@ -695,7 +695,7 @@ export const WatchOperationsResponseSchema: GenMessage<WatchOperationsResponse> 
   messageDesc(file_agentlightning_runtime_v1_training, 24);
 
 /**
- * Asks for the output of a FORWARD batch.
+ * Requests the output of a FORWARD batch.
  *
  * @generated from message agentlightning.runtime.v1.FetchBatchOutputRequest
  */
@@ -715,7 +715,7 @@ export type FetchBatchOutputRequest = Message<"agentlightning.runtime.v1.FetchBa
   seq: number;
 
   /**
-   * Which output. PRECONDITION when the batch gave none of that kind.
+   * Kind of output. PRECONDITION when the batch has none of this kind.
    *
    * @generated from field: agentlightning.runtime.v1.BatchOutputKind kind = 3;
    */
@@ -730,20 +730,20 @@ export const FetchBatchOutputRequestSchema: GenMessage<FetchBatchOutputRequest> 
   messageDesc(file_agentlightning_runtime_v1_training, 25);
 
 /**
- * A piece of the output.
+ * A chunk of the output.
  *
  * @generated from message agentlightning.runtime.v1.FetchBatchOutputResponse
  */
 export type FetchBatchOutputResponse = Message<"agentlightning.runtime.v1.FetchBatchOutputResponse"> & {
   /**
-   * Where the piece starts, in bytes; pieces come in order without gaps.
+   * Offset of the chunk, in bytes; chunks are sent in order without gaps.
    *
    * @generated from field: uint32 offset = 1;
    */
   offset: number;
 
   /**
-   * A piece of float32[sum of N]: a number for each trained token, datum after datum; at most 1 MiB.
+   * A chunk of float32[sum of N]: one number for each trained token, in the order of the data; at most 1 MiB.
    *
    * @generated from field: bytes data = 2;
    */
@@ -779,13 +779,13 @@ export const CancelOperationRequestSchema: GenMessage<CancelOperationRequest> = 
   messageDesc(file_agentlightning_runtime_v1_training, 27);
 
 /**
- * Cancelled.
+ * The operation is cancelled.
  *
  * @generated from message agentlightning.runtime.v1.CancelOperationResponse
  */
 export type CancelOperationResponse = Message<"agentlightning.runtime.v1.CancelOperationResponse"> & {
   /**
-   * The operation as it is now.
+   * The current state of the operation.
    *
    * @generated from field: agentlightning.runtime.v1.Operation operation = 1;
    */
@@ -800,13 +800,13 @@ export const CancelOperationResponseSchema: GenMessage<CancelOperationResponse> 
   messageDesc(file_agentlightning_runtime_v1_training, 28);
 
 /**
- * Which output of a FORWARD batch.
+ * Kind of output of a FORWARD batch.
  *
  * @generated from enum agentlightning.runtime.v1.BatchOutputKind
  */
 export const BatchOutputKind = {
   /**
-   * Stands for LOGPROBS.
+   * Same as LOGPROBS.
    *
    * @generated from enum value: BATCH_OUTPUT_KIND_UNSPECIFIED = 0;
    */
@@ -820,7 +820,7 @@ export const BatchOutputKind = {
   LOGPROBS: 1,
 
   /**
-   * What the value head says where each trained token is predicted: of the text before the token.
+   * Output of the value head at the prediction of each trained token, for the text before the token.
    *
    * @generated from enum value: BATCH_OUTPUT_KIND_VALUES = 2;
    */
@@ -828,7 +828,7 @@ export const BatchOutputKind = {
 } as const;
 
 /**
- * Which output of a FORWARD batch.
+ * Kind of output of a FORWARD batch.
  *
  * @generated from enum agentlightning.runtime.v1.BatchOutputKind
  */
@@ -841,20 +841,20 @@ export const BatchOutputKindSchema: GenEnum<BatchOutputKind> = /*@__PURE__*/
   enumDesc(file_agentlightning_runtime_v1_training, 0);
 
 /**
- * Training. What changes a model is an operation with a sequence number: the call returns when the
- * operation is accepted, the result comes by WatchOperations. Sending the same operation again gives
- * the same operation, so a client resends whatever it has no answer to.
+ * Training. Changes of a model are operations with a sequence number: the call returns when the operation
+ * is accepted, and WatchOperations returns the result. Operations are idempotent: a client resends those
+ * without a response.
  *
- * An operation whose content is refused (INVALID, TOO_LARGE) takes its sequence number all the same
- * and counts as failed, so that what was sent behind it does not wait for ever. One refused because
- * of its sequence number, its session or a full queue takes none, nor does an upload that breaks off.
+ * An operation with rejected content (INVALID, TOO_LARGE) still uses its sequence number and counts as
+ * failed, so that later operations are not blocked. An operation rejected for its sequence number, its
+ * session or a full queue does not use its number, nor does an interrupted upload.
  *
  * @generated from service agentlightning.runtime.v1.TrainingService
  */
 export const TrainingService: GenService<{
   /**
-   * Makes a model, as operation 0 of its sequence, or finds the one with this id, which then belongs
-   * to this session: operations of an earlier session that wait for a gap to fill are cancelled.
+   * Creates a model, as operation 0 of its sequence, or attaches to the one with this id, which then belongs
+   * to this session: operations of an earlier session that wait behind a sequence gap are cancelled.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.CreateModel
    */
@@ -864,7 +864,7 @@ export const TrainingService: GenService<{
     output: typeof CreateModelResponseSchema;
   },
   /**
-   * The state of a model.
+   * Returns the state of a model.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.GetModel
    */
@@ -874,8 +874,8 @@ export const TrainingService: GenService<{
     output: typeof GetModelResponseSchema;
   },
   /**
-   * Cancels what waits, lets what runs finish, and frees the model. Checkpoints stay. Happens by itself to a
-   * model that no session has owned for the capabilities' `abandoned_model_ttl_ms`.
+   * Cancels queued operations, waits for the running one, and frees the model. Checkpoints are kept. Models
+   * without a session are unloaded automatically after the capabilities' `abandoned_model_ttl_ms`.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.UnloadModel
    */
@@ -885,8 +885,8 @@ export const TrainingService: GenService<{
     output: typeof UnloadModelResponseSchema;
   },
   /**
-   * Uploads a batch: one header, then chunks, then half-close. Answered at once when the header is
-   * refused or the operation is known already, else when everything is there and was checked.
+   * Uploads a batch: one header, then chunks, then half-close. Returns at once when the header is
+   * rejected or the operation is already known, otherwise when the payload is complete and validated.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.SubmitBatch
    */
@@ -906,7 +906,7 @@ export const TrainingService: GenService<{
     output: typeof OptimStepResponseSchema;
   },
   /**
-   * Saves weights, optimizer state, step, policy version and client state, at once or not at all.
+   * Saves weights, optimizer state, step, policy version and client state atomically.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.SaveCheckpoint
    */
@@ -916,9 +916,9 @@ export const TrainingService: GenService<{
     output: typeof SaveCheckpointResponseSchema;
   },
   /**
-   * Takes everything from a checkpoint of this model id, drops accumulated gradients, heals a
+   * Restores the complete state from a checkpoint of this model id, discards accumulated gradients, repairs a
    * corrupted model, and serves the loaded weights as the checkpoint's policy version. The next publish
-   * does not go on from there, but from the highest version that the model ever had.
+   * continues from the highest version that the model ever had.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.LoadCheckpoint
    */
@@ -928,7 +928,7 @@ export const TrainingService: GenService<{
     output: typeof LoadCheckpointResponseSchema;
   },
   /**
-   * The saved states of a model, newest first.
+   * Lists the checkpoints of a model, newest first.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.ListCheckpoints
    */
@@ -938,7 +938,7 @@ export const TrainingService: GenService<{
     output: typeof ListCheckpointsResponseSchema;
   },
   /**
-   * Writes weights in a form that other programs read, as an operation of the sequence. Needs the feature
+   * Exports weights in a format for other programs, as an operation of the sequence. Requires the feature
    * `export` or `export_peft`.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.ExportCheckpoint
@@ -949,7 +949,7 @@ export const TrainingService: GenService<{
     output: typeof ExportCheckpointResponseSchema;
   },
   /**
-   * A file of an export, from an offset on.
+   * Downloads a file of an export from an offset.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.DownloadArtifact
    */
@@ -969,8 +969,8 @@ export const TrainingService: GenService<{
     output: typeof DeleteCheckpointResponseSchema;
   },
   /**
-   * Makes the current weights the ones the endpoint serves, as the next policy version: one more than the
-   * highest that the model ever had, also after a checkpoint of a lower one was loaded.
+   * Serves the current weights at the endpoint, as the next policy version: one above the highest that the
+   * model ever had, also after a checkpoint of a lower version was loaded.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.PublishSamplerWeights
    */
@@ -980,7 +980,7 @@ export const TrainingService: GenService<{
     output: typeof PublishSamplerWeightsResponseSchema;
   },
   /**
-   * One operation as it is now.
+   * Returns the current state of one operation.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.GetOperation
    */
@@ -990,7 +990,7 @@ export const TrainingService: GenService<{
     output: typeof GetOperationResponseSchema;
   },
   /**
-   * First every operation that changed after the cursor, as it is now, then every change; ends only
+   * Streams the current state of every operation that changed after the cursor, then every change; ends only
    * with the model or the server. A slow reader skips states, never operations.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.WatchOperations
@@ -1001,7 +1001,7 @@ export const TrainingService: GenService<{
     output: typeof WatchOperationsResponseSchema;
   },
   /**
-   * The log-probabilities, or the values, a FORWARD batch gave.
+   * Returns the log-probabilities or the values of a FORWARD batch.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.FetchBatchOutput
    */
@@ -1011,7 +1011,7 @@ export const TrainingService: GenService<{
     output: typeof FetchBatchOutputResponseSchema;
   },
   /**
-   * Cancels an operation that waits. One that runs cannot be cancelled [FAILED_PRECONDITION].
+   * Cancels a queued operation. A running one cannot be cancelled [FAILED_PRECONDITION].
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.CancelOperation
    */

@@ -42,7 +42,7 @@ export const HealthCheckRequestSchema: GenMessage<HealthCheckRequest> = /*@__PUR
  */
 export type HealthCheckResponse = Message<"grpc.health.v1.HealthCheckResponse"> & {
   /**
-   * The state now.
+   * The current state.
    *
    * @generated from field: grpc.health.v1.HealthCheckResponse.ServingStatus status = 1;
    */
@@ -99,13 +99,13 @@ export const HealthCheckResponse_ServingStatusSchema: GenEnum<HealthCheckRespons
   enumDesc(file_grpc_health_v1_health, 1, 0);
 
 /**
- * Tells probes and load balancers whether the server is ready. Needs no key.
+ * Reports readiness to probes and load balancers. Requires no key.
  *
  * @generated from service grpc.health.v1.Health
  */
 export const Health: GenService<{
   /**
-   * The state now; NOT_FOUND for a service that is not there.
+   * Returns the current state; NOT_FOUND for an unknown service.
    *
    * @generated from rpc grpc.health.v1.Health.Check
    */
@@ -115,7 +115,7 @@ export const Health: GenService<{
     output: typeof HealthCheckResponseSchema;
   },
   /**
-   * The state now and at every change.
+   * Streams the current state and every change.
    *
    * @generated from rpc grpc.health.v1.Health.Watch
    */

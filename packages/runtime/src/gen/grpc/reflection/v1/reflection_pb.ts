@@ -13,7 +13,7 @@ export const file_grpc_reflection_v1_reflection: GenFile = /*@__PURE__*/
   fileDesc("CiNncnBjL3JlZmxlY3Rpb24vdjEvcmVmbGVjdGlvbi5wcm90bxISZ3JwYy5yZWZsZWN0aW9uLnYxIoUCChdTZXJ2ZXJSZWZsZWN0aW9uUmVxdWVzdBIMCgRob3N0GAEgASgJEhoKEGZpbGVfYnlfZmlsZW5hbWUYAyABKAlIABIgChZmaWxlX2NvbnRhaW5pbmdfc3ltYm9sGAQgASgJSAASSQoZZmlsZV9jb250YWluaW5nX2V4dGVuc2lvbhgFIAEoCzIkLmdycGMucmVmbGVjdGlvbi52MS5FeHRlbnNpb25SZXF1ZXN0SAASJwodYWxsX2V4dGVuc2lvbl9udW1iZXJzX29mX3R5cGUYBiABKAlIABIXCg1saXN0X3NlcnZpY2VzGAcgASgJSABCEQoPbWVzc2FnZV9yZXF1ZXN0IkUKEEV4dGVuc2lvblJlcXVlc3QSFwoPY29udGFpbmluZ190eXBlGAEgASgJEhgKEGV4dGVuc2lvbl9udW1iZXIYAiABKAUiuAMKGFNlcnZlclJlZmxlY3Rpb25SZXNwb25zZRISCgp2YWxpZF9ob3N0GAEgASgJEkUKEG9yaWdpbmFsX3JlcXVlc3QYAiABKAsyKy5ncnBjLnJlZmxlY3Rpb24udjEuU2VydmVyUmVmbGVjdGlvblJlcXVlc3QSTgoYZmlsZV9kZXNjcmlwdG9yX3Jlc3BvbnNlGAQgASgLMiouZ3JwYy5yZWZsZWN0aW9uLnYxLkZpbGVEZXNjcmlwdG9yUmVzcG9uc2VIABJVCh5hbGxfZXh0ZW5zaW9uX251bWJlcnNfcmVzcG9uc2UYBSABKAsyKy5ncnBjLnJlZmxlY3Rpb24udjEuRXh0ZW5zaW9uTnVtYmVyUmVzcG9uc2VIABJJChZsaXN0X3NlcnZpY2VzX3Jlc3BvbnNlGAYgASgLMicuZ3JwYy5yZWZsZWN0aW9uLnYxLkxpc3RTZXJ2aWNlUmVzcG9uc2VIABI7Cg5lcnJvcl9yZXNwb25zZRgHIAEoCzIhLmdycGMucmVmbGVjdGlvbi52MS5FcnJvclJlc3BvbnNlSABCEgoQbWVzc2FnZV9yZXNwb25zZSI3ChZGaWxlRGVzY3JpcHRvclJlc3BvbnNlEh0KFWZpbGVfZGVzY3JpcHRvcl9wcm90bxgBIAMoDCJLChdFeHRlbnNpb25OdW1iZXJSZXNwb25zZRIWCg5iYXNlX3R5cGVfbmFtZRgBIAEoCRIYChBleHRlbnNpb25fbnVtYmVyGAIgAygFIksKE0xpc3RTZXJ2aWNlUmVzcG9uc2USNAoHc2VydmljZRgBIAMoCzIjLmdycGMucmVmbGVjdGlvbi52MS5TZXJ2aWNlUmVzcG9uc2UiHwoPU2VydmljZVJlc3BvbnNlEgwKBG5hbWUYASABKAkiOgoNRXJyb3JSZXNwb25zZRISCgplcnJvcl9jb2RlGAEgASgFEhUKDWVycm9yX21lc3NhZ2UYAiABKAkyiQEKEFNlcnZlclJlZmxlY3Rpb24SdQoUU2VydmVyUmVmbGVjdGlvbkluZm8SKy5ncnBjLnJlZmxlY3Rpb24udjEuU2VydmVyUmVmbGVjdGlvblJlcXVlc3QaLC5ncnBjLnJlZmxlY3Rpb24udjEuU2VydmVyUmVmbGVjdGlvblJlc3BvbnNlKAEwAWIGcHJvdG8z");
 
 /**
- * A question.
+ * A reflection request.
  *
  * @generated from message grpc.reflection.v1.ServerReflectionRequest
  */
@@ -26,7 +26,7 @@ export type ServerReflectionRequest = Message<"grpc.reflection.v1.ServerReflecti
   host: string;
 
   /**
-   * What is asked.
+   * The query.
    *
    * @generated from oneof grpc.reflection.v1.ServerReflectionRequest.message_request
    */
@@ -81,7 +81,7 @@ export const ServerReflectionRequestSchema: GenMessage<ServerReflectionRequest> 
   messageDesc(file_grpc_reflection_v1_reflection, 0);
 
 /**
- * Names an extension.
+ * Identifies an extension.
  *
  * @generated from message grpc.reflection.v1.ExtensionRequest
  */
@@ -109,7 +109,7 @@ export const ExtensionRequestSchema: GenMessage<ExtensionRequest> = /*@__PURE__*
   messageDesc(file_grpc_reflection_v1_reflection, 1);
 
 /**
- * An answer.
+ * A reflection response.
  *
  * @generated from message grpc.reflection.v1.ServerReflectionResponse
  */
@@ -122,14 +122,14 @@ export type ServerReflectionResponse = Message<"grpc.reflection.v1.ServerReflect
   validHost: string;
 
   /**
-   * The question.
+   * The request.
    *
    * @generated from field: grpc.reflection.v1.ServerReflectionRequest original_request = 2;
    */
   originalRequest?: ServerReflectionRequest | undefined;
 
   /**
-   * What is answered.
+   * The result.
    *
    * @generated from oneof grpc.reflection.v1.ServerReflectionResponse.message_response
    */
@@ -159,7 +159,7 @@ export type ServerReflectionResponse = Message<"grpc.reflection.v1.ServerReflect
     case: "listServicesResponse";
   } | {
     /**
-     * Why there is no answer.
+     * The error of a failed request.
      *
      * @generated from field: grpc.reflection.v1.ErrorResponse error_response = 7;
      */
@@ -231,7 +231,7 @@ export const ExtensionNumberResponseSchema: GenMessage<ExtensionNumberResponse> 
  */
 export type ListServiceResponse = Message<"grpc.reflection.v1.ListServiceResponse"> & {
   /**
-   * In no order.
+   * In unspecified order.
    *
    * @generated from field: repeated grpc.reflection.v1.ServiceResponse service = 1;
    */
@@ -267,7 +267,7 @@ export const ServiceResponseSchema: GenMessage<ServiceResponse> = /*@__PURE__*/
   messageDesc(file_grpc_reflection_v1_reflection, 6);
 
 /**
- * Why there is no answer.
+ * The error of a failed request.
  *
  * @generated from message grpc.reflection.v1.ErrorResponse
  */
@@ -295,13 +295,13 @@ export const ErrorResponseSchema: GenMessage<ErrorResponse> = /*@__PURE__*/
   messageDesc(file_grpc_reflection_v1_reflection, 7);
 
 /**
- * gRPC's own reflection service: tells generic clients what a server speaks.
+ * gRPC's own reflection service: describes the services of a server to generic clients.
  *
  * @generated from service grpc.reflection.v1.ServerReflection
  */
 export const ServerReflection: GenService<{
   /**
-   * Answers questions in the order they come.
+   * Responds to requests in order.
    *
    * @generated from rpc grpc.reflection.v1.ServerReflection.ServerReflectionInfo
    */
