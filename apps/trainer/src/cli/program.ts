@@ -2,6 +2,7 @@ import { withoutPasswords } from '@agentlightning/core/internal';
 import { Command } from 'commander';
 import { packageVersion } from '../package-version.ts';
 import { addDatasetCommand } from './dataset/dataset-command.ts';
+import { addExportCommand } from './export/export-command.ts';
 import { addPromptsCommand } from './inspect/prompts-command.ts';
 import { addRolloutsCommand } from './inspect/rollouts-command.ts';
 import { addRunsCommand } from './inspect/runs-command.ts';
@@ -33,6 +34,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addPromptsCommand(program);
   addWorkersCommand(program);
   addDatasetCommand(program);
+  addExportCommand(program);
   addDashboardCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);

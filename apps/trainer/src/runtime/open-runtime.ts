@@ -1,4 +1,4 @@
-import type { AgentLightningError, TrainingRuntime } from '@agentlightning/core';
+import type { AgentLightningError } from '@agentlightning/core';
 import { isLoopback } from '@agentlightning/core/protocol';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type ConnectRuntimeOptions, connectRuntime, type RuntimeConnection } from '@agentlightning/runtime';
@@ -8,7 +8,7 @@ import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.
 
 /** A connected training runtime. */
 export interface OpenRuntime {
-  readonly runtime: TrainingRuntime;
+  readonly runtime: RuntimeConnection;
   /** The API key that a model endpoint of the runtime requires; null when it is not known to require one. */
   readonly inferenceKey: (endpoint: InferenceEndpoint) => string | null;
   /** Resolves when a runtime process that this one started has ended unexpectedly. */

@@ -1,4 +1,4 @@
-import { AgentLightningError, type Run, type TrainingRuntime } from '@agentlightning/core';
+import { AgentLightningError, type Run } from '@agentlightning/core';
 import type {
   Checkpoint,
   CreateModelOptions,
@@ -6,6 +6,7 @@ import type {
   TrainableModel,
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
+import type { RuntimeConnection, RuntimeModel } from '@agentlightning/runtime';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';
@@ -15,14 +16,14 @@ import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 
 /** A policy's model and its reference model. */
 export interface OpenModel {
-  readonly model: TrainableModel;
+  readonly model: RuntimeModel;
   /** Returns the initial model, for a KL term. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
 }
 
 /** The run whose models are created, and their runtime. */
 export interface ModelSource {
-  readonly runtime: TrainingRuntime;
+  readonly runtime: Pick<RuntimeConnection, 'createModel'>;
   readonly config: ResolvedConfig;
   readonly run: Run;
   readonly state: RunState;

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import { defaultStoreUrl } from '../../config/default-store-url.ts';
@@ -15,6 +14,7 @@ import { terminalReport } from '../../report/terminal-report.ts';
 import { openAnyStore } from '../../runtime/open-any-store.ts';
 import { trainWith } from '../../trainer.ts';
 import type { TrainingEvent, TrainingSummary } from '../../training-event.ts';
+import { connectionOverrides } from '../connection-overrides.ts';
 import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { explainedFileError } from '../file-error.ts';
@@ -142,26 +142,10 @@ function overridesFrom(flags: TrainFlags): ConfigOverrides {
     workers: flags.runner ? flags.workers : 0,
     inProcess: flags.inProcess,
     maxMissingShare: flags.maxMissing,
-    dataDir: flags.dataDir === undefined ? undefined : path.resolve(flags.dataDir),
-    store: flags.store === undefined ? undefined : { url: fromHere(flags.store), apiKey: process.env['AGL_STORE_KEY'] },
     tokenSecret: process.env['AGL_TOKEN_SECRET'],
     gatewayUrl: flags.gateway,
-    runtime:
-      flags.runtime === undefined
-        ? undefined
-        : {
-            type: 'grpc',
-            address: flags.runtime,
-            apiKey: process.env['AGL_RUNTIME_KEY'],
-            inferenceApiKey: process.env['AGL_INFERENCE_KEY'],
-          },
   });
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-}
-
-/** Paths of flags start from the current folder, those of the configuration file from its own. */
-function fromHere(storeUrl: string): string {
-  return storeUrl.startsWith('sqlite:') ? `sqlite:${path.resolve(storeUrl.slice('sqlite:'.length))}` : storeUrl;
+  return { ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)), ...connectionOverrides(flags) };
 }
 
 function chooseReport(redirected: RedirectedStdout | null): Report {

@@ -1,0 +1,37 @@
+import path from 'node:path';
+import type { ConfigOverrides } from '../config/load-config.ts';
+
+/** The flags that replace the connections of a configuration file. */
+export interface ConnectionFlags {
+  readonly dataDir?: string;
+  readonly store?: string;
+  /** `host:port` of a training runtime. */
+  readonly runtime?: string;
+}
+
+/** The values of these flags, with the keys of the environment. Paths of flags start from the current folder. */
+export function connectionOverrides({ dataDir, store, runtime }: ConnectionFlags): ConfigOverrides {
+  return {
+    ...(dataDir === undefined ? {} : { dataDir: path.resolve(dataDir) }),
+    ...(store === undefined ? {} : { store: withKey(fromHere(store)) }),
+    ...(runtime === undefined ? {} : { runtime: runtimeAt(runtime) }),
+  };
+}
+
+function withKey(url: string): object {
+  const apiKey = process.env['AGL_STORE_KEY'];
+  return apiKey === undefined ? { url } : { url, apiKey };
+}
+
+function runtimeAt(address: string): object {
+  return {
+    type: 'grpc',
+    address,
+    apiKey: process.env['AGL_RUNTIME_KEY'],
+    inferenceApiKey: process.env['AGL_INFERENCE_KEY'],
+  };
+}
+
+function fromHere(storeUrl: string): string {
+  return storeUrl.startsWith('sqlite:') ? `sqlite:${path.resolve(storeUrl.slice('sqlite:'.length))}` : storeUrl;
+}

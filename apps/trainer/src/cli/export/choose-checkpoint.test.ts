@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { initialRunState, type RunState } from '../../run/run-state.ts';
+import { chooseCheckpoint } from './choose-checkpoint.ts';
+
+const saved = (step: number) => ({ step, uris: {} });
+const evaluated = (step: number, reward: number) => ({ step, summary: { reward } }) as RunState['evaluations'][number];
+const state: RunState = {
+  ...initialRunState({ steps: 6, seed: 0, dataDir: '.' }),
+  finishedStep: 6,
+  checkpoints: [saved(2), saved(4), saved(6)],
+  checkpoint: saved(6),
+  evaluations: [evaluated(2, 0.4), evaluated(3, 0.9), evaluated(4, 0.7), evaluated(6, 0.7)],
+};
+
+test.each([
+  ['latest', 6],
+  // Step 3 has the highest reward and no checkpoint.
+  ['best', 4],
+  ['2', 2],
+])('%s is step %d', (choice, step) => {
+  expect(chooseCheckpoint(state, choice).step).toBe(step);
+});
+
+test('an unknown checkpoint is an error that lists the saved ones', () => {
+  expect(() => chooseCheckpoint(state, '5')).toThrow(
+    expect.objectContaining({ remedy: expect.stringContaining('2, 4, 6') }),
+  );
+  expect(() => chooseCheckpoint({ ...state, checkpoints: [], checkpoint: null }, 'latest')).toThrow(
+    /no checkpoint "latest"/,
+  );
+});
