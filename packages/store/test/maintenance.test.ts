@@ -124,7 +124,7 @@ test('reports pending migrations and applies them once', async () => {
 });
 
 test('returns an alternative for stores that are not files', async () => {
-  const location = 'postgres://nobody@localhost:1/agl';
+  const location = 'postgres://user@localhost:1/agl';
   await expect(backupStore(location, 'x')).rejects.toMatchObject({
     code: 'CONFIG',
     remedy: expect.stringMatching(/pg_dump/),

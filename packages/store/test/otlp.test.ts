@@ -235,7 +235,7 @@ describe('protobuf', () => {
     ['gzip;q=0, identity', false],
     ['*', true],
     ['br', false],
-  ])('an answer to whom accepts %s is compressed: %s', async (accepted, isCompressed) => {
+  ])('a response to a client that accepts %s is compressed: %s', async (accepted, isCompressed) => {
     const body = gzipSync(toBinary(ExportTraceServiceRequestSchema, create(ExportTraceServiceRequestSchema)));
     const response = await sendBytes(body, { 'content-encoding': 'gzip', 'accept-encoding': accepted });
     expect(response.status).toBe(200);

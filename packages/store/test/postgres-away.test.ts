@@ -75,7 +75,7 @@ describePostgres('when the database goes away', () => {
   }, 60_000);
 });
 
-/** Resolves when each of two stores has been told of a change by the other: both listen. */
+/** Resolves when each of two stores has received a change from the other: both listen. */
 async function heardOfEachOther(one: SqlStore, other: SqlStore): Promise<void> {
   for (const [from, to] of [
     [one, other],

@@ -85,7 +85,7 @@ describePostgres('changes of another process', () => {
   });
 });
 
-/** What a store told of changes, from when this was made on. */
+/** The changes that a store reported since this was created. */
 class HeardChanges {
   readonly #heard: StoreChange[] = [];
   #resume: () => void = () => undefined;

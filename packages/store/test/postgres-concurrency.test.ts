@@ -44,7 +44,7 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
     const together = Array.from({ length: 12 }, (_, index) => {
       const [one = '', other = ''] = index % 2 === 0 ? ids : ids.toReversed();
       const request = { key: `request-${index}`, requestHash: '' };
-      // Two rollouts in one transaction, in the order of whoever asks.
+      // Two rollouts in one transaction, in the order of the caller.
       return stores[index % stores.length]?.once(request, async (transaction) => {
         await transaction.updateRollout(one, { metadata: { by: index } });
         await new Promise((resolve) => setImmediate(resolve));
@@ -86,7 +86,7 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
   test('serve those who wait also when a claimant died in the middle of its claim', async () => {
     const [one, two] = stores;
     const [rollout] = (await one?.enqueueRollouts([{ input: 1 }])) ?? [];
-    // Holds the place in the queue as a claimant does, and lets go of it without a word.
+    // Locks the queue entry as a claim does, and releases it without a notification.
     await database.execute('BEGIN');
     await database.execute('SELECT position FROM queue FOR UPDATE');
     expect(await one?.claimRollouts()).toEqual([]);

@@ -26,7 +26,7 @@ describePostgres('PostgreSQL', () => {
     expect(await database.execute(versions)).toEqual(expectedVersions);
   });
 
-  test('keeps what was in it, and refuses a newer schema, which stays as it is', async () => {
+  test('keeps its content, and rejects a newer schema, which stays unchanged', async () => {
     await using database = await createTestDatabase();
     const first = await openStore(database.url);
     const [rollout] = await first.enqueueRollouts([{ input: 'kept' }]);
@@ -81,7 +81,7 @@ describePostgres('PostgreSQL', () => {
     await driver.close();
   });
 
-  test('goes on with its prepared statements while another process changes the tables', async () => {
+  test('keeps using its prepared statements while another process changes the tables', async () => {
     await using database = await createTestDatabase();
     const store = await openStore(database.url, { poolSize: 1 });
     await store.updateWorker('worker-1');
@@ -94,8 +94,8 @@ describePostgres('PostgreSQL', () => {
     await using database = await createTestDatabase();
     const elsewhere = database.url.replace(/[^/]+$/, 'no_such_database');
     await expect(openStore(elsewhere)).rejects.toMatchObject({ code: 'CONFIG' });
-    const nobody = database.url.replace('postgres@', 'nobody-we-know:secret@');
-    const refusal = await openStore(nobody).catch((error: unknown) => error);
+    const unknownUser = database.url.replace('postgres@', 'unknown-user:secret@');
+    const refusal = await openStore(unknownUser).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: 'CONFIG' });
     expect(String(refusal)).not.toContain('secret');
     await expect(openStore('postgres://[broken')).rejects.toMatchObject({ code: 'VALIDATION' });

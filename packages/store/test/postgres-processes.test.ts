@@ -8,7 +8,7 @@ import { describePostgres } from './postgres/describe-postgres.ts';
 describePostgres('many processes on one PostgreSQL', () => {
   test('claim each rollout once, and wake those who wait in the others', async () => {
     await using database = await createTestDatabase();
-    // Two trainers here; a server and three claimers, one of them behind it, in processes of their own.
+    // Two trainers here; a server and three claimers, one of them behind it, in separate processes.
     const [first, second] = await Promise.all([openStore(database.url), openStore(database.url)]);
     const server = runFixture('store-server.ts', [database.url]);
     await server.said(1);
@@ -25,7 +25,7 @@ describePostgres('many processes on one PostgreSQL', () => {
         const requests = Array.from({ length: 40 }, (_, input) => ({ input: { round, input } }));
         const ids = (await store.enqueueRollouts(requests)).map(({ rolloutId }) => rolloutId);
         enqueued.push(...ids);
-        // Nobody but the others ends them, and nothing but their messages ends the wait.
+        // Only the other processes finish them, and only their notifications end the wait.
         finished.push(...(await store.waitForRollouts(ids)).map(({ rolloutId }) => rolloutId));
       });
       await Promise.all(batches);

@@ -15,7 +15,7 @@ afterEach(async () => {
   await store.close();
 });
 
-/** Sends bytes as they are and gives back everything that is answered until the server closes the connection. */
+/** Sends bytes unchanged and returns everything received until the server closes the connection. */
 async function send(...pieces: string[]): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
   let answer = '';
@@ -70,7 +70,7 @@ test('a body may not take for ever', async () => {
 });
 
 test('rejects requests that are not HTTP', async () => {
-  expect(await send('this is no request\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await send('not a request\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
 });
 
 test('limits waiting requests without affecting others', async () => {

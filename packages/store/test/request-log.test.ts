@@ -64,7 +64,7 @@ test.each(['with space', 'x'.repeat(129), '<script>', ''])('an id like "%s" is n
   expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('who sent it is named, and what was wrong with it, but never a key, wherever somebody puts it', async () => {
+test('names the sender and the error, but never a key, wherever the client puts it', async () => {
   const { key, record } = await store.createAccessKey({ name: 'runner', scope: 'runner' });
   const token = await attemptTokens.create({ rolloutId: 'ro-1', attemptId: 'at-7' });
   const locked = await createStoreServer({ store, port: 0, log, attemptTokens, apiKey: 'the one secret' });

@@ -131,7 +131,7 @@ describe('the shapes of the protocol', () => {
   test('what is not there is null where the protocol says so', async () => {
     const rolloutId = await enqueue();
     expect(await call(`/rollouts/${rolloutId}/attempts/latest`)).toEqual({ status: 200, body: null });
-    expect(await call('/workers/nobody')).toEqual({ status: 200, body: null });
+    expect(await call('/workers/unknown')).toEqual({ status: 200, body: null });
     expect(await call('/resources/latest')).toEqual({ status: 200, body: null });
     expect(await call('/resources/rs-unknown')).toEqual({ status: 200, body: null });
     expect(await call('/health')).toEqual({ status: 200, body: { status: 'ok' } });

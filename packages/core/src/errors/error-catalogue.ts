@@ -1,4 +1,4 @@
-/** What an error code means and what to do about it. */
+/** Meaning and remedy of an error code. */
 export interface ErrorCatalogueEntry {
   /** The meaning, in one sentence. */
   readonly meaning: string;
@@ -6,7 +6,7 @@ export interface ErrorCatalogueEntry {
   readonly remedy: string;
 }
 
-/** The code of an {@link AgentLightningError}: which kind of failure it is. */
+/** The code of an {@link AgentLightningError}: its kind of failure. */
 export type ErrorCode =
   | 'VALIDATION'
   | 'CONFIG'
@@ -41,10 +41,10 @@ export type ErrorCode =
   | 'UNSUPPORTED_FRAMEWORK'
   | 'INTERNAL';
 
-/** Every error code of the project, with its meaning and default remedy. `docs/errors.md` is made from it. */
+/** Every error code of the project, with its meaning and default remedy. `docs/errors.md` is generated from it. */
 export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = {
   VALIDATION: {
-    meaning: 'A value from outside does not have the shape it must have.',
+    meaning: 'An external value is not valid.',
     remedy: 'Correct the field that the message names.',
   },
   CONFIG: {
@@ -56,11 +56,11 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
     remedy: 'Correct the line that the message names; a task file has one JSON object a line.',
   },
   NOT_FOUND: {
-    meaning: 'There is no such rollout, attempt, resource, run, model or checkpoint.',
-    remedy: 'Check the id; `agl runs` and `agl rollouts` list what a store has.',
+    meaning: 'The rollout, attempt, resource, run, model or checkpoint does not exist.',
+    remedy: 'Check the id; `agl runs` and `agl rollouts` list the content of a store.',
   },
   CONFLICT: {
-    meaning: 'The write clashes with what is already stored, such as a reused idempotency key with another body.',
+    meaning: 'The write conflicts with stored data, such as a reused idempotency key with another body.',
     remedy: 'Use a new idempotency key, or send the same body again.',
   },
   ILLEGAL_TRANSITION: {
@@ -68,16 +68,16 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
     remedy: 'Read the current status first; a finished rollout stays finished unless it is requeued explicitly.',
   },
   UNAUTHENTICATED: {
-    meaning: 'The request carries no key, or a wrong one.',
+    meaning: 'The request has no key, or a wrong one.',
     remedy: 'Send the key as `Authorization: Bearer <key>`.',
   },
   PERMISSION_DENIED: {
-    meaning: 'The key is valid but may not do this.',
+    meaning: 'The key does not permit the request.',
     remedy: 'Use a key with the scope that the message names.',
   },
   PAYLOAD_TOO_LARGE: {
     meaning: 'A request body or message is larger than the server accepts.',
-    remedy: 'Send less at a time, or raise the limit that the message names.',
+    remedy: 'Send smaller requests, or raise the limit that the message names.',
   },
   QUOTA_EXCEEDED: {
     meaning: 'An attempt recorded more than its quota allows. Nothing of the request was recorded.',
@@ -89,19 +89,19 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   },
   UPSTREAM_FAILED: {
     meaning: 'A model endpoint behind the gateway cannot be reached, or responds with an error.',
-    remedy: 'Check that the model endpoint runs at the address the message names, and takes the key it is given.',
+    remedy: 'Check that the model endpoint runs at the address the message names, and accepts the configured key.',
   },
   TIMEOUT: {
-    meaning: 'Something took longer than it may.',
-    remedy: 'Raise the timeout that the message names, or find out what hangs.',
+    meaning: 'An operation exceeded its time limit.',
+    remedy: 'Raise the timeout that the message names, or find the operation that hangs.',
   },
   PORT_IN_USE: {
-    meaning: 'Another program listens on the port already.',
+    meaning: 'Another process listens on the port.',
     remedy: 'Choose another port, or 0 for any free one.',
   },
   STORE_FULL: {
-    meaning: 'The disk that holds the store is full. Nothing was half-written.',
-    remedy: 'Free some space, then resume: what was acknowledged before is still there.',
+    meaning: 'The disk that holds the store is full. No write is incomplete.',
+    remedy: 'Free disk space, then resume: acknowledged writes are kept.',
   },
   STORE_SCHEMA: {
     meaning: 'The store was written by a newer version, or is not a store.',
@@ -109,43 +109,44 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   },
   AGENT_FAILED: {
     meaning: 'The agent threw an error or returned something that is not a reward.',
-    remedy: 'Read the cause; `agl show <rollout>` shows the trace up to there.',
+    remedy: 'Read the cause; `agl show <rollout>` shows the trace up to the failure.',
   },
   AGENT_CRASHED: {
     meaning: 'The process that runs an agent exited, was killed, ran out of memory or had an uncaught exception.',
-    remedy: 'Read the last output of the process in the message; `agl show <rollout>` shows the trace up to there.',
+    remedy:
+      'Read the last output of the process in the message; `agl show <rollout>` shows the trace up to the failure.',
   },
   INVALID_REWARD: {
     meaning: 'A reward is missing, is not a finite number, or is larger than 1e15.',
     remedy: 'Return a finite number between -1e15 and 1e15 from the agent, or call emitReward with one.',
   },
   OUTSIDE_ROLLOUT: {
-    meaning: 'Something that needs a running rollout was called outside of one.',
+    meaning: 'A function that needs a running rollout was called outside of one.',
     remedy: 'Call it from the agent, or open a context with `withRollout`.',
   },
   RUNTIME_UNAVAILABLE: {
-    meaning: 'The training runtime cannot be reached or has died.',
+    meaning: 'The training runtime cannot be reached or has exited.',
     remedy: 'Start it again, then `agl train --resume <run>`: no finished step is lost.',
   },
   RUNTIME_REJECTED: {
-    meaning: 'The training runtime refused the request as invalid.',
+    meaning: 'The training runtime rejected the request as invalid.',
     remedy: 'Correct the field that the message names.',
   },
   SEQUENCE_REUSED: {
     meaning: 'A sequence number was sent again with a different payload.',
-    remedy: 'This is a bug in the client: every operation takes a new sequence number.',
+    remedy: 'This is a bug in the client: every operation has a new sequence number.',
   },
   SEQUENCE_GAP: {
     meaning: 'An operation was sent beyond the window after the next expected sequence number.',
     remedy: 'Read the next sequence number from the model and continue from there.',
   },
   PRECONDITION_FAILED: {
-    meaning: 'The operation depends on something that is not so, such as a batch that failed.',
+    meaning: 'A precondition of the operation does not hold, such as a preceding batch that failed.',
     remedy: 'Read the message; resume from the last checkpoint if the model is marked corrupted.',
   },
   RESOURCE_EXHAUSTED: {
-    meaning: 'A queue, memory or token budget is used up.',
-    remedy: 'Send smaller batches, or wait as long as the answer says.',
+    meaning: 'A queue, memory or token budget is exhausted.',
+    remedy: 'Send smaller batches, or retry after the delay in the response.',
   },
   NON_FINITE: {
     meaning: 'A loss or gradient became infinite or not a number; the step was not taken.',
@@ -156,20 +157,19 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
     remedy: 'None if the cancellation was intended; otherwise check the logs for its cause.',
   },
   NOTHING_TO_TRAIN: {
-    meaning: 'No rollout of the step gave a model call that can be trained on.',
+    meaning: 'No rollout of the step has a trainable model call.',
     remedy: 'Check that the agent calls the model through the gateway: `agl show <rollout>`.',
   },
   TOKEN_MISALIGNMENT: {
-    meaning:
-      'The trainer sees other probabilities for the sampled tokens than the sampler did: the tokens are not where they should be.',
-    remedy: 'Train on token ids as the engine returned them, at the positions and temperature they were sampled at.',
+    meaning: 'The probabilities of the sampled tokens differ between trainer and sampler: the tokens are misaligned.',
+    remedy: 'Train on the token ids that the engine returned, with the positions and temperature of the sampling.',
   },
   UNSUPPORTED_FRAMEWORK: {
-    meaning: 'An adapter was given a framework, or a version of it, that it does not know.',
-    remedy: 'Install a version that the message names, or pass the module that the message asks for.',
+    meaning: 'An adapter does not support the given framework or its version.',
+    remedy: 'Install a version that the message names, or pass the module that the message requires.',
   },
   INTERNAL: {
-    meaning: 'A fault of ours.',
-    remedy: 'Please report it with the message and the stack.',
+    meaning: 'Internal error.',
+    remedy: 'Report it with the message and the stack trace.',
   },
 };

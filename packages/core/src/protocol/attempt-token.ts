@@ -2,38 +2,38 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 
-/** What a token lets its bearer do: speak for one attempt, for a while. */
+/** The permissions of a token: access to one attempt until it expires. */
 export interface AttemptClaims {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** Whether the bearer may record rewards; not where rewards come from an evaluator. */
+  /** Whether the bearer may record rewards; false when an evaluator records them. */
   readonly mayReward: boolean;
-  /** From when on the token is worth nothing, in Unix milliseconds; a whole second. */
+  /** When the token expires, in Unix milliseconds; a whole second. */
   readonly expiresAtMs: number;
 }
 
-/** What a token is asked for. */
+/** Options of a new token. */
 export interface AttemptTokenRequest {
   readonly rolloutId: string;
   readonly attemptId: string;
   /** @default true */
   readonly mayReward?: boolean;
-  /** How long it is good for, in milliseconds. @default 86400000 a day */
+  /** Lifetime in milliseconds. @default 86400000 a day */
   readonly lifetimeMs?: number;
 }
 
-/** How attempt tokens are signed. */
+/** Options of {@link AttemptTokens}. */
 export interface AttemptTokensOptions {
   /**
-   * The secrets that sign, each of 32 bytes or more. The first one signs, every one verifies: to change it, put the
-   * new one in front, and take the old one away when its tokens have expired.
+   * The signing secrets, each of at least 32 bytes. The first one signs, all verify: to rotate the secret, prepend the
+   * new one, and remove the old one when its tokens have expired.
    */
   readonly secrets: readonly string[];
-  /** What time tokens expire by. @default the clock on the wall */
+  /** Clock for the expiry of tokens. @default the system clock */
   readonly clock?: Clock;
 }
 
-/** Node and browsers know the type by different names. */
+/** The type has different names in Node and in browsers. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 interface SigningKey {
@@ -50,13 +50,13 @@ const maxTokenLength = 2000;
 const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const;
 const encoder = new TextEncoder();
 
-/** Short names: a token travels with every request. */
+/** Short names, because a token is part of every request. */
 const payloadSchema = z.strictObject({ r: z.string(), a: z.string(), x: z.int(), w: z.boolean() });
 
 /**
- * The keys of agents: each a short text, signed with HMAC-SHA-256, that names the one attempt its bearer speaks for.
- * Nobody has to keep them: whoever has the secret knows a true one. Store and gateway share the secret, so that an
- * agent needs one key for both.
+ * Creates and verifies the credentials of agents: short texts that name one attempt, signed with HMAC-SHA-256. Tokens are
+ * not stored: the secret suffices to verify them. Store and gateway share the secret, so that an agent needs one token for
+ * both.
  *
  * @example
  * ```ts
@@ -68,34 +68,34 @@ const payloadSchema = z.strictObject({ r: z.string(), a: z.string(), x: z.int(),
 export class AttemptTokens {
   readonly #clock: Clock;
   readonly #keys: Promise<readonly SigningKey[]>;
-  /** Signatures that were good, so that each is computed once rather than for every request of an attempt. */
+  /** Verified tokens: a signature is computed once for all requests of an attempt. */
   readonly #verified = new Map<string, AttemptClaims>();
 
-  /** @throws AgentLightningError CONFIG when there is no secret, or one is too short */
+  /** @throws AgentLightningError CONFIG without a secret, or with one that is too short */
   constructor({ secrets, clock = systemClock }: AttemptTokensOptions) {
     assertSecrets(secrets);
     this.#clock = clock;
     this.#keys = Promise.all(secrets.map(importSecret));
   }
 
-  /** Whether a key is meant as an attempt's token, whatever it is worth. */
+  /** Whether a key has the prefix of attempt tokens, valid or not. */
   static isAttemptToken(key: string): boolean {
     return key.startsWith(`${prefix}.`);
   }
 
   /**
-   * The claims of a token without a check of its signature, for processes that have no secret.
+   * The claims of a token without verification of its signature, for processes without a secret.
    *
-   * @throws AgentLightningError UNAUTHENTICATED when it has not the form of a token
+   * @throws AgentLightningError UNAUTHENTICATED when it does not have the format of a token
    */
   static uncheckedClaims(token: string): AttemptClaims {
     const [start, keyId, payload, signature, ...rest] = token.split('.');
     const isComplete = start === prefix && keyId && payload && signature && rest.length === 0;
-    if (!isComplete || token.length > maxTokenLength) throw notOurs();
+    if (!isComplete || token.length > maxTokenLength) throw invalidToken();
     return readPayload(payload);
   }
 
-  /** A new token for an attempt. */
+  /** Creates a token for an attempt. */
   async create({ rolloutId, attemptId, mayReward = true, lifetimeMs = dayMs }: AttemptTokenRequest): Promise<string> {
     const [current] = await this.#keys;
     if (current === undefined) throw noSecret();
@@ -107,9 +107,9 @@ export class AttemptTokens {
   }
 
   /**
-   * What a token lets its bearer do. Comparing takes the same time for every wrong signature.
+   * Verifies a token and returns its claims. Signatures are compared in constant time.
    *
-   * @throws AgentLightningError UNAUTHENTICATED when it is not one of ours, was changed, or has expired
+   * @throws AgentLightningError UNAUTHENTICATED when the token is invalid, was modified, or has expired
    */
   async verify(token: string): Promise<AttemptClaims> {
     const claims = this.#verified.get(token) ?? (await this.#check(token));
@@ -123,10 +123,10 @@ export class AttemptTokens {
   async #check(token: string): Promise<AttemptClaims> {
     const [start, keyId, payload, signature, ...rest] = token.split('.');
     const key = (await this.#keys).find((known) => known.keyId === keyId)?.key;
-    if (start !== prefix || key === undefined || payload === undefined || rest.length > 0) throw notOurs();
+    if (start !== prefix || key === undefined || payload === undefined || rest.length > 0) throw invalidToken();
     const mac = fromBase64Url(signature ?? '');
     const signed = encoder.encode(`${prefix}.${keyId}.${payload}`);
-    if (mac === null || !(await crypto.subtle.verify(algorithm, key, mac, signed))) throw notOurs();
+    if (mac === null || !(await crypto.subtle.verify(algorithm, key, mac, signed))) throw invalidToken();
     const claims = readPayload(payload);
     this.#remember(token, claims);
     return claims;
@@ -146,13 +146,13 @@ function assertSecrets(secrets: readonly string[]): void {
     if (length >= minSecretBytes) continue;
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `A secret for attempt tokens has ${length} bytes, and needs ${minSecretBytes} or more`,
-      remedy: 'Take a random one: `openssl rand -base64 32`.',
+      message: `A secret for attempt tokens must have at least ${minSecretBytes} bytes, got ${length}`,
+      remedy: 'Generate one: `openssl rand -base64 32`.',
     });
   }
 }
 
-/** The id of a key is taken from its secret, so that nobody has to give it one; it gives nothing away. */
+/** The id of a key is derived from its secret with a one-way hash, so that it needs no configuration. */
 async function importSecret(secret: string): Promise<SigningKey> {
   const bytes = encoder.encode(secret);
   const idOf = await crypto.subtle.digest('SHA-256', encoder.encode(`agentlightning key id ${secret}`));
@@ -160,10 +160,10 @@ async function importSecret(secret: string): Promise<SigningKey> {
   return { keyId: toBase64Url(new Uint8Array(idOf).subarray(0, 6)), key };
 }
 
-/** Only what was signed gets here: another shape is one of a version to come. */
+/** The payload of a verified token: another shape is of a later version. */
 function readPayload(payload: string): AttemptClaims {
   const read = payloadSchema.safeParse(jsonOf(fromBase64Url(payload)));
-  if (!read.success) throw notOurs();
+  if (!read.success) throw invalidToken();
   const { r: rolloutId, a: attemptId, w: mayReward, x: expirySeconds } = read.data;
   return { rolloutId, attemptId, mayReward, expiresAtMs: expirySeconds * 1000 };
 }
@@ -183,7 +183,7 @@ function toBase64Url(bytes: Uint8Array): string {
     .replaceAll('=', '');
 }
 
-/** Null for what is no base64url, or not the way we write it: a text that is not ours must not pass for one that is. */
+/** Null for text that is not canonical base64url: one signature must have one encoding only. */
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
@@ -194,22 +194,22 @@ function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-function notOurs(): AgentLightningError {
-  return refused('The token of the attempt is not one of ours, or was changed on its way');
+function invalidToken(): AgentLightningError {
+  return refused('The attempt token is invalid or was modified');
 }
 
 function refused(message: string): AgentLightningError {
   return new AgentLightningError({
     code: 'UNAUTHENTICATED',
     message,
-    remedy: 'Send the token that the runner was given for the attempt, unchanged, while the attempt lasts.',
+    remedy: 'Send the unchanged token of the attempt before it expires.',
   });
 }
 
 function noSecret(): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
-    message: 'There is no secret to sign attempt tokens with',
-    remedy: 'Give it a random one: `openssl rand -base64 32`.',
+    message: 'No secret for signing attempt tokens is configured',
+    remedy: 'Generate one: `openssl rand -base64 32`.',
   });
 }

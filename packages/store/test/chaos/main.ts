@@ -15,7 +15,7 @@ const { values } = parseArgs({
     /** What the store keeps its data in. A PostgreSQL is started for this, and removed. */
     database: { type: 'string', default: 'sqlite' },
     kills: { type: 'string', default: '100' },
-    /** How often the database is killed, where it is a program of its own that was started here. */
+    /** Number of kills of the database, where it is a separate process started here. */
     'database-kills': { type: 'string', default: '100' },
     clients: { type: 'string', default: '4' },
     seed: { type: 'string', default: '1' },

@@ -25,11 +25,11 @@ export interface StoreChaosOptions {
   readonly spansPerLife: number;
   /** Decides how long each life lasts. */
   readonly seed: number;
-  /** Told after each kill. @default nobody */
+  /** Called after each kill. @default no callback */
   readonly onKill?: (victim: Victim, acknowledged: StoreChaosCounts) => void;
 }
 
-/** Whom a kill hits. */
+/** The process that a kill ends. */
 export type Victim = 'server' | 'database';
 
 /** How much the store has acknowledged. */
@@ -71,7 +71,7 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<StoreCh
       options.onKill?.(victim, countAll(work));
     }
   })();
-  // Whichever fails ends the other: no waiting for work that nobody does any more.
+  // A failure of either ends the other: its work would never be completed.
   await Promise.race([killing, running]);
   for (const part of work) part.stop();
   await running;
@@ -80,7 +80,7 @@ export async function runStoreChaos(options: StoreChaosOptions): Promise<StoreCh
   return { acknowledged: countAll(work), losses };
 }
 
-/** Whom to kill one after another: the database's kills are spread evenly over those of the server. */
+/** The order of the kills: the database's kills are spread evenly over those of the server. */
 function victimsOf({ kills, database }: Pick<StoreChaosOptions, 'kills' | 'database'>): readonly Victim[] {
   const all = kills + (database?.kills ?? 0);
   const share = (database?.kills ?? 0) / Math.max(1, all);

@@ -1,6 +1,6 @@
 """The other side of the interop tests: the client and the server of the Python package Agent Lightning 0.3.
 
-`peer.py client URL` does what it is told, one JSON line each way: {"method": ..., "args": ...} in, {"ok": ...} or
+`peer.py client URL` executes requests, one JSON line each way: {"method": ..., "args": ...} in, {"ok": ...} or
 {"error": ...} out. `peer.py server` serves its in-memory store, says where in a first line, and ends with its input.
 """
 

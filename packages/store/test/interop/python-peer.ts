@@ -40,7 +40,7 @@ class PythonPeer implements AsyncDisposable {
   }
 }
 
-/** The Python package's own client, told what to do. */
+/** The client of the Python package, controlled by requests. */
 export class PythonClient implements AsyncDisposable {
   readonly #peer: PythonPeer;
   readonly #called = new Set<string>();

@@ -178,7 +178,7 @@ describeInterop('our client against the Python server of Agent Lightning 0.3', (
     const worker = await store.updateWorker('worker-beat', stats);
     expect(worker).toMatchObject({ status: 'unknown', heartbeatStats: stats, lastHeartbeatTimeMs: expect.any(Number) });
     expect(await store.getWorker('worker-beat')).toEqual(worker);
-    expect(await store.getWorker('nobody')).toBeNull();
+    expect(await store.getWorker('unknown')).toBeNull();
     expect(await store.queryWorkers({ workerIdContains: 'beat', statusIn: ['unknown'] })).toMatchObject({ total: 1 });
   });
 
@@ -267,7 +267,7 @@ describeInterop('our client against the Python server of Agent Lightning 0.3', (
       { method: 'GET', path: '/rollouts/ro-any/attempts?sort_by=nonsense' },
       { method: 'GET', path: '/workers' },
       { method: 'GET', path: '/workers?limit=0' },
-      { method: 'GET', path: '/workers/nobody' },
+      { method: 'GET', path: '/workers/unknown' },
       { method: 'POST', path: '/workers/worker-1' },
       { method: 'POST', path: '/workers/worker-1', body: { heartbeat_stats: null } },
       { method: 'POST', path: '/workers/search', body: { status_in: ['idle'], filter_logic: 'or' } },

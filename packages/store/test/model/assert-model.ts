@@ -31,7 +31,7 @@ export async function assertKeepsToModel({ openDriver, numRuns }: ModelCheck): P
   );
 }
 
-/** A store whose watchdog looks only when a command tells it to. */
+/** A store whose watchdog runs only on command. */
 async function openReal(driver: SqlDriver): Promise<RealStore> {
   const clock = new ManualClock();
   await migrate(driver, { nowMs: clock.now() });

@@ -34,7 +34,7 @@ export const modelMaxLostClaims = 2;
  * the contract, not from the store.
  */
 export class StoreModel {
-  /** Null in the place of one that was deleted. */
+  /** Null for a deleted one. */
   readonly rollouts: (ModelRollout | null)[] = [];
   /** Indexes of rollouts, first in first out. */
   queue: number[] = [];

@@ -12,7 +12,7 @@ declare module 'vitest' {
 
 let server: PostgresServer | null = null;
 
-/** Starts one PostgreSQL server for all tests of the package. Only where nobody can is that no error. */
+/** Starts one PostgreSQL server for all tests of the package; its absence is an error except where it cannot run. */
 export async function setup(project: TestProject): Promise<void> {
   try {
     // PostgreSQL looks for deadlocks after a second, which is long for a test that makes some.

@@ -529,7 +529,7 @@ export const KeyValueListSchema: GenMessage<KeyValueList> = /*@__PURE__*/
  */
 export const StatusCode = {
   /**
-   * Nobody said.
+   * Not set.
    * buf:lint:ignore ENUM_ZERO_VALUE_SUFFIX
    *
    * @generated from enum value: STATUS_CODE_UNSET = 0;
