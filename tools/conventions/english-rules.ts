@@ -22,11 +22,6 @@ const isPrompt = /^\s*description: '/;
 /** Proper uses: `there is no`, `this is no longer`. */
 const properUse = /\bthere is no\b|\bis no (longer|more|less|greater|later|earlier)\b/gi;
 
-/**
- * Folders that still have to be rewritten in standard English. Remove an entry when its folder passes; never add one.
- */
-const pending: readonly string[] = ['packages/core/src/protocol/attempt-token.ts', 'packages/store/'];
-
 const hasProse = (path: string): boolean =>
   /\.(ts|tsx|cjs|py|proto|md|css|grit)$/.test(path) &&
   !/\.api\.md$|(^|\/)(gen|fixtures|\.changeset|CHANGELOG\.md)(\/|$)/.test(path) &&
@@ -35,7 +30,7 @@ const hasProse = (path: string): boolean =>
 const standardEnglish: Convention = {
   name: 'names and prose use standard technical English',
   findProblems: () =>
-    listFiles((path) => hasProse(path) && !pending.some((prefix) => path.startsWith(prefix))).flatMap((path) =>
+    listFiles(hasProse).flatMap((path) =>
       readText(path)
         .split('\n')
         .flatMap((text, index) =>
@@ -52,20 +47,5 @@ function problemsOf(text: string): readonly string[] {
   });
 }
 
-const pendingShrinks: Convention = {
-  name: 'folders listed as pending for standard English still need it',
-  findProblems: () =>
-    pending
-      .filter((prefix) => {
-        const files = listFiles((path) => hasProse(path) && path.startsWith(prefix));
-        return files.every((path) =>
-          readText(path)
-            .split('\n')
-            .every((text) => problemsOf(text).length === 0),
-        );
-      })
-      .map((prefix) => `tools/conventions/english-rules.ts: ${prefix} passes; remove it from \`pending\``),
-};
-
 /** Conventions about language. */
-export const englishRules: readonly Convention[] = [standardEnglish, pendingShrinks];
+export const englishRules: readonly Convention[] = [standardEnglish];

@@ -73,5 +73,5 @@ test('a trainer and a separate gateway on one store file share the secret beside
 });
 
 test('a secret that is too short is a mistake in the configuration', () => {
-  expect(() => smallTrainer('nowhere', { tokenSecret: 'short' })).toThrow(/CONFIG.*has 5 bytes, and needs 32/);
+  expect(() => smallTrainer('nowhere', { tokenSecret: 'short' })).toThrow(/CONFIG.*at least 32 bytes, got 5/);
 });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ValidationError } from './errors/validation-error.ts';
+import { ValidationError, type ValidationIssue } from './errors/validation-error.ts';
 
 /**
  * Parses an external value, or throws an error that lists every invalid field.
@@ -28,11 +28,12 @@ export function encode<TCodec extends z.ZodType>(
 
 function outcome<TData>(result: z.ZodSafeParseResult<TData>, what: string): TData {
   if (result.success) return result.data;
-  throw new ValidationError(
-    what,
-    result.error.issues.map((issue) => ({ path: pathToText(issue.path), message: issue.message })),
-    result.error,
-  );
+  throw new ValidationError(what, validationIssues(result.error), result.error);
+}
+
+/** The invalid fields of a failed parse. */
+export function validationIssues({ issues }: z.ZodError): readonly ValidationIssue[] {
+  return issues.map((issue) => ({ path: pathToText(issue.path), message: issue.message }));
 }
 
 function pathToText(path: readonly PropertyKey[]): string {

@@ -1,5 +1,5 @@
 import type { Attempt, SpanInput, Store } from '@agentlightning/core';
-import { spanToWire } from '@agentlightning/core/protocol';
+import { spanInputCodec } from '@agentlightning/core/protocol';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
@@ -166,8 +166,8 @@ test('a span beyond a quota is rejected by every route, and alone where the prot
   const event = { name: 'event', timeMs: 1, attributes: {} };
   const tooMany = span({ events: [event, event] });
   for (const [path, body] of [
-    ['/spans', spanToWire(tooMany)],
-    ['/spans/batch', { spans: [spanToWire(tooMany)] }],
+    ['/spans', spanInputCodec.encode(tooMany)],
+    ['/spans/batch', { spans: [spanInputCodec.encode(tooMany)] }],
   ] as const) {
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(`${url}/v1/agl${path}`, { method: 'POST', headers, body: JSON.stringify(body) });

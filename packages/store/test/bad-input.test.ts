@@ -1,9 +1,9 @@
 import type { AttemptedRollout } from '@agentlightning/core';
-import { spanToWire } from '@agentlightning/core/protocol';
+import { spanInputCodec } from '@agentlightning/core/protocol';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore } from '../src/index.ts';
-import { openApiDocument } from '../src/server/openapi/openapi-document.ts';
+import { openApiDocument } from '../src/server/openapi-document.ts';
 import { createStoreApp } from '../src/server/store-app.ts';
 import { createTestDatabase, type TestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
@@ -142,7 +142,7 @@ function describeSpans(): void {
   describe('a span', () => {
     const wire = (fields: object = {}): object => {
       const { rolloutId, attempt } = claimed;
-      return { ...spanToWire(aSpan({ rolloutId, attemptId: attempt.attemptId })), ...fields };
+      return { ...spanInputCodec.encode(aSpan({ rolloutId, attemptId: attempt.attemptId })), ...fields };
     };
     const count = async (): Promise<number> => (await store.statistics()).totalSpans;
 
@@ -226,7 +226,7 @@ function describeLateness(): void {
     test('is kept when it is a span, and the rollout stays finished', async () => {
       const { rolloutId, attempt } = await store.startRollout({ input: 1 });
       await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
-      const span = spanToWire(aSpan({ rolloutId, attemptId: attempt.attemptId }));
+      const span = spanInputCodec.encode(aSpan({ rolloutId, attemptId: attempt.attemptId }));
       expect(await send('post', '/v1/agl/spans', JSON.stringify(span))).toMatchObject({ status: 201 });
       expect(await store.getRollout(rolloutId)).toMatchObject({ status: 'failed', attempt: { status: 'failed' } });
     });

@@ -1,9 +1,8 @@
-import { spanToWire } from '@agentlightning/core/protocol';
+import { spanInputCodec } from '@agentlightning/core/protocol';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
-import { ownRouteDescriptions } from '../src/server/openapi/own-route-descriptions.ts';
-import { protocolRouteDescriptions } from '../src/server/openapi/protocol-route-descriptions.ts';
+import { storeRoutes } from '../src/server/store-route.ts';
 
 let store: SqlStore;
 let server: StoreServer;
@@ -64,7 +63,9 @@ async function lookedAt(): Promise<number> {
 }
 
 const span = (n: number): object =>
-  spanToWire(aSpan({ rolloutId: ids.rolloutId, attemptId: ids.attemptId, spanId: `${n}`.repeat(16), sequenceId: 1 }));
+  spanInputCodec.encode(
+    aSpan({ rolloutId: ids.rolloutId, attemptId: ids.attemptId, spanId: `${n}`.repeat(16), sequenceId: 1 }),
+  );
 const attempt = (): object => ({ rollout_id: ids.rolloutId, attempt_id: ids.attemptId });
 
 /** A request for each route that takes a key. */
@@ -88,7 +89,12 @@ const requests: Readonly<Record<string, () => unknown>> = {
   '/v1/agl/deletions/retention': () => ({ keep_runs: 0 }),
 };
 
-const routes = [...protocolRouteDescriptions, ...ownRouteDescriptions].filter(({ isOnce = false }) => isOnce);
+/** In the order of the requests: a retention policy deletes runs. */
+const order = Object.keys(requests);
+const routes = storeRoutes
+  .map(([, route]) => route)
+  .filter(({ idempotency }) => idempotency !== undefined)
+  .sort((left, right) => order.indexOf(left.path) - order.indexOf(right.path));
 
 describe('a retried request with its key has one effect and one response', () => {
   test.each(routes)('POST $path', async ({ path }) => {
@@ -126,11 +132,14 @@ test('every POST takes a key, or has the same effect when it comes again', () =>
     // Tokens are kept nowhere: another one changes nothing.
     '/token',
   ];
-  const others = [...protocolRouteDescriptions, ...ownRouteDescriptions].filter(
-    ({ method, isOnce = false, status, path }) =>
-      method === 'post' && !isOnce && status !== 501 && !repeatable.some((part) => path.includes(part)),
+  const others = storeRoutes.filter(
+    ([, { method, idempotency, status, path }]) =>
+      method === 'POST' &&
+      idempotency === undefined &&
+      status !== 501 &&
+      !repeatable.some((part) => path.includes(part)),
   );
-  expect(others.map(({ path }) => path)).toEqual([]);
+  expect(others.map(([, { path }]) => path)).toEqual([]);
 });
 
 test('a retried batched deletion returns the total, also concurrently', async () => {

@@ -1,4 +1,4 @@
-import { spanToWire } from '@agentlightning/core/protocol';
+import { spanInputCodec } from '@agentlightning/core/protocol';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -25,7 +25,7 @@ async function scrape(): Promise<string> {
   return (await fetch(`${server.url}/metrics`)).text();
 }
 
-/** The value of a sample, by its name with its labels as they are written. */
+/** The value of a sample, by its name with its labels as written. */
 async function sampleOf(sample: string): Promise<number | null> {
   const line = (await scrape()).split('\n').find((each) => each.startsWith(`${sample} `));
   return line === undefined ? null : Number(line.slice(sample.length + 1));
@@ -87,7 +87,7 @@ test('rollouts are counted by status, claims and spans as they come', async () =
   expect(await sampleOf('agl_store_rollouts{status="succeeded"}')).toBeNull();
   expect(await sampleOf('agl_store_enqueued_total')).toBe(3);
   expect(await sampleOf('agl_store_claims_total')).toBe(1);
-  const body = JSON.stringify({ spans: [spanToWire(aSpan(ids)), spanToWire(aSpan(ids))] });
+  const body = JSON.stringify({ spans: [spanInputCodec.encode(aSpan(ids)), spanInputCodec.encode(aSpan(ids))] });
   const headers = { 'content-type': 'application/json' };
   await fetch(`${server.url}/v1/agl/spans/batch`, { method: 'POST', headers, body });
   // Once more: the spans are there, and are not counted again.

@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { errorToWire, httpStatusOf } from '@agentlightning/core/protocol';
+import { errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { getCookie, setCookie } from 'hono/cookie';
@@ -79,6 +79,6 @@ function errorResponse(error: unknown, send: (view: ErrorView, status: Contentfu
   const known = AgentLightningError.isInstance(error)
     ? error
     : new AgentLightningError({ code: 'INTERNAL', message: 'Internal error', cause: error });
-  const { code, message, remedy } = errorToWire(known).error;
+  const { code, message, remedy } = errorCodec.encode(known).error;
   return send({ error: { code, message, remedy } }, httpStatusOf(known.code) as ContentfulStatusCode);
 }

@@ -114,9 +114,9 @@ describe('secrets', () => {
   });
 
   test('are needed, and must be long', () => {
-    expect(() => tokensOf([])).toThrow('no secret');
-    expect(() => tokensOf(['short'])).toThrow('has 5 bytes, and needs 32 or more');
-    expect(() => tokensOf([first, 'ä'.repeat(15)])).toThrow('has 30 bytes');
+    expect(() => tokensOf([])).toThrow('No secret');
+    expect(() => tokensOf(['short'])).toThrow('at least 32 bytes, got 5');
+    expect(() => tokensOf([first, 'ä'.repeat(15)])).toThrow('got 30');
     expect(() => tokensOf(['ä'.repeat(16)])).not.toThrow();
   });
 });

@@ -9,9 +9,9 @@ import { parse } from '../parse.ts';
 import { anAttemptedRollout } from '../testing/a-rollout.ts';
 import { aSpan } from '../testing/a-span.ts';
 import { rolloutCodec } from './rollouts/wire-rollout.ts';
-import { rolloutPatchCodec } from './rollouts/wire-rollout-patch.ts';
-import { errorFromWire, errorToWire, httpStatusOf } from './wire-error.ts';
-import { spanFromWire, spanInputFromWire, spanToWire, wireSpanSchema } from './wire-span.ts';
+import { rolloutPatchCodec } from './rollouts/wire-rollout-request.ts';
+import { errorCodec, errorFromWire, httpStatusOf } from './wire-error.ts';
+import { recordedSpanCodec, spanInputCodec } from './wire-span.ts';
 import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
 /** A JSON round trip, as over a network. */
@@ -64,23 +64,25 @@ describe('spans', () => {
       events: [{ name: 'e', timeMs: null, attributes: { a: 'b' } }],
       links: [{ traceId: 'b'.repeat(32), spanId: 'c'.repeat(16), attributes: {} }],
     });
-    expect(spanFromWire(parse(wireSpanSchema, overTheWire(spanToWire(span)), 'span'))).toEqual(span);
+    expect(parse(recordedSpanCodec, overTheWire(recordedSpanCodec.encode(span)), 'span')).toEqual(span);
   });
 
   test('with an absent or zero sequence id are numbered by the store', () => {
-    const wire = spanToWire(aSpan());
-    expect(spanInputFromWire({ ...wire, sequence_id: 0 })).not.toHaveProperty('sequenceId');
-    expect(spanInputFromWire({ ...wire, sequence_id: null })).not.toHaveProperty('sequenceId');
+    const wire = spanInputCodec.encode(aSpan());
+    expect(spanInputCodec.parse({ ...wire, sequence_id: 0 })).not.toHaveProperty('sequenceId');
+    expect(spanInputCodec.parse({ ...wire, sequence_id: null })).not.toHaveProperty('sequenceId');
   });
 
   test('accept times in nanoseconds', () => {
-    const wire = { ...spanToWire(aSpan()), start_time: 1_700_000_000_500_000_000 };
-    expect(spanInputFromWire(wire).startTimeMs).toBe(1_700_000_000_500);
+    const wire = { ...spanInputCodec.encode(aSpan()), start_time: 1_700_000_000_500_000_000 };
+    expect(spanInputCodec.parse(wire).startTimeMs).toBe(1_700_000_000_500);
   });
 
   test('with invalid attributes are rejected', () => {
     for (const attributes of [{ a: { b: 1 } }, { a: [null] }, [1], 'text']) {
-      expect(() => parse(wireSpanSchema, { ...spanToWire(aSpan()), attributes }, 'span')).toThrow('attributes');
+      expect(() => parse(spanInputCodec, { ...spanInputCodec.encode(aSpan()), attributes }, 'span')).toThrow(
+        'attributes',
+      );
     }
   });
 });
@@ -94,7 +96,7 @@ describe('errors', () => {
   ];
   for (const error of errors) {
     test(`with code ${error.code} survive a round trip`, () => {
-      const arrived = errorFromWire(httpStatusOf(error.code), overTheWire(errorToWire(error)));
+      const arrived = errorFromWire(httpStatusOf(error.code), overTheWire(errorCodec.encode(error)));
       expect(arrived).toMatchObject({ message: error.message, remedy: error.remedy, details: error.details });
       expect(arrived).toBeInstanceOf(error.constructor);
     });

@@ -1,49 +1,36 @@
 import { z } from 'zod';
-import type { AttemptClaims } from './attempt-token.ts';
-import { secondsFromMs } from './wire-time.ts';
+import type { AttemptTokenRequest } from './attempt-token.ts';
+import { fieldCodec, optionsCodec, recordCodec, seconds, secondsOf } from './wire-fields.ts';
 
-/** What a token of an attempt is asked for. */
-export interface WireAttemptTokenRequest {
-  readonly may_reward?: boolean | undefined;
-  readonly lifetime_seconds?: number | undefined;
-}
+/** Maximum lifetime of an attempt token: 30 days. */
+const maxLifetimeSeconds = 30 * 86_400;
 
-/** The shape of {@link WireAttemptTokenRequest}. A token lives a month at most. */
-export const wireAttemptTokenRequestSchema: z.ZodType<WireAttemptTokenRequest> = z.object({
-  may_reward: z.boolean().optional(),
-  lifetime_seconds: z
-    .number()
-    .positive()
-    .max(30 * 86_400)
-    .optional(),
+/** Options of a requested attempt token. */
+export type AttemptTokenOptions = Omit<AttemptTokenRequest, 'rolloutId' | 'attemptId'>;
+
+/** Codec of {@link AttemptTokenOptions}. */
+export const attemptTokenOptionsCodec: z.ZodType<AttemptTokenOptions> = optionsCodec<AttemptTokenOptions>({
+  mayReward: ['may_reward', z.boolean().optional()],
+  lifetimeMs: ['lifetime_seconds', secondsOf(z.number().positive().max(maxLifetimeSeconds)).optional()],
 });
 
-/** A token of an attempt. */
-export interface WireAttemptToken {
+/** An attempt token with its claims. */
+export interface IssuedAttemptToken {
   readonly token: string;
   /** Whether its bearer may record rewards. */
-  readonly may_reward: boolean;
-  readonly expires_at: number;
+  readonly mayReward: boolean;
+  readonly expiresAtMs: number;
 }
 
-/** The shape of {@link WireAttemptToken}. */
-export const wireAttemptTokenSchema: z.ZodType<WireAttemptToken> = z.object({
-  token: z.string(),
-  may_reward: z.boolean(),
-  expires_at: z.number(),
+/** Codec of {@link IssuedAttemptToken}. */
+export const issuedAttemptTokenCodec: z.ZodType<IssuedAttemptToken> = recordCodec<IssuedAttemptToken>({
+  token: ['token', z.string()],
+  mayReward: ['may_reward', z.boolean()],
+  expiresAtMs: ['expires_at', seconds],
 });
 
-/** The token to revoke, on the wire. */
-export const attemptTokenRevocationSchema: z.ZodType<{ readonly token: string }> = z.object({
-  token: z.string().min(1),
-});
+/** The attempt token to revoke. */
+export const attemptTokenRevocationCodec: z.ZodType<string> = fieldCodec('token', z.string().min(1));
 
-/** The SHA-256 digests of the revoked tokens that have not expired, on the wire. */
-export const revokedAttemptTokensSchema: z.ZodType<{ readonly digests: readonly string[] }> = z.object({
-  digests: z.array(z.string()),
-});
-
-/** A token of an attempt, for the wire. */
-export function attemptTokenToWire(token: string, { mayReward, expiresAtMs }: AttemptClaims): WireAttemptToken {
-  return { token, may_reward: mayReward, expires_at: secondsFromMs(expiresAtMs) };
-}
+/** The SHA-256 digests of the revoked attempt tokens that have not expired. */
+export const revokedAttemptTokensCodec: z.ZodType<readonly string[]> = fieldCodec('digests', z.array(z.string()));

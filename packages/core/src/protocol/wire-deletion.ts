@@ -1,37 +1,40 @@
 import { z } from 'zod';
-import type { DeletionCounts } from '../store/retention.ts';
+import type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../store/retention.ts';
+import { fieldCodec, optionsCodec, seconds } from './wire-fields.ts';
 
-/** Ids of the rollouts to delete. An extension of the Agent Lightning 0.3 protocol. */
-export const rolloutDeletionCodec: z.ZodType<readonly string[]> = z.codec(
-  z.object({ rollout_ids: z.array(z.string()) }),
-  z.custom<readonly string[]>(),
-  { decode: ({ rollout_ids }) => rollout_ids, encode: (rolloutIds) => ({ rollout_ids: [...rolloutIds] }) },
-);
+/** Ids of the rollouts to delete. Deletion is an extension of the Agent Lightning 0.3 protocol. */
+export const rolloutDeletionCodec: z.ZodType<readonly string[]> = fieldCodec('rollout_ids', z.array(z.string()));
 
-/** Request to delete a run. */
-export interface RunDeletion {
-  readonly runId: string;
-  /** Whether to delete an active run. */
-  readonly force: boolean;
-}
+/** The run to delete; `force` deletes an active run. */
+export type RunDeletion = readonly [runId: string, options?: { readonly force?: boolean }];
 
 /** Codec of {@link RunDeletion}. */
 export const runDeletionCodec: z.ZodType<RunDeletion> = z.codec(
   z.object({ run_id: z.string(), force: z.boolean().optional() }),
   z.custom<RunDeletion>(),
   {
-    decode: ({ run_id, force = false }) => ({ runId: run_id, force }),
-    encode: ({ runId, force }) => ({ run_id: runId, force }),
+    decode: ({ run_id, force = false }): RunDeletion => [run_id, { force }],
+    encode: ([runId, { force = false } = {}]) => ({ run_id: runId, force }),
   },
 );
 
-/** Fields of {@link DeletionCounts}, which have the same names on the wire. */
-export const deletionCountsShape: { readonly [TName in keyof DeletionCounts]: z.ZodInt } = {
-  runs: z.int(),
-  rollouts: z.int(),
-  attempts: z.int(),
-  spans: z.int(),
-};
+const counts = { runs: z.int(), rollouts: z.int(), attempts: z.int(), spans: z.int() };
 
-/** Schema of {@link DeletionCounts}. */
-export const deletionCountsSchema: z.ZodType<DeletionCounts> = z.object(deletionCountsShape);
+/** Numbers of deleted records. */
+export const deletionCountsCodec: z.ZodType<DeletionCounts> = z.object(counts);
+
+/** A retention policy on the wire. */
+export const retentionPolicyCodec: z.ZodType<RetentionPolicy> = optionsCodec<RetentionPolicy>({
+  olderThanMs: ['older_than_seconds', seconds.nullish()],
+  keepRuns: ['keep_runs', z.number().nullish()],
+});
+
+/** A retention preview on the wire. */
+export const retentionPreviewCodec: z.ZodType<RetentionPreview> = z.codec(
+  z.object({ ...counts, run_ids: z.array(z.string()) }),
+  z.custom<RetentionPreview>(),
+  {
+    decode: ({ run_ids, ...deleted }) => ({ ...deleted, runIds: run_ids }),
+    encode: ({ runIds, ...deleted }) => ({ ...deleted, run_ids: [...runIds] }),
+  },
+);

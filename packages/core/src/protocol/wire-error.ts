@@ -8,23 +8,6 @@ import type { JsonObject } from '../json.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { errorFromPythonFault } from './wire-python-fault.ts';
 
-/** Body of an error response. */
-export interface WireErrorBody {
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-    readonly remedy: string;
-    readonly details?: JsonObject | undefined;
-  };
-  /** The message in the field that clients of the Agent Lightning 0.3 protocol read. */
-  readonly detail: string;
-}
-
-const wireErrorBodySchema: z.ZodType<WireErrorBody> = z.object({
-  error: z.object({ code: z.string(), message: z.string(), remedy: z.string(), details: wireJsonObject.optional() }),
-  detail: z.string(),
-});
-
 /** HTTP status of an error code; 500 by default. */
 export function httpStatusOf(code: ErrorCode): number {
   return httpStatuses[code] ?? 500;
@@ -46,20 +29,40 @@ const httpStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   STORE_FULL: 507,
 };
 
-/** Encodes an error as a response body: message and remedy, never a stack trace. */
-export function errorToWire(error: AgentLightningError): WireErrorBody {
-  const message = error.message.replace(`[${error.code}] `, '');
-  const details = JSON.parse(JSON.stringify(error.details)) as JsonObject;
-  return { error: { code: error.code, message, remedy: error.remedy, details }, detail: message };
+const errorCodes = Object.keys(errorCatalogue) as ErrorCode[];
+
+/** Body of an error response. */
+export interface ErrorBody {
+  readonly error: { readonly code: string; readonly message: string; readonly remedy: string };
 }
 
-/** Decodes an error response: exactly for a body of {@link errorToWire}, otherwise by status. */
+/** An error as a response body: message and remedy, never a stack trace. */
+export const errorCodec: z.ZodType<AgentLightningError, ErrorBody> = z.codec(
+  z.object({
+    error: z.object({
+      code: z.enum(errorCodes),
+      message: z.string(),
+      remedy: z.string(),
+      details: wireJsonObject.optional(),
+    }),
+    detail: z.string().meta({ description: 'The message, for clients of Agent Lightning 0.3.' }),
+  }),
+  z.custom<AgentLightningError>(),
+  {
+    decode: ({ error: { code, message, remedy, details = {} } }) =>
+      typedError(code, message, details) ?? new AgentLightningError({ code, message, remedy, details }),
+    encode: ({ code, message: prefixed, remedy, details: values }) => {
+      const message = prefixed.replace(`[${code}] `, '');
+      const details = JSON.parse(JSON.stringify(values)) as JsonObject;
+      return { error: { code, message, remedy, details }, detail: message };
+    },
+  },
+);
+
+/** Decodes an error response: exactly for a body of {@link errorCodec}, otherwise by status. */
 export function errorFromWire(status: number, body: unknown): AgentLightningError {
-  const parsed = wireErrorBodySchema.safeParse(body);
-  if (!parsed.success) return errorFromStatus(status, body);
-  const { code, message, remedy, details = {} } = parsed.data.error;
-  if (!isErrorCode(code)) return errorFromStatus(status, body);
-  return typedError(code, message, details) ?? new AgentLightningError({ code, message, remedy, details });
+  const parsed = errorCodec.safeParse(body);
+  return parsed.success ? parsed.data : errorFromStatus(status, body);
 }
 
 function typedError(code: ErrorCode, message: string, details: JsonObject): AgentLightningError | null {
@@ -95,8 +98,4 @@ function codeOf(status: number): ErrorCode {
   if (status === 413) return 'PAYLOAD_TOO_LARGE';
   if (status === 429) return 'RESOURCE_EXHAUSTED';
   return status >= 500 ? 'UNREACHABLE' : 'INTERNAL';
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(errorCatalogue, code);
 }

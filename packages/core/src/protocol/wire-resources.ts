@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { NamedResources, Resource, ResourcesSnapshot } from '../store/resource.ts';
+import { recordCodec, seconds } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';
-import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
 const resourceCodec: z.ZodType<Resource> = z.codec(
   z.discriminatedUnion('resource_type', [
@@ -47,29 +47,10 @@ const resourceCodec: z.ZodType<Resource> = z.codec(
 export const namedResourcesCodec: z.ZodType<NamedResources> = z.record(z.string(), resourceCodec);
 
 /** One version of a set of resources in the store protocol. Times are Unix seconds. */
-export const resourcesSnapshotCodec: z.ZodType<ResourcesSnapshot> = z.codec(
-  z.object({
-    resources_id: z.string(),
-    version: z.int(),
-    resources: namedResourcesCodec,
-    create_time: z.number(),
-    update_time: z.number(),
-  }),
-  z.custom<ResourcesSnapshot>(),
-  {
-    decode: (wire) => ({
-      resourcesId: wire.resources_id,
-      version: wire.version,
-      resources: wire.resources,
-      createTimeMs: msFromSeconds(wire.create_time),
-      updateTimeMs: msFromSeconds(wire.update_time),
-    }),
-    encode: (snapshot) => ({
-      resources_id: snapshot.resourcesId,
-      version: snapshot.version,
-      resources: snapshot.resources,
-      create_time: secondsFromMs(snapshot.createTimeMs),
-      update_time: secondsFromMs(snapshot.updateTimeMs),
-    }),
-  },
-);
+export const resourcesSnapshotCodec: z.ZodType<ResourcesSnapshot> = recordCodec<ResourcesSnapshot>({
+  resourcesId: ['resources_id', z.string()],
+  version: ['version', z.int()],
+  resources: ['resources', namedResourcesCodec],
+  createTimeMs: ['create_time', seconds],
+  updateTimeMs: ['update_time', seconds],
+});

@@ -2,42 +2,14 @@ import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import { attributesForReaders } from '../spans/python-logprobs.ts';
 import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../spans/span.ts';
-import { isAttributes } from './is-attributes.ts';
-import { maxSequenceId } from './max-sequence-id.ts';
+import { fieldCodec, recordCodec } from './wire-fields.ts';
 import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';
 
-/** Ids of a span in the store protocol. */
-export interface WireSpanContext {
-  readonly trace_id: string;
-  readonly span_id: string;
-  readonly is_remote?: boolean | undefined;
-  readonly trace_state?: Readonly<Record<string, string>> | undefined;
-}
-
-/** A span in the store protocol. Times are Unix seconds; nanoseconds are also accepted. */
-export interface WireSpan {
-  readonly rollout_id: string;
-  readonly attempt_id: string;
-  /** Assigned by the store when absent, as an extension; the original protocol requires it. */
-  readonly sequence_id?: number | null | undefined;
-  readonly trace_id: string;
-  readonly span_id: string;
-  readonly parent_id?: string | null | undefined;
-  readonly name: string;
-  readonly status: { readonly status_code: SpanStatus['code']; readonly description?: string | null | undefined };
-  readonly attributes: Attributes;
-  readonly events: readonly {
-    readonly name: string;
-    readonly attributes?: Attributes | null | undefined;
-    readonly timestamp?: number | null | undefined;
-  }[];
-  readonly links: readonly { readonly context: WireSpanContext; readonly attributes?: Attributes | null | undefined }[];
-  readonly start_time?: number | null | undefined;
-  readonly end_time?: number | null | undefined;
-  readonly context?: WireSpanContext | null | undefined;
-  readonly parent?: WireSpanContext | null | undefined;
-  readonly resource?: { readonly attributes: Attributes; readonly schema_url: string } | undefined;
-}
+/**
+ * Maximum explicit sequence id of a span. Far below the largest safe integer, which leaves ids for later spans of the
+ * rollout.
+ */
+export const maxSequenceId: number = 2 ** 48;
 
 const primitives = [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }];
 
@@ -49,42 +21,101 @@ export const wireAttributesSchema: z.ZodType<Attributes> = z
     additionalProperties: { anyOf: [...primitives, { type: 'array', items: { anyOf: primitives } }] },
   });
 
-const wireSpanContextSchema = z.looseObject({
+const wireSpanContext = z.looseObject({
   trace_id: z.string(),
   span_id: z.string(),
   is_remote: z.boolean().optional(),
   trace_state: z.record(z.string(), z.string()).optional(),
 });
 
-/** Schema of {@link WireSpan}. Unknown fields are preserved. */
-export const wireSpanSchema: z.ZodType<WireSpan> = z.looseObject({
+/** The status codes of a span. */
+export const wireSpanStatusSchema: z.ZodType<SpanStatus['code']> = z.enum(['UNSET', 'OK', 'ERROR']);
+
+const wireEvent = z.object({
+  name: z.string(),
+  attributes: wireAttributesSchema.nullish(),
+  timestamp: z.number().nullish(),
+});
+const wireLink = z.object({ context: wireSpanContext, attributes: wireAttributesSchema.nullish() });
+
+const wireSpan = z.looseObject({
   rollout_id: z.string(),
   attempt_id: z.string(),
+  /** Assigned by the store when absent, as an extension; the original protocol requires it. */
   sequence_id: z.int().min(0).max(maxSequenceId).nullish(),
   trace_id: z.string().min(1),
   span_id: z.string().min(1),
   parent_id: z.string().nullish(),
   name: z.string(),
-  status: z.object({ status_code: z.enum(['UNSET', 'OK', 'ERROR']), description: z.string().nullish() }),
+  status: z.object({ status_code: wireSpanStatusSchema, description: z.string().nullish() }),
   attributes: wireAttributesSchema,
-  events: z.array(
-    z.object({ name: z.string(), attributes: wireAttributesSchema.nullish(), timestamp: z.number().nullish() }),
-  ),
-  links: z.array(z.object({ context: wireSpanContextSchema, attributes: wireAttributesSchema.nullish() })),
+  events: z.array(wireEvent),
+  links: z.array(wireLink),
   start_time: z.number().nullish(),
   end_time: z.number().nullish(),
-  context: wireSpanContextSchema.nullish(),
-  parent: wireSpanContextSchema.nullish(),
+  context: wireSpanContext.nullish(),
+  parent: wireSpanContext.nullish(),
   resource: z.object({ attributes: wireAttributesSchema, schema_url: z.string() }).optional(),
 });
 
-/** Request to record several spans. */
-export const wireSpanBatchSchema: z.ZodType<{ readonly spans: readonly WireSpan[] }> = z.object({
-  spans: z.array(wireSpanSchema),
+type WireSpan = z.output<typeof wireSpan>;
+type WireSpanContext = z.output<typeof wireSpanContext>;
+
+/**
+ * A span in the store protocol. Times are Unix seconds; nanoseconds are also accepted. Unknown fields are preserved in
+ * `extra`.
+ */
+export const spanInputCodec: z.ZodType<SpanInput, object> = z.codec(wireSpan, z.custom<SpanInput>(), {
+  decode: spanInputFromWire,
+  encode: spanToWire,
 });
 
-/** Decodes a span to record. */
-export function spanInputFromWire(wire: WireSpan): SpanInput {
+/** A recorded span, exactly as it was recorded. */
+export const recordedSpanCodec: z.ZodType<Span, object> = z.codec(wireSpan, z.custom<Span>(), {
+  decode: spanFromWire,
+  encode: spanToWire,
+});
+
+/** A recorded span for readers of a store, with log-probabilities of model calls in the form of the Python readers. */
+export const spanCodec: z.ZodType<Span, object> = z.codec(wireSpan, z.custom<Span>(), {
+  decode: spanFromWire,
+  encode: (span) => ({ ...spanToWire(span), attributes: attributesForReaders(span.attributes) }),
+});
+
+/** Spans to record, in one object. */
+export const spanBatchCodec: z.ZodType<readonly SpanInput[]> = fieldCodec('spans', z.array(spanInputCodec));
+
+/** The sequence ids of recorded spans, in order; null for an existing span. */
+export const recordedSequenceIdsCodec: z.ZodType<readonly (number | null)[]> = fieldCodec(
+  'sequence_ids',
+  z.array(z.int().nullable()),
+);
+
+/** An attempt that needs the next span sequence id of its rollout. */
+export interface AttemptReference {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+}
+
+/** Codec of {@link AttemptReference}. */
+export const attemptReferenceCodec: z.ZodType<AttemptReference> = recordCodec<AttemptReference>({
+  rolloutId: ['rollout_id', z.string()],
+  attemptId: ['attempt_id', z.string()],
+});
+
+/** Several attempts that need a sequence id, in one object. */
+export const sequenceIdBatchCodec: z.ZodType<readonly AttemptReference[]> = fieldCodec(
+  'attempts',
+  z.array(attemptReferenceCodec),
+);
+
+/** The reserved sequence ids, in order. */
+export const sequenceIdsCodec: z.ZodType<readonly number[]> = fieldCodec('sequence_ids', z.array(z.int()));
+
+/** One reserved sequence id. */
+export const sequenceIdCodec: z.ZodType<number> = fieldCodec('sequence_id', z.int());
+
+function spanInputFromWire(wire: WireSpan): SpanInput {
   return {
     rolloutId: wire.rollout_id,
     attemptId: wire.attempt_id,
@@ -105,13 +136,11 @@ export function spanInputFromWire(wire: WireSpan): SpanInput {
   };
 }
 
-/** Decodes a recorded span. */
-export function spanFromWire(wire: WireSpan): Span {
+function spanFromWire(wire: WireSpan): Span {
   return { ...spanInputFromWire(wire), sequenceId: wire.sequence_id ?? 0 };
 }
 
-/** Encodes a span. */
-export function spanToWire(span: SpanInput): WireSpan {
+function spanToWire(span: SpanInput): WireSpan {
   return {
     rollout_id: span.rolloutId,
     attempt_id: span.attemptId,
@@ -141,13 +170,6 @@ export function spanToWire(span: SpanInput): WireSpan {
   };
 }
 
-/**
- * Encodes a span for readers of a store, with the log-probabilities of a model call in the form of the Python readers.
- */
-export function spanToReaders(span: SpanInput): WireSpan {
-  return { ...spanToWire(span), attributes: attributesForReaders(span.attributes) };
-}
-
 const spanFields = new Set([
   'rollout_id',
   'attempt_id',
@@ -171,7 +193,7 @@ function extraFromWire(wire: WireSpan): { readonly extra?: JsonObject } | null {
   // A loop without allocation: most spans have no extra fields.
   for (const name in wire) {
     if (spanFields.has(name) || !Object.hasOwn(wire, name)) continue;
-    const value: unknown = wire[name as keyof WireSpan];
+    const value: unknown = wire[name];
     const isExtra =
       name === 'context'
         ? hasMoreThanIds(wire.context, wire.trace_id, wire.span_id)
@@ -195,11 +217,11 @@ function hasMoreThanIds(
   return !isPlain || Object.keys(more).length > 0;
 }
 
-function eventFromWire(event: WireSpan['events'][number]): SpanEvent {
+function eventFromWire(event: z.output<typeof wireEvent>): SpanEvent {
   return { name: event.name, timeMs: spanTimeFromWire(event.timestamp), attributes: event.attributes ?? {} };
 }
 
-function linkFromWire(link: WireSpan['links'][number]): SpanLink {
+function linkFromWire(link: z.output<typeof wireLink>): SpanLink {
   return { traceId: link.context.trace_id, spanId: link.context.span_id, attributes: link.attributes ?? {} };
 }
 
@@ -211,4 +233,17 @@ function contextOf(traceId: string, spanId: string): WireSpanContext {
 function spanTimeFromWire(time: number | null | undefined): number | null {
   if (time === null || time === undefined) return null;
   return msFromSeconds(time > 1e12 ? time / 1e9 : time);
+}
+
+/** Whether a value is an object of strings, numbers, booleans, and lists of them. JSON has no undefined values. */
+function isAttributes(value: unknown): value is Attributes {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  for (const entry of Object.values(value)) {
+    if (entry !== undefined && !isPrimitive(entry) && !(Array.isArray(entry) && entry.every(isPrimitive))) return false;
+  }
+  return true;
+}
+
+function isPrimitive(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }

@@ -1,56 +1,59 @@
 import { z } from 'zod';
+import type { ClaimOptions } from '../store/store.ts';
+import { optionsCodec, secondsOf } from './wire-fields.ts';
+import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
-/** A claim in the store protocol. */
-export interface WireClaimRequest {
-  /** No rollouts are claimed when it is 0 or less. @default 1 */
-  readonly limit?: number | undefined;
-  readonly worker_id?: string | null | undefined;
-  /** Extension: only rollouts of this run. */
-  readonly run_id?: string | null | undefined;
-  /** Extension: maximum wait for the first rollout, in seconds. */
-  readonly wait_seconds?: number | null | undefined;
+/** Request to claim rollouts. A limit of 0 or less claims none. */
+export type ClaimRequest = Omit<ClaimOptions, 'signal'>;
+
+/** Codec of {@link ClaimRequest}. `run_id` and `wait_seconds` are extensions. */
+export const claimCodec: z.ZodType<ClaimRequest> = optionsCodec<ClaimRequest>({
+  limit: ['limit', z.int().optional()],
+  workerId: ['worker_id', z.string().nullish()],
+  runId: ['run_id', z.string().nullish()],
+  waitMs: ['wait_seconds', secondsOf(z.number().min(0)).nullish()],
+});
+
+/** Request to wait for rollouts. */
+export interface WaitRequest {
+  readonly rolloutIds: readonly string[];
+  /** 0 does not wait, Infinity waits until the client disconnects. */
+  readonly timeoutMs: number;
+  /** `timeoutMs` of an event stream response, which has no duration limit. */
+  readonly streamTimeoutMs: number;
+  /** Rejects unknown ids, which the original protocol omits from the response. */
+  readonly isStrict: boolean;
 }
 
-/** Schema of {@link WireClaimRequest}. */
-export const wireClaimRequestSchema: z.ZodType<WireClaimRequest> = z.object({
-  limit: z.int().optional(),
-  worker_id: z.string().nullish(),
-  run_id: z.string().nullish(),
-  wait_seconds: z.number().min(0).nullish(),
-});
+/** Codec of {@link WaitRequest}. `stream_timeout`, which defaults to `timeout`, and `is_strict` are extensions. */
+export const waitCodec: z.ZodType<WaitRequest> = z.codec(
+  z.object({
+    rollout_ids: z.array(z.string()),
+    timeout: z.number().nullish(),
+    stream_timeout: z.number().nullish(),
+    is_strict: z.boolean().optional(),
+  }),
+  z.custom<WaitRequest>(),
+  {
+    decode: ({ rollout_ids, timeout, stream_timeout, is_strict = false }) => ({
+      rolloutIds: rollout_ids,
+      timeoutMs: timeoutFromWire(timeout),
+      streamTimeoutMs: timeoutFromWire(stream_timeout === undefined ? timeout : stream_timeout),
+      isStrict: is_strict,
+    }),
+    encode: ({ rolloutIds, timeoutMs, streamTimeoutMs, isStrict }) => ({
+      rollout_ids: [...rolloutIds],
+      timeout: timeoutToWire(timeoutMs),
+      stream_timeout: timeoutToWire(streamTimeoutMs),
+      is_strict: isStrict,
+    }),
+  },
+);
 
-/** A wait for rollouts in the store protocol. */
-export interface WireWaitRequest {
-  readonly rollout_ids: readonly string[];
-  /** In seconds; 0 does not wait, null waits until the client disconnects. */
-  readonly timeout?: number | null | undefined;
-  /** Extension: `timeout` of an event stream response, which has no duration limit. @default as `timeout` */
-  readonly stream_timeout?: number | null | undefined;
-  /** Extension: reject unknown ids, which the original protocol omits from the response. */
-  readonly is_strict?: boolean | undefined;
+function timeoutFromWire(timeout: number | null | undefined): number {
+  return timeout === null || timeout === undefined ? Number.POSITIVE_INFINITY : msFromSeconds(timeout);
 }
 
-/** Schema of {@link WireWaitRequest}. */
-export const wireWaitRequestSchema: z.ZodType<WireWaitRequest> = z.object({
-  rollout_ids: z.array(z.string()),
-  timeout: z.number().nullish(),
-  stream_timeout: z.number().nullish(),
-  is_strict: z.boolean().optional(),
-});
-
-/** Request for the next span sequence id of an attempt's rollout. */
-export interface WireSequenceIdRequest {
-  readonly rollout_id: string;
-  readonly attempt_id: string;
+function timeoutToWire(timeoutMs: number): number | null {
+  return Number.isFinite(timeoutMs) ? secondsFromMs(timeoutMs) : null;
 }
-
-/** Schema of {@link WireSequenceIdRequest}. */
-export const wireSequenceIdRequestSchema: z.ZodType<WireSequenceIdRequest> = z.object({
-  rollout_id: z.string(),
-  attempt_id: z.string(),
-});
-
-/** Request for the next span sequence ids of several attempts. */
-export const wireSequenceIdBatchSchema: z.ZodType<{ readonly attempts: readonly WireSequenceIdRequest[] }> = z.object({
-  attempts: z.array(wireSequenceIdRequestSchema),
-});

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spanFromWire, spanToReaders, spanToWire, wireSpanSchema } from '../protocol/wire-span.ts';
+import { recordedSpanCodec, spanCodec, spanInputCodec } from '../protocol/wire-span.ts';
 import type { ModelCall } from './model-call.ts';
 import { modelCallFromSpan } from './model-call-from-span.ts';
 import { modelCallToSpan } from './model-call-span.ts';
@@ -95,7 +95,7 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
 
   it('write the attribute names of the Python triplet reader', () => {
     const span = modelCallToSpan(call, { responseTokens: ['fi', 've'] });
-    const { attributes, name } = spanToReaders(span);
+    const { attributes, name } = recordedSpanCodec.parse(spanCodec.encode({ ...span, sequenceId: 1 }));
     expect(name).toMatch(/openai\.chat\.completion/);
     expect(attributes).toMatchObject({
       prompt_token_ids: [1, 2, 3],
@@ -185,8 +185,8 @@ describe('non-finite log-probability', () => {
       { ...call, choices: [choice, { ...choice, index: 1 }] },
     ];
     for (const untrainable of calls) {
-      const sent: unknown = JSON.parse(JSON.stringify(spanToWire(modelCallToSpan(untrainable))));
-      const span = spanFromWire(wireSpanSchema.parse(sent));
+      const sent: unknown = JSON.parse(JSON.stringify(spanInputCodec.encode(modelCallToSpan(untrainable))));
+      const span = recordedSpanCodec.parse(sent);
       const choices = untrainable.choices.map((entry) => ({ ...entry, responseLogprobs: [] }));
       expect(modelCallFromSpan(span)?.choices).toEqual(choices);
     }

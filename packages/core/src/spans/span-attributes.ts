@@ -105,7 +105,7 @@ export const pythonReaderAttributes = {
   agentName: 'agent.name',
   /**
    * JSON list of `{ token, logprob }`, one per response token of the first choice. Not stored, because it would be a
-   * third of a record: stores derive it on read from the log-probabilities and tokens, see `spanToReaders`.
+   * third of a record: stores derive it on read from the log-probabilities and tokens, see `spanCodec`.
    */
   logprobs: 'logprobs.content',
 } as const;

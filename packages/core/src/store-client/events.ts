@@ -2,7 +2,8 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
-import { changeFromWire, watchQueryToWire, wireChangeSchema } from '../protocol/wire-change.ts';
+import { specialRoutes } from '../protocol/routes/special-routes.ts';
+import { changeCodec } from '../protocol/wire-change.ts';
 import type { StoreChange, WatchOptions } from '../store/store-change.ts';
 import type { StoreTransport } from './transport.ts';
 
@@ -45,15 +46,17 @@ export async function* watchOverHttp(
   options: WatchOptions,
 ): AsyncGenerator<StoreChange, void, undefined> {
   const { signal } = options;
-  const path = `/events?${parametersOf(watchQueryToWire(options))}`;
   let lastId: string | null = null;
   while (!signal?.aborted) {
     try {
-      const headers = { accept: eventStreamType, ...(lastId === null ? {} : { 'last-event-id': lastId }) };
-      const response = await transport.open({ method: 'GET', path, headers, signal });
+      const headers: Record<string, string> = {
+        accept: eventStreamType,
+        ...(lastId === null ? {} : { 'last-event-id': lastId }),
+      };
+      const response: Response = await transport.open(specialRoutes.watchChanges, { input: options, headers, signal });
       for await (const { id, data } of readEvents(response)) {
         if (signal?.aborted) return;
-        yield changeFromWire(parse(wireChangeSchema, JSON.parse(data), 'Event of the store'));
+        yield parse(changeCodec, JSON.parse(data), 'Event of the store');
         lastId = id ?? lastId;
       }
     } catch (error) {
@@ -63,13 +66,6 @@ export async function* watchOverHttp(
     }
     await clock.sleep(reconnectDelayMs, signal).catch(() => undefined);
   }
-}
-
-function parametersOf(query: object): URLSearchParams {
-  const entries = Object.entries(query).flatMap(([name, value]: [string, unknown]) =>
-    (Array.isArray(value) ? value : [value]).map((one): [string, string] => [name, String(one)]),
-  );
-  return new URLSearchParams(entries);
 }
 
 type Chunk = { readonly done: boolean; readonly value?: Uint8Array | undefined };

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { parse } from '../parse.ts';
+import { encode, parse } from '../parse.ts';
+import { assertId } from '../protocol/assert-id.ts';
+import { pathParameters, type StoreRoute } from '../protocol/routes/store-route.ts';
 import { strictHeader } from '../protocol/strict-header.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
 import { isFinalPythonFault } from '../protocol/wire-python-fault.ts';
@@ -23,21 +25,26 @@ export interface StoreTransportOptions {
   readonly unreachableAfterMs: number | null;
 }
 
-/** One request to a store server. Every request is idempotent, inherently or by key. */
-export interface StoreRequest<TAnswer> {
-  readonly method: 'GET' | 'POST';
-  /** Path below `/v1/agl`, with parameters. */
-  readonly path: string;
-  readonly body?: unknown;
-  /** Schema of the response. */
-  readonly answer: z.ZodType<TAnswer>;
-  /** Idempotency key of the request. */
-  readonly idempotencyKey?: string;
+/** The variable parts of a request. Every request is idempotent, inherently or by a key. */
+export interface RouteCall<TInput> {
+  /** Ids for the parameters of the route's path, in order. */
+  readonly parameters?: readonly string[];
+  readonly input?: TInput;
+  /** Whether a repetition has the same effect, so that no idempotency key is needed. @default false */
+  readonly isRepeatable?: boolean;
   /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Requested server wait, in milliseconds. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** A prepared request. */
+interface StoreRequest {
+  readonly url: string;
+  readonly init: RequestInit & { readonly duplex?: 'half' };
+  readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
 }
 
 const retryBackoff = { baseDelayMs: 100, maxDelayMs: 5000 };
@@ -55,26 +62,28 @@ export class StoreTransport {
   /**
    * Sends a request, with retries on transient failures.
    *
-   * @throws AgentLightningError the error reported by the server, or UNREACHABLE
+   * @throws AgentLightningError the error reported by the server, or UNREACHABLE; VALIDATION for an invalid input
    */
-  async send<TAnswer>(request: StoreRequest<TAnswer>): Promise<TAnswer> {
-    const answer = await this.#withRetry(request, async () => {
-      const limit = AbortSignal.timeout(Math.ceil(this.#options.requestTimeoutMs + (request.waitMs ?? 0)));
+  async call<TInput, TOutput>(route: StoreRoute<TInput, TOutput>, call: RouteCall<TInput> = {}): Promise<TOutput> {
+    const request = this.#prepare(route, call);
+    const json = await this.#withRetry(request, async () => {
+      const limit = AbortSignal.timeout(Math.ceil(this.#options.requestTimeoutMs + request.waitMs));
       const response = await this.#fetch(request, limit);
       return JSON.parse(await response.text());
     });
-    return parse(request.answer, answer, `Answer of the store to ${request.path}`);
+    return parse(responseOf(route), json, `Response of the store to ${route.path}`);
   }
 
   /**
-   * Sends a request with a streamed response, with retries as in {@link send} until the response starts.
+   * Sends a request with a streamed response, with retries as in {@link call} until the response starts.
    *
-   * @throws AgentLightningError as {@link send}
+   * @throws AgentLightningError as {@link call}
    */
-  open(request: Omit<StoreRequest<never>, 'answer'>): Promise<Response> {
+  open<TInput>(route: StoreRoute<TInput>, call: RouteCall<TInput> = {}): Promise<Response> {
+    const request = this.#prepare(route, call);
     return this.#withRetry(request, async () => {
       const late = new AbortController();
-      const timer = setTimeout(() => late.abort(), this.#options.requestTimeoutMs + (request.waitMs ?? 0));
+      const timer = setTimeout(() => late.abort(), this.#options.requestTimeoutMs + request.waitMs);
       try {
         return await this.#fetch(request, late.signal);
       } finally {
@@ -83,7 +92,24 @@ export class StoreTransport {
     });
   }
 
-  async #withRetry<TResult>(request: RequestHead, once: () => Promise<TResult>): Promise<TResult> {
+  /**
+   * Sends a request with a streamed body; without retry or timeout, because a stream cannot be read twice.
+   *
+   * @throws AgentLightningError as {@link call}
+   */
+  async upload<TOutput>(route: StoreRoute<never, TOutput>, body: ReadableStream, type: string): Promise<TOutput> {
+    const { init, ...request } = this.#prepare(route, { headers: { 'content-type': type } });
+    const streamed: StoreRequest = { ...request, init: { ...init, body, duplex: 'half' } };
+    try {
+      const response = await this.#fetch(streamed, null);
+      return parse(responseOf(route), await response.json(), `Response of the store to ${route.path}`);
+    } catch (cause) {
+      if (cause instanceof StoreFailure) throw cause.error;
+      throw AgentLightningError.isInstance(cause) ? cause : unreachable(request.url, cause);
+    }
+  }
+
+  async #withRetry<TResult>(request: StoreRequest, once: () => Promise<TResult>): Promise<TResult> {
     const { clock, maxRetries, unreachableAfterMs } = this.#options;
     const startMs = clock.now();
     const isOver = (retry: number): boolean =>
@@ -93,46 +119,67 @@ export class StoreTransport {
         return await once();
       } catch (cause) {
         if (request.signal?.aborted) throw cause;
-        const failure = cause instanceof StoreFailure ? cause : this.#unreachable(request, cause);
+        const failure = cause instanceof StoreFailure ? cause : new StoreFailure(unreachable(request.url, cause), true);
         if (!failure.isTransient || isOver(retry)) throw failure.error;
       }
       await clock.sleep(backoffMs(retryBackoff, retry + 1), request.signal);
     }
   }
 
-  async #fetch(request: RequestHead, limit: AbortSignal): Promise<Response> {
-    const response = await this.#options.fetch(this.#urlOf(request), {
-      method: request.method,
-      headers: this.#headers(request),
-      signal: request.signal === undefined ? limit : AbortSignal.any([limit, request.signal]),
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-    });
+  async #fetch({ url, init, signal }: StoreRequest, limit: AbortSignal | null): Promise<Response> {
+    const signals = [limit, signal].filter((one) => one !== null && one !== undefined);
+    const response = await this.#options.fetch(url, { ...init, signal: AbortSignal.any(signals) });
     if (response.ok) return response;
     const body = jsonOrText(await response.text());
     throw new StoreFailure(errorFromWire(response.status, body), isTransient(response.status, body));
   }
 
-  #urlOf(request: RequestHead): string {
-    return `${this.#options.baseUrl}/v1/agl${request.path}`;
-  }
-
-  #unreachable(request: RequestHead, cause: unknown): StoreFailure {
-    return new StoreFailure(unreachable(this.#urlOf(request), cause), true);
-  }
-
-  #headers(request: RequestHead): Record<string, string> {
-    return {
-      [strictHeader]: '1',
-      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(this.#options.apiKey === null ? {} : { authorization: `Bearer ${this.#options.apiKey}` }),
-      ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
-      ...request.headers,
+  #prepare<TInput>(route: StoreRoute<TInput>, call: RouteCall<TInput>): StoreRequest {
+    const { parameters = [], isRepeatable = false, headers, waitMs = route.waitMs ?? 0, signal } = call;
+    const body = route.body === undefined ? null : JSON.stringify(encode(route.body, call.input as TInput, 'Request'));
+    const query = route.query === undefined ? '' : `?${queryOf(encode(route.query, call.input as TInput, 'Request'))}`;
+    const { apiKey } = this.#options;
+    const init = {
+      method: route.method,
+      headers: {
+        [strictHeader]: '1',
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
+        ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+        ...(route.idempotency !== 'key' || isRepeatable ? {} : { 'idempotency-key': crypto.randomUUID() }),
+        ...headers,
+      },
+      ...(body === null ? {} : { body }),
     };
+    return { url: `${this.#options.baseUrl}${pathOf(route, parameters)}${query}`, init, waitMs, signal };
   }
 }
 
-/** A request without its response schema. */
-type RequestHead = Omit<StoreRequest<unknown>, 'answer'>;
+/** The path with ids. Encoding alone is not enough: `..` would address another route. */
+function pathOf(route: StoreRoute, ids: readonly string[]): string {
+  return pathParameters(route).reduce((path, name, index) => {
+    const id = ids[index] ?? '';
+    assertId(name, id);
+    return path.replace(`:${name}`, encodeURIComponent(id));
+  }, route.path);
+}
+
+/** URL parameters of all defined fields: a list is repeated, an object is JSON. */
+function queryOf(fields: unknown): URLSearchParams {
+  const entries = Object.entries(fields as object).flatMap(([name, value]: [string, unknown]) =>
+    (Array.isArray(value) ? value : [value])
+      .filter((one) => one !== undefined && one !== null)
+      .map((one): [string, string] => [name, typeof one === 'object' ? JSON.stringify(one) : String(one)]),
+  );
+  return new URLSearchParams(entries);
+}
+
+function responseOf<TOutput>({
+  path,
+  response,
+}: Pick<StoreRoute<never, TOutput>, 'path' | 'response'>): z.ZodType<TOutput> {
+  if (response !== undefined) return response;
+  throw new AgentLightningError({ code: 'INTERNAL', message: `The route ${path} has no JSON response` });
+}
 
 /** Failure of one attempt. */
 class StoreFailure extends AgentLightningError {

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Clock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { parse } from '../parse.ts';
-import { attemptedRolloutCodec, rolloutCodec } from '../protocol/rollouts/wire-rollout.ts';
+import { rolloutCodec } from '../protocol/rollouts/wire-rollout.ts';
+import { specialRoutes } from '../protocol/routes/special-routes.ts';
 import { errorFromWire } from '../protocol/wire-error.ts';
-import type { WireClaimRequest, WireWaitRequest } from '../protocol/wire-wait.ts';
 import type { AttemptedRollout, Rollout } from '../store/rollout.ts';
 import type { ClaimOptions, WaitOptions } from '../store/store.ts';
 import { eventStreamType, isEventStream, readEvents } from './events.ts';
@@ -18,6 +18,8 @@ const minPollMs = 50;
 
 /** Poll interval for such a server, in milliseconds. */
 const pauseMs = 250;
+
+const rollouts = z.array(rolloutCodec);
 
 /** Dependencies of waiting over HTTP. */
 export interface HttpWaiting {
@@ -33,22 +35,18 @@ export async function claimOverHttp(
   const { limit = 1, workerId = null, runId, waitMs = 0, signal } = options;
   const deadline = clock.now() + waitMs;
   while (!signal?.aborted) {
-    const askedMs = clock.now();
-    const pollMs = Math.max(0, Math.min(deadline - askedMs, maxPollMs));
-    const body: WireClaimRequest = { limit, worker_id: workerId, run_id: runId, wait_seconds: pollMs / 1000 };
-    const request = {
-      method: 'POST',
-      path: '/queues/rollouts/dequeue',
-      body,
-      answer: z.array(attemptedRolloutCodec),
-      // A retried claim returns the same rollouts.
-      idempotencyKey: crypto.randomUUID(),
-      waitMs: pollMs,
-      signal,
-    } as const;
-    const claimed = await transport.send(request).catch(unlessAborted(signal, []));
+    const startMs = clock.now();
+    const pollMs = Math.max(0, Math.min(deadline - startMs, maxPollMs));
+    // A retried claim returns the same rollouts.
+    const claimed = await transport
+      .call(specialRoutes.claimRollouts, {
+        input: { limit, workerId, ...(runId === undefined ? {} : { runId }), waitMs: pollMs },
+        waitMs: pollMs,
+        signal,
+      })
+      .catch(unlessAborted(signal, []));
     if (claimed.length > 0 || clock.now() >= deadline) return claimed;
-    await pauseUnlessServerWaited({ clock, askedMs, deadline, signal });
+    await pauseUnlessServerWaited({ clock, startMs, deadline, signal });
   }
   return [];
 }
@@ -65,26 +63,26 @@ export async function waitOverHttp(
   const ids = [...new Set(rolloutIds)];
   const { signal } = options;
   const deadline = clock.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
-  const ask = async (waitMs: number, until: AbortSignal | undefined): Promise<readonly Rollout[] | null> => {
+  const request = async (waitMs: number, until: AbortSignal | undefined): Promise<readonly Rollout[] | null> => {
     const pollMs = Math.min(waitMs, maxPollMs);
-    const body: WireWaitRequest = {
-      rollout_ids: ids,
-      timeout: pollMs / 1000,
-      stream_timeout: Number.isFinite(waitMs) ? waitMs / 1000 : null,
-      is_strict: true,
-    };
-    const headers = { accept: `${eventStreamType}, application/json` };
-    const request = { method: 'POST', path: '/waits/rollouts', body, headers, waitMs: pollMs, signal: until } as const;
-    const answer = await transport.open(request).then(readFinished).catch(unlessAborted(until, null));
-    return answer === null ? null : parse(z.array(rolloutCodec), answer, 'Finished rollouts');
+    const response = await transport
+      .open(specialRoutes.waitForRollouts, {
+        input: { rolloutIds: ids, timeoutMs: pollMs, streamTimeoutMs: waitMs, isStrict: true },
+        headers: { accept: `${eventStreamType}, application/json` },
+        waitMs: pollMs,
+        signal: until,
+      })
+      .then(readFinished)
+      .catch(unlessAborted(until, null));
+    return response === null ? null : parse(rollouts, response, 'Finished rollouts');
   };
   while (!signal?.aborted) {
-    const askedMs = clock.now();
-    const finished = await ask(Math.max(0, deadline - askedMs), signal);
+    const startMs = clock.now();
+    const finished = await request(Math.max(0, deadline - startMs), signal);
     if (finished !== null && (finished.length === ids.length || clock.now() >= deadline)) return finished;
-    await pauseUnlessServerWaited({ clock, askedMs, deadline, signal });
+    await pauseUnlessServerWaited({ clock, startMs, deadline, signal });
   }
-  return (await ask(0, undefined)) ?? [];
+  return (await request(0, undefined)) ?? [];
 }
 
 /** The rollouts in a wait response; null when it is interrupted. */
@@ -104,13 +102,13 @@ async function readFinished(response: Response): Promise<unknown> {
 /** Delays the next poll of a server without waiting. */
 async function pauseUnlessServerWaited(poll: {
   readonly clock: Clock;
-  readonly askedMs: number;
+  readonly startMs: number;
   readonly deadline: number;
   readonly signal: AbortSignal | undefined;
 }): Promise<void> {
-  const { clock, askedMs, deadline, signal } = poll;
+  const { clock, startMs, deadline, signal } = poll;
   const nowMs = clock.now();
-  if (nowMs - askedMs >= minPollMs) return;
+  if (nowMs - startMs >= minPollMs) return;
   // An abort ends the delay and the loop.
   await clock.sleep(Math.max(0, Math.min(deadline - nowMs, pauseMs)), signal).catch(() => {});
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { spanToWire } from '@agentlightning/core/protocol';
 import type { OperationRunner } from '../operation-runner.ts';
 import {
   type ExportedRollout,
@@ -103,7 +102,7 @@ async function* rolloutRecords(runner: OperationRunner, exported: ExportedRollou
   for (let spans = await nextAfter(null); spans.length > 0; spans = await nextAfter(spans.at(-1) ?? null)) {
     for (const span of spans) {
       // Attempts that were opened after the rollout was read are not exported.
-      if (known.has(span.attemptId)) yield { kind: 'span', span: spanToWire(span) };
+      if (known.has(span.attemptId)) yield { kind: 'span', span };
     }
   }
 }

@@ -1,12 +1,11 @@
-import type { Attempt, Rollout, Run } from '@agentlightning/core';
+import type { Attempt, Rollout, Run, Span } from '@agentlightning/core';
 import {
   attemptCodec,
   metricPointCodec,
+  recordedSpanCodec,
   resourcesSnapshotCodec,
   rolloutCodec,
   runCodec,
-  type WireSpan,
-  wireSpanSchema,
 } from '@agentlightning/core/protocol';
 import type { MetricPoint, ResourcesSnapshot } from '@agentlightning/core/store';
 import { z } from 'zod';
@@ -35,7 +34,7 @@ export type ArchiveRecord =
   | { readonly kind: 'rollout'; readonly rollout: Rollout; readonly last_sequence_id: number }
   /** `is_counted`: whether it counts towards the rollout's `maxAttempts`. */
   | { readonly kind: 'attempt'; readonly attempt: Attempt; readonly is_counted: boolean }
-  | { readonly kind: 'span'; readonly span: WireSpan }
+  | { readonly kind: 'span'; readonly span: Span }
   /** The number of `lines` before this one and their SHA-256 (with line ends) in hexadecimal digits. */
   | { readonly kind: 'end'; readonly lines: number; readonly sha256: string };
 
@@ -52,6 +51,6 @@ export const archiveRecordSchema: z.ZodType<ArchiveRecord> = z.discriminatedUnio
   z.object({ kind: z.literal('resources'), resources: resourcesSnapshotCodec }),
   z.object({ kind: z.literal('rollout'), rollout: rolloutCodec, last_sequence_id: z.int().min(0) }),
   z.object({ kind: z.literal('attempt'), attempt: attemptCodec, is_counted: z.boolean() }),
-  z.object({ kind: z.literal('span'), span: wireSpanSchema }),
+  z.object({ kind: z.literal('span'), span: recordedSpanCodec }),
   z.object({ kind: z.literal('end'), lines: z.int().min(1), sha256: z.string() }),
 ]);

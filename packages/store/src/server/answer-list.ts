@@ -1,8 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { pageToWire } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { StreamedPage } from '../list-pages.ts';
-import { answerJson } from './answer.ts';
+import { answerJson } from './store-route.ts';
 
 /**
  * Responds with a list. Several pages are streamed: the next page is read after the client has received the previous
@@ -19,7 +18,7 @@ export async function answerList<TItem>(
   const first = await pages.next();
   if (first.done === true) throw new AgentLightningError({ code: 'INTERNAL', message: 'The list has no first page' });
   const { isLast, ...page } = first.value;
-  if (isLast) return answerJson(context, pageToWire(page, toWire));
+  if (isLast) return answerJson(context, { ...page, items: page.items.map(toWire) });
   context.header('content-type', 'application/json');
   return context.body(streamOf(textOfPages(pages, { page, toWire }), onFault));
 }

@@ -1,9 +1,9 @@
-import { AgentLightningError } from '@agentlightning/core';
-import { errorToWire, httpStatusOf } from '@agentlightning/core/protocol';
-import type { Context } from 'hono';
-import { RequestLimitError } from './limits/request-limit-error.ts';
-import { MalformedRequestError } from './malformed-request-error.ts';
+import { AgentLightningError, NotFoundError } from '@agentlightning/core';
+import { errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
+import type { Context, Hono } from 'hono';
+import { RequestLimitError } from './limits/limit-requests.ts';
 import { note, requestIdOf } from './observation/request-notes.ts';
+import { MalformedRequestError } from './request-input.ts';
 
 /** Responds with an error and its remedy. Details of unexpected errors are not exposed. */
 export function answerError(context: Context, error: unknown, onFault: (error: unknown) => void): Response {
@@ -22,7 +22,7 @@ function errorResponse(context: Context, error: AgentLightningError): Response {
   if (status === 401) context.header('www-authenticate', 'Bearer');
   if (status === 429) context.header('retry-after', '1');
   context.header('content-type', 'application/json');
-  return context.body(JSON.stringify(errorToWire(error)));
+  return context.body(JSON.stringify(errorCodec.encode(error)));
 }
 
 /** The response to an unexpected error: the request id to look up in the server's log, without details. */
@@ -36,4 +36,20 @@ function opaqueError(requestId: string | null): AgentLightningError {
 function statusOf(error: AgentLightningError): number {
   if (error instanceof RequestLimitError) return error.status;
   return error instanceof MalformedRequestError ? 422 : httpStatusOf(error.code);
+}
+
+/** Responds to an unknown route: 405 when the path has a route with another method, 404 otherwise. */
+export function answerUnknownRoute(app: Hono, context: Context): Response {
+  const { method, path } = context.req;
+  const verbs = ['GET', 'POST', 'DELETE'].filter((verb) => hasRoute(app, verb, path));
+  context.status(verbs.length > 0 ? 405 : 404);
+  if (verbs.length > 0) context.header('allow', verbs.join(', '));
+  note(context, { errorCode: 'NOT_FOUND' });
+  context.header('content-type', 'application/json');
+  return context.body(JSON.stringify(errorCodec.encode(new NotFoundError('Route', `${method} ${path}`))));
+}
+
+function hasRoute(app: Hono, verb: string, path: string): boolean {
+  // Middleware for all methods is not a final handler.
+  return app.router.match(verb, path)[0].some(([[, route]]) => route.method === verb);
 }

@@ -5,49 +5,28 @@ import { type Context, Hono } from 'hono';
 import type { SqlStore } from '../sql-store.ts';
 import { guardRoutes } from './access/access-control.ts';
 import { Gatekeeper } from './access/gatekeeper.ts';
-import { answerJson } from './answer.ts';
-import { answerError } from './error-answer.ts';
-import { limitBody } from './limits/body-limit.ts';
-import { limitRequests } from './limits/limit-requests.ts';
+import { answerError, answerUnknownRoute } from './error-answer.ts';
+import { limitBody, limitRequests } from './limits/limit-requests.ts';
 import { OpenWaits } from './limits/open-waits.ts';
 import { StoreMetrics } from './observation/store-metrics.ts';
-import { addArchiveRoutes } from './routes/archive-routes.ts';
-import { addAttemptRoutes } from './routes/attempt-routes.ts';
-import { addDeletionRoutes } from './routes/deletion-routes.ts';
-import { addEventRoutes } from './routes/event-routes.ts';
-import { addMetricsRoutes } from './routes/metrics-routes.ts';
-import { addOpenApiRoutes } from './routes/openapi-routes.ts';
-import { addOtlpRoutes } from './routes/otlp-routes.ts';
-import { addQueueRoutes } from './routes/queue-routes.ts';
-import { addResourceRoutes } from './routes/resource-routes.ts';
-import { addRolloutRoutes } from './routes/rollout-routes.ts';
-import { addRunRoutes } from './routes/run-routes.ts';
-import { addSearchRoutes } from './routes/search-routes.ts';
-import { addSpanRoutes } from './routes/span-routes.ts';
-import { addStatisticsRoutes } from './routes/statistics-routes.ts';
-import { addTokenRoutes } from './routes/token-routes.ts';
-import { addWaitRoutes } from './routes/wait-routes.ts';
-import { addWorkerRoutes } from './routes/worker-routes.ts';
-import type { StoreRouteOptions } from './store-route.ts';
-import { answerUnknownRoute } from './unknown-route.ts';
-
-/** The routes under `/v1/agl`, by topic. */
-const protocolRoutes: readonly ((app: Hono, options: StoreRouteOptions) => void)[] = [
-  addOpenApiRoutes,
-  addStatisticsRoutes,
-  addQueueRoutes,
-  addRolloutRoutes,
-  addAttemptRoutes,
-  addWorkerRoutes,
-  addResourceRoutes,
-  addSpanRoutes,
-  addWaitRoutes,
-  addEventRoutes,
-  addRunRoutes,
-  addSearchRoutes,
-  addDeletionRoutes,
-  addTokenRoutes,
-];
+import { openApiDocument } from './openapi-document.ts';
+import { archiveHandlers } from './routes/archive-handlers.ts';
+import { claimHandlers } from './routes/claim-handlers.ts';
+import { eventHandlers } from './routes/event-handlers.ts';
+import { listHandlers, operationHandlers } from './routes/operation-handlers.ts';
+import { otlpHandlers } from './routes/otlp-handlers.ts';
+import { resourceHandlers } from './routes/resource-handlers.ts';
+import { spanHandlers } from './routes/span-handlers.ts';
+import { tokenHandlers } from './routes/token-handlers.ts';
+import { waitHandlers } from './routes/wait-handlers.ts';
+import {
+  answerJson,
+  type RouteHandler,
+  type RouteName,
+  type SpecialHandlers,
+  type StoreRouteOptions,
+  storeRoutes,
+} from './store-route.ts';
 
 /** Dependencies and options of the application. */
 export interface StoreAppOptions {
@@ -81,14 +60,50 @@ export function createStoreApp(options: StoreAppOptions): Hono {
   app.notFound((context) => answerUnknownRoute(app, context));
   app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
   app.use(guardRoutes(new Gatekeeper({ keys: store, apiKey, attemptTokens, clock })));
-  app.get('/v1/agl/health', (context) => answerJson(context, { status: 'ok' }));
-  addMetricsRoutes(app, metrics);
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
-  const routes = { store, attemptTokens, metrics, waits, maxBodyBytes, heartbeatMs, onFault, untilClosed };
-  addArchiveRoutes(app.basePath('/v1/agl'), routes);
-  app.use(limitBody(maxBodyBytes));
-  addOtlpRoutes(app.basePath('/v1'), routes);
-  const protocol = app.basePath('/v1/agl');
-  for (const addRoutes of protocolRoutes) addRoutes(protocol, routes);
+  const handlers = handlersOf({
+    store,
+    attemptTokens,
+    metrics,
+    waits,
+    maxBodyBytes,
+    heartbeatMs,
+    onFault,
+    untilClosed,
+  });
+  const limit = limitBody(maxBodyBytes);
+  for (const [name, { method, path }] of storeRoutes) {
+    // Archives are streamed, so the body limit does not apply.
+    if (name === 'importRun') app.on(method, path, handlers[name]);
+    else app.on(method, path, limit, handlers[name]);
+  }
   return app;
+}
+
+function handlersOf(options: StoreRouteOptions): Readonly<Record<RouteName, RouteHandler>> {
+  const special: SpecialHandlers = {
+    ...serverHandlers(options),
+    ...listHandlers(options),
+    ...claimHandlers(options),
+    ...waitHandlers(options),
+    ...eventHandlers(options),
+    ...spanHandlers(options),
+    ...resourceHandlers(options),
+    ...tokenHandlers(options),
+    ...archiveHandlers(options),
+    ...otlpHandlers(options),
+  };
+  return { ...operationHandlers(options), ...special };
+}
+
+function serverHandlers({ metrics }: StoreRouteOptions): Pick<SpecialHandlers, 'health' | 'prometheus' | 'openApi'> {
+  let document: unknown;
+  return {
+    health: (context) => answerJson(context, { status: 'ok' }),
+    prometheus: async (context) => context.body(await metrics.text(), 200, { 'content-type': metrics.contentType }),
+    openApi: (context) => {
+      document ??= openApiDocument();
+      return answerJson(context, document);
+    },
+  };
 }

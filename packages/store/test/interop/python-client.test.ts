@@ -5,7 +5,7 @@ import {
   attemptCodec,
   resourcesSnapshotCodec,
   rolloutCodec,
-  spanToWire,
+  spanInputCodec,
   workerCodec,
 } from '@agentlightning/core/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -236,7 +236,7 @@ describeInterop('the Python client of Agent Lightning 0.3 against our server', (
       expect(await client.call('add_span', { span })).toEqual(span);
       expect(await client.call('add_span', { span })).toBeNull();
       const { items } = await store.querySpans({ rolloutId: rollout.rolloutId });
-      expect(items.map(spanToWire)).toEqual([span]);
+      expect(items.map((item) => spanInputCodec.encode(item))).toEqual([span]);
     });
 
     test('add_many_spans and query_spans, with every parameter', async () => {
@@ -374,7 +374,7 @@ describeInterop('the Python client of Agent Lightning 0.3 against our server', (
         worker && workerCodec.encode(worker),
       );
       expect(await client.call('update_worker', { worker_id: 'worker-stats' })).toMatchObject({ heartbeat_stats });
-      expect(await client.call('get_worker_by_id', { worker_id: 'nobody' })).toBeNull();
+      expect(await client.call('get_worker_by_id', { worker_id: 'unknown' })).toBeNull();
       const query = {
         status_in: ['unknown'],
         worker_id_contains: 'stats',

@@ -1,9 +1,15 @@
 import { z } from 'zod';
-import type { StartRolloutRequest } from '../../store/rollout.ts';
+import type { EnqueueRolloutRequest, StartRolloutRequest } from '../../store/rollout.ts';
+import type { RolloutPatch } from '../../store/store.ts';
 import { present } from '../present.ts';
+import { fieldCodec } from '../wire-fields.ts';
 import { wireJson, wireJsonObject } from '../wire-json.ts';
-import { wireRolloutModeSchema } from './wire-rollout.ts';
-import { completeRolloutConfig, rolloutConfigCodec } from './wire-rollout-config.ts';
+import {
+  completeRolloutConfig,
+  rolloutConfigCodec,
+  wireRolloutModeSchema,
+  wireRolloutStatusSchema,
+} from './wire-rollout.ts';
 
 /**
  * A request to enqueue or start a rollout in the store protocol. The extensions are `rollout_id`, an idempotency key
@@ -49,10 +55,42 @@ export const rolloutRequestCodec: z.ZodType<StartRolloutRequest> = z.codec(
   },
 );
 
-/** Request to enqueue rollouts. */
-export interface EnqueueRequest {
-  readonly rollouts: readonly StartRolloutRequest[];
-}
+/** Rollouts to enqueue, in one object in the store protocol. */
+export const enqueueCodec: z.ZodType<readonly EnqueueRolloutRequest[]> = fieldCodec(
+  'rollouts',
+  z.array(rolloutRequestCodec),
+);
 
-/** Codec of {@link EnqueueRequest}. */
-export const enqueueCodec: z.ZodType<EnqueueRequest> = z.object({ rollouts: z.array(rolloutRequestCodec) });
+/**
+ * Changes to a rollout in the store protocol: null is written, an absent field is unchanged. Status and configuration
+ * cannot be null.
+ */
+export const rolloutPatchCodec: z.ZodType<RolloutPatch> = z.codec(
+  z.object({
+    input: wireJson.optional(),
+    mode: wireRolloutModeSchema.nullish(),
+    resources_id: z.string().nullish(),
+    status: wireRolloutStatusSchema.optional(),
+    config: rolloutConfigCodec.optional(),
+    metadata: wireJsonObject.nullish(),
+  }),
+  z.custom<RolloutPatch>(),
+  {
+    decode: (wire) => ({
+      ...(wire.input === undefined ? {} : { input: wire.input }),
+      ...(wire.mode === undefined ? {} : { mode: wire.mode }),
+      ...(wire.resources_id === undefined ? {} : { resourcesId: wire.resources_id }),
+      ...(wire.status === undefined ? {} : { status: wire.status }),
+      ...(wire.config === undefined ? {} : { config: wire.config }),
+      ...(wire.metadata === undefined ? {} : { metadata: wire.metadata }),
+    }),
+    encode: (patch) => ({
+      input: patch.input,
+      mode: patch.mode,
+      resources_id: patch.resourcesId,
+      status: patch.status,
+      config: patch.config === undefined ? undefined : completeRolloutConfig(patch.config),
+      metadata: patch.metadata,
+    }),
+  },
+);

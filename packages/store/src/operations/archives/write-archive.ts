@@ -1,5 +1,5 @@
 import { AgentLightningError, type Attempt, type Rollout, type Run, type Span } from '@agentlightning/core';
-import { assertId, spanFromWire } from '@agentlightning/core/protocol';
+import { assertId } from '@agentlightning/core/protocol';
 import { isTerminalRolloutStatus, type MetricPoint, type ResourcesSnapshot } from '@agentlightning/core/store';
 import { archiveError } from '../../archive/archive-lines.ts';
 import type { ArchiveRecord } from '../../archive/run-archive-record.ts';
@@ -39,7 +39,7 @@ export class WriteArchive {
    * @throws ValidationError when the record is out of order
    */
   async write(record: ArchiveRecord): Promise<void> {
-    if (record.kind === 'span') return this.#takeSpan(spanFromWire(record.span));
+    if (record.kind === 'span') return this.#takeSpan(record.span);
     await this.finish();
     switch (record.kind) {
       case 'header':

@@ -1,18 +1,21 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { foreignRequest, isLoopback } from '@agentlightning/core/protocol';
+import { foreignRequest, isLoopback, type RouteScope } from '@agentlightning/core/protocol';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { note } from '../observation/request-notes.ts';
+import { storeRoutes } from '../store-route.ts';
 import { type Bearer, noteBearer } from './bearer.ts';
 import type { Gatekeeper } from './gatekeeper.ts';
-import { type RouteScope, routeScopes } from './route-scopes.ts';
+
+/** The required scopes by method and path pattern. */
+const scopes = new Map(storeRoutes.map(([, { method, path, scope }]) => [`${method} ${path}`, scope]));
 
 /** Authenticates and authorises requests, and records their senders. */
 export function guardRoutes(gatekeeper: Gatekeeper): MiddlewareHandler {
   return async (context, next) => {
     const route = routeOf(context);
     note(context, { path: route === null ? null : route.slice(route.indexOf(' ') + 1) });
-    const needed = route === null ? 'runner' : (routeScopes[route] ?? 'admin');
+    const needed = route === null ? 'runner' : (scopes.get(route) ?? 'admin');
     const isOpen = !(await gatekeeper.isLocked());
     if (isOpen) assertLocalRequest(context);
     if (needed !== 'anyone') {

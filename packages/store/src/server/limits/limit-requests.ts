@@ -1,6 +1,18 @@
+import { AgentLightningError } from '@agentlightning/core';
 import type { MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
 import { incomingOf } from '../observation/request-notes.ts';
-import { RequestLimitError } from './request-limit-error.ts';
+
+/** Thrown when a request exceeds a limit that has a specific HTTP status. */
+export class RequestLimitError extends AgentLightningError {
+  /** 414 for a URL that is too long, 431 for too many headers. */
+  readonly status: 414 | 431;
+
+  constructor(status: 414 | 431, limit: { readonly message: string; readonly remedy: string }) {
+    super({ code: 'PAYLOAD_TOO_LARGE', ...limit });
+    this.status = status;
+  }
+}
 
 /** Limits of URLs and headers. */
 export interface RequestLimits {
@@ -30,4 +42,24 @@ export function limitRequests({ maxUrlLength, maxHeaders }: RequestLimits): Midd
     }
     await next();
   };
+}
+
+/** Rejects requests whose body exceeds the limit in bytes. */
+export function limitBody(maxBodyBytes: number): MiddlewareHandler {
+  const countBytes = bodyLimit({ maxSize: maxBodyBytes, onError: () => rejectBody(maxBodyBytes) });
+  return async (context, next) => {
+    // Node enforces a declared content length, so the body needs no counting stream.
+    if (context.req.header('transfer-encoding') !== undefined) return countBytes(context, next);
+    if (Number(context.req.header('content-length') ?? 0) > maxBodyBytes) rejectBody(maxBodyBytes);
+    await next();
+  };
+}
+
+function rejectBody(maxBodyBytes: number): never {
+  throw new AgentLightningError({
+    code: 'PAYLOAD_TOO_LARGE',
+    message: `The request body exceeds ${maxBodyBytes} bytes`,
+    remedy: 'Send smaller requests, or raise maxBodyBytes of the server.',
+    details: { maxBodyBytes },
+  });
 }

@@ -1,40 +1,49 @@
 import { AgentLightningError, NotFoundError, type Span, type SpanInput, ValidationError } from '@agentlightning/core';
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { agentOf, refusedSpans } from '../access/agent-limits.ts';
 import { answerExport, answerOtlpError, presentable } from '../otlp/otlp-answer.ts';
 import { spansFromOtlp } from '../otlp/otlp-spans.ts';
 import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
-import { bodyBytes } from '../request-body.ts';
-import type { StoreRouteOptions } from '../store-route.ts';
+import { bodyBytes } from '../request-input.ts';
+import type { RouteHandler, SpecialHandlers, StoreRouteOptions } from '../store-route.ts';
 
-/** Unsupported OpenTelemetry signals. */
-const otherSignals = ['/metrics', '/logs', '/development/profiles'];
+const unsupported: RouteHandler = (context) => context.body(null, 501);
+
+type OtlpRoute = 'exportTraces' | 'exportMetrics' | 'exportLogs' | 'exportProfiles';
 
 /** Spans of OpenTelemetry exporters: OTLP over HTTP. */
-export function addOtlpRoutes(app: Hono, { store, metrics, maxBodyBytes, onFault }: StoreRouteOptions): void {
-  app.post('/traces', async (context) => {
-    const encoding = otlpEncodingOf(context);
-    try {
-      if (encoding === null) throw unknownType(context);
-      const request = await readOtlpRequest(context, encoding, maxBodyBytes);
-      // An attempt token assigns spans without assignment attributes.
-      const { spans, leftOut } = spansFromOtlp(request, agentOf(context));
-      const refused = await refusedSpans(context, store, spans);
-      const [refusal] = refused.values();
-      if (refusal !== undefined && refused.size === spans.length) throw refusal;
-      const allowed = spans.filter((span) => !refused.has(span));
-      const { recorded, rejected } = await append(allowed);
-      metrics.spansRecorded(recorded, { format: 'otlp', bytes: await bodyBytes(context) });
-      return answerExport(context, encoding, [...leftOut, ...reasonsOf(refused), ...rejected]);
-    } catch (error) {
-      const shown = presentable(error);
-      if (shown.code === 'INTERNAL') onFault(error);
-      // Clients with an unknown encoding get the same response as from the protocol's reference server.
-      return answerOtlpError(context, encoding ?? 'application/x-protobuf', shown);
-    }
-  });
-
-  for (const path of otherSignals) app.post(path, (context) => context.body(null, 501));
+export function otlpHandlers({
+  store,
+  metrics,
+  maxBodyBytes,
+  onFault,
+}: StoreRouteOptions): Pick<SpecialHandlers, OtlpRoute> {
+  return {
+    exportMetrics: unsupported,
+    exportLogs: unsupported,
+    exportProfiles: unsupported,
+    exportTraces: async (context) => {
+      const encoding = otlpEncodingOf(context);
+      try {
+        if (encoding === null) throw unknownType(context);
+        const request = await readOtlpRequest(context, encoding, maxBodyBytes);
+        // An attempt token assigns spans without assignment attributes.
+        const { spans, leftOut } = spansFromOtlp(request, agentOf(context));
+        const refused = await refusedSpans(context, store, spans);
+        const [refusal] = refused.values();
+        if (refusal !== undefined && refused.size === spans.length) throw refusal;
+        const allowed = spans.filter((span) => !refused.has(span));
+        const { recorded, rejected } = await append(allowed);
+        metrics.spansRecorded(recorded, { format: 'otlp', bytes: await bodyBytes(context) });
+        return answerExport(context, encoding, [...leftOut, ...reasonsOf(refused), ...rejected]);
+      } catch (error) {
+        const shown = presentable(error);
+        if (shown.code === 'INTERNAL') onFault(error);
+        // Clients with an unknown encoding get the same response as from the protocol's reference server.
+        return answerOtlpError(context, encoding ?? 'application/x-protobuf', shown);
+      }
+    },
+  };
 
   /** Records spans and returns the reasons of rejected ones: unknown attempts and exceeded quotas. */
   async function append(spans: readonly SpanInput[]): Promise<AppendedSpans> {

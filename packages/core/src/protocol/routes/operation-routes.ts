@@ -1,0 +1,256 @@
+import { z } from 'zod';
+import { attemptCodec, attemptPatchCodec, attemptStartCodec } from '../rollouts/wire-attempt.ts';
+import { attemptedRolloutCodec, rolloutCodec } from '../rollouts/wire-rollout.ts';
+import { enqueueCodec, rolloutPatchCodec, rolloutRequestCodec } from '../rollouts/wire-rollout-request.ts';
+import { revokedAttemptTokensCodec } from '../wire-attempt-token.ts';
+import {
+  deletionCountsCodec,
+  retentionPolicyCodec,
+  retentionPreviewCodec,
+  rolloutDeletionCodec,
+  runDeletionCodec,
+} from '../wire-deletion.ts';
+import {
+  attemptQueryCodec,
+  resourcesQueryCodec,
+  rolloutQueryCodec,
+  spanQueryCodec,
+  workerQueryCodec,
+} from '../wire-query.ts';
+import { namedResourcesCodec, resourcesSnapshotCodec } from '../wire-resources.ts';
+import {
+  metricsCodec,
+  runCodec,
+  runQueryCodec,
+  runRequestCodec,
+  runStatisticsCodec,
+  runUpdateCodec,
+  statisticsCodec,
+} from '../wire-run.ts';
+import { sequenceIdBatchCodec, sequenceIdsCodec, spanCodec } from '../wire-span.ts';
+import { spanSearchCodec, spanSearchPageCodec } from '../wire-span-search.ts';
+import { workerCodec, workerHeartbeatCodec } from '../wire-worker.ts';
+import { get, list, type OperationName, type OperationRoute, original, post } from './store-route.ts';
+
+/** Deletions run in batches. */
+const deletionWaitMs = 600_000;
+
+/** The routes of the operations of a store, by name. */
+export const operationRoutes: { readonly [TName in OperationName]: OperationRoute<TName> } = {
+  statistics: {
+    ...original.get('/statistics', 'trainer'),
+    summary: 'Count rows by table',
+    response: statisticsCodec,
+  },
+
+  enqueueRollouts: {
+    ...original.post('/queues/rollouts/enqueue', 'trainer'),
+    summary: 'Enqueue rollouts atomically',
+    body: enqueueCodec,
+    response: z.array(rolloutCodec),
+    status: 201,
+    idempotency: 'inherent',
+  },
+  // Starts a rollout without the queue: runners for a single task, gateways for calls without a rollout.
+  startRollout: {
+    ...original.post('/rollouts', 'runner'),
+    summary: 'Start a rollout without the queue',
+    body: rolloutRequestCodec,
+    response: attemptedRolloutCodec,
+    status: 201,
+    idempotency: 'inherent',
+  },
+  queryRollouts: {
+    ...original.post('/rollouts/search', 'trainer'),
+    summary: 'List rollouts',
+    body: rolloutQueryCodec,
+    ...list(rolloutCodec),
+  },
+  getRollout: {
+    ...original.get('/rollouts/:rolloutId', 'agent'),
+    summary: 'Read a rollout, with its latest attempt',
+    response: rolloutCodec,
+  },
+  // Runners return rollouts to the queue.
+  updateRollout: {
+    ...original.post('/rollouts/:rolloutId', 'runner'),
+    summary: 'Update a rollout',
+    body: rolloutPatchCodec,
+    notNull: ['status', 'config'],
+    response: rolloutCodec,
+    idempotency: 'key',
+  },
+
+  startAttempt: {
+    ...original.post('/rollouts/:rolloutId/attempts', 'trainer'),
+    summary: 'Start another attempt',
+    body: attemptStartCodec,
+    isBodyOptional: true,
+    response: attemptedRolloutCodec,
+    status: 201,
+    idempotency: 'key',
+  },
+  queryAttempts: {
+    ...original.post('/rollouts/:rolloutId/attempts/search', 'runner'),
+    summary: 'List attempts',
+    body: attemptQueryCodec,
+    ...list(attemptCodec),
+  },
+  getLatestAttempt: {
+    ...original.get('/rollouts/:rolloutId/attempts/latest', 'agent'),
+    summary: 'Read the latest attempt; null if none exists',
+    response: attemptCodec.nullable(),
+  },
+  updateAttempt: {
+    ...original.post('/rollouts/:rolloutId/attempts/:attemptId', 'runner'),
+    summary: 'Update an attempt; the id `latest` refers to the latest one',
+    body: attemptPatchCodec,
+    notNull: ['status', 'worker_id', 'last_heartbeat_time', 'metadata'],
+    response: attemptCodec,
+    idempotency: 'key',
+  },
+  revokedAttemptTokens: {
+    ...get('/revocations/tokens', 'runner'),
+    summary: 'SHA-256 digests of the revoked attempt tokens that have not expired',
+    response: revokedAttemptTokensCodec,
+  },
+
+  queryWorkers: {
+    ...original.post('/workers/search', 'trainer'),
+    summary: 'List workers',
+    body: workerQueryCodec,
+    ...list(workerCodec),
+  },
+  getWorker: {
+    ...original.get('/workers/:workerId', 'runner'),
+    summary: 'Read a worker; null if it does not exist',
+    response: workerCodec.nullable(),
+  },
+  updateWorker: {
+    ...original.post('/workers/:workerId', 'runner'),
+    summary: 'Record a heartbeat of a worker',
+    body: workerHeartbeatCodec,
+    isBodyOptional: true,
+    notNull: ['heartbeat_stats'],
+    response: workerCodec,
+  },
+
+  queryResources: {
+    ...original.get('/resources', 'runner'),
+    summary: 'List resources',
+    query: resourcesQueryCodec,
+    ...list(resourcesSnapshotCodec),
+  },
+  addResources: {
+    ...original.post('/resources', 'trainer'),
+    summary: 'Add resources under a new id',
+    body: namedResourcesCodec,
+    response: resourcesSnapshotCodec,
+    status: 201,
+    idempotency: 'key',
+  },
+  getLatestResources: {
+    ...original.get('/resources/latest', 'runner'),
+    summary: 'Read the latest resources; null if none exist',
+    response: resourcesSnapshotCodec.nullable(),
+  },
+  updateResources: {
+    ...original.post('/resources/:resourcesId', 'trainer'),
+    summary: 'Write the next or first version of resources',
+    body: namedResourcesCodec,
+    response: resourcesSnapshotCodec,
+    idempotency: 'key',
+  },
+
+  querySpans: {
+    ...original.post('/spans/search', 'runner'),
+    summary: 'List spans of a rollout',
+    body: spanQueryCodec,
+    ...list(spanCodec),
+  },
+  nextSpanSequenceIds: {
+    ...post('/spans/next/batch', 'agent'),
+    summary: 'Reserve many sequence ids',
+    body: sequenceIdBatchCodec,
+    response: sequenceIdsCodec,
+    idempotency: 'key',
+  },
+  searchSpans: {
+    ...post('/searches/spans', 'trainer'),
+    summary: 'Search spans across rollouts',
+    body: spanSearchCodec,
+    response: spanSearchPageCodec,
+  },
+
+  queryRuns: {
+    ...get('/runs', 'trainer'),
+    summary: 'List runs, newest first',
+    query: runQueryCodec,
+    ...list(runCodec),
+  },
+  createRun: {
+    ...post('/runs', 'trainer'),
+    summary: 'Create a run',
+    body: runRequestCodec,
+    response: runCodec,
+    status: 201,
+    idempotency: 'key',
+  },
+  getRun: {
+    ...get('/runs/:runId', 'trainer'),
+    summary: 'Read a run',
+    response: runCodec,
+  },
+  updateRun: {
+    ...post('/runs/:runId', 'trainer'),
+    summary: 'Update a run and record metrics',
+    body: runUpdateCodec,
+    isSpread: true,
+    response: runCodec,
+    idempotency: 'inherent',
+  },
+  queryMetrics: {
+    ...get('/runs/:runId/metrics', 'trainer'),
+    summary: 'Read the metrics of a run by step',
+    response: metricsCodec,
+  },
+  runStatistics: {
+    ...get('/runs/:runId/statistics', 'trainer'),
+    summary: 'Count the rollouts of a run by status',
+    response: runStatisticsCodec,
+  },
+
+  deleteRollouts: {
+    ...post('/deletions/rollouts', 'admin'),
+    summary: 'Delete finished rollouts',
+    body: rolloutDeletionCodec,
+    waitMs: deletionWaitMs,
+    response: deletionCountsCodec,
+    idempotency: 'key',
+  },
+  deleteRun: {
+    ...post('/deletions/runs', 'admin'),
+    summary: 'Delete a run with its rollouts, attempts, spans and metrics',
+    body: runDeletionCodec,
+    isSpread: true,
+    waitMs: deletionWaitMs,
+    response: deletionCountsCodec,
+    idempotency: 'key',
+  },
+  applyRetention: {
+    ...post('/deletions/retention', 'admin'),
+    summary: 'Apply a retention policy',
+    body: retentionPolicyCodec,
+    waitMs: deletionWaitMs,
+    response: deletionCountsCodec,
+    idempotency: 'key',
+  },
+  // A separate path: a server that does not support it deletes nothing.
+  previewRetention: {
+    ...post('/deletions/retention/preview', 'trainer'),
+    summary: 'Preview a retention policy',
+    body: retentionPolicyCodec,
+    waitMs: deletionWaitMs,
+    response: retentionPreviewCodec,
+  },
+};

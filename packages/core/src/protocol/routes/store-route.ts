@@ -1,0 +1,114 @@
+import type { z } from 'zod';
+import type { Page, Store } from '../../store/store.ts';
+import { pageCodec } from '../wire-page.ts';
+
+/**
+ * The scope that a route requires, in ascending order: `agent` is an attempt token or any key. Routes restrict attempt
+ * tokens to their attempt.
+ */
+export type RouteScope = 'anyone' | 'agent' | 'runner' | 'trainer' | 'admin';
+
+/**
+ * One route of the store protocol: the server's route, the client's request, the access check and the OpenAPI document
+ * derive from it.
+ */
+export interface StoreRoute<TInput = unknown, TOutput = unknown> {
+  readonly method: 'GET' | 'POST';
+  /** The absolute pattern, such as `/v1/agl/rollouts/:rolloutId`. */
+  readonly path: string;
+  readonly scope: RouteScope;
+  readonly summary: string;
+  /** Whether it is part of the Agent Lightning 0.3 protocol. @default false */
+  readonly isInProtocol?: boolean;
+  /** Codec of the URL parameters. */
+  readonly query?: z.ZodType<TInput>;
+  /** Codec of the JSON body. */
+  readonly body?: z.ZodType<TInput>;
+  /** Whether the body is optional. @default false */
+  readonly isBodyOptional?: boolean;
+  /** Fields of the body that can be absent but not null, with the protocol's error for it. @default none */
+  readonly notNull?: readonly string[];
+  /**
+   * Whether `Idempotency-Key` is supported. `key`: a repeated request has another effect, and the client sends a key.
+   * `inherent`: a repeated request has the same effect. @default no support
+   */
+  readonly idempotency?: 'key' | 'inherent';
+  /** Codec of the JSON response. */
+  readonly response?: z.ZodType<TOutput>;
+  /** Codec of the items of a list, which are streamed page by page. */
+  readonly item?: z.ZodType;
+  /** @default 200 */
+  readonly status?: 200 | 201 | 501;
+  /** Additional time that the client waits for the response to a long operation, in milliseconds. @default 0 */
+  readonly waitMs?: number;
+  /** Media types besides or instead of JSON, without a schema. */
+  readonly otherTypes?: { readonly body?: readonly string[]; readonly response?: readonly string[] };
+}
+
+/** Operations whose requests do not map directly to their arguments. */
+type SpecialOperation =
+  | 'claimRollouts'
+  | 'waitForRollouts'
+  | 'watchChanges'
+  | 'appendSpans'
+  | 'getResources'
+  | 'revokeAttemptToken'
+  | 'exportRun'
+  | 'importRun'
+  | 'close';
+
+/** Operations of a store whose arguments are the path parameters of their route, followed by its input. */
+export type OperationName = Exclude<keyof Store, SpecialOperation>;
+
+type Last<TArguments extends readonly unknown[]> = TArguments extends readonly [...unknown[], infer TLast]
+  ? TLast
+  : never;
+type Tail<TArguments extends readonly unknown[]> = TArguments extends readonly [unknown, ...infer TRest]
+  ? TRest
+  : never;
+type InputOf<TArguments extends readonly unknown[]> =
+  | Last<Required<TArguments>>
+  | Readonly<TArguments>
+  | Readonly<Tail<TArguments>>
+  | undefined;
+
+/** The route of an operation. Its input is the last argument, or all arguments that are not in the path. */
+export interface OperationRoute<TName extends OperationName>
+  extends StoreRoute<InputOf<Parameters<Store[TName]>>, ResultOf<TName>> {
+  /** Whether its input is a list of arguments. @default false */
+  readonly isSpread?: boolean;
+}
+
+type ResultOf<TName extends OperationName> = Awaited<ReturnType<Store[TName]>>;
+
+/** The names of the parameters in the path of a route, in order. */
+export function pathParameters({ path }: Pick<StoreRoute, 'path'>): readonly string[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
+}
+
+/** Method, path and scope of a route. */
+export type RouteHead = Pick<StoreRoute, 'method' | 'path' | 'scope' | 'isInProtocol'>;
+
+/** A GET route below `/v1/agl`, an extension of the Agent Lightning 0.3 protocol. */
+export function get(path: string, scope: RouteScope): RouteHead {
+  return { method: 'GET', path: `/v1/agl${path}`, scope };
+}
+
+/** As {@link get}, with POST. */
+export function post(path: string, scope: RouteScope): RouteHead {
+  return { ...get(path, scope), method: 'POST' };
+}
+
+/** {@link get} and {@link post} for the routes of the original protocol. */
+export const original: { readonly get: typeof get; readonly post: typeof post } = {
+  get: (path, scope) => ({ ...get(path, scope), isInProtocol: true }),
+  post: (path, scope) => ({ ...post(path, scope), isInProtocol: true }),
+};
+
+/** The response of a list route. */
+export function list<TItem>(item: z.ZodType<TItem>): {
+  readonly item: z.ZodType<TItem>;
+  readonly response: z.ZodType<Page<TItem>>;
+} {
+  return { item, response: pageCodec(item) };
+}

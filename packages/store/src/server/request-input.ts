@@ -1,0 +1,117 @@
+import { ValidationError, type ValidationIssue } from '@agentlightning/core';
+import { validationIssues } from '@agentlightning/core/internal';
+import type { StoreRoute } from '@agentlightning/core/protocol';
+import type { Context } from 'hono';
+import { z } from 'zod';
+
+/**
+ * Thrown when a request's body or parameters cannot be parsed or have wrong types: status 422 in the store protocol.
+ */
+export class MalformedRequestError extends ValidationError {
+  constructor(issues: readonly ValidationIssue[], cause?: unknown) {
+    super('Request', issues, cause);
+  }
+}
+
+/**
+ * Reads the input of a route: the body or URL parameters of a request.
+ *
+ * @throws MalformedRequestError when it is not JSON or does not match the codec
+ * @throws ValidationError when a field is null that must not be, or an unknown field is sorted by
+ */
+export async function readInput<TInput>(context: Context, route: StoreRoute<TInput>): Promise<TInput> {
+  if (route.query !== undefined) return parseInput(route.query, queryOf(context, route.query));
+  const { body, isBodyOptional = false, notNull = [] } = route;
+  // A route without input is not read with this function's result.
+  if (body === undefined) return undefined as TInput;
+  const isEmpty = isBodyOptional && (await context.req.text()) === '';
+  const json = isEmpty ? {} : await readJson(context);
+  rejectNull(json, notNull);
+  return parseInput(body, isBodyOptional ? (json ?? {}) : json);
+}
+
+/** Size of a request body as sent, in bytes. */
+export async function bodyBytes(context: Context): Promise<number> {
+  const declared = context.req.header('content-length');
+  return declared === undefined ? (await context.req.arrayBuffer()).byteLength : Number(declared);
+}
+
+/**
+ * Rejects a body with another content type.
+ *
+ * @throws MalformedRequestError
+ */
+export function assertContentType(context: Context, expected: string): void {
+  const type = context.req.header('content-type')?.split(';')[0]?.trim();
+  if (type === expected) return;
+  throw new MalformedRequestError([{ path: '', message: `content type must be ${expected}, got ${type ?? 'none'}` }]);
+}
+
+function parseInput<TInput>(schema: z.ZodType<TInput>, value: unknown): TInput {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new MalformedRequestError(validationIssues(result.error), result.error);
+}
+
+async function readJson(context: Context): Promise<unknown> {
+  // Any web page can send other content types to a local server without a CORS preflight.
+  assertContentType(context, 'application/json');
+  const text = await context.req.text();
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new MalformedRequestError([{ path: '', message: `body is not JSON: ${reason}` }], cause);
+  }
+}
+
+function rejectNull(body: unknown, notNull: readonly string[]): void {
+  const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  const issues: ValidationIssue[] = fields
+    .filter(([name, value]) => value === null && notNull.includes(name))
+    .map(([name]) => ({ path: name, message: `${name} is invalid; it cannot be a null value.` }));
+  if (issues.length > 0) throw new ValidationError('Request', issues);
+}
+
+type JsonType = 'array' | 'object' | 'number' | 'integer' | 'string' | 'boolean';
+type TypesByName = Readonly<Record<string, JsonType | undefined>>;
+
+const typesByQuery = new WeakMap<z.ZodType, TypesByName>();
+
+/** The URL parameters of a request with the types of their schema: lists are repeated, objects are JSON. */
+function queryOf(context: Context, query: z.ZodType): Readonly<Record<string, unknown>> {
+  const types = typesByQuery.get(query) ?? parameterTypes(query);
+  typesByQuery.set(query, types);
+  const given = Object.entries(context.req.queries()).map(([name, values]): [string, unknown] => {
+    if (types[name] === 'array') return [name, values];
+    const last = values.at(-1) ?? '';
+    if (types[name] === 'object') return [name, jsonOrText(last)];
+    return [name, types[name] === 'number' || types[name] === 'integer' ? numberOrText(last) : last];
+  });
+  return Object.fromEntries(given);
+}
+
+function parameterTypes(query: z.ZodType): TypesByName {
+  const { properties = {} } = z.toJSONSchema(query, { unrepresentable: 'any', io: 'input' });
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => {
+      const options = typeof schema === 'object' ? [schema, ...(schema.anyOf ?? [])] : [];
+      const types = options.map((option) => (typeof option === 'object' ? option.type : undefined));
+      return [name, types.find((type) => type !== undefined && type !== 'null') as JsonType | undefined];
+    }),
+  );
+}
+
+/** Parses a number; returns other text unchanged, which the schema rejects. */
+function numberOrText(text: string): number | string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+/** Parses JSON; returns other text unchanged, which the schema rejects. */
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

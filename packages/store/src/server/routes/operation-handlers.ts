@@ -1,0 +1,137 @@
+import type { Store } from '@agentlightning/core';
+import { type OperationName, operationRoutes, type StoreRoute, specialRoutes } from '@agentlightning/core/protocol';
+import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '@agentlightning/core/store';
+import type { Context } from 'hono';
+import type { StreamedPage } from '../../list-pages.ts';
+import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
+import { answerList } from '../answer-list.ts';
+import { doOnce, idempotentRequest } from '../idempotency.ts';
+import { readInput } from '../request-input.ts';
+import {
+  answerOutput,
+  idsOf,
+  type RouteHandler,
+  type SpecialHandlers,
+  type StoreRouteOptions,
+} from '../store-route.ts';
+
+type Result<TName extends OperationName> = Awaited<ReturnType<Store[TName]>>;
+
+/** A request for an operation. */
+interface OperationCall<TName extends OperationName> {
+  readonly context: Context;
+  readonly parameters: Parameters<Store[TName]>;
+  /** Runs the operation, once for requests with the same idempotency key. */
+  readonly run: () => Promise<Result<TName>>;
+}
+
+/** What the server does around operations: access checks of attempt tokens, metrics, idempotency in batches. */
+type Wrappers = {
+  readonly [TName in OperationName]?: (call: OperationCall<TName>) => Promise<Result<TName>>;
+};
+
+function wrappersOf({ store, metrics }: StoreRouteOptions): Wrappers {
+  return {
+    enqueueRollouts: async ({ run }) => {
+      const enqueued = await run();
+      metrics.rolloutsEnqueued(enqueued.length);
+      return enqueued;
+    },
+    getRollout: async ({ context, parameters: [rolloutId], run }) => {
+      assertOwnRollout(context, rolloutId);
+      return run();
+    },
+    getLatestAttempt: async ({ context, parameters: [rolloutId], run }) => {
+      assertOwnRollout(context, rolloutId);
+      return run();
+    },
+    nextSpanSequenceIds: async ({ context, parameters: [attempts], run }) => {
+      assertOwnAttempts(context, attempts);
+      return run();
+    },
+    // These two use several transactions, the last of which stores the response.
+    deleteRun: async ({ context, parameters: [runId, options] }) =>
+      store.deleteRun(runId, { ...options, idempotency: await idempotentRequest(context) }),
+    applyRetention: async ({ context, parameters: [policy] }) =>
+      store.applyRetention(policy, { idempotency: await idempotentRequest(context) }),
+  };
+}
+
+type AnyOperation = (...parameters: readonly unknown[]) => Promise<object>;
+type AnyCall = Omit<OperationCall<OperationName>, 'run'> & { readonly run: () => Promise<object> };
+type AnyWrapper = (call: AnyCall) => Promise<unknown>;
+
+/** The handlers of all operations, by name. */
+export function operationHandlers(options: StoreRouteOptions): Readonly<Record<OperationName, RouteHandler>> {
+  const { store, onFault } = options;
+  // The types of the route table relate each route to the parameters and the result of its operation.
+  const wrappers = wrappersOf(options) as Partial<Record<OperationName, AnyWrapper>>;
+  const lists: Partial<Record<OperationName, PageReader>> = pageReaders(options);
+  const routes = Object.entries(operationRoutes) as [OperationName, AnyRoute][];
+  const handlerOf = (name: OperationName, route: AnyRoute): RouteHandler => {
+    const list = lists[name];
+    if (list !== undefined) return listHandler(route, list, onFault);
+    return async (context) => {
+      const parameters = await readParameters(context, route);
+      const runOn = (target: object): Promise<object> =>
+        (target as Record<OperationName, AnyOperation>)[name](...parameters);
+      const run = (): Promise<object> =>
+        route.idempotency === undefined ? runOn(store) : doOnce(context, store, runOn);
+      const call = { context, parameters: parameters as AnyCall['parameters'], run };
+      return answerOutput(context, route, await (wrappers[name]?.(call) ?? run()));
+    };
+  };
+  return Object.fromEntries(routes.map(([name, route]) => [name, handlerOf(name, route)])) as Record<
+    OperationName,
+    RouteHandler
+  >;
+}
+
+type AnyRoute = StoreRoute & { readonly isSpread?: boolean };
+
+/** The parameters of an operation: the ids in the path, then the input. */
+async function readParameters(context: Context, route: AnyRoute): Promise<readonly unknown[]> {
+  const ids = idsOf(context, route);
+  if (route.body === undefined && route.query === undefined) return ids;
+  const input = await readInput(context, route);
+  return [...ids, ...(route.isSpread === true ? (input as readonly unknown[]) : [input])];
+}
+
+type ListOperation = 'queryRollouts' | 'queryAttempts' | 'queryWorkers' | 'queryResources' | 'querySpans' | 'queryRuns';
+type PageReader = (...parameters: readonly never[]) => AsyncIterable<StreamedPage<unknown>>;
+
+/** Readers of lists page by page. */
+function pageReaders({ store }: StoreRouteOptions): Readonly<Record<ListOperation, PageReader>> {
+  return {
+    queryRollouts: (query: RolloutQuery) => store.streamRollouts(query),
+    queryAttempts: (rolloutId: string, query: AttemptQuery) => store.streamAttempts(rolloutId, query),
+    queryWorkers: (query: WorkerQuery) => store.streamWorkers(query),
+    queryResources: (query: ResourcesQuery) => store.streamResources(query),
+    querySpans: (query: SpanQuery) => store.streamSpans(query),
+    queryRuns: (query: { readonly limit?: number; readonly offset?: number }) => store.streamRuns(query),
+  };
+}
+
+/** The handlers of lists whose filters are URL parameters. */
+export function listHandlers(
+  options: StoreRouteOptions,
+): Pick<SpecialHandlers, 'listRollouts' | 'listAttempts' | 'listWorkers' | 'listSpans'> {
+  const { queryRollouts, queryAttempts, queryWorkers, querySpans } = pageReaders(options);
+  const { onFault } = options;
+  return {
+    listRollouts: listHandler(specialRoutes.listRollouts, queryRollouts, onFault),
+    listAttempts: listHandler(specialRoutes.listAttempts, queryAttempts, onFault),
+    listWorkers: listHandler(specialRoutes.listWorkers, queryWorkers, onFault),
+    listSpans: listHandler(specialRoutes.listSpans, querySpans, onFault),
+  };
+}
+
+function listHandler(route: StoreRoute, read: PageReader, onFault: (error: unknown) => void): RouteHandler {
+  return async (context) => {
+    const parameters = await readParameters(context, route);
+    return answerList(context, read(...(parameters as never[])), {
+      toWire: (item) => route.item?.encode(item),
+      onFault,
+    });
+  };
+}

@@ -1,0 +1,17 @@
+import { specialRoutes } from '@agentlightning/core/protocol';
+import { assertOwnResources } from '../access/agent-limits.ts';
+import { answerOutput, idsOf, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+
+const route = specialRoutes.getResources;
+
+/** Reads resources. In the protocol, missing ones are null. */
+export function resourceHandlers({ store }: StoreRouteOptions): Pick<SpecialHandlers, 'getResources'> {
+  return {
+    getResources: async (context) => {
+      const [resourcesId = ''] = idsOf(context, route);
+      await assertOwnResources(context, store, resourcesId);
+      const [snapshot = null] = (await store.queryResources({ resourcesId, limit: 1 })).items;
+      return answerOutput(context, route, snapshot);
+    },
+  };
+}
