@@ -6,6 +6,7 @@ import './styles/tokens.css';
 import './styles/layout.css';
 import './styles/tables.css';
 import './styles/rollout.css';
+import './styles/charts.css';
 import { ApiError } from './data/api-client.ts';
 import { applyColorTheme } from './data/color-theme.ts';
 import { createAppRouter } from './router.tsx';

@@ -11,6 +11,8 @@ import { EmptyNotice, FailureNotice } from './parts/notice.tsx';
 import { PageFrame } from './parts/page-frame.tsx';
 import { PageTitle } from './parts/page-title.tsx';
 import { type RolloutFilters, rolloutFilters } from './rollout-filters.ts';
+import { type RolloutSearch, rolloutSearch } from './rollout-views.ts';
+import { definedValues, numberValue, textValue } from './search-values.ts';
 
 const root = createRootRoute({ component: PageFrame, notFoundComponent: UnknownPage, errorComponent: FailedPage });
 
@@ -26,12 +28,23 @@ const rollouts = createRoute({
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
+  validateSearch: (values: Record<string, unknown>): { metric?: string | undefined } =>
+    definedValues({ metric: textValue(values['metric']) }),
   component: lazyRouteComponent(() => import('./pages/run-page.tsx'), 'RunPage'),
+});
+
+const tasks = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$runId/tasks',
+  validateSearch: (values: Record<string, unknown>): { task?: number | undefined; step?: number | undefined } =>
+    definedValues({ task: numberValue(values['task']), step: numberValue(values['step']) }),
+  component: lazyRouteComponent(() => import('./pages/tasks-page.tsx'), 'TasksPage'),
 });
 
 const rollout = createRoute({
   getParentRoute: () => root,
   path: '/rollouts/$rolloutId',
+  validateSearch: (values: Record<string, unknown>): RolloutSearch => rolloutSearch(values),
   component: lazyRouteComponent(() => import('./pages/rollout-page.tsx'), 'RolloutPage'),
 });
 
@@ -44,7 +57,7 @@ const workers = createRoute({
 /** The router of the page. Every view has an address. */
 export function createAppRouter() {
   return createRouter({
-    routeTree: root.addChildren([runs, run, rollouts, rollout, workers]),
+    routeTree: root.addChildren([runs, run, tasks, rollouts, rollout, workers]),
     defaultPreload: 'intent',
     scrollRestoration: true,
   });

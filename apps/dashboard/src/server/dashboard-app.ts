@@ -39,7 +39,8 @@ export function dashboardApp({ context, access, files, closing }: DashboardAppOp
   app.use(async (request, next) => {
     request.header('content-security-policy', contentSecurityPolicy);
     request.header('x-content-type-options', 'nosniff');
-    request.header('referrer-policy', 'no-referrer');
+    // Not `no-referrer`: the sign-in form would then be sent without its origin.
+    request.header('referrer-policy', 'same-origin');
     request.header('cross-origin-resource-policy', 'same-origin');
     request.header('cache-control', 'no-store');
     access.assertSameOrigin(request.req.raw.headers);

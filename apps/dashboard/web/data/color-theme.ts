@@ -40,3 +40,21 @@ function subscribe(listener: () => void): () => void {
 export function useColorTheme(): ColorTheme {
   return useSyncExternalStore(subscribe, currentTheme);
 }
+
+/** Whether the page is dark now. */
+export function useIsDark(): boolean {
+  return useSyncExternalStore(subscribe, () => {
+    const theme = currentTheme();
+    return theme === 'auto' ? systemTheme.matches : theme === 'dark';
+  });
+}
+
+/** The value of a colour variable of the style sheet, for a canvas. */
+export function colorOf(variable: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${variable})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
-import type { RolloutDetail, RolloutPage } from '../../src/api/rollout-views.ts';
-import type { RunDetail, RunList } from '../../src/api/run-views.ts';
+import type { CallTokens, RolloutDetail, RolloutPage, SpanView } from '../../src/api/rollout-views.ts';
+import type { RunDetail, RunList, RunMetrics, TaskMap } from '../../src/api/run-views.ts';
 import type { StoreView, WorkerList } from '../../src/api/store-views.ts';
 import { type QueryValues, read } from './api-client.ts';
 
@@ -21,6 +21,20 @@ export const runQuery = (runId: string) =>
     queryFn: ({ signal }) => read<RunDetail>(`/api/runs/${segment(runId)}`, {}, signal),
   });
 
+/** The metrics of a run. */
+export const metricsQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ['run', runId, 'metrics'],
+    queryFn: ({ signal }) => read<RunMetrics>(`/api/runs/${segment(runId)}/metrics`, {}, signal),
+  });
+
+/** The rollouts of a run by task and step. */
+export const tasksQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ['run', runId, 'tasks'],
+    queryFn: ({ signal }) => read<TaskMap>(`/api/runs/${segment(runId)}/tasks`, {}, signal),
+  });
+
 /** Rollouts, page by page. */
 export const rolloutsQuery = (filters: QueryValues) =>
   infiniteQueryOptions({
@@ -38,6 +52,35 @@ export const rolloutQuery = (rolloutId: string, attempt?: string) =>
     queryKey: ['rollout', rolloutId, attempt ?? 'latest'],
     queryFn: ({ signal }) => read<RolloutDetail>(`/api/rollouts/${segment(rolloutId)}`, { attempt }, signal),
     placeholderData: keepPreviousData,
+  });
+
+/** Address of a span. */
+export interface SpanAddress {
+  readonly rolloutId: string;
+  readonly attemptId: string;
+  readonly spanId: string;
+}
+
+/** A recorded span. Recorded spans do not change. */
+export const spanQuery = ({ rolloutId, attemptId, spanId }: SpanAddress) =>
+  queryOptions({
+    queryKey: ['span', rolloutId, attemptId, spanId],
+    queryFn: ({ signal }) =>
+      read<SpanView>(`/api/rollouts/${segment(rolloutId)}/spans/${segment(spanId)}`, { attempt: attemptId }, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** The tokens of a model call. */
+export const tokensQuery = ({ rolloutId, attemptId, spanId }: SpanAddress) =>
+  queryOptions({
+    queryKey: ['tokens', rolloutId, attemptId, spanId],
+    queryFn: ({ signal }) =>
+      read<CallTokens>(
+        `/api/rollouts/${segment(rolloutId)}/spans/${segment(spanId)}/tokens`,
+        { attempt: attemptId },
+        signal,
+      ),
+    staleTime: Number.POSITIVE_INFINITY,
   });
 
 /** The workers. They have no change events, so they are polled. */

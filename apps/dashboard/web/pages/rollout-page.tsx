@@ -1,24 +1,113 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import type { RolloutDetail } from '../../src/api/rollout-views.ts';
+import { durationText, numberText } from '../data/format.ts';
 import { rolloutQuery } from '../data/queries.ts';
+import { AttemptList } from '../parts/attempt-list.tsx';
 import { Conversation } from '../parts/conversation.tsx';
 import { QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
+import { SiblingStrip } from '../parts/sibling-strip.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
+import { type Tile, Tiles } from '../parts/tiles.tsx';
+import { rolloutViews, viewLabels } from '../rollout-views.ts';
+import { RawView } from './raw-view.tsx';
+import { TokenView } from './token-view.tsx';
+import { TraceView } from './trace-view.tsx';
 
 const route = getRouteApi('/rollouts/$rolloutId');
 
-/** One rollout. */
+/** One rollout: conversation, trace, tokens, raw requests. */
 export function RolloutPage(): ReactNode {
   const { rolloutId } = route.useParams();
-  const query = useQuery(rolloutQuery(rolloutId));
+  const { attempt } = route.useSearch();
+  const query = useQuery(rolloutQuery(rolloutId, attempt));
+  const rollout = query.data?.rollout;
   return (
     <>
       <PageTitle title={rolloutId}>
-        {query.data === undefined ? null : <StatusBadge status={query.data.rollout.status} />}
+        {rollout === undefined ? null : <StatusBadge status={rollout.status} />}
+        {rollout?.runId == null ? null : (
+          <Link to="/runs/$runId" params={{ runId: rollout.runId }} className="mono">
+            {rollout.runId}
+          </Link>
+        )}
       </PageTitle>
-      <QueryView query={query}>{({ turns }) => <Conversation turns={turns} />}</QueryView>
+      <QueryView query={query}>{(detail) => <RolloutContents detail={detail} />}</QueryView>
     </>
   );
+}
+
+function RolloutContents({ detail }: { readonly detail: RolloutDetail }): ReactNode {
+  const { view = 'messages', ...search } = route.useSearch();
+  const { rolloutId, failure } = detail.rollout;
+  return (
+    <>
+      <Tiles tiles={tilesOf(detail)} />
+      {failure === null ? null : (
+        <section className="notice" role="alert">
+          <h2>{failure.origin === 'agent' ? 'The agent failed' : 'The infrastructure failed'}</h2>
+          <p className="foreign">
+            {failure.code}: {failure.message}
+          </p>
+        </section>
+      )}
+      <SiblingStrip detail={detail} />
+      <AttemptList detail={detail} />
+      <nav className="tabs" aria-label="Views of the attempt">
+        {rolloutViews.map((name) => (
+          <Link
+            key={name}
+            to="/rollouts/$rolloutId"
+            params={{ rolloutId }}
+            search={{ ...search, view: name }}
+            resetScroll={false}
+            aria-current={name === view ? 'page' : false}
+          >
+            {viewLabels[name]}
+          </Link>
+        ))}
+      </nav>
+      {detail.isTruncated ? (
+        <p className="muted">{`The attempt has ${detail.totalSpans} spans; later ones are left out.`}</p>
+      ) : null}
+      {view === 'messages' ? <Conversation turns={detail.turns} /> : null}
+      {view === 'trace' ? <TraceView trace={detail.trace} /> : null}
+      {view === 'tokens' ? <TokenView detail={detail} /> : null}
+      {view === 'raw' ? <RawView detail={detail} /> : null}
+      {view === 'task' ? <TaskView detail={detail} /> : null}
+    </>
+  );
+}
+
+function TaskView({ detail }: { readonly detail: RolloutDetail }): ReactNode {
+  return (
+    <section className="panel" aria-labelledby="task-title">
+      <h2 id="task-title">Task input</h2>
+      <pre className="foreign">{JSON.stringify(detail.input, null, 2)}</pre>
+      <h2>Metadata</h2>
+      <pre className="foreign">{JSON.stringify(detail.metadata, null, 2)}</pre>
+    </section>
+  );
+}
+
+function tilesOf({ rollout, rewards, turns }: RolloutDetail): readonly Tile[] {
+  const { startTimeMs, endTimeMs, step, taskIndex, mode } = rollout;
+  const responseTokens = turns.reduce((sum, { tokens }) => sum + (tokens?.response ?? 0), 0);
+  return [
+    {
+      label: 'Reward',
+      value: numberText(rollout.reward),
+      note: rewards.length < 2 ? '' : rewards.map(({ name, value }) => `${name} ${numberText(value)}`).join(', '),
+    },
+    { label: 'Task', value: String(taskIndex ?? '–'), note: '' },
+    { label: 'Step', value: String(step ?? '–'), note: mode ?? '' },
+    {
+      label: 'Duration',
+      value: durationText(endTimeMs === null ? null : endTimeMs - startTimeMs),
+      note: 'with queueing',
+    },
+    { label: 'Model calls', value: String(turns.length), note: `${responseTokens} response tokens` },
+  ];
 }

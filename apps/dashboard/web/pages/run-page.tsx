@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunDetail, WarningView } from '../../src/api/run-views.ts';
 import { countText, durationText, numberText } from '../data/format.ts';
-import { runQuery } from '../data/queries.ts';
-import { QueryView } from '../parts/notice.tsx';
+import { metricsQuery, runQuery } from '../data/queries.ts';
+import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { RunHead } from '../parts/run-head.tsx';
 import { type Tile, Tiles } from '../parts/tiles.tsx';
+import { MetricBrowser } from './metric-browser.tsx';
+import { RunCharts } from './run-charts.tsx';
 
 const route = getRouteApi('/runs/$runId');
 
@@ -23,10 +25,40 @@ export function RunPage(): ReactNode {
 }
 
 function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
+  const { metric = '' } = route.useSearch();
+  const navigate = useNavigate();
+  const { runId } = run;
+  const search = (text: string): void =>
+    void navigate({
+      to: '/runs/$runId',
+      params: { runId },
+      search: text === '' ? {} : { metric: text },
+      replace: true,
+      resetScroll: false,
+    });
   return (
     <>
       <Tiles tiles={tilesOf(run)} />
       <Warnings warnings={run.runWarnings} />
+      <QueryView query={useQuery(metricsQuery(runId))}>
+        {(metrics) =>
+          metrics.steps.length === 0 ? (
+            <EmptyNotice title="No finished step yet">Metrics appear here after the first training step.</EmptyNotice>
+          ) : (
+            <>
+              <RunCharts run={run} metrics={metrics} />
+              <MetricBrowser metrics={metrics} search={metric} onSearch={search} />
+            </>
+          )
+        }
+      </QueryView>
+      <section className="panel" aria-labelledby="config-title">
+        <h2 id="config-title">Configuration</h2>
+        <details>
+          <summary>Show</summary>
+          <pre className="foreign">{JSON.stringify(run.config, null, 2)}</pre>
+        </details>
+      </section>
     </>
   );
 }

@@ -63,7 +63,9 @@ function WorkerTable({ list: { items, nowMs } }: { readonly list: WorkerList }):
               </td>
               <td className="wide-only">{ageText(worker.lastDequeueTimeMs, nowMs)}</td>
               <td className="wide-only">
-                <pre className="foreign">{JSON.stringify(worker.heartbeatStats) ?? '–'}</pre>
+                <pre className="foreign">
+                  {worker.heartbeatStats === null ? '–' : JSON.stringify(worker.heartbeatStats)}
+                </pre>
               </td>
             </tr>
           ))}

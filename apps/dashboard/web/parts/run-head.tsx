@@ -17,6 +17,9 @@ export function RunHead(props: { readonly runId: string; readonly run: RunDetail
         <Link to="/runs/$runId" params={{ runId }} activeOptions={{ exact: true, includeSearch: false }}>
           Overview
         </Link>
+        <Link to="/runs/$runId/tasks" params={{ runId }} activeOptions={{ includeSearch: false }}>
+          Tasks
+        </Link>
         <Link to="/rollouts" search={{ run: runId }} activeOptions={{ exact: true }}>
           Rollouts
         </Link>

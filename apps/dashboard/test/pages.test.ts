@@ -1,0 +1,188 @@
+import { openStore, type SqlStore } from '@agentlightning/store';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Dashboard, serveDashboard } from '../src/index.ts';
+import { type BrowserPages, chromiumPath, startBrowser } from './browser-pages.ts';
+import { fillStore, sampleRunId, sampleTexts } from './sample-store.ts';
+
+/** The browser starts and draws slowly on a busy machine. */
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
+
+const rollout = '/rollouts/ro-2-1-2';
+
+/** Every page and view, with a text that appears when its data has arrived. */
+const pages: readonly (readonly [path: string, text: string])[] = [
+  ['/', sampleTexts.name],
+  [`/runs/${sampleRunId}`, 'All metrics'],
+  [`/runs/${sampleRunId}/tasks?task=1&step=2`, 'ro-2-1-2'],
+  ['/rollouts', '36 rollouts'],
+  [`/rollouts?run=${sampleRunId}&sort=reward-low&minReward=0.4`, 'ro-1-0-1'],
+  [rollout, sampleTexts.answer],
+  ['/rollouts/ro-1-0-0', sampleTexts.failure],
+  [`${rollout}?view=trace`, '5 steps'],
+  [`${rollout}?view=tokens`, 'finish reason stop'],
+  [`${rollout}?view=raw`, 'Copy as curl'],
+  [`${rollout}?view=task`, 'task_index'],
+  ['/workers', sampleTexts.worker],
+  ['/runs/run-none', 'Not found'],
+  ['/rollouts/ro-none', 'Not found'],
+  ['/nothing', 'There is nothing at this address'],
+];
+
+describe.skipIf(chromiumPath === null)('web pages', () => {
+  let store: SqlStore;
+  let browser: BrowserPages;
+  let dashboard: Dashboard;
+
+  beforeAll(async () => {
+    store = await openStore(':memory:');
+    await fillStore(store);
+    browser = await startBrowser();
+    dashboard = await serveDashboard({ store, webFolder: browser.webFolder });
+  });
+
+  afterAll(async () => {
+    await dashboard?.close();
+    await browser?.close();
+    await store?.close();
+  });
+
+  async function visit(path: string, text: string): Promise<Page> {
+    const { page } = await browser.open();
+    await page.goto(dashboard.url + path);
+    await page.getByText(text).first().waitFor();
+    return page;
+  }
+
+  test.each(pages)('%s is accessible, wide and light, narrow and dark', async (path, text) => {
+    const { page, problems } = await browser.open({ viewport: { width: 1400, height: 900 }, colorScheme: 'light' });
+    await page.goto(dashboard.url + path);
+    await page.getByText(text).first().waitFor();
+    await assertAccessible(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 360, height: 740 });
+    await assertAccessible(page);
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+    expect({ problems, overflow }).toEqual({ problems: [], overflow: 0 });
+    await page.context().close();
+  });
+
+  test('a new run and its rewards appear without a reload', async () => {
+    const page = await visit('/', sampleTexts.name);
+    await page.getByText('Live').waitFor();
+    await store.createRun({ runId: 'run-live', name: 'live run', config: { steps: 5 } });
+    await page.getByText('live run').waitFor();
+    await store.updateRun('run-live', { state: { finishedStep: 3 } });
+    await page.getByText('3/5').waitFor();
+    await store.updateRun('run-live', { status: 'stopped' });
+    await page.getByText('stopped').waitFor();
+    await store.deleteRun('run-live');
+    await page.context().close();
+  });
+
+  test('a lost connection is shown, and heals when the server returns', async () => {
+    const first = await serveDashboard({ store, webFolder: browser.webFolder });
+    const { page } = await browser.open();
+    await page.goto(first.url);
+    await page.getByText('Live').waitFor();
+    await first.close();
+    await page.getByText('Connection lost').waitFor();
+    const second = await serveDashboard({ store, webFolder: browser.webFolder, port: first.port });
+    await page.getByText('Live').waitFor();
+    await page.context().close();
+    await second.close();
+  });
+
+  test('the keyboard opens the help, finds the search field and moves through rows', async () => {
+    const page = await visit('/rollouts', '36 rollouts');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').getByText('Next row').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement.type')).toBe('search');
+    await page.keyboard.press('Escape');
+    const focused = async (): Promise<unknown> => await page.evaluate('document.activeElement.textContent');
+    const rows = await page.locator('[data-row]').allTextContents();
+    await page.keyboard.press('j');
+    expect(await focused()).toBe(rows[0]);
+    await page.keyboard.press('j');
+    expect(await focused()).toBe(rows[1]);
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: rows[0] ?? '' }).waitFor();
+    await page.context().close();
+  });
+
+  test('filters are in the URL and survive a reload', async () => {
+    const page = await visit('/rollouts', '36 rollouts');
+    await page.getByLabel('Status').selectOption('failed');
+    await page.getByText('3 rollouts').waitFor();
+    expect(new URL(page.url()).search).toBe('?status=failed');
+    await page.reload();
+    await page.getByText('3 rollouts').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('36 rollouts').waitFor();
+    await page.context().close();
+  });
+
+  test('the arrow keys move through the heat map, and the group is shown side by side', async () => {
+    const page = await visit(`/runs/${sampleRunId}/tasks?task=0&step=1`, 'Task 0, step 1');
+    await page.getByLabel(/^Heat map/).focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('heading', { name: 'Task 1, step 2' }).waitFor();
+    await page.getByRole('link', { name: 'ro-2-1-0' }).waitFor();
+    expect(await page.locator('.sibling').count()).toBe(3);
+    expect(new URL(page.url()).search).toBe('?task=1&step=2');
+    await page.context().close();
+  });
+
+  test('tokens are coloured by log-probability or mask, and the choice is in the URL', async () => {
+    const page = await visit(`${rollout}?view=tokens`, 'finish reason stop');
+    expect(await page.locator('.tokens .token').allTextContents()).toEqual(['There', ' are', sampleTexts.answer]);
+    expect(await page.locator('.tokens .token').first().getAttribute('data-level')).toBe('0');
+    await page.getByRole('button', { name: 'Training mask' }).click();
+    await page.locator('.tokens .token[data-level=trained]').first().waitFor();
+    expect(new URL(page.url()).searchParams.get('color')).toBe('mask');
+    await page.context().close();
+  });
+
+  test('an empty store says how to get data', async () => {
+    const empty = await openStore(':memory:');
+    const served = await serveDashboard({ store: empty, webFolder: browser.webFolder });
+    const { page } = await browser.open();
+    for (const [path, text] of [
+      ['/', 'No runs yet'],
+      ['/rollouts', 'No rollouts yet'],
+      ['/workers', 'No workers yet'],
+    ] as const) {
+      await page.goto(served.url + path);
+      await page.getByText(text).waitFor();
+      await assertAccessible(page);
+    }
+    await page.context().close();
+    await served.close();
+    await empty.close();
+  });
+
+  test('a viewer enters the key once', async () => {
+    const locked = await serveDashboard({ store, webFolder: browser.webFolder, viewerKey: 'a-viewer-key' });
+    const { page } = await browser.open();
+    await page.goto(locked.url);
+    await page.getByLabel('Key', { exact: true }).fill('wrong');
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText('The key is wrong').waitFor();
+    await assertAccessible(page);
+    await page.getByLabel('Key', { exact: true }).fill('a-viewer-key');
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText(sampleTexts.name).waitFor();
+    await page.context().close();
+    await locked.close();
+  });
+});
+
+async function assertAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)).toEqual([]);
+}

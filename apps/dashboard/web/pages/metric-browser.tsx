@@ -1,0 +1,56 @@
+import { type ReactNode, useMemo } from 'react';
+import type { MetricSeries, RunMetrics } from '../../src/api/run-views.ts';
+import { LineChart } from '../charts/line-chart.tsx';
+import { numberText } from '../data/format.ts';
+import { metricLine } from './run-charts.tsx';
+
+/** Number of charts that are drawn; more metrics are listed by their last value. */
+const maxCharts = 24;
+
+/** Every metric of a run, with a search field. */
+export function MetricBrowser(props: {
+  readonly metrics: RunMetrics;
+  readonly search: string;
+  readonly onSearch: (search: string) => void;
+}): ReactNode {
+  const { metrics, search, onSearch } = props;
+  const shown = metrics.series.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
+  return (
+    <section className="panel" aria-labelledby="metrics-title">
+      <h2 id="metrics-title">All metrics</h2>
+      <div className="filters">
+        <label>
+          Search
+          <input type="search" value={search} onChange={({ target }) => onSearch(target.value)} data-search="" />
+        </label>
+        <span className="muted" role="status">{`${shown.length} of ${metrics.series.length}`}</span>
+        {metrics.bucketSize === 1 ? null : (
+          <span className="muted">{`Each point averages ${metrics.bucketSize} steps; bands show the extremes.`}</span>
+        )}
+      </div>
+      {shown.length === 0 ? <p className="muted">No metric has this name. Change the search.</p> : null}
+      <div className="metric-list">
+        {shown.map((series, index) => (
+          <Metric key={series.name} series={series} steps={metrics.steps} isDrawn={index < maxCharts} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Metric(props: {
+  readonly series: MetricSeries;
+  readonly steps: readonly number[];
+  readonly isDrawn: boolean;
+}): ReactNode {
+  const { series, steps, isDrawn } = props;
+  const lines = useMemo(() => [{ ...metricLine(series, 0), label: 'value' }], [series]);
+  return (
+    <div>
+      <h3 className="foreign">
+        {series.name} <span className="muted">{numberText(series.mean.findLast((value) => value !== null))}</span>
+      </h3>
+      {isDrawn ? <LineChart title={series.name} steps={steps} lines={lines} height={110} hasLegend={false} /> : null}
+    </div>
+  );
+}

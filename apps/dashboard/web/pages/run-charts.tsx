@@ -1,0 +1,139 @@
+import { type ReactNode, useMemo } from 'react';
+import type { EvaluationView, MetricSeries, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
+import { type Bar, BarList } from '../charts/bar-list.tsx';
+import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
+import { durationText } from '../data/format.ts';
+
+const colors = ['--series-1', '--series-2', '--series-3', '--series-4'] as const;
+
+/** Metrics that show whether training is stable; those that a run has are shown. */
+const healthMetrics: readonly (readonly [ending: string, title: string])[] = [
+  ['policy/entropy', 'Entropy'],
+  ['policy/kl_reference', 'KL from the initial model'],
+  ['policy/logprob_gap', 'Log-probability gap, sampler and trainer'],
+  ['optim/gradient_norm', 'Gradient norm'],
+  ['groups/constant', 'Groups with equal rewards'],
+  ['staleness/mean', 'Staleness'],
+  ['sampler/effective_sample_fraction', 'Effective sample fraction'],
+  ['policy/loss', 'Loss'],
+];
+
+/** The charts of a run. */
+export function RunCharts({ run, metrics }: { readonly run: RunDetail; readonly metrics: RunMetrics }): ReactNode {
+  return (
+    <div className="panels">
+      <RewardPanel evaluations={run.evaluations} metrics={metrics} />
+      {healthMetrics.map(([ending, title]) => (
+        <HealthPanel key={ending} ending={ending} title={title} metrics={metrics} />
+      ))}
+      <TimePanel metrics={metrics} />
+      <FailurePanel failures={run.failures} />
+    </div>
+  );
+}
+
+function RewardPanel(props: {
+  readonly evaluations: readonly EvaluationView[];
+  readonly metrics: RunMetrics;
+}): ReactNode {
+  const { evaluations, metrics } = props;
+  const chart = useMemo(() => rewardChart(evaluations, metrics), [evaluations, metrics]);
+  if (chart.steps.length === 0) return null;
+  return (
+    <section className="panel wide" aria-labelledby="rewards-title">
+      <h2 id="rewards-title">Reward: training and held-out</h2>
+      <LineChart title="Reward by step" {...chart} height={260} />
+    </section>
+  );
+}
+
+function rewardChart(evaluations: readonly EvaluationView[], metrics: RunMetrics) {
+  const training = metrics.series.find(({ name }) => name === 'reward/mean');
+  const steps = [...new Set([...metrics.steps, ...evaluations.map(({ step }) => step)])].sort((a, b) => a - b);
+  const at = (values: readonly (number | null)[]): (number | null)[] =>
+    steps.map((step) => values[metrics.steps.indexOf(step)] ?? null);
+  const measured = steps.map((step) => evaluations.findLast((evaluation) => evaluation.step === step));
+  const lines: ChartLine[] = [
+    ...(training === undefined ? [] : [{ label: 'training', values: at(training.mean), color: '--series-1' }]),
+    {
+      label: 'held-out',
+      values: measured.map((evaluation) => evaluation?.reward ?? null),
+      color: '--series-3',
+      isSparse: true,
+      band: {
+        low: measured.map((evaluation) => evaluation?.low ?? null),
+        high: measured.map((evaluation) => evaluation?.high ?? null),
+      },
+    },
+  ];
+  return { steps, lines };
+}
+
+function HealthPanel(props: {
+  readonly ending: string;
+  readonly title: string;
+  readonly metrics: RunMetrics;
+}): ReactNode {
+  const { ending, title, metrics } = props;
+  const lines = useMemo(
+    () => metrics.series.filter(({ name }) => name === ending || name.endsWith(`/${ending}`)).map(metricLine),
+    [metrics, ending],
+  );
+  if (lines.length === 0) return null;
+  const id = `health-${ending.replace('/', '-')}`;
+  return (
+    <section className="panel" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <LineChart title={title} steps={metrics.steps} lines={lines} height={150} />
+    </section>
+  );
+}
+
+/** A metric as a line, with its extremes as a band where steps are averaged. */
+export function metricLine({ name, mean, low, high }: MetricSeries, index: number): ChartLine {
+  const color = colors[index % colors.length] ?? '--series-1';
+  return { label: name, values: mean, color, ...(low && high ? { band: { low, high } } : {}) };
+}
+
+function TimePanel({ metrics }: { readonly metrics: RunMetrics }): ReactNode {
+  const bars = timeBars(metrics);
+  if (bars.length === 0) return null;
+  return (
+    <section className="panel" aria-labelledby="time-title">
+      <h2 id="time-title">Time of a step (mean)</h2>
+      <BarList bars={bars} />
+    </section>
+  );
+}
+
+/** The mean time of each part of a step. What no part covers is the optimiser, weights and checkpoint. */
+function timeBars({ series }: RunMetrics): readonly Bar[] {
+  const mean = (name: string): number => {
+    const known = (series.find((each) => each.name === name)?.mean ?? []).filter((value) => value !== null);
+    return known.length === 0 ? 0 : known.reduce((sum, value) => sum + value, 0) / known.length;
+  };
+  const step = mean('time/step_s');
+  if (step === 0) return [];
+  const parts = series
+    .map(({ name }) => name)
+    .filter((name) => /^time\/.*_s$/.test(name) && name !== 'time/step_s')
+    .map((name): readonly [string, number] => [name.replace(/^time\/|_s$/g, ''), mean(name)]);
+  const rest = Math.max(0, step - parts.reduce((sum, [, seconds]) => sum + seconds, 0));
+  return [...parts, ['update, weights, checkpoint', rest] as const].map(([label, seconds]) => ({
+    label,
+    value: seconds,
+    text: `${durationText(seconds * 1000)} (${Math.round((seconds / step) * 100)} %)`,
+  }));
+}
+
+function FailurePanel({ failures }: { readonly failures: RunDetail['failures'] }): ReactNode {
+  const causes = Object.entries(failures).filter(([, count]) => count > 0);
+  if (Object.keys(failures).length === 0) return null;
+  return (
+    <section className="panel" aria-labelledby="failures-title">
+      <h2 id="failures-title">Failed training rollouts by cause</h2>
+      {causes.length === 0 ? <p className="muted">None failed.</p> : null}
+      <BarList bars={causes.map(([label, value]) => ({ label, value, text: String(value) }))} />
+    </section>
+  );
+}

@@ -1,0 +1,137 @@
+import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import type { CSSProperties, ReactNode } from 'react';
+import type { RolloutDetail } from '../../src/api/rollout-views.ts';
+import type { TaskMap } from '../../src/api/run-views.ts';
+import { HeatMap, type HeatMapPosition } from '../charts/heat-map.tsx';
+import { numberText } from '../data/format.ts';
+import { rolloutQuery, rolloutsQuery, runQuery, tasksQuery } from '../data/queries.ts';
+import { EmptyNotice, QueryView } from '../parts/notice.tsx';
+import { RunHead } from '../parts/run-head.tsx';
+import { StatusBadge } from '../parts/status-badge.tsx';
+
+const route = getRouteApi('/runs/$runId/tasks');
+
+/** Number of siblings whose responses are read. */
+const maxSiblings = 12;
+
+/** The rewards of a run by task and step, and the rollouts of one group side by side. */
+export function TasksPage(): ReactNode {
+  const { runId } = route.useParams();
+  const { data: run } = useQuery(runQuery(runId));
+  return (
+    <>
+      <RunHead runId={runId} run={run} />
+      <QueryView query={useQuery(tasksQuery(runId))}>{(map) => <TaskMapView runId={runId} map={map} />}</QueryView>
+    </>
+  );
+}
+
+function TaskMapView({ runId, map }: { readonly runId: string; readonly map: TaskMap }): ReactNode {
+  const { task, step } = route.useSearch();
+  const navigate = useNavigate();
+  const select = (position: HeatMapPosition): void =>
+    void navigate({ to: '/runs/$runId/tasks', params: { runId }, search: position, replace: true, resetScroll: false });
+  if (map.tasks.length === 0) {
+    return (
+      <EmptyNotice title="No training rollouts yet">
+        Rollouts of training steps appear here by task and step, with their rewards.
+      </EmptyNotice>
+    );
+  }
+  const selected = task === undefined || step === undefined ? null : { task, step };
+  return (
+    <>
+      <section className="panel" aria-labelledby="map-title">
+        <h2 id="map-title">Mean reward by task and step</h2>
+        <HeatMap map={map} selected={selected} onSelect={select} />
+        <p className="scale">
+          {numberText(map.range?.[0])} <i /> {numberText(map.range?.[1])}
+          <span>Rows are tasks, columns are steps; grey cells have no reward.</span>
+          {map.isTruncated ? <span>Older rollouts are left out.</span> : null}
+        </p>
+      </section>
+      {selected === null ? (
+        <EmptyNotice title="No cell selected">Select a cell to compare the rollouts of its group.</EmptyNotice>
+      ) : (
+        <Group runId={runId} map={map} position={selected} />
+      )}
+    </>
+  );
+}
+
+function Group(props: {
+  readonly runId: string;
+  readonly map: TaskMap;
+  readonly position: HeatMapPosition;
+}): ReactNode {
+  const { runId, map, position } = props;
+  const { task, step } = position;
+  const row = map.tasks.find(({ taskIndex }) => taskIndex === task);
+  const cell = row?.cells.find((each) => each.step === step);
+  const query = useInfiniteQuery(rolloutsQuery({ run: runId, task, step, mode: 'train', sort: 'oldest' }));
+  const rollouts = query.data?.pages[0]?.items ?? [];
+  const details = useQueries({
+    queries: rollouts.slice(0, maxSiblings).map(({ rolloutId }) => rolloutQuery(rolloutId)),
+  });
+  return (
+    <section aria-labelledby="group-title">
+      <h2 id="group-title">
+        Task {task}, step {step}
+      </h2>
+      <p role="status">
+        {cell === undefined
+          ? 'The task is not part of this step.'
+          : `Mean reward ${numberText(cell.reward)}, spread ${numberText(cell.spread)}, ${cell.rollouts} rollouts, ${cell.failed} failed.`}
+      </p>
+      <p className="foreign mono">{row?.preview}</p>
+      {cell?.spread === 0 ? <p className="muted">All rewards are equal: this group gives no learning signal.</p> : null}
+      <QueryView query={query}>
+        {() => (
+          <div className="siblings">
+            {details.flatMap(({ data }) =>
+              data === undefined ? [] : [<Sibling key={data.rollout.rolloutId} detail={data} map={map} />],
+            )}
+          </div>
+        )}
+      </QueryView>
+      {rollouts.length > maxSiblings ? (
+        <p>
+          <Link to="/rollouts" search={{ run: runId, task, step }}>
+            All {rollouts.length} rollouts of this group
+          </Link>
+        </p>
+      ) : null}
+    </section>
+  );
+}
+
+function Sibling({ detail, map }: { readonly detail: RolloutDetail; readonly map: TaskMap }): ReactNode {
+  const { rolloutId, status, reward, failure } = detail.rollout;
+  const output = detail.turns.at(-1)?.outputMessages ?? [];
+  const text = output.flatMap(({ parts }) => parts.map((part) => part.text)).join('\n');
+  return (
+    <article className="sibling" style={toneOf(reward, map)}>
+      <h3>
+        <Link to="/rollouts/$rolloutId" params={{ rolloutId }} data-row="" className="mono">
+          {rolloutId}
+        </Link>{' '}
+        <StatusBadge status={status} />
+      </h3>
+      <p>
+        Reward <strong>{numberText(reward)}</strong>
+        <span className="muted">{` · ${detail.turns.length} model calls`}</span>
+      </p>
+      {failure === null ? null : <p className="error foreign">{failure.message}</p>}
+      <pre className="foreign">{text}</pre>
+    </article>
+  );
+}
+
+function toneOf(reward: number | null, { range }: TaskMap): CSSProperties {
+  if (reward === null || range === null) return {};
+  const [low, high] = range;
+  const share = high === low ? 1 : (reward - low) / (high - low);
+  const color = share > 0.66 ? '--heat-high' : share < 0.34 ? '--heat-low' : '--heat-middle';
+  return { '--tone': `var(${color})` } as CSSProperties;
+}

@@ -1,0 +1,36 @@
+import { choiceValue, definedValues, type SearchValues, textValue } from './search-values.ts';
+
+/** The views of an attempt. */
+export const rolloutViews = ['messages', 'trace', 'tokens', 'raw', 'task'] as const;
+
+/** One of {@link rolloutViews}. */
+export type RolloutViewName = (typeof rolloutViews)[number];
+
+/** The labels of the views. */
+export const viewLabels: Readonly<Record<RolloutViewName, string>> = {
+  messages: 'Messages',
+  trace: 'Trace',
+  tokens: 'Tokens',
+  raw: 'Raw requests',
+  task: 'Task',
+};
+
+/** The state of a rollout's page, as in the URL. */
+export interface RolloutSearch {
+  readonly view?: RolloutViewName | undefined;
+  readonly attempt?: string | undefined;
+  /** The model call of the token view and the raw view. */
+  readonly call?: string | undefined;
+  /** What colours the tokens. */
+  readonly color?: 'logprob' | 'mask' | undefined;
+}
+
+/** Reads the state from the URL; invalid values are ignored. */
+export function rolloutSearch(values: SearchValues): RolloutSearch {
+  return definedValues({
+    view: choiceValue(rolloutViews, values['view']),
+    attempt: textValue(values['attempt']),
+    call: textValue(values['call']),
+    color: choiceValue(['logprob', 'mask'], values['color']),
+  });
+}
