@@ -1,18 +1,17 @@
 import { seededRandom, shuffled } from '../packages/algorithms/src/seeded-random.ts';
-import { median } from './middle.ts';
+import { median } from './statistics.ts';
 
-/** 4 MB: more than a core's own caches hold, less than the cache that cores share. */
+/** 4 MB: larger than the private caches of a core, smaller than the shared cache. */
 const byteCount = 4 * 1024 * 1024;
 const integersPerLine = 16;
 const lineCount = byteCount / 4 / integersPerLine;
 
-/** Each line holds where the next one is, in an order that no prefetcher guesses. */
+/** Each cache line contains the index of the next, in random order, which defeats prefetching. */
 const chain = randomCycle();
 
 /**
- * How long a read takes, in nanoseconds, that waits for the read before it, within 4 MB: some 25 where the cache that
- * cores share is ours, some 100 where neighbours on a shared machine have filled it and every such read goes to memory.
- * The median of several walks, after some that are for the compiler. Takes 0.1 s.
+ * Latency of a dependent read within 4 MB, in nanoseconds: about 25 from the shared cache, about 100 from memory when
+ * other tenants use the cache. The median of several walks after warm-ups. Takes 0.1 s.
  */
 export function memoryLatencyNs(): number {
   const walks = Array.from({ length: 15 }, walkNs);
@@ -24,7 +23,7 @@ function walkNs(): number {
   let at = 0;
   for (let step = 0; step < lineCount; step += 1) at = chain[at] ?? 0;
   const took = Number(process.hrtime.bigint() - began);
-  if (at !== 0) throw new Error(`the walk over ${lineCount} lines ended at ${at}, not where it began`);
+  if (at !== 0) throw new Error(`the walk over ${lineCount} lines ended at ${at}, not at its start`);
   return took / lineCount;
 }
 

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { memoryLatencyNs } from './memory-latency.ts';
 
-/** One measured number of a benchmark, and whether it is what it should be. */
+/** One figure of a benchmark and its target. */
 export interface BenchmarkResult {
   readonly name: string;
   readonly value: number;
@@ -11,21 +11,21 @@ export interface BenchmarkResult {
   readonly met: boolean;
 }
 
-/** What a benchmark ran on. */
+/** The machine of a benchmark. */
 interface Machine {
   readonly processor: string;
-  /** How many processors it has. */
+  /** Number of processors. */
   readonly count: number;
   readonly node: string;
-  /** What a read within 4 MB takes that waits for the one before it. */
+  /** Latency of a dependent read within 4 MB, in nanoseconds. */
   readonly readNsBefore: number;
   readonly readNsAfter: number;
 }
 
-/** A comparison with a bound, such as at least or at most. */
+/** The target of a figure; null for none. */
 export type Bound = { readonly atLeast: number } | { readonly atMost: number } | null;
 
-/** A result whose target is a bound. */
+/** A result with its target. */
 export function result(
   name: string,
   measured: { readonly value: number; readonly unit: string },
@@ -37,12 +37,12 @@ export function result(
   return { name, ...measured, target: `<= ${bound.atMost}`, met: measured.value <= bound.atMost };
 }
 
-/** Taken as the benchmark begins: by its end the machine may be another. */
+/** Measured at the start: other load may change until the end. */
 const readNsBefore = memoryLatencyNs();
 
 /**
- * Prints a table, the machine and the JSON line; the exit code says whether every target was met. What a program takes
- * depends on the processor, and on who else uses its caches.
+ * Prints the table, the machine and the JSON line; the exit code is 1 if a target is missed. Figures depend on the
+ * processor, and on other load in its caches.
  */
 export function report(benchmark: string, results: readonly BenchmarkResult[]): void {
   console.table(
@@ -71,4 +71,10 @@ function describeMachine(): Machine {
     readNsBefore,
     readNsAfter: memoryLatencyNs(),
   };
+}
+
+/** Prints the elapsed time and the current part of a benchmark. */
+export function progress(part: string): void {
+  const seconds = Math.round(performance.now() / 1000);
+  console.log(`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')} ${part}`);
 }

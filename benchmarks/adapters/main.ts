@@ -1,14 +1,13 @@
 /**
- * `pnpm bench adapters [--only ai-sdk] [--rounds 30] [--calls 100000]`: what each adapter adds to a model call, with the
- * real framework and a model that answers at once; what many calls in one rollout do; and how big the packages are.
+ * `pnpm bench adapters [--only ai-sdk] [--rounds 30] [--calls 100000]`: overhead of each adapter on a model call, with
+ * the real framework and a model that responds at once; time and memory over many calls in one rollout; package sizes.
  *
  * @module
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { measureSizes } from '../../tools/verify/measure-sizes.ts';
+import { forkModule } from '../child-process.ts';
+import { parseFlags } from '../flags.ts';
 import { type BenchmarkResult, report, result } from '../report.ts';
 import type { AdapterMeasurement } from './measure-adapter.ts';
 
@@ -23,31 +22,22 @@ const frameworks = [
   'ai-sdk-6',
   'ai-sdk-6-stream',
 ];
-/** What is measured for comparison: a whole run, of which a model call is only a part. */
+/** Measured without a target: whole runs, of which a model call is only a part. */
 const comparisons: ReadonlySet<string> = new Set(['openai-agents-run']);
 
-const { values: flags } = parseArgs({
-  options: {
-    only: { type: 'string', multiple: true, default: frameworks },
-    rounds: { type: 'string', default: '30' },
-    calls: { type: 'string', default: '100000' },
-  },
-});
+const flags = parseFlags({ only: frameworks, rounds: 30, calls: 100_000 });
 
 /** Limit of the time that an adapter adds to a call beyond any telemetry listener, in microseconds. */
 const maxAddedUs = 70;
-/** The slope of the heap's size is never quite nothing. Whatever is kept for each call has more bytes than this. */
+/** Noise of the heap's slope; any object that is kept for each call is larger. */
 const maxHeapBytesPerCall = 40;
 const maxSlowdown = 1.2;
 
 async function measure(framework: string): Promise<AdapterMeasurement> {
-  const program = path.join(import.meta.dirname, 'measure-adapter.ts');
-  const child = fork(program, [framework, flags.rounds, flags.calls], { execArgv: ['--expose-gc'] });
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`The measurement of ${framework} ended with exit code ${code}, and said nothing.`);
-  });
-  const [measurement] = (await Promise.race([once(child, 'message'), ended])) as [AdapterMeasurement];
-  ended.catch(() => {});
+  const module = path.join(import.meta.dirname, 'measure-adapter.ts');
+  const args = [framework, String(flags.rounds), String(flags.calls)];
+  const { ready: measurement, close } = await forkModule<AdapterMeasurement>(module, args);
+  await close();
   return measurement;
 }
 

@@ -11,7 +11,8 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { withRollout } from '@agentlightning/core';
-import { median, quartiles } from '../middle.ts';
+import { measureInTurns } from '../rounds.ts';
+import { median, quartiles } from '../statistics.ts';
 import type { FrameworkUnderTest, OpenFramework } from './framework-under-test.ts';
 import { answer, installInstantModel, requestCount } from './instant-model.ts';
 import { CountingSink, measuredRollout } from './measured-rollout.ts';
@@ -67,22 +68,18 @@ async function main(): Promise<AdapterMeasurement> {
     'sent',
   ];
   for (const setting of settings) await timeOf(framework, setting, warmUpCalls / settings.length);
-  const rounds: Record<Setting, number>[] = [];
-  for (let round = 0; round < Number(roundsText); round += 1) {
-    const times: Partial<Record<Setting, number>> = {};
-    // Each round begins with another setting, so that none has always the same one before it.
-    const order = [...settings.slice(round % settings.length), ...settings.slice(0, round % settings.length)];
-    for (const setting of order) times[setting] = await timeOf(framework, setting, callsInRound);
-    rounds.push(times as Record<Setting, number>);
-  }
-  const each = (
-    value: (round: Record<Setting, number>, setting: Setting) => number,
-  ): Partial<Record<Setting, number>> =>
-    Object.fromEntries(settings.map((setting) => [setting, median(rounds.map((round) => value(round, setting)))]));
+  const samples = await measureInTurns(settings, { rounds: Number(roundsText) }, (setting) =>
+    timeOf(framework, setting, callsInRound),
+  );
+  const bareUs = samples.get('bare') ?? [];
+  const added = (setting: Setting): number[] =>
+    (samples.get(setting) ?? []).map((us, round) => us - (bareUs[round] ?? Number.NaN));
+  const bySetting = (figure: (setting: Setting) => number): Partial<Record<Setting, number>> =>
+    Object.fromEntries(settings.map((setting) => [setting, figure(setting)]));
   return {
-    callUs: each((round, setting) => round[setting]),
-    addedUs: each((round, setting) => round[setting] - round.bare),
-    sentQuartilesUs: quartiles(rounds.map((round) => round.sent - round.bare)),
+    callUs: bySetting((setting) => median(samples.get(setting) ?? [])),
+    addedUs: bySetting((setting) => median(added(setting))),
+    sentQuartilesUs: quartiles(added('sent')),
     spansPerCall: await spansPerCall(framework),
     growth: await growthOf(framework, Number(growthText)),
   };

@@ -1,39 +1,56 @@
-import { median } from '../middle.ts';
 import { type BenchmarkResult, result } from '../report.ts';
-import { closedLoop, type Load, quantile, type Requests } from './load.ts';
-import type { Peer } from './peer.ts';
-import { requestsTo, type Sides } from './sides.ts';
+import { measureInTurns } from '../rounds.ts';
+import { median, quantile } from '../statistics.ts';
+import { closedLoop, type Load, type Requests, requestsTo } from './load.ts';
+import type { GatewayProcess, Peer, ServerProcess } from './processes.ts';
 
-/** What one load showed of one side. */
+/** The compared servers. */
+export interface Sides {
+  readonly directUrl: string;
+  readonly gateway: GatewayProcess;
+  /** The minimal recording proxy. */
+  readonly floor: ServerProcess;
+  /** The installed proxies of other projects. */
+  readonly peers: readonly Peer[];
+}
+
+/** The result of one load on one side. */
 interface Measured {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly firstByteMs: number;
-  /** CPU time of the proxy for a call, in milliseconds; NaN for direct calls. */
+  /** CPU time of the proxy per call, in milliseconds; NaN for direct calls. */
   readonly cpuMs: number;
 }
 
 type SideName = 'direct' | 'gateway' | Peer['name'];
 
-/** What the rounds of one load showed of every side that is there. */
-type Rounds = Readonly<Record<SideName, Measured[]>>;
+/** The results of one load on every side, by round. */
+type Rounds = Readonly<Record<SideName, readonly Measured[]>>;
 
-/** One load, and what it showed. */
-interface Seen {
-  /** What results call it. */
+/** One load and its results. */
+interface MeasuredLoad {
+  /** Its name in results. */
   readonly at: string;
   readonly measured: Rounds;
   readonly inFlight: number;
   readonly isStreamed: boolean;
 }
 
-/** The least ratio to a peer's throughput at 64 in flight. */
+/** A side with its requests; no CPU time for direct calls. */
+interface Side {
+  readonly name: SideName;
+  readonly requests: Requests;
+  readonly cpuMs: (() => number) | null;
+}
+
+/** Minimum ratio to a peer's throughput at 64 in flight. */
 const targets: Readonly<Partial<Record<SideName, number>>> = { 'agl-server': 12 };
 
 const manyInFlight: readonly number[] = [1, 16, 64, 256];
 
-/** Callers that call again when they have their answer: how many calls a second, and what they wait for. */
+/** Clients that send their next call after a response: throughput and latency. */
 export async function measureClosedLoops(
   sides: Sides,
   { seconds, rounds }: { readonly seconds: number; readonly rounds: number },
@@ -42,24 +59,18 @@ export async function measureClosedLoops(
   const before = (await sides.gateway.usage()).spanCount;
   let callCount = 0;
   for (const isStreamed of [false, true]) {
-    const more = isStreamed ? { stream: true } : {};
-    const direct = requestsTo([sides.directUrl], more);
-    const gateway = requestsTo(sides.gateway.urls, more);
-    callCount += (await closedLoop(gateway, { inFlight: 64, seconds: 1.5 })).count;
+    const each = sidesOf(sides, isStreamed);
+    const gateway = each.filter(({ name }) => name === 'gateway');
+    for (const { requests } of gateway) callCount += (await closedLoop(requests, { inFlight: 64, seconds: 1.5 })).count;
     for (const inFlight of manyInFlight) {
+      const samples = await measureInTurns(each, { rounds }, async ({ name, requests, cpuMs }) => {
+        const beforeMs = cpuMs?.() ?? Number.NaN;
+        const load = await closedLoop(requests, { inFlight, seconds });
+        if (name === 'gateway') callCount += load.count;
+        return ofLoad(load, ((cpuMs?.() ?? Number.NaN) - beforeMs) / load.count);
+      });
       const measured: Rounds = { direct: [], gateway: [], 'agl-server': [], LiteLLM: [] };
-      for (let round = 0; round < rounds; round += 1) {
-        const load = { inFlight, seconds };
-        measured.direct.push(ofLoad(await closedLoop(direct, load), Number.NaN));
-        const through = await withCpu(sides.gateway, gateway, load);
-        callCount += through.count;
-        measured.gateway.push(through.measured);
-        for (const peer of sides.peers) {
-          if (isStreamed && !peer.hasStreams) continue;
-          const { measured: seen } = await withCpu(peer, requestsTo([peer.url], more, peer.key), load);
-          measured[peer.name].push(seen);
-        }
-      }
+      for (const [{ name }, loads] of samples) Object.assign(measured, { [name]: loads });
       const at = `${isStreamed ? 'streamed' : 'whole'}, ${inFlight} in flight`;
       results.push(...describe({ at, measured, inFlight, isStreamed }));
     }
@@ -69,14 +80,15 @@ export async function measureClosedLoops(
   return results;
 }
 
-async function withCpu(
-  proxy: { cpuMs(): number },
-  requests: Requests,
-  load: { readonly inFlight: number; readonly seconds: number },
-): Promise<{ readonly measured: Measured; readonly count: number }> {
-  const before = proxy.cpuMs();
-  const done = await closedLoop(requests, load);
-  return { measured: ofLoad(done, (proxy.cpuMs() - before) / done.count), count: done.count };
+function sidesOf({ directUrl, gateway, peers }: Sides, isStreamed: boolean): readonly Side[] {
+  const more = isStreamed ? { stream: true } : {};
+  return [
+    { name: 'direct', requests: requestsTo([directUrl], more), cpuMs: null },
+    { name: 'gateway', requests: requestsTo(gateway.urls, more), cpuMs: gateway.cpuMs },
+    ...peers
+      .filter(({ hasStreams }) => hasStreams || !isStreamed)
+      .map(({ name, url, key, cpuMs }) => ({ name, requests: requestsTo([url], more, key), cpuMs })),
+  ];
 }
 
 function ofLoad(load: Load, cpuMs: number): Measured {
@@ -89,8 +101,8 @@ function ofLoad(load: Load, cpuMs: number): Measured {
   };
 }
 
-function describe(seen: Seen): BenchmarkResult[] {
-  const { at, measured, isStreamed } = seen;
+function describe(load: MeasuredLoad): BenchmarkResult[] {
+  const { at, measured, isStreamed } = load;
   const middle = (side: SideName, field: keyof Measured): number => median(measured[side].map((one) => one[field]));
   const added = (field: 'p50Ms' | 'p99Ms'): number => middle('gateway', field) - middle('direct', field);
   const row = (name: string, value: number, unit: string): BenchmarkResult =>
@@ -104,17 +116,17 @@ function describe(seen: Seen): BenchmarkResult[] {
     ...(isStreamed
       ? [row('added to first token', middle('gateway', 'firstByteMs') - middle('direct', 'firstByteMs'), 'ms')]
       : []),
-    ...describePeer('agl-server', seen),
-    ...describePeer('LiteLLM', seen),
+    ...describePeer('agl-server', load),
+    ...describePeer('LiteLLM', load),
   ];
 }
 
-function describePeer(name: Peer['name'], { at, measured, inFlight }: Seen): BenchmarkResult[] {
+function describePeer(name: Peer['name'], { at, measured, inFlight }: MeasuredLoad): BenchmarkResult[] {
   const peer = measured[name];
   if (peer.length === 0) return [];
   const middle = (of: (one: Measured) => number): number => median(peer.map(of));
   const direct = median(measured.direct.map(({ p50Ms }) => p50Ms));
-  // Of the same round, so that both had the same machine.
+  // Of the same round.
   const ratio = (of: (gateway: Measured, other: Measured) => number): number =>
     median(measured.gateway.flatMap((one, round) => peer.slice(round, round + 1).map((other) => of(one, other))));
   const times = ratio((one, other) => one.perSecond / other.perSecond);

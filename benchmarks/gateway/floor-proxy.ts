@@ -1,7 +1,7 @@
 /**
- * The floor of the benchmark: the least that a recording proxy can do with the same libraries. It forwards each call
+ * The floor of the benchmark: a minimal recording proxy with the same libraries. It forwards each call
  * with undici, streams the response through Hono, keeps a copy of it, and commits all copies of one turn of the event
- * loop in one SQLite transaction before it ends a response. It validates, authenticates and translates nothing.
+ * loop in one SQLite transaction before it ends a response. No validation, authentication or translation.
  *
  * @module
  */

@@ -1,6 +1,6 @@
 /**
- * A gateway and its store, in a separate process as in production. Reports its URL and the URLs of attempts when it
- * listens, and what it has used whenever it is asked.
+ * A gateway and its store, in a separate process as in production. Reports the URLs of attempts when it listens,
+ * and its resource usage on request.
  *
  * @module
  */
@@ -20,13 +20,13 @@ const urls = await Promise.all(
 
 process.on('message', (message) => {
   if (message === 'close') void close();
-  else void tell();
+  else void reportUsage();
 });
-// Also when the parent has gone without a word.
+// The parent may end without a message.
 process.on('disconnect', () => process.exit(0));
 process.send?.({ urls });
 
-async function tell(): Promise<void> {
+async function reportUsage(): Promise<void> {
   // Objects of the last calls are released in later turns of the event loop.
   for (let turn = 0; turn < 3; turn += 1) {
     globalThis.gc?.();

@@ -1,28 +1,35 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { RawConnection, sharedNowMs } from './raw-client.ts';
+import { RawConnection, rawRequest, sharedNowMs } from './raw-client.ts';
 import type { Ticking } from './ticker.ts';
 
-/** What a load came to. Latencies in milliseconds. */
+/** Result of a load. Latencies in milliseconds. */
 export interface Load {
   readonly perSecond: number;
   readonly count: number;
   readonly latencies: readonly number[];
-  /** To the first byte of the answer. */
+  /** Latency until the first byte of the response. */
   readonly firstBytes: readonly number[];
-  /** Of every part of a stream that says when it was written. */
-  readonly passages: readonly number[];
-  /** Of the first part of each stream. */
-  readonly firstPassages: readonly number[];
+  /** Time of every stream chunk from the model to the client. */
+  readonly chunkLatencies: readonly number[];
+  /** Time of the first chunk of each stream. */
+  readonly firstChunkLatencies: readonly number[];
 }
 
-/** Requests, used in turn. */
+/** Requests, used in rotation. */
 export interface Requests {
   readonly port: number;
   readonly bytes: readonly Buffer[];
 }
 
-/** Calls in a closed loop: each of `inFlight` callers calls again when it has its answer. */
+/** The request of the benchmark: 2 kB of prompt. */
+export function requestsTo(urls: readonly string[], more: object = {}, key: string | null = null): Requests {
+  const body = { model: 'benchmark', messages: [{ role: 'user', content: 'y'.repeat(2000) }], ...more };
+  const requests = urls.map((url) => rawRequest(url, body, key));
+  return { port: requests[0]?.port ?? 0, bytes: requests.map(({ bytes }) => bytes) };
+}
+
+/** Calls in a closed loop: each of `inFlight` clients sends its next call after a response. */
 export async function closedLoop(requests: Requests, at: { inFlight: number; seconds: number }): Promise<Load> {
   const collected = new Collected();
   const beganMs = sharedNowMs();
@@ -32,7 +39,7 @@ export async function closedLoop(requests: Requests, at: { inFlight: number; sec
     const bytes = bytesFor(requests, index);
     while (sharedNowMs() < endMs) {
       const sentMs = sharedNowMs();
-      collected.add(sentMs, await connection.ask(bytes));
+      collected.add(sentMs, await connection.send(bytes));
     }
     connection.close();
   };
@@ -40,10 +47,10 @@ export async function closedLoop(requests: Requests, at: { inFlight: number; sec
   return collected.load(sharedNowMs() - beganMs);
 }
 
-/** How long the thread that says when calls are due takes to start at most, in milliseconds. */
+/** Maximum start time of the ticker thread, in milliseconds. */
 const startMs = 500;
 
-/** Calls at a fixed rate, whether or not earlier ones are answered; latencies count from when a call was due. */
+/** Calls at a fixed rate, independent of responses; latencies count from the scheduled time. */
 export async function openLoop(requests: Requests, at: { perSecond: number; seconds: number }): Promise<Load> {
   const collected = new Collected();
   const idle: RawConnection[] = [];
@@ -52,7 +59,7 @@ export async function openLoop(requests: Requests, at: { perSecond: number; seco
   const call = async (index: number, dueMs: number): Promise<void> => {
     const connection = idle.pop() ?? new RawConnection(requests.port);
     if (!all.includes(connection)) all.push(connection);
-    collected.add(dueMs, await connection.ask(bytesFor(requests, index)));
+    collected.add(dueMs, await connection.send(bytesFor(requests, index)));
     idle.push(connection);
   };
   const { perSecond, seconds } = at;
@@ -73,14 +80,14 @@ function bytesFor({ bytes }: Requests, index: number): Buffer {
 class Collected {
   readonly #latencies: number[] = [];
   readonly #firstBytes: number[] = [];
-  readonly #passages: number[] = [];
-  readonly #firstPassages: number[] = [];
+  readonly #chunkLatencies: number[] = [];
+  readonly #firstChunkLatencies: number[] = [];
 
-  add(sentMs: number, answered: Awaited<ReturnType<RawConnection['ask']>>): void {
-    this.#latencies.push(answered.endMs - sentMs);
-    this.#firstBytes.push(answered.firstByteMs - sentMs);
-    if (answered.passageMs[0] !== undefined) this.#firstPassages.push(answered.passageMs[0]);
-    for (const passage of answered.passageMs) this.#passages.push(passage);
+  add(sentMs: number, response: Awaited<ReturnType<RawConnection['send']>>): void {
+    this.#latencies.push(response.endMs - sentMs);
+    this.#firstBytes.push(response.firstByteMs - sentMs);
+    if (response.chunkMs[0] !== undefined) this.#firstChunkLatencies.push(response.chunkMs[0]);
+    for (const latency of response.chunkMs) this.#chunkLatencies.push(latency);
   }
 
   load(elapsedMs: number): Load {
@@ -89,14 +96,8 @@ class Collected {
       count: this.#latencies.length,
       latencies: this.#latencies,
       firstBytes: this.#firstBytes,
-      passages: this.#passages,
-      firstPassages: this.#firstPassages,
+      chunkLatencies: this.#chunkLatencies,
+      firstChunkLatencies: this.#firstChunkLatencies,
     };
   }
-}
-
-/** The value that a share of all are not above; of none, NaN. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

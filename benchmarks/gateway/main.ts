@@ -6,40 +6,35 @@
  *
  * @module
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseFlags } from '../flags.ts';
 import { type BenchmarkResult, report } from '../report.ts';
-import { startAglServer } from './agl-server.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { measureClosedLoops } from './closed-loops.ts';
-import { startLitellm } from './litellm.ts';
 import { measureMemory } from './memory.ts';
 import { measureOpenLoops } from './open-loops.ts';
-import type { Peer } from './peer.ts';
-import { startFloorProxy, startGateway, startUpstream } from './processes.ts';
+import { type Peer, startAglServer, startFloorProxy, startGateway, startLitellm, startUpstream } from './processes.ts';
 
-const { values: flags } = parseArgs({
-  options: {
-    /** How long each load lasts, in seconds. */
-    seconds: { type: 'string', default: '2' },
-    /** How many times each load is applied; the median counts. */
-    rounds: { type: 'string', default: '2' },
-    /** How many calls the memory is watched over. */
-    calls: { type: 'string', default: '40000' },
-    /** Longer loads, and memory over 300,000 calls: about 15 minutes. */
-    full: { type: 'boolean', default: false },
-    /** Leaves out `agl-server` and LiteLLM. */
-    'no-python': { type: 'boolean', default: false },
-    /** LiteLLM's executable; omitted if missing. */
-    litellm: { type: 'string', default: 'litellm' },
-  },
+const flags = parseFlags({
+  /** Duration of each load, in seconds. */
+  seconds: 2,
+  /** Number of times each load is applied; the median counts. */
+  rounds: 2,
+  /** Number of calls of the memory measurement. */
+  calls: 40_000,
+  /** Longer loads, and memory over 300,000 calls: about 15 minutes. */
+  full: false,
+  /** Leaves out `agl-server` and LiteLLM. */
+  'no-python': false,
+  /** LiteLLM's executable; omitted if missing. */
+  litellm: 'litellm',
 });
-const seconds = flags.full ? 8 : Number(flags.seconds);
-const rounds = flags.full ? 3 : Number(flags.rounds);
-const calls = flags.full ? 300_000 : Number(flags.calls);
+const seconds = flags.full ? 8 : flags.seconds;
+const rounds = flags.full ? 3 : flags.rounds;
+const calls = flags.full ? 300_000 : flags.calls;
 
-const folder = mkdtempSync(path.join(tmpdir(), 'agl-bench-'));
+using temporary = temporaryFolder();
+const folder = temporary.path;
 const upstream = await startUpstream();
 const gateway = await startGateway({
   file: path.join(folder, 'agl.db'),
@@ -60,11 +55,10 @@ try {
   await floor.close();
   await gateway.close();
   await upstream.close();
-  rmSync(folder, { recursive: true, force: true });
 }
 report('gateway', results);
 
-/** One after another: what is started is stopped in the end, also when the next one does not start. */
+/** Started sequentially, so that each is closed if the next one fails to start. */
 async function startPeers(): Promise<void> {
   const aglServer = await startAglServer(upstream.url);
   if (aglServer !== null) peers.push(aglServer);

@@ -1,9 +1,8 @@
 import { type BenchmarkResult, result } from '../report.ts';
-import { closedLoop } from './load.ts';
+import { closedLoop, requestsTo } from './load.ts';
 import type { GatewayProcess, Usage } from './processes.ts';
-import { requestsTo } from './sides.ts';
 
-/** What may be left of a million calls: memory that grows with them would pass it many times over. */
+/** Maximum memory growth over a million calls; a leak per call would exceed it many times. */
 const maxGrowthMb = 64;
 
 const partCount = 10;
@@ -20,8 +19,7 @@ export async function measureMemory(gateway: GatewayProcess, calls: number): Pro
     }
     samples.push({ ...(await gateway.usage()), calls: done });
   }
-  // What is compiled and cached once is there after the first parts. Of each half the lowest: what a collection has
-  // not come to yet is not growth.
+  // Without the first parts, which compile and cache. The lowest value of each half: uncollected garbage is not growth.
   const settled = samples.slice(2);
   const halves = [settled.slice(0, settled.length / 2), settled.slice(settled.length / 2)] as const;
   const growth = (bytesOf: (usage: Usage) => number): number => {

@@ -1,20 +1,21 @@
-import { median } from '../middle.ts';
 import { type BenchmarkResult, result } from '../report.ts';
-import { closedLoop, openLoop, quantile } from './load.ts';
-import { requestsTo, type Sides } from './sides.ts';
+import { measureInTurns } from '../rounds.ts';
+import { median, quantile } from '../statistics.ts';
+import type { Sides } from './closed-loops.ts';
+import { closedLoop, openLoop, requestsTo } from './load.ts';
 
 const perSecond = 500;
 
-/** How many times the latency that the floor proxy adds the gateway may add, in the same round. */
+/** Maximum ratio of the latency added by the gateway to that added by the floor proxy, in the same round. */
 const targetRatios = { p50: 2, p99: 3 } as const;
 
-/** The smallest added latency that a ratio is computed with, in milliseconds: below it, noise decides. */
+/** Minimum added latency in ratios, in milliseconds: smaller values are noise. */
 const leastAddedMs = 0.05;
 
-/** Milliseconds between the parts of a stream, as a model of 200 tokens a second and 5 tokens a part has them. */
+/** Milliseconds between stream chunks, as of a model with 200 tokens per second and 5 tokens per chunk. */
 const paceMs = 25;
 
-interface Added {
+interface Latencies {
   readonly p50: number;
   readonly p99: number;
 }
@@ -27,28 +28,24 @@ export async function measureOpenLoops(
   { directUrl, gateway, floor }: Sides,
   { seconds, rounds }: { readonly seconds: number; readonly rounds: number },
 ): Promise<BenchmarkResult[]> {
+  const urls = { direct: [directUrl], gateway: gateway.urls, floor: [floor.url] };
   const results: BenchmarkResult[] = [];
   for (const isStreamed of [false, true]) {
     const more = isStreamed ? { stream: true } : {};
-    const added: { gateway: Added; floor: Added }[] = [];
-    for (let round = 0; round < rounds; round += 1) {
-      const direct = await openLoop(requestsTo([directUrl], more), { perSecond, seconds });
-      const beyondDirect = async (urls: readonly string[]): Promise<Added> => {
-        const { latencies } = await openLoop(requestsTo(urls, more), { perSecond, seconds });
-        const difference = (share: number): number =>
-          Math.max(leastAddedMs, quantile(latencies, share) - quantile(direct.latencies, share));
-        return { p50: difference(0.5), p99: difference(0.99) };
-      };
-      added.push({ gateway: await beyondDirect(gateway.urls), floor: await beyondDirect([floor.url]) });
-    }
+    const samples = await measureInTurns(['direct', 'gateway', 'floor'] as const, { rounds }, async (side) => {
+      const { latencies } = await openLoop(requestsTo(urls[side], more), { perSecond, seconds });
+      return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
+    });
+    const added = (side: 'gateway' | 'floor', what: keyof Latencies): number[] =>
+      differences(samples.get(side) ?? [], samples.get('direct') ?? [], what).map((ms) => Math.max(leastAddedMs, ms));
     const name = `${isStreamed ? 'streamed' : 'whole'}, ${perSecond} calls/s: added`;
     for (const what of ['p50', 'p99'] as const) {
-      const ofGateway = median(added.map((one) => one.gateway[what]));
-      const ofFloor = median(added.map((one) => one.floor[what]));
-      const ratio = median(added.map((one) => one.gateway[what] / one.floor[what]));
+      const ofGateway = added('gateway', what);
+      const ofFloor = added('floor', what);
+      const ratio = median(ofGateway.map((ms, round) => ms / (ofFloor[round] ?? Number.NaN)));
       results.push(
-        result(`${name} ${what}`, { value: ofGateway, unit: 'ms' }, null),
-        result(`${name} ${what} by the floor proxy`, { value: ofFloor, unit: 'ms' }, null),
+        result(`${name} ${what}`, { value: median(ofGateway), unit: 'ms' }, null),
+        result(`${name} ${what} by the floor proxy`, { value: median(ofFloor), unit: 'ms' }, null),
         result(
           `${name} ${what}, gateway to floor proxy`,
           { value: ratio, unit: 'times' },
@@ -57,28 +54,39 @@ export async function measureOpenLoops(
       );
     }
   }
-  return [...results, ...(await measurePassages({ directUrl, gateway }, { seconds, rounds }))];
+  return [...results, ...(await measurePacedStreams({ directUrl, gateway }, { seconds, rounds }))];
 }
 
-async function measurePassages(
+/** The differences of two sides by round. */
+function differences(
+  side: readonly Latencies[],
+  direct: readonly Latencies[],
+  what: keyof Latencies,
+): readonly number[] {
+  return side.map((sample, round) => sample[what] - (direct[round]?.[what] ?? Number.NaN));
+}
+
+async function measurePacedStreams(
   { directUrl, gateway }: Pick<Sides, 'directUrl' | 'gateway'>,
   { seconds, rounds }: { readonly seconds: number; readonly rounds: number },
 ): Promise<BenchmarkResult[]> {
   const more = { stream: true, pace_ms: paceMs };
+  const requests = { direct: requestsTo([directUrl], more), gateway: requestsTo(gateway.urls, more) };
   const load = { inFlight: 16, seconds: seconds / 2 };
-  const first: number[] = [];
-  const all: { p50: number; p99: number }[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const direct = await closedLoop(requestsTo([directUrl], more), load);
-    const through = await closedLoop(requestsTo(gateway.urls, more), load);
-    const difference = (share: number): number => quantile(through.passages, share) - quantile(direct.passages, share);
-    first.push(quantile(through.firstPassages, 0.5) - quantile(direct.firstPassages, 0.5));
-    all.push({ p50: difference(0.5), p99: difference(0.99) });
-  }
+  const samples = await measureInTurns(['direct', 'gateway'] as const, { rounds }, (side) =>
+    closedLoop(requests[side], load),
+  );
+  const added = (figure: (of: Awaited<ReturnType<typeof closedLoop>>) => number): number => {
+    const direct = samples.get('direct')?.map(figure) ?? [];
+    return median(samples.get('gateway')?.map((sample, round) => figure(sample) - (direct[round] ?? Number.NaN)) ?? []);
+  };
+  const first = added(({ firstChunkLatencies }) => quantile(firstChunkLatencies, 0.5));
+  const p50 = added(({ chunkLatencies }) => quantile(chunkLatencies, 0.5));
+  const p99 = added(({ chunkLatencies }) => quantile(chunkLatencies, 0.99));
   const at = 'paced streams, 16 in flight';
   return [
-    result(`${at}: first token passes in`, { value: median(first), unit: 'ms' }, { atMost: 1 }),
-    result(`${at}: every part passes in, p50`, { value: median(all.map(({ p50 }) => p50)), unit: 'ms' }, null),
-    result(`${at}: every part passes in, p99`, { value: median(all.map(({ p99 }) => p99)), unit: 'ms' }, null),
+    result(`${at}: first token passes in`, { value: first, unit: 'ms' }, { atMost: 1 }),
+    result(`${at}: every part passes in, p50`, { value: p50, unit: 'ms' }, null),
+    result(`${at}: every part passes in, p99`, { value: p99, unit: 'ms' }, null),
   ];
 }

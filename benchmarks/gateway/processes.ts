@@ -1,15 +1,16 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { freePort } from '../../tools/free-port.ts';
+import { interopEnvironments, preparePython } from '../../tools/python-environment.ts';
+import { cpuMsOf, forkModule } from '../child-process.ts';
 
-/** In /proc, times are in hundredths of a second. */
-const tickMs = 10;
-
-/** What a gateway's process holds. */
+/** Resource usage of a gateway's process. */
 export interface Usage {
   readonly rssBytes: number;
-  /** What JavaScript holds, after collecting garbage. */
+  /** JavaScript memory after garbage collection. */
   readonly heapBytes: number;
   readonly spanCount: number;
 }
@@ -18,85 +19,156 @@ export interface Usage {
 export interface GatewayProcess {
   /** Base URLs, one for each attempt. */
   readonly urls: readonly string[];
-  /** Collects garbage first, which takes time: not to be asked while something is measured. */
+  /** Collects garbage first, which takes time: not to be called during a measurement. */
   usage(): Promise<Usage>;
-  /** The CPU time that it has used so far, in milliseconds. */
+  /** CPU time so far, in milliseconds. */
   cpuMs(): number;
   close(): Promise<void>;
 }
 
-/** Starts the model server; its base URL. */
-export async function startUpstream(): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const child = start('upstream.ts', []);
-  const { port } = await message<{ readonly port: number }>(child);
-  return { url: `http://127.0.0.1:${port}/v1`, close: () => closed(child) };
+/** A server of this benchmark in a separate process. */
+export interface ServerProcess {
+  /** Base URL for calls. */
+  readonly url: string;
+  close(): Promise<void>;
 }
 
-/** Starts a gateway whose store is a file, with Node's default flags. */
+/** A proxy of another project. */
+export interface Peer {
+  readonly name: 'agl-server' | 'LiteLLM';
+  /** Base URL for calls. */
+  readonly url: string;
+  /** Required API key; null for none. */
+  readonly key: string | null;
+  readonly hasStreams: boolean;
+  /** CPU time so far, in milliseconds. */
+  cpuMs(): number;
+  close(): Promise<void>;
+}
+
+const modulePath = (file: string): string => path.join(import.meta.dirname, file);
+
+/** Starts the model server. */
+export async function startUpstream(): Promise<ServerProcess> {
+  const { ready, close } = await forkModule<{ readonly port: number }>(modulePath('upstream.ts'));
+  return { url: `http://127.0.0.1:${ready.port}/v1`, close };
+}
+
+/** Starts a gateway with a file store. */
 export async function startGateway(options: {
   readonly file: string;
   readonly upstreamUrl: string;
   readonly attemptCount: number;
 }): Promise<GatewayProcess> {
   const { file, upstreamUrl, attemptCount } = options;
-  const child = start('gateway-process.ts', [file, upstreamUrl, String(attemptCount)]);
-  const { urls } = await message<{ readonly urls: readonly string[] }>(child);
+  const args = [file, upstreamUrl, String(attemptCount)];
+  const module = await forkModule<{ readonly urls: readonly string[] }>(modulePath('gateway-process.ts'), args);
+  const { ready, request, cpuMs, close } = module;
+  return { urls: ready.urls, usage: () => request('usage'), cpuMs, close };
+}
+
+/** Starts the minimal recording proxy with a separate database file. */
+export async function startFloorProxy(file: string, upstreamUrl: string): Promise<ServerProcess> {
+  const { ready, close } = await forkModule<{ readonly url: string }>(modulePath('floor-proxy.ts'), [
+    file,
+    upstreamUrl,
+  ]);
+  return { url: ready.url, close };
+}
+
+/**
+ * Starts `agl-server` of the Python package, installed as for the interop tests, with one rollout and one model server;
+ * null without Python.
+ */
+export async function startAglServer(upstreamUrl: string): Promise<Peer | null> {
+  const environment = await preparePython(interopEnvironments['agentlightning 1.0.2']);
+  if ('missing' in environment) return null;
+  const settings = ['host=127.0.0.1', 'hydra.run.dir=/tmp', 'hydra.output_subdir=null'];
+  const model = ['hydra/job_logging=none', 'default_proxy.model_name=benchmark'];
+  const { base, cpuMs, close } = await startServer({
+    command: environment.python,
+    args: (port) => ['-m', 'agentlightning.server', `port=${port}`, ...settings, ...model],
+    healthPath: '/healthz',
+  });
+  await post(`${base}/api/models`, [{ model: 'benchmark', endpoint: upstreamUrl }]);
+  await post(`${base}/api/rollouts`, [{ rollout_id: 'a', input: {} }]);
+  const url = `${base}/proxy/rollout/a/attempt/0/mode/train/openai/v1`;
+  return { name: 'agl-server', url, key: null, hasStreams: false, cpuMs, close };
+}
+
+async function post(url: string, body: unknown): Promise<void> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (response.status !== 201) throw new Error(`${url} returned ${response.status}: ${await response.text()}`);
+}
+
+/** Options of LiteLLM's proxy. */
+export interface LitellmOptions {
+  /** The `litellm` program, on the PATH or by its path. */
+  readonly command: string;
+  readonly upstreamUrl: string;
+  /** A folder for its configuration. */
+  readonly folder: string;
+}
+
+/** Starts LiteLLM's proxy with one model server, one worker and default settings, without recording. Null if not installed. */
+export async function startLitellm({ command, upstreamUrl, folder }: LitellmOptions): Promise<Peer | null> {
+  if (spawnSync(command, ['--version'], { stdio: 'ignore' }).error !== undefined) return null;
+  const key = `sk-${randomBytes(24).toString('hex')}`;
+  const config = path.join(folder, 'litellm.json');
+  const parameters = { model: 'openai/benchmark', api_base: upstreamUrl, api_key: 'none' };
+  // JSON is valid YAML.
+  writeFileSync(config, JSON.stringify({ model_list: [{ model_name: 'benchmark', litellm_params: parameters }] }));
+  const { base, cpuMs, close } = await startServer({
+    command,
+    args: (port) => ['--config', config, '--host', '127.0.0.1', '--port', String(port)],
+    environment: { LITELLM_MASTER_KEY: key, LITELLM_TELEMETRY: 'False' },
+    healthPath: '/health/liveliness',
+  });
+  return { name: 'LiteLLM', url: `${base}/v1`, key, hasStreams: true, cpuMs, close };
+}
+
+/** How to start a server on a port. */
+interface ServerCommand {
+  readonly command: string;
+  readonly args: (port: number) => readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The path that responds when the server is ready. */
+  readonly healthPath: string;
+}
+
+/** Starts a server of another project. Resolves when it is ready; throws when it exits before. */
+async function startServer({ command, args, environment, healthPath }: ServerCommand): Promise<{
+  readonly base: string;
+  cpuMs(): number;
+  close(): Promise<void>;
+}> {
+  const port = await freePort();
+  const child = spawn(command, args(port), { stdio: 'ignore', env: { ...process.env, ...environment } });
+  const exited = once(child, 'exit');
+  const base = `http://127.0.0.1:${port}`;
+  while (!(await isReady(`${base}${healthPath}`))) {
+    if (child.exitCode !== null) throw new Error(`${command} ended with code ${child.exitCode}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
   return {
-    urls,
-    usage: () => {
-      const answer = message<Usage>(child);
-      child.send('usage');
-      return answer;
-    },
+    base,
     cpuMs: () => cpuMsOf(child),
-    close: () => closed(child),
+    close: async () => {
+      child.kill('SIGTERM');
+      await exited;
+    },
   };
 }
 
-/** The minimal recording proxy that the gateway is compared with. */
-export interface FloorProxy {
-  /** The base URL for calls. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-/** Starts the minimal recording proxy on its own database file. */
-export async function startFloorProxy(file: string, upstreamUrl: string): Promise<FloorProxy> {
-  const child = start('floor-proxy.ts', [file, upstreamUrl]);
-  const { url } = await message<{ readonly url: string }>(child);
-  return { url, close: () => closed(child) };
-}
-
-/** The CPU time that a process has used so far, all its threads, in milliseconds. */
-export function cpuMsOf({ pid }: Pick<ChildProcess, 'pid'>): number {
-  const fields =
-    readFileSync(`/proc/${pid ?? 0}/stat`, 'utf8')
-      .split(') ')[1]
-      ?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * tickMs;
-}
-
-function start(file: string, args: readonly string[]): ChildProcess {
-  const execArgv = ['--expose-gc', ...process.execArgv];
-  return fork(path.join(import.meta.dirname, file), args, { execArgv });
-}
-
-async function message<TMessage>(child: ChildProcess): Promise<TMessage> {
-  const stopWatching = new AbortController();
-  const ended = once(child, 'exit', { signal: stopWatching.signal }).then(([code]): never => {
-    throw new Error(`a process of the benchmark ended with code ${String(code)}`);
-  });
+async function isReady(url: string): Promise<boolean> {
   try {
-    const [received] = await Promise.race([once(child, 'message'), ended]);
-    return received;
-  } finally {
-    stopWatching.abort();
-    ended.catch(() => undefined);
+    await fetch(url);
+    return true;
+  } catch {
+    return false;
   }
-}
-
-async function closed(child: ChildProcess): Promise<void> {
-  const ended = once(child, 'exit');
-  child.send('close');
-  await ended;
 }

@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net';
 
-/** When the parts of an answer came, by the clock that all processes share, in milliseconds. */
-export interface Answered {
+/** Times of a response by the clock of the machine, in milliseconds. */
+export interface RawResponse {
   readonly firstByteMs: number;
   readonly endMs: number;
-  /** From the writing of each stamped part at the model to its arrival here, in milliseconds. */
-  readonly passageMs: readonly number[];
+  /** Time of each timestamped chunk from the model to the client, in milliseconds. */
+  readonly chunkMs: readonly number[];
 }
 
-/** The time by the clock that all processes of the machine share, in milliseconds. */
+/** The monotonic clock of the machine, shared by its processes, in milliseconds. */
 export function sharedNowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** A request, ready to be sent again and again. */
+/** An encoded request. */
 export function rawRequest(url: string, body: object, key: string | null = null): { port: number; bytes: Buffer } {
   const { host, pathname, port } = new URL(`${url}/chat/completions`);
   const text = JSON.stringify(body);
@@ -28,18 +28,18 @@ export function rawRequest(url: string, body: object, key: string | null = null)
 }
 
 /**
- * One connection that is kept open, and one request on it at a time. It reads of the answer only what it must: any
- * HTTP client of Node costs more than what is measured here.
+ * A persistent connection with one request at a time. It parses only the required parts of a response: a complete HTTP
+ * client would take more CPU time than the measured proxy.
  */
 export class RawConnection {
   readonly #socket: Socket;
   #text = '';
   #bodyStart = -1;
   #length = -1;
-  #stampedUntil = 0;
+  #timestampsUntil = 0;
   #firstByteMs = 0;
-  #passageMs: number[] = [];
-  #done: { resolve: (answered: Answered) => void; reject: (error: Error) => void } | null = null;
+  #chunkMs: number[] = [];
+  #done: { resolve: (response: RawResponse) => void; reject: (error: Error) => void } | null = null;
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -49,13 +49,13 @@ export class RawConnection {
     this.#socket.on('close', () => this.#done?.reject(new Error(`the connection closed after ${this.#text}`)));
   }
 
-  /** Resolves when the answer is whole. Rejects when its status is not 200. */
-  ask(bytes: Buffer): Promise<Answered> {
+  /** Resolves when the response is complete. Rejects when its status is not 200. */
+  send(bytes: Buffer): Promise<RawResponse> {
     this.#text = '';
     this.#bodyStart = -1;
-    this.#stampedUntil = 0;
+    this.#timestampsUntil = 0;
     this.#firstByteMs = 0;
-    this.#passageMs = [];
+    this.#chunkMs = [];
     return new Promise((resolve, reject) => {
       this.#done = { resolve, reject };
       this.#socket.write(bytes);
@@ -71,17 +71,17 @@ export class RawConnection {
     if (this.#text === '') this.#firstByteMs = sharedNowMs();
     this.#text += text;
     if (this.#bodyStart < 0 && !this.#readHead()) return;
-    this.#readStamps();
+    this.#readTimestamps();
     const isWhole =
       this.#length >= 0 ? this.#text.length - this.#bodyStart >= this.#length : this.#text.endsWith('0\r\n\r\n');
     if (!isWhole) return;
     const done = this.#done;
     this.#done = null;
-    const isGood = this.#text.startsWith('HTTP/1.1 200');
+    const isSuccess = this.#text.startsWith('HTTP/1.1 200');
     const isBroken = this.#length < 0 && !this.#text.includes('[DONE]');
-    if (isGood && !isBroken) {
-      done?.resolve({ firstByteMs: this.#firstByteMs, endMs: sharedNowMs(), passageMs: this.#passageMs });
-    } else done?.reject(new Error(`a call was answered\n${this.#text}`));
+    if (isSuccess && !isBroken) {
+      done?.resolve({ firstByteMs: this.#firstByteMs, endMs: sharedNowMs(), chunkMs: this.#chunkMs });
+    } else done?.reject(new Error(`a call failed:\n${this.#text}`));
   }
 
   #readHead(): boolean {
@@ -93,15 +93,15 @@ export class RawConnection {
     return true;
   }
 
-  #readStamps(): void {
+  #readTimestamps(): void {
     if (this.#length >= 0) return;
     for (;;) {
-      const at = this.#text.indexOf('@', this.#stampedUntil);
+      const at = this.#text.indexOf('@', this.#timestampsUntil);
       const end = at < 0 ? -1 : this.#text.indexOf(';', at);
       if (end < 0) return;
-      this.#stampedUntil = end;
+      this.#timestampsUntil = end;
       const writtenMs = Number(this.#text.slice(at + 1, end)) / 1e6;
-      this.#passageMs.push(sharedNowMs() - writtenMs);
+      this.#chunkMs.push(sharedNowMs() - writtenMs);
     }
   }
 }

@@ -1,17 +1,17 @@
 /**
- * Says when calls are due, from a thread that sleeps in between. Timers of an event loop are good to a millisecond, and
- * to wait for the rest in turns of the loop would take one of two cores from what is measured.
+ * Reports when calls are due, from a sleeping thread. Timers of an event loop have a resolution of a millisecond, and busy
+ * waiting would take one of two cores from the measurement.
  *
  * @module
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { sharedNowMs } from './raw-client.ts';
 
-/** What it ticks. */
+/** Schedule of the ticks. */
 export interface Ticking {
   readonly perSecond: number;
   readonly count: number;
-  /** By the clock that all threads share, in milliseconds. */
+  /** By the clock of the machine, in milliseconds. */
   readonly beginsMs: number;
 }
 

@@ -1,7 +1,7 @@
 /**
  * A model server that responds at once, in a separate process: 1 kB of text, 200 prompt and 100 response token ids
- * with log-probabilities. Streams come in 20 parts, all at once, or one every few milliseconds when the request asks
- * for `pace_ms`; each part says when it was written. Reports its port to its parent.
+ * with log-probabilities. Streams have 20 chunks, sent at once, or one every `pace_ms` milliseconds if the request
+ * sets it; chunks contain the time of writing. Reports its port to its parent.
  *
  * @module
  */
@@ -35,7 +35,7 @@ function logprob(id: number): object {
   return { token: `t${id}`, logprob: -0.5, bytes: [], top_logprobs: [] };
 }
 
-/** One part of a stream; the place for the time it is written at is `@`. */
+/** One chunk of a stream; `@` is the placeholder of the time of writing. */
 function part(index: number): string {
   const size = tokens.length / partCount;
   const ids = tokens.slice(index * size, (index + 1) * size);
@@ -60,30 +60,30 @@ function part(index: number): string {
 
 const parts = Array.from({ length: partCount }, (_, index) => part(index));
 
-/** Of all processes of the machine the same clock, in nanoseconds. */
-function stamped(text: string): string {
+/** Adds the time of writing, by the clock of the machine, in nanoseconds. */
+function timestamped(text: string): string {
   return text.replace('@', `@${process.hrtime.bigint()};`);
 }
 
 const streamHead = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
 const wholeHead = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${whole.length}\r\n\r\n`;
-const wholeAnswer = Buffer.concat([Buffer.from(wholeHead), whole]);
+const wholeResponse = Buffer.concat([Buffer.from(wholeHead), whole]);
 const lastChunk = '0\r\n\r\n';
 
-/** A piece of a body whose length is not known; all of it is ASCII. */
+/** A chunk of a body with chunked encoding; ASCII only. */
 function chunk(text: string): string {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
 function stream(socket: Socket, paceMs: number): void {
   if (paceMs === 0) {
-    socket.write(streamHead + chunk(stamped(parts[0] ?? '') + parts.slice(1).join('')) + lastChunk, 'latin1');
+    socket.write(streamHead + chunk(timestamped(parts[0] ?? '') + parts.slice(1).join('')) + lastChunk, 'latin1');
     return;
   }
   socket.write(streamHead, 'latin1');
   let next = 0;
   const timer = setInterval(() => {
-    socket.write(chunk(stamped(parts[next++] ?? '')), 'latin1');
+    socket.write(chunk(timestamped(parts[next++] ?? '')), 'latin1');
     if (next < parts.length) return;
     clearInterval(timer);
     socket.write(lastChunk, 'latin1');
@@ -92,8 +92,8 @@ function stream(socket: Socket, paceMs: number): void {
 }
 
 /**
- * Reads of requests, one after another on a connection, only what it must: an HTTP server of Node's would take an
- * eighth of the machine from what is measured.
+ * Parses only the required parts of requests: Node's HTTP server would take an eighth of the machine from the
+ * measurement.
  */
 function serve(socket: Socket): void {
   let text = '';
@@ -109,7 +109,7 @@ function serve(socket: Socket): void {
     const body = text.slice(bodyAt, bodyAt + length);
     text = text.slice(bodyAt + length);
     if (body.includes('"stream":true')) stream(socket, Number(/"pace_ms":(\d+)/.exec(body)?.[1] ?? 0));
-    else socket.write(wholeAnswer);
+    else socket.write(wholeResponse);
   });
 }
 
@@ -118,6 +118,6 @@ server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   process.send?.({ port: typeof address === 'object' && address !== null ? address.port : 0 });
 });
-// Also when the parent has gone without a word.
+// The parent may end without a message.
 process.on('disconnect', () => process.exit(0));
 process.on('message', () => process.exit(0));

@@ -30,7 +30,7 @@ const file = create(FileDescriptorProtoSchema, {
   ],
 });
 
-/** The batch as one would write it down first: a `repeated` field for every column, packed as proto3 does. */
+/** A straightforward schema: a `repeated` field for every column, with proto3's packing. */
 export const repeatedBatch: DescMessage = messageNamed('benchmark.Batch');
 
 function messageNamed(name: string): DescMessage {
@@ -39,8 +39,8 @@ function messageNamed(name: string): DescMessage {
   return message;
 }
 
-/** Where the receiver takes it. */
+/** Path of the receiving method. */
 export const repeatedPath = '/benchmark.Receiver/Send';
 
-/** Size of the pieces in bytes; the contract's. */
-export const pieceBytes: number = 1024 * 1024;
+/** Size of the chunks in bytes, as in the contract. */
+export const chunkBytes: number = 1024 * 1024;

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TrainConfig, Trainer } from '@agentlightning/trainer';
 import { type BenchmarkResult, result } from '../report.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const example = path.resolve(import.meta.dirname, '../../examples/stock-clerk/agl.config.ts');
 
@@ -35,18 +34,14 @@ export async function compareLearning(
 }
 
 async function heldOutReward(seed: number, collection: Collection): Promise<number> {
-  const dataDir = mkdtempSync(path.join(tmpdir(), 'agl-bench-'));
+  using dataDir = temporaryFolder();
   const { default: config } = (await import(example)) as { readonly default: TrainConfig };
   const tasks = {
     train: path.resolve(path.dirname(example), String(config.tasks.train)),
     test: path.resolve(path.dirname(example), String(config.tasks.test)),
   };
-  try {
-    const summary = await new Trainer({ ...config, tasks, seed, collection, dataDir }).train();
-    return summary.after.reward;
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  const summary = await new Trainer({ ...config, tasks, seed, collection, dataDir: dataDir.path }).train();
+  return summary.after.reward;
 }
 
 /** The mean of paired differences, and half the width of its 95 % interval (Student's t). */

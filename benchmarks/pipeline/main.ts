@@ -5,22 +5,15 @@
  *
  * @module
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { type TrainConfig, Trainer, type TrainingEvent } from '@agentlightning/trainer';
+import { parseFlags } from '../flags.ts';
 import { report, result } from '../report.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { compareLearning } from './compare-learning.ts';
 import { runnerLoad, threeCalls } from './measured-agent.ts';
 import { serveSlowRuntime } from './slow-runtime.ts';
 
-const { values: flags } = parseArgs({
-  options: {
-    steps: { type: 'string', default: '10' },
-    learning: { type: 'string', default: '0' },
-  },
-});
+const flags = parseFlags({ steps: 10, learning: 0 });
 
 const tasksPerStep = 8;
 const groupSize = 8;
@@ -37,7 +30,7 @@ interface Measured {
 
 async function measure(mode: keyof typeof modes): Promise<Measured> {
   const runtime = await serveSlowRuntime({ learnMsPerToken: 0.05, publishMs: 200, callMs: 200, sigma: 1.2 });
-  const dataDir = mkdtempSync(path.join(tmpdir(), 'agl-bench-'));
+  using dataDir = temporaryFolder();
   const load = runnerLoad(tasksPerStep * groupSize);
   const tasks = Array.from({ length: 64 }, (_, index) => ({ index }));
   const config: TrainConfig<{ index: number }> = {
@@ -45,11 +38,11 @@ async function measure(mode: keyof typeof modes): Promise<Measured> {
     tasks: { train: tasks, test: tasks.slice(0, 1) },
     algorithm: { type: 'grpo', groupSize, loss: 'importance_sampling' },
     runtime: { type: 'grpc', address: runtime.address },
-    steps: Number(flags.steps),
+    steps: flags.steps,
     tasksPerStep,
     concurrency: tasksPerStep * groupSize,
     collection: modes[mode],
-    dataDir,
+    dataDir: dataDir.path,
   };
   const metrics: Readonly<Record<string, number>>[] = [];
   let seconds = 0;
@@ -64,7 +57,6 @@ async function measure(mode: keyof typeof modes): Promise<Measured> {
     await new Trainer(config).train({ onEvent });
   } finally {
     await runtime.close();
-    rmSync(dataDir, { recursive: true, force: true });
   }
   const staleness = [0, 1].map((versions) =>
     metrics.reduce((sum, step) => sum + (step[`staleness/groups_${versions}`] ?? 0), 0),
@@ -76,7 +68,6 @@ const sync = await measure('sync');
 const async = await measure('async');
 const [fresh = 0, stale = 0] = async.staleness;
 console.log(`staleness of the groups in asynchronous mode: 0: ${fresh}, 1: ${stale}`);
-const seeds = Number(flags.learning);
 report('pipeline', [
   result('synchronous steps', { value: sync.seconds, unit: 's' }, null),
   result('asynchronous steps', { value: async.seconds, unit: 's' }, null),
@@ -84,5 +75,5 @@ report('pipeline', [
   result('idle share of the runner, synchronous', { value: sync.idleShare, unit: 'share' }, null),
   result('idle share of the runner, asynchronous', { value: async.idleShare, unit: 'share' }, null),
   result('groups of the previous weights', { value: stale / (fresh + stale), unit: 'share' }, null),
-  ...(seeds === 0 ? [] : await compareLearning(seeds, modes)),
+  ...(flags.learning === 0 ? [] : await compareLearning(flags.learning, modes)),
 ]);

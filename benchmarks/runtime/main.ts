@@ -1,25 +1,30 @@
 /**
- * `pnpm bench runtime [--rounds 5] [--trl <python>]`: how many tokens a second the embedded runtime and the GPU runtime
- * train and sample, each over its wire, beside plain PyTorch and Transformers; all with the same model, on one
- * thread each. With a Python that has TRL, what its GRPO trainer does a second. All sides take turns, so that what else
- * the machine does meets them alike.
+ * `pnpm bench runtime [--rounds 5] [--trl <python>]`: training and sampling throughput of the embedded runtime and the GPU
+ * runtime, in tokens per second, beside plain PyTorch and Transformers; all with the same model, on one thread each. With a
+ * Python that has TRL, also the duration of a step of its GRPO trainer.
  *
  * @module
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { environment } from '../../apps/gpu-runtime/test/runtime-process.ts';
-import { median } from '../middle.ts';
+import { parseFlags } from '../flags.ts';
 import { type BenchmarkResult, report, result } from '../report.ts';
-import { type Contender, grpoContender, runtimeContender, torchContender, trlContender } from './contenders.ts';
-import { startEmbedded, startGpu } from './sides.ts';
+import { measureInTurns } from '../rounds.ts';
+import { median } from '../statistics.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import {
+  type Contender,
+  grpoContender,
+  runtimeContender,
+  startEmbedded,
+  startGpu,
+  torchContender,
+  trlContender,
+} from './contenders.ts';
 
-const { values: flags } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, trl: { type: 'string' } },
-});
-const rounds = Number(flags.rounds);
+const { rounds, trl } = parseFlags({ rounds: 5, trl: null });
+/** The first round compiles programs and allocates buffers. */
+const warmUps = 1;
 
 async function openContenders(folder: string): Promise<Contender[]> {
   const embedded = await runtimeContender('embedded runtime', await startEmbedded(folder));
@@ -30,32 +35,27 @@ async function openContenders(folder: string): Promise<Contender[]> {
   const { python } = environment;
   const gpu = await runtimeContender('gpu runtime, on a CPU', await startGpu(python, path.join(folder, 'gpu')));
   const others = [torchContender(python), gpu, embedded];
-  if (flags.trl === undefined) return others;
+  if (trl === null) return others;
   const grpo = await grpoContender('gpu runtime, on a CPU', await startGpu(python, path.join(folder, 'grpo')));
-  return [...others, trlContender(flags.trl, rounds + 1), grpo];
+  return [...others, trlContender(trl, rounds + warmUps), grpo];
 }
 
-/** The medians of what a contender did, by what it was. The first round makes programs and buffers. */
+/** The medians of a contender by measurement. */
 type Medians = ReadonlyMap<string, number>;
 
-async function measure(contenders: readonly Contender[]): Promise<Map<Contender, Medians>> {
-  const found = new Map(contenders.map((one) => [one, new Map<string, number[]>()]));
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const contender of contenders) {
-      for (const [what, run] of Object.entries(contender.runs)) {
-        const values = found.get(contender)?.get(what) ?? [];
-        values.push(await run(round));
-        found.get(contender)?.set(what, values);
-      }
-    }
-  }
-  const mediansOf = (each: Map<string, number[]>): Medians =>
-    new Map([...each].map(([what, values]) => [what, median(values.slice(1))]));
-  return new Map([...found].map(([contender, each]) => [contender, mediansOf(each)]));
+async function measure(contenders: readonly Contender[]): Promise<ReadonlyMap<Contender, Medians>> {
+  const samples = await measureInTurns(contenders, { rounds, warmUps }, async ({ runs }, round) => {
+    const values: Record<string, number> = {};
+    for (const [what, run] of Object.entries(runs)) values[what] = await run(round);
+    return values;
+  });
+  const mediansOf = ({ runs }: Contender, values: readonly Readonly<Record<string, number>>[]): Medians =>
+    new Map(Object.keys(runs).map((what) => [what, median(values.map((each) => each[what] ?? Number.NaN))]));
+  return new Map([...samples].map(([contender, values]) => [contender, mediansOf(contender, values)]));
 }
 
-/** A contender's speeds, and how many times those of the first one that does the same they are. */
-function rowsOf(contender: Contender, all: ReadonlyMap<Contender, Medians>): BenchmarkResult[] {
+/** A contender's figures, and their ratios to the first contender with the same measurement. */
+function resultsOf(contender: Contender, all: ReadonlyMap<Contender, Medians>): BenchmarkResult[] {
   return [...(all.get(contender) ?? [])].flatMap(([what, value]) => {
     const row = result(`${contender.name}: ${what}`, { value, unit: contender.unit }, null);
     const [peer] = [...all].find(([, medians]) => medians.has(what)) ?? [contender];
@@ -66,16 +66,15 @@ function rowsOf(contender: Contender, all: ReadonlyMap<Contender, Medians>): Ben
   });
 }
 
-const folder = await mkdtemp(path.join(tmpdir(), 'agl-bench-'));
+using folder = temporaryFolder();
 let contenders: Contender[] = [];
 try {
-  contenders = await openContenders(folder);
+  contenders = await openContenders(folder.path);
   const all = await measure(contenders);
   report(
     'runtime',
-    contenders.flatMap((contender) => rowsOf(contender, all)),
+    contenders.flatMap((contender) => resultsOf(contender, all)),
   );
 } finally {
   for (const { close } of contenders) await close();
-  await rm(folder, { recursive: true, force: true });
 }

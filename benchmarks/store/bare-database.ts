@@ -1,22 +1,22 @@
 import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '@agentlightning/store';
 
-/** How much to write. */
+/** Size of the load. */
 export interface BareLoad {
   readonly batches: number;
   readonly perBatch: number;
 }
 
-/** How the bare database took them. */
+/** Result of the bare database. */
 export interface BareResult {
   readonly spansPerSecond: number;
-  /** How long a processor was at work for each span, in microseconds. */
+  /** CPU time per span, in microseconds. */
   readonly cpuPerSpanUs: number;
 }
 
 /**
- * How fast the bare database takes spans: the same rows into the same tables and indices, at the same durability and
- * batch size, by one prepared statement from values that are ready.
+ * Ingest throughput of the bare database: the same rows in the same tables and indices, with the same durability and batch
+ * size, by one prepared statement with prepared values.
  */
 export async function measureBareDatabase(file: string, load: BareLoad): Promise<BareResult> {
   const store = await openStore(file);

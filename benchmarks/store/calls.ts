@@ -7,7 +7,7 @@ import { claimRequest, enqueue, openAttempts, spanIdOf, wireSpan } from './workl
 const calls = 2000;
 const clients = 8;
 
-/** How long each call takes, at a load that leaves the server some air. */
+/** Latency of each call, below the capacity of the server. */
 export async function measureCalls(location: string): Promise<readonly BenchmarkResult[]> {
   const store = await serve(location);
   const load = new HttpLoad(store.url);

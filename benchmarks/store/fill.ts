@@ -1,26 +1,26 @@
 import { DatabaseSync } from 'node:sqlite';
 import { migrateStore, openStore } from '@agentlightning/store';
 
-/** How much a store holds before it is measured. */
+/** Size of a filled store. */
 export interface FillSize {
   readonly rollouts: number;
   readonly spansPerRollout: number;
 }
 
-/** The run that half of the rollouts of a filled store belong to. */
+/** The run of half of the rollouts of a filled store. */
 export const filledRunId = 'run-00000001';
 
 /** One span of every 65,536th rollout is one that failed. */
 const isRare = "i = 3 AND attempt_id LIKE '%0000'";
 
-/** Bytes on disk that one rollout with one span takes, about: to look for room before filling. */
+/** Approximate disk space of one rollout with one span, in bytes. */
 export const bytesPerRollout = 1000;
-/** Bytes on disk that each span takes, about. */
+/** Approximate disk space of a span, in bytes. */
 export const bytesPerSpan = 400;
 
 /**
- * Makes a store that looks as after many runs, by one statement for each table: rollouts with random ids, most of
- * them succeeded, one in a hundred failed, a few cancelled and still in the queue.
+ * Creates a store as after many runs, with one statement per table: rollouts with random ids, most of them succeeded, one
+ * in a hundred failed, a few cancelled and queued.
  */
 export async function fillStore(file: string, { rollouts, spansPerRollout }: FillSize): Promise<void> {
   const store = await openStore(file);

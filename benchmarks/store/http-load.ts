@@ -4,29 +4,21 @@ import { Agent, request as httpRequest } from 'node:http';
 export interface LoadRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** JSON text, or its bytes where making them would take time that is measured; null for none. */
+  /** JSON text, or its bytes where encoding would be part of the measurement; null for none. */
   readonly body: string | Buffer | null;
-  /** Makes a request that is sent again have one effect; the server need not know it. */
+  /** Makes a repeated request idempotent, where the server supports it. */
   readonly idempotencyKey?: string;
 }
 
-/** How a load went. */
+/** Result of a load. */
 export interface LoadResult {
   readonly perSecond: number;
-  /** Of each request, in milliseconds. */
+  /** Latency of each request, in milliseconds. */
   readonly latenciesMs: readonly number[];
 }
 
-/** The middle latency, and the one that only one request in a hundred exceeds, in milliseconds. */
-export function percentiles(latenciesMs: readonly number[]): { readonly p50: number; readonly p99: number } {
-  const sorted = [...latenciesMs].sort((left, right) => left - right);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { p50: at(0.5), p99: at(0.99) };
-}
-
 /**
- * Sends requests to one server over connections that stay open. It is as thin as Node allows, so that
- * what is measured is the server; the same load goes to every server.
+ * Sends requests to one server over persistent connections, with as little overhead as possible on the client.
  */
 export class HttpLoad {
   readonly #url: URL;
@@ -36,12 +28,12 @@ export class HttpLoad {
     this.#url = new URL(baseUrl);
   }
 
-  /** Sends one request and reads its JSON answer. */
-  async json<TAnswer>(request: LoadRequest): Promise<TAnswer> {
-    return JSON.parse(await this.send(request)) as TAnswer;
+  /** Sends one request and returns the JSON of its response. */
+  async json<TResponse>(request: LoadRequest): Promise<TResponse> {
+    return JSON.parse(await this.send(request)) as TResponse;
   }
 
-  /** Sends one request and reads its answer. Throws when the server refuses it. */
+  /** Sends one request and returns the body of its response. Throws for an error status. */
   send(request: LoadRequest): Promise<string> {
     const { method, path, body, idempotencyKey } = request;
     const headers = {
@@ -60,7 +52,7 @@ export class HttpLoad {
         response.on('end', () => {
           const { statusCode = 0 } = response;
           if (statusCode < 300) resolve(text);
-          else reject(new Error(`${method} ${path} answered ${statusCode}: ${text.slice(0, 300)}`));
+          else reject(new Error(`${method} ${path} returned ${statusCode}: ${text.slice(0, 300)}`));
         });
       });
       sent.on('error', (error: NodeJS.ErrnoException) => {
@@ -73,8 +65,8 @@ export class HttpLoad {
   }
 
   /**
-   * Sends a number of requests in a closed loop: as many clients as asked for, each of which sends its next request
-   * when the last one is answered.
+   * Sends a number of requests in a closed loop: each client sends its next request after the response to the previous
+   * one.
    */
   async closedLoop(
     count: number,

@@ -1,21 +1,20 @@
-import { median } from '../middle.ts';
-import { type BenchmarkResult, result } from '../report.ts';
+import { type BenchmarkResult, progress, result } from '../report.ts';
+import { median } from '../statistics.ts';
 import type { HttpLoad } from './http-load.ts';
-import { progress } from './progress.ts';
 
 const rounds = 3;
 
-/** The part of a search's answer that counts. */
+/** The used fields of a search's response. */
 interface SearchPage {
   readonly items: readonly unknown[];
   readonly next_cursor: string | null;
 }
 
-/** A search over all rollouts of a filled store, and whether it is read to its end. */
+/** A search over all rollouts of a filled store, and whether all pages are read. */
 interface Search {
   readonly query: object;
   readonly isWhole: boolean;
-  /** How long it may take, in milliseconds; null for as long as it does. */
+  /** Target in milliseconds; null for none. */
   readonly atMostMs: number | null;
 }
 
@@ -35,14 +34,14 @@ const searches: Readonly<Record<string, Search>> = {
   'all spans of a rare attribute': { query: { attributes: { tool: 'rare' } }, isWhole: true, atMostMs: null },
 };
 
-/** Times searches for spans over all rollouts, as long as it takes to come to their end. */
+/** Measures searches for spans over all rollouts. */
 export async function measureSearches(load: HttpLoad, rollouts: number): Promise<readonly BenchmarkResult[]> {
   const results: BenchmarkResult[] = [];
   for (const [name, search] of Object.entries(searches)) {
     progress(`search: ${name}`);
     const timesMs: number[] = [];
     let outcome = { calls: 0, spans: 0 };
-    // Only what is quick is worth repeating.
+    // Slow searches are not repeated.
     while (timesMs.length === 0 || (timesMs.length < rounds && (timesMs[0] ?? 0) < 1000)) {
       const beganMs = performance.now();
       outcome = await run(load, search);

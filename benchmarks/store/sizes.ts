@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { median } from '../middle.ts';
-import { type BenchmarkResult, result } from '../report.ts';
+import { type BenchmarkResult, progress, result } from '../report.ts';
+import { measureInTurns } from '../rounds.ts';
+import { median } from '../statistics.ts';
 import { bytesPerRollout, bytesPerSpan, filledRunId, fillStore } from './fill.ts';
 import { HttpLoad, type LoadRequest } from './http-load.ts';
-import { progress } from './progress.ts';
 import { measureSearches } from './searches.ts';
 import { type ServedStore, serve } from './serve.ts';
 import { claimRequest, enqueue } from './workload.ts';
@@ -23,7 +23,7 @@ interface SizedStore {
   readonly someIds: readonly string[];
 }
 
-/** What must cost the same at every size. */
+/** Calls whose latency must not depend on the size. */
 const flatCalls: Readonly<Record<string, (index: number, store: SizedStore) => LoadRequest>> = {
   claim: (index) => claimRequest(index),
   list: () => get('/rollouts?limit=20'),
@@ -31,8 +31,7 @@ const flatCalls: Readonly<Record<string, (index: number, store: SizedStore) => L
 };
 
 /**
- * Measures stores of several sizes side by side, in alternation, so that other load affects all
- * of them. The files are made here, and removed.
+ * Measures stores of several sizes in turns. Creates and removes their files.
  */
 export async function measureSizes(folder: string, sizes: readonly number[]): Promise<readonly BenchmarkResult[]> {
   const stores: SizedStore[] = [];
@@ -59,13 +58,14 @@ export async function measureSizes(folder: string, sizes: readonly number[]): Pr
 async function openSize(folder: string, rollouts: number): Promise<SizedStore> {
   const bytes = rollouts * (bytesPerRollout + spansPerRollout * bytesPerSpan);
   const { bavail, bsize } = await statfs(folder);
-  if (bavail * bsize < 1.5 * bytes) throw new Error(`${folder} has no room for a store of ${rollouts} rollouts`);
-  progress(`${rollouts} rollouts are made: ${(bytes / 1e9).toFixed(1)} GB`);
+  if (bavail * bsize < 1.5 * bytes)
+    throw new Error(`${folder} has not enough space for a store of ${rollouts} rollouts`);
+  progress(`${rollouts} rollouts are created: ${(bytes / 1e9).toFixed(1)} GB`);
   const file = path.join(folder, `size-${rollouts}.db`);
   const beganMs = performance.now();
   await fillStore(file, { rollouts, spansPerRollout });
   const seconds = (performance.now() - beganMs) / 1000;
-  progress(`${rollouts} rollouts with ${rollouts * spansPerRollout} spans made in ${seconds.toFixed(1)} s`);
+  progress(`${rollouts} rollouts with ${rollouts * spansPerRollout} spans created in ${seconds.toFixed(1)} s`);
   const served = await serve(file);
   const load = new HttpLoad(served.url);
   await enqueue(load, 2 * rounds * callsPerRound);
@@ -75,20 +75,17 @@ async function openSize(folder: string, rollouts: number): Promise<SizedStore> {
   return { rollouts, file, served, load, someIds: page.items.map(({ rollout_id }) => rollout_id) };
 }
 
-/** Times a call at every size, one client at a time; the first round only warms up. */
+/** Measures a call at every size, with one client. */
 async function compare(
   name: string,
   stores: readonly SizedStore[],
   requestOf: (index: number, store: SizedStore) => LoadRequest,
 ): Promise<readonly BenchmarkResult[]> {
-  const medians = stores.map((): number[] => []);
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const [index, store] of stores.entries()) {
-      const { latenciesMs } = await store.load.closedLoop(callsPerRound, 1, (call) => requestOf(call, store));
-      if (round > 0) medians[index]?.push(median(latenciesMs));
-    }
-  }
-  const costs = medians.map(median);
+  const samples = await measureInTurns(stores, { rounds, warmUps: 1 }, async (store) => {
+    const { latenciesMs } = await store.load.closedLoop(callsPerRound, 1, (call) => requestOf(call, store));
+    return median(latenciesMs);
+  });
+  const costs = stores.map((store) => median(samples.get(store) ?? []));
   const smallest = costs[0] ?? Number.NaN;
   return stores.flatMap(({ rollouts }, index) => {
     const value = costs[index] ?? Number.NaN;
@@ -99,7 +96,7 @@ async function compare(
   });
 }
 
-/** Times the first page of every kind of list of the largest store: the median of several, of each. */
+/** Measures the first page of every kind of list of the largest store; the median of several each. */
 async function firstPages({ load, rollouts, someIds }: SizedStore): Promise<readonly BenchmarkResult[]> {
   const orders = ['start_time', 'end_time', 'status', 'rollout_id', 'mode', 'resources_id'].flatMap((field) =>
     ['asc', 'desc'].map((direction) => `&sort_by=${field}&sort_order=${direction}`),

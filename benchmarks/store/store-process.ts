@@ -1,6 +1,6 @@
 /**
  * A store and its server, in a separate process as in production. Reports its URL when it listens, and its resource usage
- * whenever it is asked.
+ * on request.
  *
  * @module
  */

@@ -1,21 +1,20 @@
 import path from 'node:path';
-import { median } from '../middle.ts';
-import { type BenchmarkResult, result } from '../report.ts';
+import { type BenchmarkResult, progress, result } from '../report.ts';
+import { median, quantile } from '../statistics.ts';
 import { type BareResult, measureBareDatabase } from './bare-database.ts';
-import { HttpLoad, type LoadResult, percentiles } from './http-load.ts';
-import { progress } from './progress.ts';
+import { HttpLoad, type LoadResult } from './http-load.ts';
 import { serve } from './serve.ts';
 import { batchedSpans, claims, singleSpans } from './workload.ts';
 
-/** How often everything is measured: of an odd number, the median is one of them. */
+/** Number of rounds. */
 const rounds = 3;
-/** Batches as a gateway under load sends them. */
+/** Batches of a gateway under load. */
 const batches = { batches: 200, perBatch: 500, clients: 4 } as const;
-/** How often batches are measured in a round, in turns with what they are compared with: both vary more than all else. */
+/** Number of measurements of batches per round, in turns with the bare database, since both vary most. */
 const comparisons = 3;
 const workers = 1000;
 const mebibyte = 2 ** 20;
-/** How much the memory of a server may grow by 50 MiB of spans that pass through it: what waits to be collected. */
+/** Maximum growth of a server's memory after 50 MiB of spans. */
 const largestGrowthMebibytes = 32;
 
 /** Spans and claims a second of one kind of store, over HTTP, each acknowledged when it is durable. */
@@ -28,11 +27,11 @@ export interface Throughput {
 /** A kind of store to measure. */
 export interface MeasuredStore {
   readonly name: string;
-  /** Where the empty store of a round is. */
+  /** The location of the empty store of a round. */
   readonly locationOf: (round: number) => string | Promise<string>;
-  /** What to measure in the same round, right after the batches: the bare database, to compare them with. */
+  /** Measures the bare database in the same round, directly after the batches. */
   readonly compare?: (round: number) => Promise<BareResult>;
-  /** How much of the load it gets: 1 for all of it. A slower kind needs less for the same figures. */
+  /** Share of the load, from 0 to 1; smaller for slower stores. */
   readonly share: number;
   /** Target for claims per second; null for none. */
   readonly claimsTarget: number | null;
@@ -85,7 +84,7 @@ export async function measureThroughput(
   };
 }
 
-/** Batches compared with what the bare database did right after them. */
+/** Compares batches with the bare database. */
 function comparison(batches: readonly MeasuredBatches[]): readonly BenchmarkResult[] {
   const medianOf = (value: (measured: MeasuredBatches, bare: BareResult) => number): number =>
     median(batches.flatMap((measured) => (measured.bare === null ? [] : [value(measured, measured.bare)])));
@@ -101,11 +100,11 @@ function comparison(batches: readonly MeasuredBatches[]): readonly BenchmarkResu
   ];
 }
 
-/** Batches, and what they are compared with, measured right after each other. */
+/** A measurement of batches, followed by one of the bare database. */
 interface MeasuredBatches {
   readonly load: LoadResult;
   readonly servingCpuPerSpanUs: number;
-  /** Null for a kind of store that is compared with nothing. */
+  /** Null for a store without comparison. */
   readonly bare: BareResult | null;
 }
 
@@ -152,16 +151,15 @@ async function measureRound({ locationOf, compare, share }: MeasuredStore, round
   }
 }
 
-/** How fast the bare database takes spans, in the same batches. */
+/** Measures the bare database with the same batches. */
 export function measureBare(folder: string, round: number): Promise<BareResult> {
   return measureBareDatabase(path.join(folder, `bare-${round}.db`), batches);
 }
 
-/** The two latencies of a call that people look at. */
+/** The median and the p99 of the latencies of a call. */
 export function latencies(name: string, latenciesMs: readonly number[]): readonly BenchmarkResult[] {
-  const { p50, p99 } = percentiles(latenciesMs);
   return [
-    result(`${name}: p50`, { value: p50, unit: 'ms' }, null),
-    result(`${name}: p99`, { value: p99, unit: 'ms' }, null),
+    result(`${name}: p50`, { value: quantile(latenciesMs, 0.5), unit: 'ms' }, null),
+    result(`${name}: p99`, { value: quantile(latenciesMs, 0.99), unit: 'ms' }, null),
   ];
 }

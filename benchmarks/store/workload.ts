@@ -12,7 +12,7 @@ interface WireAttempted {
   readonly attempt: { readonly attempt_id: string };
 }
 
-/** A small span as an agent records many of, of about 500 bytes on the wire. */
+/** A typical small span, about 500 bytes on the wire. */
 export function wireSpan(attempt: OpenAttempt, spanId: string, sequenceId: number): object {
   return {
     rollout_id: attempt.rolloutId,
@@ -39,7 +39,7 @@ export function spanIdOf(index: number): string {
   return index.toString(16).padStart(16, '0');
 }
 
-/** Starts rollouts and gives back their attempts. */
+/** Starts rollouts and returns their attempts. */
 export async function openAttempts(load: HttpLoad, count: number): Promise<readonly OpenAttempt[]> {
   const open: OpenAttempt[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -50,7 +50,7 @@ export async function openAttempts(load: HttpLoad, count: number): Promise<reado
   return open;
 }
 
-/** Puts rollouts into the queue. */
+/** Enqueues rollouts. */
 export async function enqueue(load: HttpLoad, count: number): Promise<void> {
   const perRequest = 500;
   for (let done = 0; done < count; done += perRequest) {
@@ -71,13 +71,13 @@ export async function singleSpans(load: HttpLoad, count: number, clients: number
   }));
 }
 
-/** Records spans in batches; spans a second, and the latency of each batch. Needs a server with batches. */
+/** Records spans in batches: spans per second, and the latency of each batch. */
 export async function batchedSpans(
   load: HttpLoad,
   size: { readonly batches: number; readonly perBatch: number; readonly clients: number },
 ): Promise<LoadResult> {
   const attempts = await openAttempts(load, size.batches);
-  // Written before the clock starts: what is measured is the server.
+  // Encoded before the measurement.
   const bodies = attempts.map((attempt) =>
     Buffer.from(
       JSON.stringify({
@@ -94,7 +94,7 @@ export async function batchedSpans(
   return { ...result, perSecond: result.perSecond * size.perBatch };
 }
 
-/** Lets workers claim a number of rollouts from the queue, one at a time. */
+/** Claims rollouts from the queue, one per request. */
 export async function claims(load: HttpLoad, count: number, workers: number): Promise<LoadResult> {
   await enqueue(load, count);
   return load.closedLoop(count, workers, (_, worker) => claimRequest(worker));
@@ -111,5 +111,5 @@ export function claimRequest(worker: number): LoadRequest {
 }
 
 function missing(): never {
-  throw new Error('The load asked for more than was prepared');
+  throw new Error('the load exceeds the prepared requests');
 }

@@ -1,31 +1,29 @@
 /**
- * `pnpm bench trajectories [--rounds 7] [--no-python]`: what it takes to make training rows of the recorded model calls of
- * finished rollouts, beside what the Python package 1.0 does with the same events; and whether time grows as tokens do.
+ * `pnpm bench trajectories [--rounds 7] [--no-python]`: CPU time from recorded model calls of finished rollouts to training
+ * rows, beside the Python package 1.0 with the same events; and its growth with the number of tokens.
  *
  * @module
  */
-import { parseArgs } from 'node:util';
 import { collectTrajectories } from '@agentlightning/algorithms';
-import { median } from '../middle.ts';
+import { parseFlags } from '../flags.ts';
 import { type BenchmarkResult, report, result } from '../report.ts';
+import { measureInTurns } from '../rounds.ts';
+import { median } from '../statistics.ts';
 import { type PythonSide, startPythonSide } from './python-side.ts';
 import { type Workload, type WorkloadSize, workloadOf } from './workload.ts';
 
-const { values: flags } = parseArgs({
-  options: { rounds: { type: 'string', default: '7' }, 'no-python': { type: 'boolean', default: false } },
-});
-const rounds = Number(flags.rounds);
+const { rounds, 'no-python': noPython } = parseFlags({ rounds: 7, 'no-python': false });
 
 const tools = { promptTokens: 600, responseTokens: 100, observationTokens: 50 };
 
-/** Rollouts that are compared with Python's. */
+/** Workloads of the comparison with Python. */
 const compared: Readonly<Record<string, WorkloadSize>> = {
   '256 rollouts of 1 turn': { rollouts: 256, turns: 1, ...tools },
   '64 rollouts of 8 turns': { rollouts: 64, turns: 8, ...tools },
   '8 rollouts of 50 turns': { rollouts: 8, turns: 50, ...tools },
 };
 
-/** Each size has some four times the tokens of the one before; by more rollouts, by more turns, by longer texts. */
+/** Each size has about four times the tokens of the previous one: more rollouts, more turns, or longer texts. */
 const growing: Readonly<Record<string, readonly WorkloadSize[]>> = {
   rollouts: [32, 128, 512].map((rollouts) => ({ rollouts, turns: 8, ...tools })),
   turns: [32, 64, 128, 256].map((turns) => ({ rollouts: 1, turns, ...tools, promptTokens: 75 })),
@@ -38,11 +36,11 @@ const growing: Readonly<Record<string, readonly WorkloadSize[]>> = {
   })),
 };
 
-/** How far the time for a token may grow from the smallest size to the largest. */
+/** Maximum growth of the time per token from the smallest to the largest size. */
 const maxGrowth = 1.5;
 const minRatio = 10;
 
-/** Seconds of processor time to make rows of a workload: of one round, repeated until it can be measured. */
+/** CPU seconds to create the rows of a workload, repeated until they are measurable. */
 function secondsOf({ groups }: Workload): number {
   const started = process.cpuUsage();
   let times = 0;
@@ -56,29 +54,34 @@ function secondsOf({ groups }: Workload): number {
   return seconds / times;
 }
 
+/** CPU seconds of one round. */
+interface Sample {
+  readonly total: number;
+  readonly adapter: number;
+}
+
 async function compare(python: PythonSide): Promise<readonly BenchmarkResult[]> {
   const results: BenchmarkResult[] = [];
   for (const [name, size] of Object.entries(compared)) {
     const workload = workloadOf(size);
-    const ours: number[] = [];
-    const theirs: number[] = [];
-    const adapter: number[] = [];
-    secondsOf(workload);
-    await python.measure(workload, 1);
-    for (let round = 0; round < rounds; round += 1) {
-      ours.push(secondsOf(workload));
-      for (const times of await python.measure(workload, 1)) {
-        theirs.push(times.triplets + times.completed + times.adapter);
-        adapter.push(times.adapter);
-      }
-    }
-    const seconds = median(ours);
+    const measureOurs = async (): Promise<Sample> => ({ total: secondsOf(workload), adapter: 0 });
+    const measurePython = async (): Promise<Sample> => {
+      const { triplets, completed, adapter } = await python.measure(workload);
+      return { total: triplets + completed + adapter, adapter };
+    };
+    const sides = [measureOurs, measurePython];
+    const samples = await measureInTurns(sides, { rounds, warmUps: 1 }, (measure) => measure());
+    const medianOf = (side: () => Promise<Sample>, field: keyof Sample): number =>
+      median((samples.get(side) ?? []).map((sample) => sample[field]));
+    const seconds = medianOf(measureOurs, 'total');
+    const theirs = medianOf(measurePython, 'total');
+    const adapter = medianOf(measurePython, 'adapter');
     results.push(
       result(`${name}: ours`, { value: seconds * 1000, unit: 'ms' }, null),
-      result(`${name}: Python 1.0, events to rows`, { value: median(theirs) * 1000, unit: 'ms' }, null),
-      result(`${name}: of it its adapter alone`, { value: median(adapter) * 1000, unit: 'ms' }, null),
-      result(`${name}: Python to ours`, { value: median(theirs) / seconds, unit: 'x' }, { atLeast: minRatio }),
-      result(`${name}: its adapter alone to ours`, { value: median(adapter) / seconds, unit: 'x' }, null),
+      result(`${name}: Python 1.0, events to rows`, { value: theirs * 1000, unit: 'ms' }, null),
+      result(`${name}: of it its adapter alone`, { value: adapter * 1000, unit: 'ms' }, null),
+      result(`${name}: Python to ours`, { value: theirs / seconds, unit: 'x' }, { atLeast: minRatio }),
+      result(`${name}: its adapter alone to ours`, { value: adapter / seconds, unit: 'x' }, null),
     );
   }
   return results;
@@ -108,7 +111,7 @@ function growth(): readonly BenchmarkResult[] {
 }
 
 const results: BenchmarkResult[] = [...growth()];
-const python = flags['no-python'] ? { missing: 'it was not asked for' } : await startPythonSide();
+const python = noPython ? { missing: '--no-python is set' } : await startPythonSide();
 if ('missing' in python) console.log(`Not compared with the Python package: ${python.missing}.`);
 else {
   results.unshift(...(await compare(python)));

@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { interopEnvironments, preparePython } from '../../tools/python-environment.ts';
+import { startLineProgram } from '../child-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import type { Workload } from './workload.ts';
 
-/** What the Python package needed for a workload, in seconds of processor time. */
+/** CPU seconds of the Python package for a workload. */
 export interface PythonTimes {
   /** The server: events to triplets. */
   readonly triplets: number;
@@ -20,7 +18,7 @@ export interface PythonTimes {
 
 /** The Python package in a separate process. */
 export interface PythonSide {
-  measure(workload: Workload, rounds: number): Promise<readonly PythonTimes[]>;
+  measure(workload: Workload): Promise<PythonTimes>;
   close(): Promise<void>;
 }
 
@@ -28,29 +26,22 @@ export interface PythonSide {
 export async function startPythonSide(): Promise<PythonSide | { readonly missing: string }> {
   const environment = await preparePython(interopEnvironments['agentlightning 1.0.2']);
   if ('missing' in environment) return environment;
-  const child = spawn(environment.python, [path.join(import.meta.dirname, 'python_side.py')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const program = startLineProgram(environment.python, [path.join(import.meta.dirname, 'python_side.py')]);
   return {
-    measure: async (workload, rounds) => {
-      const file = path.join(tmpdir(), `agl-trajectories-${process.pid}.json`);
+    measure: async (workload) => {
+      using folder = temporaryFolder();
+      const file = path.join(folder.path, 'events.json');
       await writeFile(file, JSON.stringify(workload.events));
-      child.stdin.write(`${JSON.stringify({ file, rounds, ...lengthsOf(workload) })}\n`);
-      const { value } = await lines.next();
-      await rm(file);
-      if (typeof value !== 'string') throw new TypeError('The Python side ended without an answer.');
-      return JSON.parse(value) as readonly PythonTimes[];
+      program.write(JSON.stringify({ file, rounds: 1, ...lengthsOf(workload) }));
+      const [times] = JSON.parse(await program.nextLine()) as readonly PythonTimes[];
+      if (times === undefined) throw new TypeError('the Python side returned no measurement');
+      return times;
     },
-    close: async () => {
-      const ended = once(child, 'exit');
-      child.stdin.end();
-      await ended;
-    },
+    close: program.close,
   };
 }
 
-/** Python pads every row to these; they are no longer than the longest row needs. */
+/** Lengths that Python pads every row to: those of the longest row. */
 function lengthsOf({ groups }: Workload): { readonly promptLength: number; readonly responseLength: number } {
   const calls = groups[0]?.rollouts[0]?.spans.filter(({ attributes }) => 'prompt_token_ids' in attributes) ?? [];
   const lengths = calls.map(({ attributes }) => lengthOf(attributes['prompt_token_ids']));

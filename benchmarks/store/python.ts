@@ -1,19 +1,22 @@
+import path from 'node:path';
 import { interopEnvironments, preparePython } from '../../tools/python-environment.ts';
+import { startLineProgram } from '../child-process.ts';
 import { type BenchmarkResult, result } from '../report.ts';
 import { HttpLoad } from './http-load.ts';
-import { startPythonServer } from './python-server.ts';
 import type { Throughput } from './throughput.ts';
 import { claims, singleSpans } from './workload.ts';
 
+/** Program of the interop tests that starts the Python server. */
+const peerProgram = path.resolve(import.meta.dirname, '../../packages/store/test/interop/peer.py');
+
 /**
- * Puts the same load on the Python package's server, which holds everything in memory only. It has no batches: its
- * own client sends many spans one by one, and ours sends them in batches.
+ * Applies the same load to the Python package's server, which keeps its data in memory only. It has no batches: its client
+ * sends spans one by one.
  */
 export async function measurePython(
   givenPython: string | undefined,
   ours: Throughput,
 ): Promise<readonly BenchmarkResult[]> {
-  // The interop tests know how to install it, apart from everything else.
   const environment =
     givenPython === undefined
       ? await preparePython(interopEnvironments['agentlightning 0.3.0'])
@@ -22,8 +25,9 @@ export async function measurePython(
     console.log(`Not compared with the Python package: ${environment.missing}.`);
     return [];
   }
-  const server = await startPythonServer(environment.python);
-  const load = new HttpLoad(server.url);
+  const server = startLineProgram(environment.python, ['-u', peerProgram, 'server']);
+  const { url } = JSON.parse(await server.nextLine()) as { readonly url: string };
+  const load = new HttpLoad(url);
   try {
     await singleSpans(load, 200, 64);
     const spans = (await singleSpans(load, 2000, 64)).perSecond;
