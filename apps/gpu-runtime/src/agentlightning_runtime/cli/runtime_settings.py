@@ -39,7 +39,10 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--dtype", choices=["auto", "bfloat16", "float32"], default="auto", help="[%(default)s]")
     group.add_argument("--max-batch-tokens", type=_positive, default=1_048_576, metavar="N", help="[%(default)s]")
     group.add_argument(
-        "--micro-batch-tokens", type=_positive, metavar="N", help="maximum tokens in one pass; fewer need less memory"
+        "--micro-batch-tokens",
+        type=_positive,
+        metavar="N",
+        help="maximum tokens in one pass [as many as fit in the GPU's memory, at most 16384; 2048 on a CPU]",
     )
     group.add_argument(
         "--gradient-checkpointing", action="store_true", help="uses less memory and about a third more time"

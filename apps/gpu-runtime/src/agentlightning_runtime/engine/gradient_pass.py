@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.gradient_accumulator import GradientAccumulator
 from agentlightning_runtime.engine.loss.batch_metrics import BatchMetrics
 from agentlightning_runtime.engine.loss.losses import loss_sum
 from agentlightning_runtime.engine.micro_batch import (
@@ -24,48 +26,89 @@ from agentlightning_runtime.engine.micro_batch import (
     share_out,
     split_by_example,
 )
-from agentlightning_runtime.engine.out_of_memory import free_cached_memory, is_out_of_memory, out_of_memory_error
+from agentlightning_runtime.engine.out_of_memory import free_cached_memory, is_out_of_memory, sequence_too_large_error
 from agentlightning_runtime.engine.results import BatchResult, ForwardResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
+    from torch import nn
 
     from agentlightning_runtime.engine.batch import Batch, ResolvedLoss
     from agentlightning_runtime.engine.contract import Progress
+    from agentlightning_runtime.engine.micro_batch_sizer import MicroBatchSizer
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.ranks import Ranks
     from agentlightning_runtime.engine.throughput import ModelCost
+
+    _FoundScores = list[tuple[int, NDArray[np.float32], NDArray[np.float32]]]
+
+LOG = logging.getLogger(__name__)
 
 Scores = tuple[Tensor, Tensor, Tensor | None]
 """Log-probabilities, entropies, and values when there is a value head."""
 
 
+Result = TypeVar("Result")
+
+
+class _TooLargeError(Exception):
+    """Memory ran out in a micro-batch."""
+
+    def __init__(self, tokens: int, sequences: int) -> None:
+        super().__init__(f"Memory ran out with {tokens} tokens of {sequences} sequences")
+        self.tokens = tokens
+        self.sequences = sequences
+
+
 @dataclass
 class PassSettings:
-    """Partition of batches into micro-batches. The budget shrinks when memory runs out.
+    """Partition of batches into micro-batches.
 
     Attributes:
-        token_budget: Maximum tokens in a micro-batch, padding included.
+        sizer: Decides the tokens of a micro-batch.
         is_packed: Sequences are packed end to end instead of padded in rows.
         output_size: Number of leading token ids that the model can generate.
         peak_flops: Peak FLOP/s of the device; None when unknown.
     """
 
     device: torch.device
-    token_budget: int
+    sizer: MicroBatchSizer
     is_packed: bool
     output_size: int
     peak_flops: float | None
-    max_tokens_seen_ok: int = 0
+
+
+@dataclass
+class _Sizes:
+    """The chosen size of micro-batches, and how often memory ran out before it fitted."""
+
+    tokens: int = 0
+    retries: int = 0
 
 
 class GradientPass:
-    """Forward and backward passes of one network."""
+    """Forward and backward passes of one network.
 
-    def __init__(self, network: PolicyNetwork, settings: PassSettings, cost: ModelCost, ranks: Ranks) -> None:
+    Args:
+        network: The trained network.
+        weights: Its trained weights by name.
+        settings: Partition of batches.
+        cost: Its floating-point operations.
+        ranks: The processes that compute it together.
+    """
+
+    def __init__(
+        self,
+        network: PolicyNetwork,
+        weights: Mapping[str, nn.Parameter],
+        settings: PassSettings,
+        cost: ModelCost,
+        ranks: Ranks,
+    ) -> None:
         self._network = network
+        self._accumulator = GradientAccumulator(weights.values(), is_restorable=ranks.count == 1)
         self._ranks = ranks
         self._settings = settings
         self._cost = cost
@@ -77,21 +120,28 @@ class GradientPass:
             EngineError: NON_FINITE, OUT_OF_MEMORY or INVALID; the gradients are then incomplete.
         """
         examples = examples_of(batch, only_weighted=True)
-        metrics = BatchMetrics(loss.name, loss.parameters, self._settings.device)
         trains_entropy = loss.parameters["entropy_coefficient"] != 0
-        total_loss = torch.zeros((), dtype=torch.float64, device=self._settings.device)
 
-        def learn(piece: MicroBatch) -> None:
-            logprobs, entropies, values = self._scores(self._network, piece, trains_entropy=trains_entropy)
-            value = loss_sum(
-                loss.name, loss.parameters, piece.trained, logprobs=logprobs, entropies=entropies, values=values
-            )
-            value.backward()
-            total_loss.add_(value.detach())
-            metrics.add(piece.trained, logprobs, entropies, values)
+        def attempt(max_tokens: int) -> tuple[Tensor, BatchMetrics]:
+            metrics = BatchMetrics(loss.name, loss.parameters, self._settings.device)
+            total_loss = torch.zeros((), dtype=torch.float64, device=self._settings.device)
+
+            def learn(piece: MicroBatch) -> None:
+                with self._settings.sizer.measure(piece.token_ids.numel()):
+                    logprobs, entropies, values = self._scores(self._network, piece, trains_entropy=trains_entropy)
+                    value = loss_sum(
+                        loss.name, loss.parameters, piece.trained, logprobs=logprobs, entropies=entropies, values=values
+                    )
+                    value.backward()
+                total_loss.add_(value.detach())
+                metrics.add(piece.trained, logprobs, entropies, values)
+
+            self._run(examples, max_tokens, learn, progress)
+            return total_loss, metrics
 
         started = time.perf_counter()
-        self._run(examples, learn, progress)
+        with self._accumulator.batch() as restore:
+            (total_loss, metrics), sizes = self._repeat_until_it_fits(attempt, restore)
         total = float(self._ranks.sum_up(total_loss))
         if not math.isfinite(total):
             raise EngineError(
@@ -100,27 +150,32 @@ class GradientPass:
                 remedy="Check the advantages, weights and log-probabilities, or take smaller steps",
             )
         trained_tokens, summary = metrics.summary(self._ranks)
-        speed = self._speed(examples, time.perf_counter() - started, is_backward=True)
+        speed = self._speed(examples, sizes, time.perf_counter() - started, is_backward=True)
         return BatchResult(total, trained_tokens, {**summary, **speed})
 
     @torch.no_grad()
     def forward(self, batch: Batch, network: PolicyNetwork, progress: Progress) -> ForwardResult:
         """Scores every trained token with a network, which may be the reference."""
         examples = examples_of(batch, only_weighted=False)
-        empty: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
-        found: list[tuple[int, NDArray[np.float32], NDArray[np.float32]]] = []
-        metrics = BatchMetrics("forward", {}, self._settings.device)
 
-        def score(piece: MicroBatch) -> None:
-            scores = self._scores(network, piece, trains_entropy=False)
-            metrics.add(piece.trained, *scores)
-            parts = split_by_example(piece.examples, _array(scores[0]))
-            of_values = split_by_example(piece.examples, _array(scores[0] if scores[2] is None else scores[2]))
-            found.extend((index, part, value) for (index, part), (_, value) in zip(parts, of_values, strict=True))
+        def attempt(max_tokens: int) -> tuple[_FoundScores, BatchMetrics]:
+            found: _FoundScores = []
+            metrics = BatchMetrics("forward", {}, self._settings.device)
+
+            def score(piece: MicroBatch) -> None:
+                scores = self._scores(network, piece, trains_entropy=False)
+                metrics.add(piece.trained, *scores)
+                parts = split_by_example(piece.examples, _array(scores[0]))
+                of_values = split_by_example(piece.examples, _array(scores[0] if scores[2] is None else scores[2]))
+                found.extend((index, part, value) for (index, part), (_, value) in zip(parts, of_values, strict=True))
+
+            self._run(examples, max_tokens, score, progress)
+            return found, metrics
 
         started = time.perf_counter()
-        self._run(examples, score, progress)
-        speed = self._speed(examples, time.perf_counter() - started, is_backward=False)
+        (found, metrics), sizes = self._repeat_until_it_fits(attempt, _nothing_to_restore)
+        speed = self._speed(examples, sizes, time.perf_counter() - started, is_backward=False)
+        empty: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         logprobs, values = [empty for _ in batch.data], [empty for _ in batch.data]
         for index, logprob, value in itertools.chain.from_iterable(self._ranks.gather(found)):
             logprobs[index], values[index] = logprob, value
@@ -128,25 +183,49 @@ class GradientPass:
         summary = metrics.summary(self._ranks)[1]
         return ForwardResult(logprobs, values if has_values else None, {**summary, **speed})
 
-    def _run(self, examples: Sequence[Example], work: Callable[[MicroBatch], None], progress: Progress) -> None:
+    def _repeat_until_it_fits(
+        self, attempt: Callable[[int], Result], restore: Callable[[], None]
+    ) -> tuple[Result, _Sizes]:
+        """Runs a batch; when memory runs out, undoes the attempt and repeats it with smaller micro-batches.
+
+        Args:
+            attempt: Runs the batch in micro-batches of at most the given number of tokens.
+            restore: Undoes what a failed attempt changed.
+
+        Raises:
+            EngineError: OUT_OF_MEMORY when one sequence alone does not fit.
+        """
+        settings, sizes = self._settings, _Sizes()
+        while True:
+            sizes.tokens = settings.sizer.choose()
+            try:
+                return attempt(sizes.tokens), sizes
+            except _TooLargeError as error:
+                tokens, sequences = error.tokens, error.sequences
+            # Outside the handler: the exception references the frames, and they the tensors.
+            free_cached_memory(settings.device)
+            if sequences == 1:
+                seen = settings.sizer.max_tokens_seen_ok
+                raise sequence_too_large_error(settings.device, num_tokens=tokens, max_tokens_seen_ok=seen)
+            restore()
+            settings.sizer.reduce(tokens)
+            sizes.retries += 1
+            LOG.warning(
+                "Memory ran out with %d tokens of %d sequences; repeating the batch with less", tokens, sequences
+            )
+
+    def _run(
+        self, examples: Sequence[Example], max_tokens: int, work: Callable[[MicroBatch], None], progress: Progress
+    ) -> None:
         settings = self._settings
         self._refuse_unsayable(examples)
         done, total = 0, sum(example.length for example in examples)
-        groups = plan_micro_batches(examples, settings.token_budget, is_packed=settings.is_packed)
+        groups = plan_micro_batches(examples, max_tokens, is_packed=settings.is_packed)
         for group in share_out(groups, self._ranks.index, self._ranks.count):
             size = len(group) * group[0].length if not settings.is_packed else sum(each.length for each in group)
             if self._is_too_large(group, work):
-                # Outside the handler: the exception references the frames, and they the tensors.
-                free_cached_memory(settings.device)
-                settings.token_budget = max(1, min(settings.token_budget, size) // 2)
-                raise out_of_memory_error(
-                    settings.device,
-                    num_tokens=size,
-                    max_tokens_seen_ok=settings.max_tokens_seen_ok,
-                    sequences=len(group),
-                    next_budget=settings.token_budget,
-                )
-            settings.max_tokens_seen_ok = max(settings.max_tokens_seen_ok, size)
+                raise _TooLargeError(size, len(group))
+            settings.sizer.record_success(size)
             done = min(total, done + sum(example.length for example in group) * self._ranks.count)
             progress(done, total)
 
@@ -154,7 +233,7 @@ class GradientPass:
         try:
             work(assemble(group, self._settings.device, is_packed=self._settings.is_packed))
         except (RuntimeError, MemoryError) as error:
-            # With several processes one cannot stop alone: the others would wait for it.
+            # With several processes one cannot repeat the batch alone: the others would wait for it.
             if not is_out_of_memory(error) or self._ranks.count > 1:
                 raise
             return True
@@ -175,15 +254,25 @@ class GradientPass:
                     datum_index=example.index,
                 )
 
-    def _speed(self, examples: Sequence[Example], seconds: float, *, is_backward: bool) -> dict[str, float]:
+    def _speed(
+        self, examples: Sequence[Example], sizes: _Sizes, seconds: float, *, is_backward: bool
+    ) -> dict[str, float]:
         tokens = sum(example.length for example in examples)
         if seconds <= 0 or tokens == 0:
             return {}
-        speed = {"train/tokens_per_second": tokens / seconds}
+        speed = {
+            "train/tokens_per_second": tokens / seconds,
+            "train/micro_batch_tokens": float(sizes.tokens),
+            "train/micro_batch_retries": float(sizes.retries),
+        }
         if self._settings.peak_flops is not None:
             flops = self._cost.flops(examples, is_backward=is_backward) / self._ranks.count
             speed["train/mfu"] = flops / seconds / self._settings.peak_flops
         return speed
+
+
+def _nothing_to_restore() -> None:
+    """A forward pass changes nothing."""
 
 
 def _array(values: Tensor) -> NDArray[np.float32]:

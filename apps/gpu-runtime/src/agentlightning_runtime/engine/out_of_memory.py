@@ -55,32 +55,22 @@ def free_cached_memory(device: torch.device) -> None:
         torch.cuda.empty_cache()
 
 
-def out_of_memory_error(
-    device: torch.device, *, num_tokens: int, max_tokens_seen_ok: int, sequences: int, next_budget: int
-) -> EngineError:
-    """The error returned to the client.
+def sequence_too_large_error(device: torch.device, *, num_tokens: int, max_tokens_seen_ok: int) -> EngineError:
+    """The error returned to the client when a sequence alone does not fit.
 
     Args:
         device: The device whose memory ran out.
-        num_tokens: Tokens of the micro-batch that did not fit, padding included.
+        num_tokens: Tokens of the sequence.
         max_tokens_seen_ok: Largest number of tokens that succeeded so far.
-        sequences: Number of sequences in the micro-batch.
-        next_budget: Maximum tokens of later micro-batches.
     """
     where = ""
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)
         where = f" ({free / 2**30:.1f} of {total / 2**30:.1f} GiB are free now)"
-    remedy = (
-        f"Pieces now have at most {next_budget} tokens, so the same batch may fit; send it again"
-        if sequences > 1
-        else "Send shorter sequences, turn on gradient checkpointing, or train a LoRA"
-    )
     return EngineError(
         EngineErrorReason.OUT_OF_MEMORY,
-        f"Memory ran out with {num_tokens} tokens of {sequences} sequences at once on {device}{where}; "
-        f"{max_tokens_seen_ok} have fitted",
-        remedy=remedy,
+        f"Memory ran out with one sequence of {num_tokens} tokens on {device}{where}; {max_tokens_seen_ok} have fitted",
+        remedy="Send shorter sequences, turn on gradient checkpointing, or train a LoRA",
         num_tokens=num_tokens,
         max_tokens_seen_ok=max_tokens_seen_ok,
     )

@@ -50,6 +50,14 @@ class Ranks:
             dist.all_reduce(tensor, dist.ReduceOp.MAX)
         return tensor
 
+    def smallest(self, value: int) -> int:
+        """The minimum over all processes."""
+        if self.count == 1:
+            return value
+        tensor = torch.tensor(value)
+        dist.all_reduce(tensor, dist.ReduceOp.MIN, group=self.control)
+        return int(tensor)
+
     def gather(self, value: Any) -> list[Any]:
         """The objects of all ranks, in order; on all of them."""
         if self.count == 1:

@@ -20,7 +20,8 @@ class EngineSettings:
         device: `auto`, `cpu`, `cuda` or `cuda:1`.
         dtype: `auto` is bfloat16 on a GPU that has it, else float32.
         max_batch_tokens: Maximum tokens in a batch.
-        micro_batch_tokens: Maximum tokens, padding included, in one pass; None: chosen by the engine.
+        micro_batch_tokens: Maximum tokens, padding included, in one pass; None: as many as fit in the GPU memory,
+            at most 16,384; 2,048 on a CPU.
         gradient_checkpointing: Trades time for memory.
         inference_host: Host of the OpenAI-compatible endpoint.
         inference_port: 0 selects a free port.

@@ -11,9 +11,11 @@ from transformers.utils import logging as transformers_logging
 
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
+from agentlightning_runtime.engine.device_memory import CudaMemory
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
+from agentlightning_runtime.engine.micro_batch_sizer import MicroBatchSizer
 from agentlightning_runtime.engine.models.base_model import BaseModel
 from agentlightning_runtime.engine.models.model_parts import ModelParts
 from agentlightning_runtime.engine.models.network_factory import make_network, reference_network, resolve_lora
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 _FEATURES = ("lora", "value_head", "reference_logprobs", "export", "export_peft", "progress", "pause", "metrics")
 
-#: Default maximum of tokens in a micro-batch: enough to keep the device busy.
+#: Maximum tokens in a micro-batch by default: enough to keep the device busy. On a GPU memory decides below that.
 _TOKENS_ON_CPU = 2048
 _TOKENS_ON_GPU = 16_384
 
@@ -117,11 +119,12 @@ class TorchEngine:
         )
 
     def _pass_settings(self, loaded: LoadedModel) -> PassSettings:
-        default_budget = _TOKENS_ON_GPU if self._device.type == "cuda" else _TOKENS_ON_CPU
+        measures = self._device.type == "cuda" and self._settings.micro_batch_tokens is None
+        limit = self._settings.micro_batch_tokens or (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU)
         attention: str = getattr(loaded.causal_lm.config, "_attn_implementation", None) or ""
         return PassSettings(
             device=self._device,
-            token_budget=self._settings.micro_batch_tokens or default_budget,
+            sizer=MicroBatchSizer(limit, CudaMemory(self._device) if measures else None, self._ranks),
             is_packed=attention.startswith("flash_attention"),
             output_size=loaded.output_size,
             peak_flops=peak_flops(self._device),

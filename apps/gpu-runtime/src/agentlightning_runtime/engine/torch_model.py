@@ -58,7 +58,7 @@ class TorchModel:
         self.weights = trained_weights(parts.network)
         self._adam = Adam(self.weights)
         cost = ModelCost.of(parts.network.causal_lm, trains_all=parts.lora is None)
-        self._passes = GradientPass(parts.network, parts.settings, cost, parts.ranks)
+        self._passes = GradientPass(parts.network, self.weights, parts.settings, cost, parts.ranks)
         self._step = 0
         self._policy_version = 0
         self._highest_version = 0

@@ -1,0 +1,45 @@
+"""Memory of a device, as far as the size of micro-batches depends on it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+
+
+class DeviceMemory(Protocol):
+    """Free memory, and the memory that a computation needs. All values are in bytes."""
+
+    def available(self) -> int:
+        """The memory that this process can still allocate."""
+        ...
+
+    def start_measurement(self) -> None:
+        """Starts to record the peak."""
+        ...
+
+    def peak_increase(self) -> int:
+        """The peak since the start of the measurement, less the memory in use then."""
+        ...
+
+
+class CudaMemory:
+    """Memory of a GPU. Implements `DeviceMemory`."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._before = 0
+
+    def available(self) -> int:
+        """Free memory, including what torch has reserved and does not use."""
+        free, _total = torch.cuda.mem_get_info(self._device)
+        return free + torch.cuda.memory_reserved(self._device) - torch.cuda.memory_allocated(self._device)
+
+    def start_measurement(self) -> None:
+        """Resets the peak of torch's allocator."""
+        self._before = torch.cuda.memory_allocated(self._device)
+        torch.cuda.reset_peak_memory_stats(self._device)
+
+    def peak_increase(self) -> int:
+        """The peak of torch's allocator since the start, less the memory allocated then."""
+        return torch.cuda.max_memory_allocated(self._device) - self._before

@@ -1,0 +1,81 @@
+"""The size of micro-batches: a limit, and as much as memory allows."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from agentlightning_runtime.engine.device_memory import DeviceMemory
+    from agentlightning_runtime.engine.ranks import Ranks
+
+#: Tokens in a micro-batch before the memory for each token is known.
+PROBE_TOKENS = 2048
+
+#: Fraction of the available memory that a micro-batch may need; the rest is for fragmentation and other processes.
+_USABLE = 0.8
+
+
+class MicroBatchSizer:
+    """Decides the maximum tokens of a micro-batch, padding included.
+
+    With a memory to measure, the first batch runs in micro-batches of `PROBE_TOKENS`. The peak of the largest
+    micro-batch so far divided by its tokens is the memory for each token, and later batches use what fits in the
+    available memory. Without one, the size is the limit.
+
+    Args:
+        limit: Maximum tokens; lower after memory ran out.
+        memory: The measured memory; None: the limit is always used.
+        ranks: All of them use the size of the one with the least memory.
+
+    Attributes:
+        max_tokens_seen_ok: Largest number of tokens in a micro-batch that fitted.
+    """
+
+    def __init__(self, limit: int, memory: DeviceMemory | None, ranks: Ranks) -> None:
+        self._limit = limit
+        self._memory = memory
+        self._ranks = ranks
+        self._largest_measured = 0
+        self._bytes_per_token = 0.0
+        self.max_tokens_seen_ok = 0
+
+    def choose(self) -> int:
+        """The maximum tokens of the micro-batches of the next batch, at least 1. All ranks must call this together."""
+        return self._ranks.smallest(min(self._limit, self._affordable()))
+
+    @contextmanager
+    def measure(self, tokens: int) -> Generator[None]:
+        """Measures the pass of one micro-batch, unless a larger one was measured before. A failed pass does not count.
+
+        Args:
+            tokens: Its tokens, padding included.
+        """
+        memory = self._memory if tokens > self._largest_measured else None
+        if memory is not None:
+            memory.start_measurement()
+        yield
+        if memory is not None:
+            self._largest_measured = tokens
+            self._bytes_per_token = memory.peak_increase() / tokens
+
+    def record_success(self, tokens: int) -> None:
+        """Records the tokens of a micro-batch that fitted, for error messages."""
+        self.max_tokens_seen_ok = max(self.max_tokens_seen_ok, tokens)
+
+    def reduce(self, failed_tokens: int) -> None:
+        """Halves the size for all later batches, after memory ran out.
+
+        Args:
+            failed_tokens: Tokens of the micro-batch that did not fit, padding included.
+        """
+        self._limit = max(1, min(self._limit, failed_tokens) // 2)
+
+    def _affordable(self) -> int:
+        if self._memory is None:
+            return self._limit
+        if self._bytes_per_token <= 0:
+            return PROBE_TOKENS
+        return max(1, int(self._memory.available() * _USABLE / self._bytes_per_token))
