@@ -4,7 +4,7 @@ import { hasAttempt, isTerminalRolloutStatus } from '@agentlightning/core/store'
 import { defaultAttemptName, type WireConfig, type WireRollout, type WireState, wireConfigSchema } from './wire.ts';
 
 /** Metadata field of a rollout for the state of the 1.0 protocol. */
-export const sectionKey = 'agentlightning.agl_server';
+const sectionKey = 'agentlightning.agl_server';
 
 /** The state of a rollout specific to the 1.0 protocol. */
 export interface RolloutSection {

@@ -1,5 +1,5 @@
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
-import { ChatStream, chatErrorEvent } from './chat-stream.ts';
+import { ChatStream } from './chat-stream.ts';
 import { prepareRequest } from './prepared-request.ts';
 import { visibleResponse } from './visible-response.ts';
 
@@ -10,5 +10,4 @@ export const chatCompletionsApi: UpstreamApi = {
   capture: (body, captured) => captured.add(body),
   visible: visibleResponse,
   stream: (captured, added) => new ChatStream(captured, added),
-  errorEvent: chatErrorEvent,
 };

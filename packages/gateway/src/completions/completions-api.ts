@@ -1,5 +1,4 @@
 import type { JsonObject } from '@agentlightning/core';
-import { chatErrorEvent } from '../chat-completions/chat-stream.ts';
 import {
   type AddedFields,
   type PreparedRequest,
@@ -18,7 +17,6 @@ export const completionsApi: UpstreamApi = {
   capture: (body, captured) => captured.add(chatTokens(body)),
   visible: visibleResponse,
   stream: (captured, added) => new CompletionStream(captured, added),
-  errorEvent: chatErrorEvent,
 };
 
 /** In Completions, `logprobs` is a number: how many alternatives to return for each token. */

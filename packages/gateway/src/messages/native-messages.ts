@@ -16,7 +16,6 @@ export const nativeMessages: UpstreamApi = {
   capture: (body, captured) => captured.add(chatTerms(body)),
   visible: (body) => body,
   stream: (captured) => new NativeMessageStream(captured),
-  errorEvent: messageErrorEvent,
 };
 
 /** Maps id, usage and stop reason of a message to Chat Completions. */

@@ -5,12 +5,12 @@ import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-r
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../gateway-error.ts';
 import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
-import type { CallResponse, StreamWriter } from '../http/call-response.ts';
+import type { CallResponse } from '../http/call-response.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { UpstreamResult } from '../upstream/upstream-caller.ts';
 import { upstreamMessage } from '../upstream/upstream-failure.ts';
-import { type CapturedStream, relayCaptured, relayUnread } from './relay-stream.ts';
+import { type CapturedStream, relayStream } from './relay-stream.ts';
 import { streamOfWhole, TranslatedStreamConverter } from './translated-stream-converter.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
@@ -114,15 +114,10 @@ export class ProxiedCall {
   }
 
   #streamed(result: UpstreamResult, body: Readable): CallResponse {
-    const { started, call, api, translated } = this.#options;
+    const { call } = this.#options;
     const { status, headers } = result.response;
-    const { errorEvent } = api;
-    const relayed = { body, address: result.upstream.baseUrl, signal: call.signal };
-    const write: StreamWriter =
-      started === null && translated === null && errorEvent !== null
-        ? (send) => relayUnread(relayed, errorEvent, send)
-        : (send) => relayCaptured({ ...relayed, ...this.#captured(result) }, send);
-    return { status, headers: this.#headers(headers), body: write };
+    const stream = { body, address: result.upstream.baseUrl, signal: call.signal, ...this.#captured(result) };
+    return { status, headers: this.#headers(headers), body: (send) => relayStream(stream, send) };
   }
 
   #captured(result: UpstreamResult): Pick<CapturedStream, 'stream' | 'record' | 'recordFailed'> {

@@ -5,17 +5,13 @@ import { EventStreamReader } from '../http/event-stream.ts';
 import type { SendChunk } from '../http/response-stream.ts';
 import type { StreamConverter } from './stream-converter.ts';
 
-/** The stream of an upstream on its way to the client. */
-export interface RelayedStream {
+/** The stream of an upstream that is captured while it is relayed to the client. */
+export interface CapturedStream {
   readonly body: Readable;
   /** The upstream's base URL, for messages. */
   readonly address: string;
   /** Aborts when the client disconnects; with a `GatewayError` as reason when the gateway ends the call. */
   readonly signal: AbortSignal;
-}
-
-/** A stream that is captured while it is relayed. */
-export interface CapturedStream extends RelayedStream {
   /** Converts the upstream's events to the client's, and collects the record. */
   readonly stream: StreamConverter;
   /** Records a complete response; the end of the stream is held back until it resolves. */
@@ -34,7 +30,7 @@ type StreamEnd =
  *
  * @returns the end of the stream, once the call is recorded
  */
-export async function relayCaptured(captured: CapturedStream, send: SendChunk): Promise<string> {
+export async function relayStream(captured: CapturedStream, send: SendChunk): Promise<string> {
   const { body, stream } = captured;
   const end = await forwardEvents(captured, send);
   if (end.kind === 'failure') {
@@ -51,29 +47,6 @@ export async function relayCaptured(captured: CapturedStream, send: SendChunk): 
     return ending;
   } catch (error) {
     return stream.broken(GatewayError.from(error));
-  }
-}
-
-/**
- * Relays a stream that is not recorded, byte by byte.
- *
- * @param errorEvent - an error in the format of the stream
- */
-export async function relayUnread(
-  { body, address, signal }: RelayedStream,
-  errorEvent: (error: GatewayError) => string,
-  send: SendChunk,
-): Promise<string> {
-  try {
-    for await (const chunk of body) {
-      await send(chunk);
-      signal.throwIfAborted();
-    }
-    return '';
-  } catch (error) {
-    body.destroy();
-    const failure = signal.aborted ? signal.reason : interruptedResponse(address, error);
-    return failure instanceof GatewayError ? errorEvent(failure) : '';
   }
 }
 

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import type { CapturedResponse } from '@agentlightning/core/internal';
 import type { AddedFields, PreparedRequest, PrepareOptions } from '../chat-completions/prepared-request.ts';
-import type { GatewayError } from '../gateway-error.ts';
 import type { StreamConverter } from './stream-converter.ts';
 
 /** A model API of upstreams: request format and response parsing. */
@@ -16,6 +15,4 @@ export interface UpstreamApi {
   visible(body: JsonObject, added: AddedFields): JsonObject;
   /** Converts a stream and captures its token data. */
   stream(captured: CapturedResponse, added: AddedFields): StreamConverter;
-  /** The error event at the end of an uncaptured stream; null when its format depends on earlier events. */
-  readonly errorEvent: ((error: GatewayError) => string) | null;
 }

@@ -46,7 +46,6 @@ export class CallObserver {
         report();
       },
       left: () => {
-        if (leaveTimeMs !== null) return;
         leaveTimeMs = this.#clock.now();
         report();
       },

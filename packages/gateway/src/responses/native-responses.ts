@@ -15,7 +15,6 @@ export const nativeResponses: UpstreamApi = {
   capture: (body, captured) => captured.add(chatTerms(body)),
   visible: (body) => body,
   stream: (captured) => new NativeResponseStream(captured),
-  errorEvent: null,
 };
 
 /** Maps id, usage and status of a Responses body to Chat Completions. */
