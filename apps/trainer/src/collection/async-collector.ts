@@ -6,6 +6,7 @@ import { taskAt } from '../rollouts/rollout-plan.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { CollectedStep, CollectionState, Collector } from './collector.ts';
 import { type GroupStaleness, groupStaleness, type PolicyVersions, readPolicyVersions } from './group-staleness.ts';
+import { hasLearningSignal, meanReward } from './learning-signal.ts';
 
 /** A group whose rollouts run, or have finished and wait for a step. */
 interface OpenGroup {
@@ -27,6 +28,8 @@ interface DroppedGroups {
   stale: number;
   /** Unfinished when all weights that they could have been sampled by were too old. */
   cancelled: number;
+  /** Finished, without a learning signal, and replaced: see `refillGroups`. */
+  readonly replaced: (readonly FinishedRollout[])[];
 }
 
 /** How long a request for finished rollouts waits, in milliseconds. */
@@ -55,7 +58,7 @@ export class AsyncCollector implements Collector {
   async collect(step: number): Promise<CollectedStep> {
     const { tasksPerStep } = this.#session.config;
     const versions = await readPolicyVersions(this.#session.policies);
-    const dropped: DroppedGroups = { stale: 0, cancelled: await this.#cancelOverdue(step) };
+    const dropped: DroppedGroups = { stale: 0, cancelled: await this.#cancelOverdue(step), replaced: [] };
     for (;;) {
       const ready = this.#readyGroups(versions, dropped);
       this.#fill(step);
@@ -85,19 +88,21 @@ export class AsyncCollector implements Collector {
     return overdue.length;
   }
 
-  /** The finished groups, oldest first; removes those that are too stale. */
+  /** The finished groups, oldest first; removes those that are too stale, or have no learning signal. */
   #readyGroups(versions: PolicyVersions, dropped: DroppedGroups): readonly FinishedGroup[] {
-    const { maxStaleness } = this.#session.config.collection;
+    const { maxStaleness, refillGroups } = this.#session.config.collection;
     const ready: FinishedGroup[] = [];
     for (const { index, rollouts } of [...this.#open.values()].toSorted((one, other) => one.index - other.index)) {
       if (rollouts === null) continue;
       const staleness = groupStaleness(rollouts, versions);
-      if (!staleness.isAhead && staleness.max <= maxStaleness) {
+      const isFresh = !staleness.isAhead && staleness.max <= maxStaleness;
+      if (isFresh && (dropped.replaced.length >= refillGroups || hasLearningSignal(rollouts))) {
         ready.push({ index, rollouts, staleness });
         continue;
       }
       this.#open.delete(index);
-      dropped.stale += 1;
+      if (isFresh) dropped.replaced.push(rollouts);
+      else dropped.stale += 1;
       if (dropped.stale > 10 * this.#limit(1)) throw alwaysStale(dropped.stale, staleness, maxStaleness);
     }
     return ready;
@@ -167,8 +172,15 @@ export class AsyncCollector implements Collector {
         'collection/stale_groups': dropped.stale,
         'collection/cancelled_groups': dropped.cancelled,
         'collection/groups_ahead': this.#open.size,
+        ...this.#refillMetrics(groups, dropped),
       },
     };
+  }
+
+  #refillMetrics(taken: readonly FinishedGroup[], { replaced }: DroppedGroups): Readonly<Record<string, number>> {
+    if (this.#session.config.collection.refillGroups === 0) return {};
+    const all = [...taken.map(({ rollouts }) => rollouts), ...replaced].flat();
+    return { ...meanReward(all), 'collection/replaced_groups': replaced.length };
   }
 
   #report(step: number, ready: number): void {

@@ -25,6 +25,14 @@ export interface CollectionConfig {
    * @default 0.25
    */
   readonly oversample?: number;
+  /**
+   * How many groups without a learning signal a step may replace by groups of further tasks, at least 0: those whose rollouts
+   * all have the same reward (dynamic sampling of DAPO, arXiv 2503.14476, section 3.2). In `sync` mode the step waits for
+   * them.
+   *
+   * @default 0
+   */
+  readonly refillGroups?: number;
 }
 
 /** The collection settings with their defaults. */
@@ -36,6 +44,7 @@ export const collectionSchema: z.ZodType<CollectionSettings> = z
     mode: z.enum(['sync', 'async']).default('sync'),
     maxStaleness: z.int().min(0).max(64).optional(),
     oversample: z.number().min(0).max(4).optional(),
+    refillGroups: z.int().min(0).default(0),
   })
   .check(({ value, issues }) => {
     if (value.mode === 'async') return;
@@ -44,4 +53,4 @@ export const collectionSchema: z.ZodType<CollectionSettings> = z
       issues.push({ code: 'custom', input: value, path: [option], message: "has no effect without mode: 'async'" });
     }
   })
-  .transform(({ mode, maxStaleness = 1, oversample = 0.25 }) => ({ mode, maxStaleness, oversample }));
+  .transform(({ maxStaleness = 1, oversample = 0.25, ...others }) => ({ ...others, maxStaleness, oversample }));

@@ -12,6 +12,8 @@ export interface PhasePlan {
   readonly step: number;
   readonly tasks: readonly NumberedTask[];
   readonly rolloutsPerTask: number;
+  /** Part of the rollout ids, unique within the run. Rollouts of different weights must not be mixed. @default by phase and step */
+  readonly key?: string;
 }
 
 /**
@@ -21,9 +23,7 @@ export interface PhasePlan {
  */
 export async function collectPhase(session: TrainingSession, plan: PhasePlan): Promise<readonly FinishedRollout[]> {
   const { phase, step } = plan;
-  // Rollouts of different weights must not be mixed.
-  const key = phase === 'before' ? phase : `${phase}-${step}`;
-  return await collectRollouts(planPhase(session, { ...plan, key }), {
+  return await collectRollouts(planPhase(session, plan), {
     store: session.store,
     signal: AbortSignal.any([session.failure, session.signal]),
     assertHealthy: session.assertHealthy,
@@ -31,14 +31,10 @@ export async function collectPhase(session: TrainingSession, plan: PhasePlan): P
   });
 }
 
-/**
- * The rollouts of a step or evaluation, or of a part of it.
- *
- * @param plan.key - part of the rollout ids, unique within the run
- */
+/** The rollouts of a step or evaluation, or of a part of it. */
 export function planPhase(
   { config, run, resourcesId }: TrainingSession,
-  { key, phase, step, tasks, rolloutsPerTask }: PhasePlan & { readonly key: string },
+  { phase, step, tasks, rolloutsPerTask, key = phase === 'before' ? phase : `${phase}-${step}` }: PhasePlan,
 ): readonly EnqueueRolloutRequest[] {
   return planRollouts({
     phase: key,

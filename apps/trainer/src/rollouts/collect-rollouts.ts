@@ -115,11 +115,11 @@ function groupIdOf({ rolloutId, metadata }: Rollout): string {
 }
 
 /** Groups rollouts by group id, or by another id; in the order of their first rollouts. */
-export function groupRollouts(
-  rollouts: readonly CollectedRollout[],
+export function groupRollouts<TRollout extends CollectedRollout>(
+  rollouts: readonly TRollout[],
   idOf: (rollout: Rollout) => string = groupIdOf,
-): readonly CollectedGroup[] {
-  const groups = new Map<string, CollectedRollout[]>();
+): readonly (CollectedGroup & { readonly rollouts: readonly TRollout[] })[] {
+  const groups = new Map<string, TRollout[]>();
   for (const collected of rollouts) {
     const groupId = idOf(collected.rollout);
     const group = groups.get(groupId);

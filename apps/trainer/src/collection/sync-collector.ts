@@ -1,0 +1,68 @@
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { collectPhase } from '../rollouts/collect-phase.ts';
+import { groupRollouts } from '../rollouts/collect-rollouts.ts';
+import { taskAt, tasksOfStep } from '../rollouts/rollout-plan.ts';
+import type { TrainingSession } from '../session/training-session.ts';
+import type { CollectedStep, Collector } from './collector.ts';
+import { hasLearningSignal, meanReward } from './learning-signal.ts';
+
+/** Selects the task order of replacements: another than that of the steps. */
+const refillSeed = 0x9e3779b9;
+
+/** Collects between updates: each step enqueues its rollouts, and waits for all of them. */
+export class SyncCollector implements Collector {
+  readonly #session: TrainingSession;
+
+  constructor(session: TrainingSession) {
+    this.#session = session;
+  }
+
+  /** @inheritdoc */
+  async collect(step: number): Promise<CollectedStep> {
+    const { config, tasks, groupSize } = this.#session;
+    const { tasksPerStep, seed, collection } = config;
+    const planned = tasksOfStep({ tasks: tasks.train, tasksPerStep, step, seed });
+    const plan = { phase: 'step', step, rolloutsPerTask: groupSize } as const;
+    const rollouts = await collectPhase(this.#session, { ...plan, tasks: planned });
+    if (collection.refillGroups === 0) return { rollouts, isOnPolicy: true, metrics: {} };
+    const all = [...rollouts];
+    let replaced = 0;
+    for (let count = this.#replaceable(all, replaced); count > 0; count = this.#replaceable(all, replaced)) {
+      const first = (step - 1) * collection.refillGroups + replaced;
+      const others = Array.from({ length: count }, (_, offset) =>
+        taskAt({ tasks: tasks.train, position: first + offset, seed: (seed ^ refillSeed) >>> 0 }),
+      );
+      all.push(
+        ...(await collectPhase(this.#session, { ...plan, key: `step-${step}-refill-${replaced}`, tasks: others })),
+      );
+      replaced += count;
+    }
+    const metrics = { ...meanReward(all), 'collection/replaced_groups': replaced };
+    return { rollouts: selectGroups(all, tasksPerStep), isOnPolicy: true, metrics };
+  }
+
+  /** @inheritdoc */
+  state(): null {
+    return null;
+  }
+
+  /** @inheritdoc */
+  async close(): Promise<void> {
+    // No rollouts are in progress between steps.
+  }
+
+  /** The number of groups that are missing for a step whose groups all have a signal, within the budget. */
+  #replaceable(all: readonly FinishedRollout[], replaced: number): number {
+    const { tasksPerStep, collection } = this.#session.config;
+    const missing = tasksPerStep - groupRollouts(all).filter(({ rollouts }) => hasLearningSignal(rollouts)).length;
+    return Math.min(Math.max(0, missing), collection.refillGroups - replaced);
+  }
+}
+
+/** So many groups, in order: those with a learning signal, and others when they are too few. */
+function selectGroups(all: readonly FinishedRollout[], count: number): readonly FinishedRollout[] {
+  const groups = groupRollouts(all);
+  const useful = groups.filter(({ rollouts }) => hasLearningSignal(rollouts));
+  const others = groups.filter(({ rollouts }) => !hasLearningSignal(rollouts));
+  return [...useful, ...others].slice(0, count).flatMap(({ rollouts }) => rollouts);
+}
