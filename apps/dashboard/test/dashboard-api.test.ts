@@ -1,4 +1,5 @@
 import type { Store } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CallTokens, RolloutDetail, RolloutPage, SpanView } from '../src/api/rollout-views.ts';
@@ -89,6 +90,24 @@ test('a run has evaluations in order, explained warnings, statistics and failure
   ]);
   expect(run.failures).toEqual({ agent_error: 3, timeout: 0 });
   expect(run.statistics).toMatchObject({ totalRollouts: 36, rolloutsByStatus: { failed: 3, succeeded: 33 } });
+});
+
+test('a running run without heartbeats of its trainer is silent', async () => {
+  const other = await openStore(':memory:');
+  await other.createRun({ runId: 'run-1', name: 'running', config: {} });
+  await other.updateWorker('trainer-run-1');
+  const livenessAfter = async (ms: number): Promise<string> => {
+    const clock = { ...systemClock, now: () => systemClock.now() + ms };
+    const later = await serveDashboard({ store: other, clock });
+    const run = (await (await fetch(`${later.url}/api/runs/run-1`)).json()) as RunDetail;
+    await later.close();
+    return run.liveness;
+  };
+  expect(await livenessAfter(0)).toBe('live');
+  expect(await livenessAfter(60_000)).toBe('silent');
+  await other.updateRun('run-1', { status: 'stopped' });
+  expect(await livenessAfter(60_000)).toBe('ended');
+  await other.close();
 });
 
 test('metrics are down-sampled to buckets that keep their extremes', async () => {

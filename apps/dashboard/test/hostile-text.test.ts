@@ -33,6 +33,7 @@ const views = [
   [`/runs/${sampleRunId}`, 'All metrics'],
   [`/runs/${sampleRunId}?metric=${encodeURIComponent(corpus[1] ?? '')}`, 'No metric has this name'],
   [`/runs/${sampleRunId}/tasks?task=1&step=2`, 'ro-2-1-2'],
+  [`/compare?runs=${sampleRunId},run-hostile&metric=${encodeURIComponent(corpus[1] ?? '')}`, '<svg onload'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?id=${encodeURIComponent(corpus[0] ?? '')}`, 'No rollouts match'],
   [rollout, 'Call 2'],
@@ -53,6 +54,7 @@ describe.skipIf(chromiumPath === null)('text of agents and models', () => {
   beforeAll(async () => {
     store = await openStore(':memory:');
     await fillStore(store, { ...texts, worker: sampleTexts.worker });
+    await store.createRun({ runId: 'run-hostile', name: hostile, config: {} });
     browser = await startBrowser();
     dashboard = await serveDashboard({ store, webFolder: browser.webFolder, label: hostile });
   });

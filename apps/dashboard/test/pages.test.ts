@@ -11,6 +11,9 @@ vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
 const rollout = '/rollouts/ro-2-1-2';
 
+/** A second run, with one step and without rollouts. */
+const otherRunId = 'run-other';
+
 /** Every page and view, with a text that appears when its data has arrived. */
 const pages: readonly (readonly [path: string, text: string])[] = [
   ['/', sampleTexts.name],
@@ -24,6 +27,8 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   [`${rollout}?view=tokens`, 'finish reason stop'],
   [`${rollout}?view=raw`, 'Copy as curl'],
   [`${rollout}?view=task`, 'task_index'],
+  [`/compare?runs=${sampleRunId},${otherRunId}`, 'reward/mean'],
+  ['/compare', 'Choose runs to compare'],
   ['/workers', sampleTexts.worker],
   ['/runs/run-none', 'Not found'],
   ['/rollouts/ro-none', 'Not found'],
@@ -38,6 +43,9 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
   beforeAll(async () => {
     store = await openStore(':memory:');
     await fillStore(store);
+    await store.createRun({ runId: otherRunId, name: 'other run', config: {} });
+    const point = { runId: otherRunId, step: 1, timeMs: 1, values: { 'reward/mean': 0.5, 'other/metric': 2 } };
+    await store.updateRun(otherRunId, { status: 'failed', state: { finishedStep: 1 } }, [point]);
     browser = await startBrowser();
     dashboard = await serveDashboard({ store, webFolder: browser.webFolder });
   });
@@ -135,6 +143,18 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.getByRole('link', { name: 'ro-2-1-0' }).waitFor();
     expect(await page.locator('.sibling').count()).toBe(3);
     expect(new URL(page.url()).search).toBe('?task=1&step=2');
+    await page.context().close();
+  });
+
+  test('runs are chosen for a comparison on shared axes', async () => {
+    const page = await visit('/', 'other run');
+    await page.getByLabel('Compare other run').check();
+    await page.getByLabel(`Compare ${sampleTexts.name}`).check();
+    await page.getByRole('link', { name: 'Compare 2 runs' }).click();
+    await page.getByLabel('Metric').selectOption('other/metric');
+    await page.getByLabel(/^other\/metric by step.*other run \(run-other\): first 2, last 2/).waitFor();
+    const search = new URL(page.url()).searchParams;
+    expect([search.get('runs'), search.get('metric')]).toEqual([`${otherRunId},${sampleRunId}`, 'other/metric']);
     await page.context().close();
   });
 

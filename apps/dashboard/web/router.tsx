@@ -16,7 +16,23 @@ import { definedValues, numberValue, textValue } from './search-values.ts';
 
 const root = createRootRoute({ component: PageFrame, notFoundComponent: UnknownPage, errorComponent: FailedPage });
 
-const runs = createRoute({ getParentRoute: () => root, path: '/', component: RunsPage });
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  validateSearch: (values: Record<string, unknown>): { compare?: string | undefined } =>
+    definedValues({ compare: textValue(values['compare']) }),
+  component: RunsPage,
+});
+
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: '/compare',
+  validateSearch: (values: Record<string, unknown>): { runs: string; metric?: string | undefined } => ({
+    runs: textValue(values['runs']) ?? '',
+    ...definedValues({ metric: textValue(values['metric']) }),
+  }),
+  component: lazyRouteComponent(() => import('./pages/compare-page.tsx'), 'ComparePage'),
+});
 
 const rollouts = createRoute({
   getParentRoute: () => root,
@@ -57,7 +73,7 @@ const workers = createRoute({
 /** The router of the page. Every view has an address. */
 export function createAppRouter() {
   return createRouter({
-    routeTree: root.addChildren([runs, run, tasks, rollouts, rollout, workers]),
+    routeTree: root.addChildren([runs, compare, run, tasks, rollouts, rollout, workers]),
     defaultPreload: 'intent',
     scrollRestoration: true,
   });

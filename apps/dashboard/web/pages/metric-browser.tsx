@@ -1,8 +1,8 @@
 import { type ReactNode, useMemo } from 'react';
 import type { MetricSeries, RunMetrics } from '../../src/api/run-views.ts';
 import { LineChart } from '../charts/line-chart.tsx';
+import { metricLine } from '../charts/metric-line.ts';
 import { numberText } from '../data/format.ts';
-import { metricLine } from './run-charts.tsx';
 
 /** Number of charts that are drawn; more metrics are listed by their last value. */
 const maxCharts = 24;

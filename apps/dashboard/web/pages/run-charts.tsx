@@ -1,10 +1,9 @@
 import { type ReactNode, useMemo } from 'react';
-import type { EvaluationView, MetricSeries, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
+import type { EvaluationView, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 import { type Bar, BarList } from '../charts/bar-list.tsx';
 import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
+import { metricLine } from '../charts/metric-line.ts';
 import { durationText } from '../data/format.ts';
-
-const colors = ['--series-1', '--series-2', '--series-3', '--series-4'] as const;
 
 /** Metrics that show whether training is stable; those that a run has are shown. */
 const healthMetrics: readonly (readonly [ending: string, title: string])[] = [
@@ -87,12 +86,6 @@ function HealthPanel(props: {
       <LineChart title={title} steps={metrics.steps} lines={lines} height={150} />
     </section>
   );
-}
-
-/** A metric as a line, with its extremes as a band where steps are averaged. */
-export function metricLine({ name, mean, low, high }: MetricSeries, index: number): ChartLine {
-  const color = colors[index % colors.length] ?? '--series-1';
-  return { label: name, values: mean, color, ...(low && high ? { band: { low, high } } : {}) };
 }
 
 function TimePanel({ metrics }: { readonly metrics: RunMetrics }): ReactNode {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunList, RunSummary } from '../../src/api/run-views.ts';
 import { countText, durationText, numberText, timeText } from '../data/format.ts';
@@ -9,6 +9,9 @@ import { PageTitle } from '../parts/page-title.tsx';
 import { ScrollRegion } from '../parts/scroll-region.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { RunBadge } from '../parts/status-badge.tsx';
+import { maxCompared, runIdsOf } from '../run-selection.ts';
+
+const route = getRouteApi('/');
 
 /** The runs of the store. */
 export function RunsPage(): ReactNode {
@@ -30,10 +33,12 @@ function RunTable({ list: { items, nowMs, total } }: { readonly list: RunList })
   }
   return (
     <>
+      <CompareLink />
       <ScrollRegion label="Runs">
         <table>
           <thead>
             <tr>
+              <th scope="col">Compare</th>
               <th scope="col">Run</th>
               <th scope="col">Status</th>
               <th scope="col" className="number">
@@ -74,6 +79,9 @@ function RunRow({ run, nowMs }: { readonly run: RunSummary; readonly nowMs: numb
   return (
     <tr>
       <td>
+        <CompareBox run={run} />
+      </td>
+      <td>
         <Link to="/runs/$runId" params={{ runId }} className="row-title foreign" data-row="">
           {name}
         </Link>
@@ -98,5 +106,36 @@ function RunRow({ run, nowMs }: { readonly run: RunSummary; readonly nowMs: numb
       <td className="number wide-only">{countText(run.trainedTokens)}</td>
       <td className="wide-only">{timeText(run.createTimeMs)}</td>
     </tr>
+  );
+}
+
+function CompareLink(): ReactNode {
+  const runIds = runIdsOf(route.useSearch().compare);
+  if (runIds.length < 2) return null;
+  return (
+    <p>
+      <Link to="/compare" search={{ runs: runIds.join(',') }}>
+        Compare {runIds.length} runs
+      </Link>
+    </p>
+  );
+}
+
+function CompareBox({ run: { runId, name } }: { readonly run: RunSummary }): ReactNode {
+  const runIds = runIdsOf(route.useSearch().compare);
+  const navigate = useNavigate();
+  const isChosen = runIds.includes(runId);
+  const toggle = (): void => {
+    const next = isChosen ? runIds.filter((each) => each !== runId) : [...runIds, runId];
+    void navigate({ to: '/', search: next.length === 0 ? {} : { compare: next.join(',') }, replace: true });
+  };
+  return (
+    <input
+      type="checkbox"
+      aria-label={`Compare ${name}`}
+      checked={isChosen}
+      disabled={!isChosen && runIds.length >= maxCompared}
+      onChange={toggle}
+    />
   );
 }
