@@ -31,7 +31,7 @@ test('a key is returned once; the store keeps its record and digest', async () =
   expect(JSON.stringify(rows)).not.toContain(key.slice(-43));
 });
 
-test('a key that is revoked stays in the list, and is revoked once', async () => {
+test('a revoked key remains in the list, and is revoked once', async () => {
   const clock = new ManualClock();
   const store = await openStore(':memory:', { clock });
   const { record } = await store.createAccessKey({ name: 'one', scope: 'admin' });
@@ -60,7 +60,7 @@ test.each([
 });
 
 describePostgres('on PostgreSQL', () => {
-  test('keys are the same, and of all servers of the database', async () => {
+  test('keys behave the same, and are valid for all servers of the database', async () => {
     await using database = await createTestDatabase();
     const clock = new ManualClock();
     const [one, other] = await Promise.all([openStore(database.url, { clock }), openStore(database.url, { clock })]);

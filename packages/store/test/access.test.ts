@@ -66,7 +66,7 @@ describe('every route', () => {
     },
   );
 
-  test('the one key of the server may do everything', async () => {
+  test('the configured key of the server permits every request', async () => {
     expect(
       await call(`${server.url}/v1/agl/deletions/rollouts`, {
         key: 'the one key',
@@ -93,7 +93,7 @@ describe('a key', () => {
   const statusOf = async (key?: string): Promise<number> =>
     (await call(`${server.url}/v1/agl/resources`, key === undefined ? {} : { key })).status;
 
-  test('once made locks the server within five seconds, and revoking the last one does not open it', async () => {
+  test('once created locks the server within five seconds, and revoking the last one does not unlock it', async () => {
     expect(await statusOf()).toBe(200);
     const { key, record } = await store.createAccessKey({ name: 'first', scope: 'runner' });
     await clock.advance(5000);
@@ -111,7 +111,7 @@ describe('a key', () => {
     await again.close();
   });
 
-  test('may be the password of a URL, for clients that know of no keys', async () => {
+  test('can be the password of a URL, for clients without bearer authentication', async () => {
     const { key } = await store.createAccessKey({ name: 'python', scope: 'runner' });
     await clock.advance(5000);
     const statusWith = async (authorization: string): Promise<number> =>
@@ -124,7 +124,7 @@ describe('a key', () => {
     expect(await statusWith(key)).toBe(401);
   });
 
-  test('is refused when it has expired, and with any other secret', async () => {
+  test('is rejected when it has expired, and with another secret', async () => {
     const { key } = await store.createAccessKey({ name: 'short', scope: 'runner', lifetimeMs: 10_000 });
     await clock.advance(9999);
     expect(await statusOf(key)).toBe(200);
@@ -135,7 +135,7 @@ describe('a key', () => {
   });
 });
 
-test('a revoked token of an attempt is refused within five seconds, also one that was used before', async () => {
+test('a revoked attempt token is rejected within five seconds, also one that was used before', async () => {
   const clock = new ManualClock();
   const tokens = new AttemptTokens({ secrets: ['s'.repeat(32)], clock });
   const store = await openStore(':memory:', { clock });
@@ -197,7 +197,7 @@ describe('the token of an attempt', () => {
   const spansOf = async ({ rolloutId }: typeof own): Promise<readonly string[]> =>
     (await store.querySpans({ rolloutId })).items.map(({ name }) => name);
 
-  test('records spans of its attempt, one by one and many at once, and reserves their numbers', async () => {
+  test('records spans of its attempt, singly and in batches, and reserves sequence ids', async () => {
     const ids = { rollout_id: own.rolloutId, attempt_id: own.attemptId };
     expect(await post('/v1/agl/spans', wireSpan(own, { spanId: '0000000000000001', name: 'one' }))).toMatchObject({
       status: 201,
@@ -210,7 +210,7 @@ describe('the token of an attempt', () => {
     expect(await spansOf(own)).toEqual(['one', 'two']);
   });
 
-  test('records nothing for others: nothing at all where one span is not its own', async () => {
+  test('records no spans of other attempts: a batch with one of them is rejected', async () => {
     const foreign = [{ ...own, attemptId: other.attemptId }, { ...other, attemptId: own.attemptId }, other];
     for (const ids of foreign) {
       const spans = [wireSpan(own, { spanId: '0000000000000001' }), wireSpan(ids, { spanId: '0000000000000002' })];
@@ -243,11 +243,11 @@ describe('the token of an attempt', () => {
     expect((await get(`/v1/agl/rollouts/${own.rolloutId}/attempts/latest`, key)).status).toBe(403);
   });
 
-  test('records its reward where that comes from the agent', async () => {
+  test('records its reward when the agent is the source of rewards', async () => {
     expect((await post('/v1/agl/spans', wireSpan(own, reward))).status).toBe(201);
   });
 
-  test('records no reward where that comes from the evaluator, who may', async () => {
+  test('records no reward when an evaluator is the source of rewards, which can', async () => {
     const judged = await started({ [rewardSourceKey]: 'evaluator' });
     const step = wireSpan(judged, { spanId: '0000000000000009', name: 'step' });
     const key = await tokenOf(judged);
@@ -302,7 +302,7 @@ describe('the token of an attempt', () => {
     expect(await spansOf(own)).toEqual(['step']);
   });
 
-  test('places spans of OpenTelemetry that say nothing of an attempt, and keeps out those of others', async () => {
+  test('assigns OpenTelemetry spans without an attempt to its own, and rejects those of others', async () => {
     const otlp = (name: string, spanId: string, ids?: typeof own): unknown => ({
       name,
       spanId,
@@ -322,7 +322,7 @@ describe('the token of an attempt', () => {
     expect([await spansOf(own), await spansOf(other)]).toEqual([['mine'], []]);
   });
 
-  test('is made for attempts that there are, by those who may, where there is a secret', async () => {
+  test('is created for existing attempts, with a permitted key, by a server with a secret', async () => {
     await using client = closing(new StoreClient({ baseUrl: server.url, apiKey: runner }));
     await expect(client.store.createAttemptToken({ ...own, attemptId: 'at-none' })).rejects.toMatchObject({
       code: 'NOT_FOUND',
@@ -341,7 +341,7 @@ describe('the token of an attempt', () => {
   });
 });
 
-describe('a request that is made up', () => {
+describe('a forged request', () => {
   test('rejects malformed keys without internal errors', async () => {
     const store = await openStore(':memory:');
     const server = await createStoreServer({ store, port: 0, attemptTokens });

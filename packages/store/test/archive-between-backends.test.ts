@@ -6,7 +6,7 @@ import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 
 describePostgres('a run that goes to PostgreSQL', () => {
-  test('comes back to SQLite as it was', async () => {
+  test('returns to SQLite unchanged', async () => {
     await using database = await createTestDatabase();
     const [first, second, third] = await Promise.all([
       openStore(':memory:'),

@@ -110,7 +110,7 @@ function describeBadInput(): void {
 }
 
 function describeAnything(): void {
-  describe('whatever is sent to it', () => {
+  describe('arbitrary input', () => {
     test.each(routes)('$route returns no internal errors or details', async ({ method, path, operation }) => {
       const names = ['rollouts', claimed.rolloutId, 'x%00%F0', "'--", '%ud800', '%2e%2e', 'a'.repeat(5000)];
       const paths = names.map((name) => path.replace(/\{\w+\}/g, name));
@@ -169,7 +169,7 @@ function describeSpans(): void {
       await server.close();
     });
 
-    test('that is bad keeps the others of its batch out', async () => {
+    test('that is invalid causes its whole batch to be rejected', async () => {
       const before = await count();
       const good = wire({ span_id: '1'.repeat(16) });
       const unknown = await send(
@@ -186,7 +186,7 @@ function describeSpans(): void {
       expect(await count()).toBe(before);
     });
 
-    test('that comes twice is there once', async () => {
+    test('that is sent twice is recorded once', async () => {
       const span = JSON.stringify(wire({ span_id: '2'.repeat(16) }));
       expect(JSON.parse((await send('post', '/v1/agl/spans', span)).text)).toMatchObject({ name: expect.any(String) });
       expect(await send('post', '/v1/agl/spans', span)).toEqual({ status: 201, text: 'null' });
@@ -195,7 +195,7 @@ function describeSpans(): void {
 }
 
 function describeDepth(): void {
-  test('an input that is nested very deeply is kept or refused, never half of it', async () => {
+  test('a deeply nested input is stored or rejected as a whole', async () => {
     const { total } = await store.queryRollouts();
     const { status, text } = await send('post', '/v1/agl/rollouts', `{"input": ${deep}}`);
     expect([status, text.slice(0, 300)]).toEqual([
@@ -208,8 +208,8 @@ function describeDepth(): void {
 }
 
 function describeLateness(): void {
-  describe('a late word about a finished attempt', () => {
-    test('is refused when it would begin again, and changes nothing', async () => {
+  describe('a late update of a finished attempt', () => {
+    test('is rejected when it would restart the attempt, and changes nothing', async () => {
       const { rolloutId } = await store.startRollout({ input: 1 });
       const path = `/v1/agl/rollouts/${rolloutId}/attempts/latest`;
       await send('post', path, JSON.stringify({ status: 'succeeded' }));
@@ -223,7 +223,7 @@ function describeLateness(): void {
       expect(await store.getRollout(rolloutId)).toEqual(before);
     });
 
-    test('is kept when it is a span, and the rollout stays finished', async () => {
+    test('is recorded when it is a span, and the rollout stays finished', async () => {
       const { rolloutId, attempt } = await store.startRollout({ input: 1 });
       await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
       const span = spanInputCodec.encode(aSpan({ rolloutId, attemptId: attempt.attemptId }));

@@ -7,7 +7,7 @@ import { runStoreChaos, type Victim } from './chaos/run-store-chaos.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-test('loses nothing that it acknowledged, and does nothing twice, when its server is killed under load', async () => {
+test('loses no acknowledged write, and repeats none, when its server is killed under load', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const { acknowledged, losses } = await runStoreChaos({
@@ -25,7 +25,7 @@ test('loses nothing that it acknowledged, and does nothing twice, when its serve
 }, 120_000);
 
 describePostgres('on PostgreSQL', () => {
-  test('loses nothing either when its database is killed in between', async () => {
+  test('loses no acknowledged write when its database is killed too', async () => {
     await using postgres = await startPostgres({ path: process.env.PATH ?? '' });
     const victims: Victim[] = [];
     const { acknowledged, losses } = await runStoreChaos({

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { backupStore, openStore, restoreStore } from '../src/index.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-test('names a file that was damaged, by a page or by its end, and what to do; a backup brings it back', async () => {
+test('reports a damaged or truncated file with a remedy; a backup restores it', async () => {
   await using folder = await temporaryFolder();
   const [file, copy] = [join(folder.path, 'agl.db'), join(folder.path, 'copy.db')];
   const store = await openStore(file);

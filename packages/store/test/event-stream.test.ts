@@ -39,7 +39,7 @@ async function textUntil(
   return text;
 }
 
-describe('the stream of events', () => {
+describe('the event stream', () => {
   test('has an id, a kind and the change as JSON, and resumes after an id', async () => {
     let isEnqueued = false;
     const text = await textUntil('/events?kind_in=rollout', (so) => so.includes('queuing'), {
@@ -62,13 +62,13 @@ describe('the stream of events', () => {
     expect(rest).toContain('queuing');
   });
 
-  test('says something while nothing happens', async () => {
+  test('sends heartbeats while idle', async () => {
     expect(await textUntil('/events?run_id=none', (text) => text.split(': still here\n\n').length > 2)).toContain(
       'event: unknown',
     );
   });
 
-  test('refuses kinds there are not', async () => {
+  test('rejects unknown kinds', async () => {
     const response = await fetch(`${server.url}/v1/agl/events?kind_in=weather`);
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({ error: { code: 'VALIDATION' } });
@@ -105,7 +105,7 @@ describe('the stream of events', () => {
 });
 
 describe('a wait as a stream', () => {
-  test('is one request however long it takes, and is kept alive', async () => {
+  test('is one request of any duration, and is kept alive', async () => {
     const [rollout] = await store.enqueueRollouts([{ input: 1 }]);
     const rolloutId = rollout?.rolloutId ?? '';
     const body = JSON.stringify({ rollout_ids: [rolloutId], timeout: null });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openStore } from '../src/index.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-test('says that it is full, keeps what was acknowledged, and half-writes nothing', async () => {
+test('reports a full disk, keeps acknowledged writes, and leaves no partial write', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const store = await openStore(file, { maxSizeBytes: 600_000 });

@@ -113,13 +113,13 @@ describe('a retried request with its key has one effect and one response', () =>
   });
 });
 
-test('tries of one request at the same time have one effect', async () => {
+test('concurrent attempts of one request have one effect', async () => {
   const tries = Array.from({ length: 20 }, () => post('/v1/agl/rollouts', { input: 'at once' }, 'at once'));
   const answers = await Promise.all(tries);
   expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
 });
 
-test('every POST takes a key, or has the same effect when it comes again', () => {
+test('every POST supports a key, or has the same effect when it is repeated', () => {
   const repeatable = [
     '/search',
     '/searches/',

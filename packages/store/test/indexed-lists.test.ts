@@ -103,13 +103,13 @@ function isWanted(
   );
 }
 
-test('lists by a piece of the id and by metadata are what filtering the whole list gives', async () => {
+test('lists by part of the id and by metadata equal the filtered complete list', async () => {
   await using folder = await temporaryFolder();
   await assertListsAreRight(join(folder.path, 'agl.db'), 60);
 });
 
 describePostgres('PostgreSQL', () => {
-  test('lists by a piece of the id and by metadata are what filtering the whole list gives', async () => {
+  test('lists by part of the id and by metadata equal the filtered complete list', async () => {
     await using database = await createTestDatabase();
     await assertListsAreRight(database.url, 15);
   });

@@ -11,7 +11,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const writer = join(import.meta.dirname, 'fixtures/acknowledging-writer.ts');
 
-test('keeps everything that was acknowledged when its process is killed, again and again', async () => {
+test('keeps all acknowledged writes when its process is killed repeatedly', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const acknowledged: string[] = [];

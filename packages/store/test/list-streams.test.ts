@@ -64,7 +64,7 @@ async function enqueue(count: number, input = 'x'): Promise<readonly Rollout[]> 
   return rollouts;
 }
 
-test('a list without a limit is read in pages, with turns of the event loop in between', async () => {
+test('a list without a limit is read in pages, between which the event loop runs', async () => {
   const rollouts = await enqueue(4500);
   reads = [];
   let isDone = false;
@@ -91,7 +91,7 @@ test('a list of large items is read in short pages', async () => {
   expect(reads.filter((read) => read !== null && read > 1)).toEqual([100, 20, 20]);
 });
 
-test('a client that does not read on has the server read no further', async () => {
+test('a client that stops reading stops the reads of the server', async () => {
   const rollouts = await enqueue(20_000);
   const app = createStoreApp({
     store,
@@ -149,7 +149,7 @@ test.each(['asc', 'desc'] as const)(
   },
 );
 
-test('a list over HTTP is whole and exact, whatever its length', async () => {
+test('a list over HTTP is complete and exact for any length', async () => {
   const { rolloutId, attempt } = await store.startRollout({ input: 1 });
   const spans = Array.from({ length: 2500 }, (_, index) =>
     aSpan({ rolloutId, attemptId: attempt.attemptId, spanId: `${index}`.padStart(16, '0'), sequenceId: index + 1 }),

@@ -6,7 +6,7 @@ import { openStore } from '../src/index.ts';
 const statuses: readonly RolloutStatus[] = ['queuing', 'succeeded', 'failed', 'cancelled'];
 const sortFields = ['startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', undefined] as const;
 
-test('every page of a list of several statuses is a piece of the whole list, in every order', async () => {
+test('every page of a list of several statuses is a part of the complete list, in every order', async () => {
   await using open = await mixedStore();
   for (const sortBy of sortFields) {
     for (const sortOrder of ['asc', 'desc'] as const) {

@@ -40,7 +40,7 @@ test('overwrites neither a file with a backup nor a store with a restore, unless
   expect(await inputsOf(file)).toEqual(['first']);
 });
 
-test('says of a place where no copy can be made that it is that, and not the store', async () => {
+test('reports a target that is not writable as such, not as a fault of the store', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   await storeWith(file, 'kept');
@@ -53,7 +53,7 @@ test('says of a place where no copy can be made that it is that, and not the sto
   });
 });
 
-test('says which folder a store cannot be made in', async () => {
+test('reports the folder in which a store cannot be created', async () => {
   await using folder = await temporaryFolder();
   const blocked = join(folder.path, 'letter', 'deep');
   await writeFile(join(folder.path, 'letter'), 'a file in the way');
@@ -83,7 +83,7 @@ test('rejects a restore to an open store and from an invalid backup', async () =
   expect(await inputsOf(file)).toEqual(['kept']);
 });
 
-test('restores over a store that is damaged', async () => {
+test('restores over a damaged store', async () => {
   await using folder = await temporaryFolder();
   const [file, copy] = [join(folder.path, 'agl.db'), join(folder.path, 'copy.db')];
   await storeWith(file, 'kept');

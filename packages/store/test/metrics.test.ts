@@ -31,7 +31,7 @@ async function sampleOf(sample: string): Promise<number | null> {
   return line === undefined ? null : Number(line.slice(sample.length + 1));
 }
 
-test('what is counted can be read by Prometheus, and names no rollout', async () => {
+test('metrics have the Prometheus format, without ids of rollouts', async () => {
   const { rolloutId } = await client.startRollout({ input: 1 });
   await client.getRollout(rolloutId);
   await fetch(`${server.url}/no/such/${rolloutId}`);
@@ -60,7 +60,7 @@ test('what is counted can be read by Prometheus, and names no rollout', async ()
   expect(types.get('agl_store_request_duration_seconds')).toBe('histogram');
 });
 
-test('requests are counted by route, verb and status, and what there is no route for as none', async () => {
+test('requests are counted by route, method and status, unknown routes as none', async () => {
   await client.startRollout({ rolloutId: 'ro-1', input: 1 });
   await client.getRollout('ro-1');
   await client.getRollout('ro-1');
@@ -77,7 +77,7 @@ test('requests are counted by route, verb and status, and what there is no route
   }, 10_000);
 });
 
-test('rollouts are counted by status, claims and spans as they come', async () => {
+test('rollouts are counted by status, claims and spans in total', async () => {
   await client.enqueueRollouts([{ input: 1 }, { input: 2 }, { input: 3 }]);
   const [claimed] = await client.claimRollouts({ workerId: 'w' });
   const ids = { rolloutId: claimed?.rolloutId ?? '', attemptId: claimed?.attempt.attemptId ?? '' };
@@ -96,7 +96,7 @@ test('rollouts are counted by status, claims and spans as they come', async () =
   expect(await sampleOf('agl_store_span_bytes_total{format="json"}')).toBe(2 * Buffer.byteLength(body));
 });
 
-test('waits are counted while they last, and apart from other requests', async () => {
+test('open waits are counted separately from other requests', async () => {
   const { rolloutId } = await client.startRollout({ input: 1 });
   const stop = new AbortController();
   const waiting = client.claimRollouts({ workerId: 'w', waitMs: 60_000 });

@@ -9,7 +9,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const driverOptions = { durability: 'process', busyTimeoutMs: 5000, outsidePollMs: 50, maxSizeBytes: null } as const;
 
-test('opens a store again with everything that was in it', async () => {
+test('reopens a store with all of its content', async () => {
   await using folder = await temporaryFolder();
   const location = `sqlite:${join(folder.path, 'deep', 'inside', 'agl.db')}`;
   const first = await openStore(location);
@@ -46,13 +46,13 @@ test('rejects foreign databases and files that are not databases', async () => {
   await expect(openStore(text)).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
 });
 
-test('refuses a place it cannot write to, and a kind of store there is not', async () => {
+test('rejects a location that is not writable, and an unknown kind of store', async () => {
   await using folder = await temporaryFolder();
   await expect(openStore(folder.path)).rejects.toMatchObject({ code: 'CONFIG' });
   await expect(openStore('mysql://localhost/agl')).rejects.toMatchObject({ code: 'VALIDATION' });
 });
 
-test('migrates once when several open a new store together', async () => {
+test('migrates once when several processes open a new store at the same time', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const stores = await Promise.all(Array.from({ length: 5 }, () => openStore(file)));
@@ -61,7 +61,7 @@ test('migrates once when several open a new store together', async () => {
   expect(versions).toHaveLength(migrations.length);
 });
 
-test('applies what is new in order, and nothing of it when one part fails', async () => {
+test('applies new migrations in order, and none of them when one fails', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const driver = await SqliteDriver.open({ ...driverOptions, path: file });

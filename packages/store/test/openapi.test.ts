@@ -56,14 +56,14 @@ test('the document has every route of the server, and no other', () => {
   expect(described.sort()).toEqual([...new Set(registered)].sort());
 });
 
-test('every route says what a key needs for it', () => {
+test('every route has its required scope', () => {
   const scopes = Object.values(document.paths).flatMap((operations) =>
     Object.values(operations).map((operation) => operation['x-scope']),
   );
   expect(new Set(scopes)).toEqual(new Set(['anyone', 'agent', 'runner', 'trainer', 'admin']));
 });
 
-test('every shape that it refers to is there, and every shape that is there is referred to', () => {
+test('every referenced schema exists, and every schema is referenced', () => {
   const referred = new Set([...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, address]) => address));
   const named = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
   expect([...referred].filter((address) => !named.includes(address ?? ''))).toEqual([]);
@@ -95,7 +95,7 @@ test('it describes required and optional fields and responses', () => {
   });
 });
 
-describe('what the server answers has the shape that the document says', () => {
+describe('responses match their schema in the document', () => {
   const requests: readonly [method: 'get' | 'post', path: string, body?: unknown][] = [
     ['get', '/v1/agl/health'],
     ['get', '/v1/agl/statistics'],

@@ -64,7 +64,7 @@ const exporters: readonly [name: string, make: (options: object) => SpanExporter
   ['JSON', (options) => new JsonExporter({ url, ...options })],
 ];
 
-describe.each(exporters)('the stock exporter of OpenTelemetry for %s', (_, make) => {
+describe.each(exporters)('the standard exporter of OpenTelemetry for %s', (_, make) => {
   test.each(['none', 'gzip'])('records its spans, with compression %s', async (compression) => {
     const rollout = await store.startRollout({ input: 1 });
     const provider = new BasicTracerProvider({
@@ -126,7 +126,7 @@ describe.each(exporters)('the stock exporter of OpenTelemetry for %s', (_, make)
 });
 
 describe('OTLP/JSON', () => {
-  test.each(['Infinity', 'NaN', 1e300])('a reward of %s is left out and reported', async (doubleValue) => {
+  test.each(['Infinity', 'NaN', 1e300])('a reward of %s is omitted and reported', async (doubleValue) => {
     const rollout = await store.startRollout({ input: 1 });
     const attributes = [
       { key: 'agentlightning.reward.0.name', value: { stringValue: 'primary' } },
@@ -139,7 +139,7 @@ describe('OTLP/JSON', () => {
     expect(await spansOf(rollout)).toEqual([]);
   });
 
-  test('may have whole numbers as numbers or as text, ids in either case, and fields of a later version', async () => {
+  test('accepts integers as numbers or text, ids in either case, and fields of a later version', async () => {
     const rollout = await store.startRollout({ input: 1 });
     const span = {
       startTimeUnixNano: '1700000000000000000',
@@ -188,7 +188,7 @@ describe('OTLP/JSON', () => {
     expect(await spansOf(rollout)).toHaveLength(1);
   });
 
-  test('takes its place from the span before the resource, and its number from either', async () => {
+  test('is assigned by attributes of the span before those of the resource, with a sequence id of either', async () => {
     const [first, second] = [await store.startRollout({ input: 1 }), await store.startRollout({ input: 2 })];
     const attributes = [
       { key: 'agentlightning.rollout_id', value: { stringValue: second.rolloutId } },
@@ -224,7 +224,7 @@ describe('a partial success', () => {
 });
 
 describe('protobuf', () => {
-  test('an empty request is fine', async () => {
+  test('an empty request is accepted', async () => {
     const response = await sendBytes(new Uint8Array());
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-protobuf']);
     expect(fromBinary(ExportTraceServiceResponseSchema, await response.bytes()).partialSuccess).toBeUndefined();
@@ -276,7 +276,7 @@ describe('a bad request', () => {
       answer: () => sendBytes(gzipSync(Buffer.alloc(200_000)), { 'content-encoding': 'gzip' }),
     },
   ];
-  test.each(cases)('with $what is answered with $status and a status message', async ({ status, reason, answer }) => {
+  test.each(cases)('with $what gets status $status and a status message', async ({ status, reason, answer }) => {
     const response = await answer();
     expect(response.status).toBe(status);
     expect(fromBinary(StatusSchema, await response.bytes()).message).toContain(reason);
@@ -300,7 +300,7 @@ describe('a bad request', () => {
   });
 });
 
-test('a full disk is something that passes, for exporters to send again', async () => {
+test('a full disk is reported as transient, so that exporters retry', async () => {
   const full = await openStore(':memory:');
   const behind = await createStoreServer({ store: full, port: 0 });
   const rollout = await full.startRollout({ input: 1 });
@@ -316,7 +316,7 @@ test('a full disk is something that passes, for exporters to send again', async 
   await full.close();
 });
 
-test('a fault of the server is a status message without its inside', async () => {
+test('an internal error is a status message without details', async () => {
   const faults: unknown[] = [];
   const broken = await openStore(':memory:');
   const fragile = await createStoreServer({ store: broken, port: 0, onFault: (error) => faults.push(error) });

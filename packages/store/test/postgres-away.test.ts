@@ -16,7 +16,7 @@ describePostgres('when the database goes away', () => {
   });
   afterAll(() => server.close());
 
-  test('what is asked meanwhile is answered when it is back', async () => {
+  test('requests during an outage complete when the database is back', async () => {
     await using store = disposable(await openStore(url, { unreachableAfterMs: 20_000 }));
     const [before] = await store.enqueueRollouts([{ input: 'before' }]);
     await server.stop();
@@ -38,7 +38,7 @@ describePostgres('when the database goes away', () => {
     expect((await store.queryRollouts()).items.map(({ input }) => input)).toEqual([2]);
   });
 
-  test('those who wait for work, or for the end of it, wait on and are woken', async () => {
+  test('waits for claims and for the end of rollouts continue and are woken', async () => {
     await using runner = disposable(await openStore(url));
     await using trainer = disposable(await openStore(url));
     const [first] = await trainer.enqueueRollouts([{ input: 1 }]);
@@ -54,7 +54,7 @@ describePostgres('when the database goes away', () => {
     expect(await end).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('killed again and again under load, it loses nothing that was acknowledged', async () => {
+  test('killed repeatedly under load, it loses no acknowledged write', async () => {
     const writer = runFixture('persistent-writer.ts', [url]);
     for (let kill = 1; kill <= 5; kill += 1) {
       await writer.said(kill * 60);

@@ -58,13 +58,13 @@ describePostgres('changes of another process', () => {
     expect(heard.all).toEqual([{ kind: 'unknown' }]);
   });
 
-  test('that are not ours, or that we cannot read, count as unknown', async () => {
+  test('of other applications, or in an unknown format, are reported as unknown', async () => {
     heard.forget();
     await database.execute("SELECT pg_notify('agentlightning:public', 'hello')");
     await heard.until(({ kind }) => kind === 'unknown');
   });
 
-  test('are heard of again after the connection was lost', async () => {
+  test('are received again after the connection was lost', async () => {
     heard.forget();
     await database.execute(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()",
@@ -74,7 +74,7 @@ describePostgres('changes of another process', () => {
     await heard.until((change) => change.kind === 'resources' && change.resourcesId === resourcesId);
   });
 
-  test('are not heard twice when they are our own', async () => {
+  test('of the same process are received once', async () => {
     heard.forget();
     const { resourcesId } = await here.addResources({});
     const later = await there.addResources({});

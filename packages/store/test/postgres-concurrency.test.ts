@@ -16,7 +16,7 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  test('number the spans of a rollout without gaps, in whatever order they lock several', async () => {
+  test('assign sequence ids without gaps, in any order of locks', async () => {
     const [first] = stores;
     const rollouts = await Promise.all([1, 2, 3].map(async (input) => first?.startRollout({ input })));
     const attempts = rollouts.flatMap((rollout) => (rollout === undefined ? [] : [rollout.attempt]));
@@ -36,7 +36,7 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
     }
   });
 
-  test('get over the deadlocks of transactions that hold what the other wants', async () => {
+  test('retry transactions after deadlocks', async () => {
     const [store] = stores;
     const ids = await Promise.all(
       ['a', 'b'].map(async (input) => (await store?.startRollout({ input }))?.rolloutId ?? ''),
@@ -56,7 +56,7 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
     expect(one?.metadata).toEqual(other?.metadata);
   });
 
-  test('give each rollout of the queue to one of them, the first ones first', async () => {
+  test('claim each rollout of the queue once, in order', async () => {
     const [store] = stores;
     const enqueued = (await store?.enqueueRollouts(Array.from({ length: 90 }, (_, input) => ({ input })))) ?? fail();
     const claims = Array.from({ length: 30 }, (_, index) =>
@@ -83,7 +83,7 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
     expect(await two?.claimRollouts()).toEqual([]);
   });
 
-  test('serve those who wait also when a claimant died in the middle of its claim', async () => {
+  test('serve waiting workers when another worker died during its claim', async () => {
     const [one, two] = stores;
     const [rollout] = (await one?.enqueueRollouts([{ input: 1 }])) ?? [];
     // Locks the queue entry as a claim does, and releases it without a notification.
@@ -96,7 +96,7 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
     expect(await waiting).toMatchObject([{ rolloutId: rollout?.rolloutId }]);
   });
 
-  test('leave a worker idle whose last attempts end at once', async () => {
+  test('leave a worker idle whose last attempts end at the same time', async () => {
     const [store] = stores;
     for (let round = 0; round < 5; round += 1) {
       await store?.enqueueRollouts([{ input: 1 }, { input: 2 }]);
@@ -109,7 +109,7 @@ describePostgres('several stores on one PostgreSQL, at the same time', () => {
     }
   });
 
-  test('end an attempt whose time is up once, however many watch', async () => {
+  test('end an expired attempt once, with several watchdogs', async () => {
     const [store] = stores;
     const config = { timeoutMs: 1, maxAttempts: 2, retryCondition: ['timeout' as const] };
     const rollouts = (await store?.enqueueRollouts([1, 2, 3].map((input) => ({ input, config })))) ?? fail();

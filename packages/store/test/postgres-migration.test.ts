@@ -11,7 +11,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const expectedVersions = migrations.map(({ version }) => ({ version }));
 
-test('several processes that open a new SQLite file together migrate it once', async () => {
+test('several processes that open a new SQLite file at the same time migrate it once', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   expect(await openTogether(file)).toEqual([0, 0, 0, 0]);
@@ -20,7 +20,7 @@ test('several processes that open a new SQLite file together migrate it once', a
 });
 
 describePostgres('PostgreSQL', () => {
-  test('several processes that open a new database together migrate it once', async () => {
+  test('several processes that open a new database at the same time migrate it once', async () => {
     await using database = await createTestDatabase();
     expect(await openTogether(database.url)).toEqual([0, 0, 0, 0]);
     expect(await database.execute(versions)).toEqual(expectedVersions);
@@ -42,7 +42,7 @@ describePostgres('PostgreSQL', () => {
     await second.close();
   });
 
-  test('does without the index of pieces of ids where it may not add the extension', async () => {
+  test('works without the trigram index where the extension cannot be added', async () => {
     await using database = await createTestDatabase();
     await database.execute('CREATE ROLE limited LOGIN');
     await database.execute('GRANT ALL ON SCHEMA public TO limited');
@@ -57,7 +57,7 @@ describePostgres('PostgreSQL', () => {
     expect(await other.execute(index)).toEqual([{ index: 'rollouts_by_id_piece' }]);
   });
 
-  test('refuses a database of something else', async () => {
+  test('rejects the database of another application', async () => {
     await using database = await createTestDatabase();
     await database.execute('CREATE TABLE notes (text TEXT)');
     await expect(openStore(database.url)).rejects.toMatchObject({
@@ -66,7 +66,7 @@ describePostgres('PostgreSQL', () => {
     });
   });
 
-  test('applies nothing of what is new when one part of it fails', async () => {
+  test('applies no new migration when one of them fails', async () => {
     await using database = await createTestDatabase();
     const driver = await PostgresDriver.open({ url: database.url, poolSize: 2, unreachableAfterMs: 5000 });
     await migrate(driver, { nowMs: 0 });
@@ -90,7 +90,7 @@ describePostgres('PostgreSQL', () => {
     await store.close();
   });
 
-  test('says what is wrong with an address', async () => {
+  test('reports what is wrong with an address', async () => {
     await using database = await createTestDatabase();
     const elsewhere = database.url.replace(/[^/]+$/, 'no_such_database');
     await expect(openStore(elsewhere)).rejects.toMatchObject({ code: 'CONFIG' });

@@ -6,7 +6,7 @@ import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 
 describePostgres('many processes on one PostgreSQL', () => {
-  test('claim each rollout once, and wake those who wait in the others', async () => {
+  test('claim each rollout once, and wake waits of other processes', async () => {
     await using database = await createTestDatabase();
     // Two trainers here; a server and three claimers, one of them behind it, in separate processes.
     const [first, second] = await Promise.all([openStore(database.url), openStore(database.url)]);

@@ -18,7 +18,7 @@ const anyText = fc.oneof(
 
 const anyJson = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);
 
-test('every text can be written as one that PostgreSQL can hold, and comes back', () => {
+test('every text can be encoded for PostgreSQL and decoded again', () => {
   fc.assert(
     fc.property(anyText, (text) => {
       const encoded = encodeText(text);
@@ -29,7 +29,7 @@ test('every text can be written as one that PostgreSQL can hold, and comes back'
 });
 
 describePostgres('PostgreSQL', () => {
-  test('gives back every value as it was written', async () => {
+  test('returns every value as written', async () => {
     await using database = await createTestDatabase();
     const store = await openStore(database.url);
     const time = fc.double({ min: 0, max: 4e12, noNaN: true });
@@ -63,7 +63,7 @@ describePostgres('PostgreSQL', () => {
     await store.close();
   });
 
-  test('finds metadata by value, whatever is in it', async () => {
+  test('finds metadata by any value', async () => {
     await using database = await createTestDatabase();
     const store = await openStore(database.url);
     await fc.assert(

@@ -6,7 +6,7 @@ import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 
 describePostgres('PostgreSQL', () => {
-  test('whatever happens to rollouts, the store does what the model of the contract does', async () => {
+  test('any sequence of commands has the same results as the model of the contract', async () => {
     await using database = await createTestDatabase();
     let opened = 0;
     await assertKeepsToModel({

@@ -33,11 +33,11 @@ async function send(...pieces: string[]): Promise<string> {
 describe('the head of a request', () => {
   const head = (...lines: string[]): string => `${lines.join('\r\n')}\r\nhost: localhost\r\nconnection: close\r\n\r\n`;
 
-  test('may not have more than 16 KiB', async () => {
+  test('is limited to 16 KiB', async () => {
     expect(await send(head('GET /v1/agl/health HTTP/1.1', `x: ${'y'.repeat(17_000)}`))).toMatch(/^HTTP\/1\.1 431 /);
   });
 
-  test('may not have more than 100 headers', async () => {
+  test('is limited to 100 headers', async () => {
     const headers = (count: number): string[] => Array.from({ length: count }, (_, index) => `x-${index}: 1`);
     expect(await send(head('GET /v1/agl/health HTTP/1.1', ...headers(98)))).toMatch(/^HTTP\/1\.1 200 /);
     const refused = await send(head('GET /v1/agl/health HTTP/1.1', ...headers(99)));
@@ -45,7 +45,7 @@ describe('the head of a request', () => {
     expect(refused).toContain('has 101 headers, the limit is 100');
   });
 
-  test('may not have a longer address than 8 KiB', async () => {
+  test('is limited to a URL of 8 KiB', async () => {
     const address = (length: number): string => `/v1/agl/health?${'a'.repeat(length - '/v1/agl/health?'.length)}`;
     expect(await send(head(`GET ${address(8192)} HTTP/1.1`))).toMatch(/^HTTP\/1\.1 200 /);
     const refused = await send(head(`GET ${address(8193)} HTTP/1.1`));
@@ -53,12 +53,12 @@ describe('the head of a request', () => {
     expect(refused).toContain('"remedy":"Send lists in a request body');
   });
 
-  test('may not take for ever', async () => {
+  test('has a time limit', async () => {
     expect(await send('GET /v1/agl/health HTTP/1.1\r\nhost: localhost\r\nx-slow')).toMatch(/^HTTP\/1\.1 408 /);
   });
 });
 
-test('a body may not take for ever', async () => {
+test('a body has a time limit', async () => {
   const head = [
     'POST /v1/agl/rollouts HTTP/1.1',
     'host: localhost',

@@ -39,7 +39,7 @@ async function lineOf(requestId: string | null): Promise<Line | undefined> {
   return find();
 }
 
-test('a request keeps the id it comes with, or gets one, and is one line', async () => {
+test('a request keeps its id, or is assigned one, and is logged in one line', async () => {
   const given = await fetch(`${server.url}/v1/agl/statistics`, { headers: { 'x-request-id': 'run-7:step.3' } });
   expect(given.headers.get('x-request-id')).toBe('run-7:step.3');
   expect(await lineOf('run-7:step.3')).toEqual({
@@ -95,7 +95,7 @@ test('names the sender and the error, but never a key, wherever the client puts 
   );
 });
 
-test('a slow request is warned of, unless it was to wait', async () => {
+test('a slow request is logged as a warning, unless it is a wait', async () => {
   const strict = await createStoreServer({ store, port: 0, log, slowRequestMs: 0 });
   const slow = await fetch(`${strict.url}/v1/agl/statistics`);
   expect(await lineOf(slow.headers.get('x-request-id'))).toMatchObject({ level: 'warn', message: 'slow request' });
@@ -108,7 +108,7 @@ test('a slow request is warned of, unless it was to wait', async () => {
   await strict.close();
 });
 
-test('a fault of the server is an error with its stack, which the client is not shown', async () => {
+test('an internal error is logged with its stack, which is not sent to the client', async () => {
   const broken = await openStore(':memory:');
   Object.assign(broken, { statistics: () => Promise.reject(new TypeError('secret inside')) });
   const fragile = await createStoreServer({ store: broken, port: 0, log });

@@ -59,7 +59,7 @@ async function assertFound(store: Store, { empty, failed, longer, long }: Fillin
   }
 }
 
-test('a search by name or for what failed finds rare spans among many rollouts in one call', async () => {
+test('a search by name or by failure finds rare spans among many rollouts in one request', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'agl.db');
   const store = await openStore(path);
@@ -73,7 +73,7 @@ test('a search by name or for what failed finds rare spans among many rollouts i
   expect(count(path, 'SELECT count(*) AS count FROM span_marks')).toBe(many.rollouts - finished.length);
 });
 
-test('a name with a character 0 is not found by its start', async () => {
+test('a name with a NUL character is not found by its prefix', async () => {
   const store = await openStore(':memory:');
   const { rolloutId, attempt } = await store.startRollout({ input: 1 });
   await store.appendSpans([aSpan({ rolloutId, attemptId: attempt.attemptId, name: 'a\0b' })]);
@@ -82,7 +82,7 @@ test('a name with a character 0 is not found by its start', async () => {
   await store.close();
 });
 
-test('a rollout whose spans come one by one is found by every name, and when one fails, also after others like it', async () => {
+test('a rollout whose spans arrive one by one is found by every name and by failures, also after similar ones', async () => {
   const store = await openStore(':memory:');
   const { rolloutId, attempt } = await store.startRollout({ input: 1 });
   const { attemptId } = attempt;
@@ -118,7 +118,7 @@ test('a rollout whose spans come one by one is found by every name, and when one
 });
 
 describePostgres('PostgreSQL', () => {
-  test('a search by name or for what failed finds rare spans among many rollouts in one call', async () => {
+  test('a search by name or by failure finds rare spans among many rollouts in one request', async () => {
     await using database = await createTestDatabase();
     const store = await openStore(database.url);
     await fill(store, few);

@@ -2,7 +2,7 @@ import { test } from 'vitest';
 import { SqliteDriver } from '../src/drivers/sqlite.ts';
 import { assertKeepsToModel } from './model/assert-model.ts';
 
-test('whatever happens to rollouts, the store does what the model of the contract does', async () => {
+test('any sequence of commands has the same results as the model of the contract', async () => {
   await assertKeepsToModel({
     openDriver: () =>
       SqliteDriver.open({

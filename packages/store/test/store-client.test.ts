@@ -5,8 +5,8 @@ import { ManualClock } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { createStoreServer, openStore } from '../src/index.ts';
 
-describe('a request whose answer is lost', () => {
-  test('is sent again and has one effect', async () => {
+describe('a request whose response is lost', () => {
+  test('is retried and has one effect', async () => {
     await using setup = await withLossyNetwork();
     const { client, store, loseNextAnswer } = setup;
     loseNextAnswer();
@@ -36,7 +36,7 @@ describe('a request whose answer is lost', () => {
 });
 
 describe('a server that fails', () => {
-  test('is tried again until it recovers', async () => {
+  test('is retried until it recovers', async () => {
     let calls = 0;
     await using server = await listen((_, response) => {
       calls += 1;
@@ -49,7 +49,7 @@ describe('a server that fails', () => {
     expect(calls).toBe(3);
   });
 
-  test('is given up on when it stays away, with a clear error', async () => {
+  test('fails with UNREACHABLE when the retries are exhausted', async () => {
     const server = await listen(() => undefined);
     await server[Symbol.asyncDispose]();
     const client = new StoreClient({ baseUrl: server.url, maxRetries: 2 });
@@ -60,7 +60,7 @@ describe('a server that fails', () => {
     });
   });
 
-  test('is asked again for a time instead of a number of times', async () => {
+  test('is retried for a duration instead of a number of retries', async () => {
     let calls = 0;
     await using server = await listen((_, response) => {
       calls += 1;
@@ -72,13 +72,13 @@ describe('a server that fails', () => {
     expect(calls).toBeGreaterThan(1);
   });
 
-  test('is given up on when it never answers', async () => {
+  test('times out when it never responds', async () => {
     await using server = await listen(() => undefined);
     const client = new StoreClient({ baseUrl: server.url, maxRetries: 1, requestTimeoutMs: 50 });
     await expect(client.statistics()).rejects.toMatchObject({ code: 'UNREACHABLE' });
   });
 
-  test('is not asked again when it refuses', async () => {
+  test('is not retried when it rejects the request', async () => {
     let calls = 0;
     await using server = await listen((_, response) => {
       calls += 1;
@@ -90,7 +90,7 @@ describe('a server that fails', () => {
     expect(calls).toBe(1);
   });
 
-  test('is not believed when it answers something else', async () => {
+  test('causes an error when its response is invalid', async () => {
     await using server = await listen((_, response) => response.end(JSON.stringify({ hello: 'world' })));
     const client = new StoreClient({ baseUrl: server.url });
     await expect(client.getRollout('ro-1')).rejects.toMatchObject({

@@ -38,7 +38,7 @@ async function enqueue(input: unknown = 1): Promise<string> {
   return (body as { rollout_id: string }[])[0]?.rollout_id ?? '';
 }
 
-describe('the shapes of the protocol', () => {
+describe('wire formats', () => {
   test('a rollout has snake_case names and times in seconds', async () => {
     const request = {
       input: { a_b: 1 },
@@ -69,14 +69,14 @@ describe('the shapes of the protocol', () => {
     });
   });
 
-  test('a claim needs no body, and of none or fewer gives nothing', async () => {
+  test('a claim needs no body, and a limit of 0 or less claims nothing', async () => {
     const rolloutId = await enqueue();
     expect(await call('/queues/rollouts/dequeue', { limit: 0 })).toEqual({ status: 200, body: [] });
     const response = await fetch(`${server.url}/v1/agl/queues/rollouts/dequeue`, { method: 'POST' });
     expect(await response.json()).toMatchObject([{ rollout_id: rolloutId }]);
   });
 
-  test('a span has a context, a parent and a status as OpenTelemetry has them', async () => {
+  test('a span has the context, parent and status of OpenTelemetry', async () => {
     const { body } = await call('/rollouts', { input: 1 });
     const { rollout_id, attempt } = body as { rollout_id: string; attempt: { attempt_id: string } };
     const span = {
@@ -109,7 +109,7 @@ describe('the shapes of the protocol', () => {
     });
   });
 
-  test('lists take their filters as parameters or as a body', async () => {
+  test('lists accept filters as URL parameters or as a body', async () => {
     const first = await enqueue();
     const second = await enqueue();
     const parameters = `rollout_id_in=${first}&rollout_id_in=${second}&status_in=queuing&sort_by=start_time&sort_order=desc&limit=1`;
@@ -128,7 +128,7 @@ describe('the shapes of the protocol', () => {
     await store.updateRollout(second, { status: 'cancelled' });
   });
 
-  test('what is not there is null where the protocol says so', async () => {
+  test('missing records are null where the protocol requires it', async () => {
     const rolloutId = await enqueue();
     expect(await call(`/rollouts/${rolloutId}/attempts/latest`)).toEqual({ status: 200, body: null });
     expect(await call('/workers/unknown')).toEqual({ status: 200, body: null });
@@ -137,7 +137,7 @@ describe('the shapes of the protocol', () => {
     expect(await call('/health')).toEqual({ status: 200, body: { status: 'ok' } });
   });
 
-  test('a wait leaves out rollouts that it does not know', async () => {
+  test('a wait omits unknown rollouts', async () => {
     const { body } = await call('/rollouts', { input: 1 });
     const { rollout_id } = body as { rollout_id: string };
     await call(`/rollouts/${rollout_id}/attempts/latest`, { status: 'succeeded' });
@@ -198,7 +198,7 @@ describe('bad input', () => {
     });
   }
 
-  test('leaves nothing behind', async () => {
+  test('stores nothing', async () => {
     const { total } = await store.queryRollouts();
     for (const [, , , answer] of cases) await answer();
     expect((await store.queryRollouts()).total).toBe(total);
@@ -232,8 +232,8 @@ describe('bad input', () => {
   });
 });
 
-describe('who may call', () => {
-  test('only those who carry the key', async () => {
+describe('access', () => {
+  test('requires the key', async () => {
     const locked = await createStoreServer({ store, port: 0, apiKey: 'right' });
     const url = `${locked.url}/v1/agl/statistics`;
     const statusWith = async (headers: Record<string, string>): Promise<number> =>
@@ -246,7 +246,7 @@ describe('who may call', () => {
     await locked.close();
   });
 
-  test('no web page of elsewhere without a key, even when it is read on this machine', async () => {
+  test('rejects foreign web pages in a local browser without a key', async () => {
     const statusOf = async (origin: string): Promise<number> => {
       const url = `${server.url}/v1/agl/queues/rollouts/dequeue`;
       return (await fetch(url, { method: 'POST', headers: { origin } })).status;
@@ -258,14 +258,14 @@ describe('who may call', () => {
     expect(await statusOf('http://[::1]:5173')).toBe(200);
   });
 
-  test('no remote clients without a key', async () => {
+  test('rejects a remote address without a key', async () => {
     await expect(createStoreServer({ store, port: 0, host: '0.0.0.0' })).rejects.toMatchObject({ code: 'CONFIG' });
     await expect(createStoreServer({ store, port: 0, apiKey: '' })).rejects.toMatchObject({ code: 'CONFIG' });
     const open = await createStoreServer({ store, port: 0, host: '0.0.0.0', apiKey: 'k' });
     await open.close();
   });
 
-  test('no clients when the port is in use', async () => {
+  test('fails when the port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as AddressInfo;
@@ -277,8 +277,8 @@ describe('who may call', () => {
   });
 });
 
-describe('a request that is sent twice', () => {
-  test('has one effect and the same answer when it carries a key', async () => {
+describe('a repeated request', () => {
+  test('has one effect and the same response with a key', async () => {
     const key = { 'idempotency-key': 'start-1' };
     const first = await call('/rollouts', { input: 'once' }, key);
     expect(await call('/rollouts', { input: 'once' }, key)).toEqual(first);
@@ -289,7 +289,7 @@ describe('a request that is sent twice', () => {
     expect((await store.queryAttempts(rollout_id)).total).toBe(2);
   });
 
-  test('is refused when its key was used for something else', async () => {
+  test('is rejected when its key was used for another request', async () => {
     const key = { 'idempotency-key': 'resources-1' };
     await call('/resources', {}, key);
     expect(await call('/rollouts', { input: 1 }, key)).toMatchObject({
@@ -298,7 +298,7 @@ describe('a request that is sent twice', () => {
     });
   });
 
-  test('may succeed the second time when it failed the first', async () => {
+  test('can succeed after a failure', async () => {
     const key = { 'idempotency-key': 'retry-1' };
     const body = { run_id: 'run-late', name: 'x', config: {} };
     const request = { input: 1, run_id: 'run-late' };
@@ -307,7 +307,7 @@ describe('a request that is sent twice', () => {
     expect((await call('/rollouts', request, key)).status).toBe(201);
   });
 
-  test('claims the same rollout again, and waits on when there was none', async () => {
+  test('claims the same rollout again, and waits when none was claimed', async () => {
     await drain();
     const key = { 'idempotency-key': 'claim-1' };
     expect((await call('/queues/rollouts/dequeue', { limit: 1 }, key)).body).toEqual([]);
@@ -357,7 +357,7 @@ async function callAsHost(host: string): Promise<Answer> {
   });
 }
 
-test('a client that does not ask for strict checks gets those of the 0.3 protocol, also with an idempotency key', async () => {
+test('a client without the strict header gets the semantics of the 0.3 protocol, also with an idempotency key', async () => {
   const strict = { 'x-agentlightning-strict': '1' };
   const once = { 'idempotency-key': 'lenient-1' };
   const rollouts = { rollouts: [{ input: 1, resources_id: 'rs-none' }] };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openStore } from '../src/index.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-test('two openers of one file share the queue: every rollout goes to one of them', async () => {
+test('two processes with one file share the queue: every rollout is claimed by one of them', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const [first, second] = [await openStore(file), await openStore(file)];
@@ -21,7 +21,7 @@ test('two openers of one file share the queue: every rollout goes to one of them
   await Promise.all([first.close(), second.close()]);
 });
 
-test('one opener wakes the other, who waits for work or for the end of it', async () => {
+test('one process wakes the other, which waits for a claim or for the end of rollouts', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const [runner, trainer] = [
@@ -38,7 +38,7 @@ test('one opener wakes the other, who waits for work or for the end of it', asyn
   await Promise.all([runner.close(), trainer.close()]);
 });
 
-test('waits for another process that writes, and says so when that takes too long', async () => {
+test('waits for another process that writes, and reports a timeout', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   const store = await openStore(file, { busyTimeoutMs: 150 });
@@ -53,7 +53,7 @@ test('waits for another process that writes, and says so when that takes too lon
   await store.close();
 });
 
-test('ends waits when it is closed, and refuses what comes after', async () => {
+test('ends waits when it is closed, and rejects later requests', async () => {
   const store = await openStore(':memory:');
   const [rollout] = await store.enqueueRollouts([{ input: 1 }]);
   await store.claimRollouts();
