@@ -12,7 +12,7 @@ export { openStore } from './open-store.ts';
 export type { IdempotentRequest } from './operations/run-idempotent.ts';
 export type { StoreServer, StoreServerOptions } from './server/create-store-server.ts';
 export { createStoreServer } from './server/create-store-server.ts';
-export type { StoreServerLog } from './server/observation/store-server-log.ts';
+export type { StoreServerLog } from './server/observation/observe-requests.ts';
 export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store.ts';
 export { SqlStore } from './sql-store.ts';
 export type { StoreTransaction } from './sql-store-operations.ts';

@@ -33,7 +33,7 @@ import {
   runIdempotent,
 } from './operations/run-idempotent.ts';
 import { assertDeletable, deleteBatchOfRun } from './operations/runs/delete-run.ts';
-import { findRunId } from './operations/runs/find-run-id.ts';
+import { findRunId } from './operations/runs/read-runs.ts';
 import { isStoreTimeStale, readStoreTime, recordStoreTime, type StoreTime } from './operations/store-time.ts';
 import { markWorkerIdle } from './operations/worker-record.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';

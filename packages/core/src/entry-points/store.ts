@@ -24,8 +24,7 @@ export {
   rolloutTransitions,
   terminalRolloutStatuses,
 } from '../store/rollout-status.ts';
-export type { MetricPoint, RunStatus } from '../store/run.ts';
-export type { RunStatistics } from '../store/run-statistics.ts';
+export type { MetricPoint, RunStatistics, RunStatus } from '../store/run.ts';
 export type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 export type {
   AttemptPatch,

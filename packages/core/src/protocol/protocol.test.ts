@@ -11,8 +11,8 @@ import { aSpan } from '../testing/a-span.ts';
 import { rolloutCodec } from './rollouts/wire-rollout.ts';
 import { rolloutPatchCodec } from './rollouts/wire-rollout-request.ts';
 import { errorCodec, errorFromWire, httpStatusOf } from './wire-error.ts';
+import { msFromSeconds, secondsFromMs } from './wire-fields.ts';
 import { recordedSpanCodec, spanInputCodec } from './wire-span.ts';
-import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
 /** A JSON round trip, as over a network. */
 function overTheWire(value: unknown): unknown {

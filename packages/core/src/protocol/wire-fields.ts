@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { msFromSeconds, secondsFromMs } from './wire-time.ts';
 
 type Absent = null | undefined;
 
@@ -10,6 +9,19 @@ export type WireFields<TObject> = {
     schema: z.ZodType<Absent & TObject[TName] extends never ? TObject[TName] : TObject[TName] | Absent>,
   ];
 };
+
+/** Converts milliseconds to the seconds of the store protocol, for times and durations. */
+export function secondsFromMs(timeMs: number): number {
+  return timeMs / 1000;
+}
+
+/** Converts seconds to milliseconds, rounded to microseconds, the precision of a float of Unix seconds. */
+export function msFromSeconds(seconds: number): number {
+  // Computed in two parts, which avoids a second rounding in the multiplication.
+  const whole = Math.trunc(seconds);
+  const microseconds = whole * 1_000_000 + Math.round((seconds - whole) * 1_000_000);
+  return microseconds / 1000;
+}
 
 /** Time or duration: seconds on the wire, milliseconds in the domain. */
 export const seconds: z.ZodType<number> = secondsOf(z.number());

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '../store/store.ts';
 import { wireRolloutModeSchema, wireRolloutStatusSchema } from './rollouts/wire-rollout.ts';
-import { optionsCodec, seconds } from './wire-fields.ts';
+import { optionsCodec, recordCodec, seconds } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { pageFields } from './wire-page.ts';
+import { spanCodec, wireAttributesSchema, wireSpanStatusSchema } from './wire-span.ts';
 import { wireWorkerStatusSchema } from './wire-worker.ts';
 
 const filterLogic = z.enum(['and', 'or']).nullish();
@@ -99,4 +101,25 @@ export const resourcesQueryCodec: z.ZodType<ResourcesQuery> = optionsCodec<Resou
   }),
   resourcesId: ['resources_id', text],
   resourcesIdContains: ['resources_id_contains', text],
+});
+
+/** Span filters across rollouts, an extension of the Agent Lightning 0.3 protocol. */
+export const spanSearchCodec: z.ZodType<SpanSearch> = optionsCodec<SpanSearch>({
+  runId: ['run_id', z.string().nullish()],
+  rolloutIdIn: ['rollout_id_in', z.array(z.string()).nullish()],
+  name: ['name', z.string().nullish()],
+  nameContains: ['name_contains', z.string().nullish()],
+  attributes: ['attributes', wireAttributesSchema.nullish()],
+  statusIn: ['status_in', z.array(wireSpanStatusSchema).nullish()],
+  startTimeFromMs: ['start_time_from', seconds.nullish()],
+  startTimeBeforeMs: ['start_time_before', seconds.nullish()],
+  sortOrder: ['sort_order', z.enum(['asc', 'desc']).nullish()],
+  limit: ['limit', z.number().nullish()],
+  cursor: ['cursor', z.string().nullish()],
+});
+
+/** One page of search results. */
+export const spanSearchPageCodec: z.ZodType<SpanSearchPage> = recordCodec<SpanSearchPage>({
+  items: ['items', z.array(spanCodec)],
+  nextCursor: ['next_cursor', z.string().nullable()],
 });

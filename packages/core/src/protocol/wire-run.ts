@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
-import type { MetricPoint, Run, RunStatus } from '../store/run.ts';
-import type { RunStatistics } from '../store/run-statistics.ts';
+import type { MetricPoint, Run, RunStatistics, RunStatus } from '../store/run.ts';
 import type { RunPatch, StoreStatistics } from '../store/store.ts';
 import { present } from './present.ts';
 import { fieldCodec, optionsCodec, recordCodec, seconds } from './wire-fields.ts';

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import { attributesForReaders } from '../spans/python-logprobs.ts';
 import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../spans/span.ts';
-import { fieldCodec, recordCodec } from './wire-fields.ts';
-import { msFromSeconds, secondsFromMsOrNull } from './wire-time.ts';
+import { fieldCodec, msFromSeconds, recordCodec, secondsFromMs } from './wire-fields.ts';
 
 /**
  * Maximum explicit sequence id of a span. Far below the largest safe integer, which leaves ids for later spans of the
@@ -154,15 +153,15 @@ function spanToWire(span: SpanInput): WireSpan {
     events: span.events.map((event) => ({
       name: event.name,
       attributes: event.attributes,
-      timestamp: secondsFromMsOrNull(event.timeMs),
+      timestamp: spanTimeToWire(event.timeMs),
     })),
     links: span.links.map((link) => ({
       context: contextOf(link.traceId, link.spanId),
       // Null as in the Python OpenTelemetry spans.
       attributes: Object.keys(link.attributes).length === 0 ? null : link.attributes,
     })),
-    start_time: secondsFromMsOrNull(span.startTimeMs),
-    end_time: secondsFromMsOrNull(span.endTimeMs),
+    start_time: spanTimeToWire(span.startTimeMs),
+    end_time: spanTimeToWire(span.endTimeMs),
     context: contextOf(span.traceId, span.spanId),
     parent: span.parentId === null ? null : contextOf(span.traceId, span.parentId),
     resource: { attributes: span.resource.attributes, schema_url: span.resource.schemaUrl },
@@ -233,6 +232,10 @@ function contextOf(traceId: string, spanId: string): WireSpanContext {
 function spanTimeFromWire(time: number | null | undefined): number | null {
   if (time === null || time === undefined) return null;
   return msFromSeconds(time > 1e12 ? time / 1e9 : time);
+}
+
+function spanTimeToWire(timeMs: number | null): number | null {
+  return timeMs === null ? null : secondsFromMs(timeMs);
 }
 
 /** Whether a value is an object of strings, numbers, booleans, and lists of them. JSON has no undefined values. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ClaimOptions } from '../store/store.ts';
-import { optionsCodec, secondsOf } from './wire-fields.ts';
-import { msFromSeconds, secondsFromMs } from './wire-time.ts';
+import { msFromSeconds, optionsCodec, secondsFromMs, secondsOf } from './wire-fields.ts';
 
 /** Request to claim rollouts. A limit of 0 or less claims none. */
 export type ClaimRequest = Omit<ClaimOptions, 'signal'>;

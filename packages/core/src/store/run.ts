@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.ts';
+import type { RolloutStatus } from './rollout-status.ts';
 
 /** Lifecycle status of a training run. A `running` run whose process died can be resumed. */
 export type RunStatus = 'running' | 'finished' | 'failed' | 'stopped';
@@ -28,4 +29,13 @@ export interface MetricPoint {
   readonly timeMs: number;
   /** Values by name, such as `reward/mean`, `policy/entropy`, `time/step_s`. */
   readonly values: Readonly<Record<string, number>>;
+}
+
+/** Progress of the rollouts of a run. */
+export interface RunStatistics {
+  readonly runId: string;
+  readonly totalRollouts: number;
+  readonly totalAttempts: number;
+  /** Number of rollouts by status; 0 for an unused status. */
+  readonly rolloutsByStatus: Readonly<Record<RolloutStatus, number>>;
 }

@@ -13,8 +13,7 @@ import type {
   StartRolloutRequest,
 } from './rollout.ts';
 import type { RolloutStatus } from './rollout-status.ts';
-import type { MetricPoint, Run, RunStatus } from './run.ts';
-import type { RunStatistics } from './run-statistics.ts';
+import type { MetricPoint, Run, RunStatistics, RunStatus } from './run.ts';
 import type { SpanSearch, SpanSearchPage } from './span-search.ts';
 import type { StoreChange, WatchOptions } from './store-change.ts';
 import type { Worker, WorkerStatus } from './worker.ts';

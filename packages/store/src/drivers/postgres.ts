@@ -10,7 +10,6 @@ import { postgresDialect } from './postgres-dialect.ts';
 import { postgresErrorKind, toStoreError, unknownOutcome } from './postgres-error.ts';
 import { PostgresListener } from './postgres-listener.ts';
 import { PostgresNotifier, wakesWaiters } from './postgres-notifier.ts';
-import { Semaphore } from './semaphore.ts';
 
 /** Options of the PostgreSQL driver. */
 export interface PostgresDriverOptions {
@@ -20,6 +19,29 @@ export interface PostgresDriverOptions {
   readonly poolSize: number;
   /** How long to retry an unreachable database, in milliseconds. */
   readonly unreachableAfterMs: number;
+}
+
+/** A counting semaphore with a FIFO queue. */
+class Semaphore {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(size: number) {
+    this.#free = size;
+  }
+
+  /** Runs the work when a slot is free. */
+  async run<TResult>(work: () => Promise<TResult>): Promise<TResult> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
 }
 
 type Work<TResult> = (connection: SqlConnection) => Promise<TResult>;

@@ -1,6 +1,7 @@
-import type { StoreStatistics } from '@agentlightning/core/store';
+import type { RolloutStatus } from '@agentlightning/core';
+import { rolloutTransitions, type StoreStatistics, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
-import { readInteger } from '../rows/row-value.ts';
+import { readInteger, readText } from '../rows/row-value.ts';
 
 /** Counts the rows of the store. */
 export async function countRows(context: OperationContext): Promise<Omit<StoreStatistics, 'name' | 'uptimeMs'>> {
@@ -18,4 +19,23 @@ export async function countRows(context: OperationContext): Promise<Omit<StoreSt
     totalResources: readInteger(counted, 'resources'),
     totalWorkers: readInteger(counted, 'workers'),
   };
+}
+
+/**
+ * Counts unfinished rollouts by status, with 0 for statuses without rollouts. Its cost is independent of the number
+ * of finished rollouts.
+ */
+export async function countUnfinished(context: OperationContext): Promise<ReadonlyMap<RolloutStatus, number>> {
+  const statuses = (Object.keys(rolloutTransitions) as RolloutStatus[]).filter(
+    (status) => !terminalRolloutStatuses.includes(status),
+  );
+  const isUnfinished = context.dialect.isOneOf('status', statuses);
+  const rows = await context.db.all(
+    context.dialect.keepsCounts
+      ? `SELECT status, sum(rollouts) AS rollouts FROM rollout_counts WHERE ${isUnfinished.sql} GROUP BY status`
+      : `SELECT status, count(*) AS rollouts FROM rollouts WHERE ${isUnfinished.sql} GROUP BY status`,
+    isUnfinished.parameters,
+  );
+  const counts = new Map(rows.map((row) => [readText(row, 'status'), readInteger(row, 'rollouts')]));
+  return new Map(statuses.map((status) => [status, counts.get(status) ?? 0]));
 }

@@ -5,8 +5,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import type { SqlStore } from '../sql-store.ts';
 import { assertMayListen } from './access/access-control.ts';
 import { OpenWaits } from './limits/open-waits.ts';
-import { observeRequests } from './observation/observe-requests.ts';
-import type { StoreServerLog } from './observation/store-server-log.ts';
+import { observeRequests, type StoreServerLog } from './observation/observe-requests.ts';
 import { OpenConnections } from './open-connections.ts';
 import { createStoreApp, defaultMaxWaits, newMetrics } from './store-app.ts';
 

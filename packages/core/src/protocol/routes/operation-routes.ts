@@ -15,6 +15,8 @@ import {
   resourcesQueryCodec,
   rolloutQueryCodec,
   spanQueryCodec,
+  spanSearchCodec,
+  spanSearchPageCodec,
   workerQueryCodec,
 } from '../wire-query.ts';
 import { namedResourcesCodec, resourcesSnapshotCodec } from '../wire-resources.ts';
@@ -28,7 +30,6 @@ import {
   statisticsCodec,
 } from '../wire-run.ts';
 import { sequenceIdBatchCodec, sequenceIdsCodec, spanCodec } from '../wire-span.ts';
-import { spanSearchCodec, spanSearchPageCodec } from '../wire-span-search.ts';
 import { workerCodec, workerHeartbeatCodec } from '../wire-worker.ts';
 import { get, list, type OperationName, type OperationRoute, original, post } from './store-route.ts';
 

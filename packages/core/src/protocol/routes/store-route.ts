@@ -3,6 +3,12 @@ import type { Page, Store } from '../../store/store.ts';
 import { pageCodec } from '../wire-page.ts';
 
 /**
+ * Request header that enables strict checks. Without it, requests have the semantics of Agent Lightning 0.3: unknown
+ * resources are accepted, sequence ids are reserved for unknown attempts, and finished rollouts accept new attempts.
+ */
+export const strictHeader = 'x-agentlightning-strict';
+
+/**
  * The scope that a route requires, in ascending order: `agent` is an attempt token or any key. Routes restrict attempt
  * tokens to their attempt.
  */

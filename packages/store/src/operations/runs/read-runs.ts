@@ -3,6 +3,7 @@ import type { MetricPoint } from '@agentlightning/core/store';
 import type { OperationContext } from '../../operation.ts';
 import { type ListPage, type PageWindow, readPage } from '../../page.ts';
 import { metricPointFromRow, runFromRow } from '../../rows/row.ts';
+import { readTextOrNull } from '../../rows/row-value.ts';
 
 /**
  * Loads a run.
@@ -42,4 +43,10 @@ export async function queryMetrics(context: OperationContext, runId: string): Pr
   await loadRun(context, runId);
   const rows = await context.db.all('SELECT * FROM metrics WHERE run_id = ? ORDER BY step', [runId]);
   return rows.map(metricPointFromRow);
+}
+
+/** The run of a rollout; null when it has none or the rollout does not exist. */
+export async function findRunId(context: OperationContext, rolloutId: string): Promise<string | null> {
+  const [row] = await context.db.all('SELECT run_id FROM rollouts WHERE rollout_id = ?', [rolloutId]);
+  return row === undefined ? null : readTextOrNull(row, 'run_id');
 }

@@ -2,7 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { beginNotes, type RequestNotes } from './request-notes.ts';
 import type { StoreMetrics } from './store-metrics.ts';
-import type { StoreServerLog } from './store-server-log.ts';
+
+/** Log of a server, for example a pino logger. */
+export interface StoreServerLog {
+  /** Successful requests. */
+  debug(fields: object, message: string): void;
+  /** Rejected requests. */
+  info(fields: object, message: string): void;
+  /** Slow requests, and clients that disconnected before the response. */
+  warn(fields: object, message: string): void;
+  /** Requests that failed in the server, and internal errors. */
+  error(fields: object, message: string): void;
+}
 
 /** Where requests are reported. */
 export interface RequestObservers {
