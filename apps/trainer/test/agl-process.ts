@@ -14,6 +14,8 @@ interface AglProcessOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly output?: number | null;
+  /** A command that runs another one, such as in another network. */
+  readonly prefix?: readonly string[];
 }
 
 /** The `agl` command in a separate process, run from sources. */
@@ -26,8 +28,15 @@ export class AglProcess implements AsyncDisposable {
   #onEvent: () => void = () => undefined;
 
   /** `env` is added to the environment of this process; `output` is an open file for its output, which is not read. */
-  constructor(args: readonly string[], { cwd, env = {}, output = null }: AglProcessOptions = {}) {
-    this.#child = spawn(process.execPath, ['--conditions=@agentlightning/source', entry, ...args], {
+  constructor(args: readonly string[], { cwd, env = {}, output = null, prefix = [] }: AglProcessOptions = {}) {
+    const [program = '', ...rest] = [
+      ...prefix,
+      process.execPath,
+      '--conditions=@agentlightning/source',
+      entry,
+      ...args,
+    ];
+    this.#child = spawn(program, rest, {
       stdio: ['ignore', output ?? 'pipe', 'pipe'],
       ...(cwd === undefined ? {} : { cwd }),
       env: { ...process.env, ...env },
