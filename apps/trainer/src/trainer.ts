@@ -12,7 +12,8 @@ import { type OpenSearch, openSearch, openSearchSession, type SearchOptions } fr
 import { searchLoop } from './prompt-search/search-loop.ts';
 import type { SearchSession } from './prompt-search/search-session.ts';
 import { summariseSearch } from './prompt-search/summarise-search.ts';
-import { reopenRun } from './run/find-or-create.ts';
+import { Restarts } from './restarts.ts';
+import { type RunChoice, reopenRun } from './run/find-or-create.ts';
 import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './session/open-session.ts';
 import { trainedPolicies } from './session/session-policies.ts';
 import type { TrainingSession } from './session/training-session.ts';
@@ -73,28 +74,56 @@ export interface TrainWithOptions extends TrainOptions {
   readonly onRun?: ((runId: string) => void) | undefined;
 }
 
-/** Runs a training or a prompt search with a resolved configuration; called by the `agl` command. */
+/**
+ * Runs a training or a prompt search with a resolved configuration; called by the `agl` command. A run whose runtime is lost
+ * is resumed from its last checkpoint.
+ */
 export async function trainWith(config: ResolvedRun, options: TrainWithOptions = {}): Promise<TrainingSummary> {
-  const closers: Closer[] = [];
-  const sessionOptions: RunOptions = {
-    runId: options.runId ?? null,
-    resume: options.resume ?? null,
+  const { maxRestarts } = isPromptSearch(config) ? config.shared : config;
+  const signal = options.signal ?? new AbortController().signal;
+  const listener = options.onEvent ?? ((_event: TrainingEvent): void => undefined);
+  const restarts = new Restarts({ maxRestarts, emit: listener, signal });
+  let choice: RunChoice = { runId: options.runId ?? null, resume: options.resume ?? null };
+  const runOptions = {
     store: options.store ?? null,
-    emit: options.onEvent ?? ((_event: TrainingEvent): void => undefined),
-    signal: options.signal ?? new AbortController().signal,
-    onOpen: (close) => closers.unshift(close),
+    signal,
+    emit: (event: TrainingEvent): void => {
+      restarts.observe(event);
+      listener(event);
+    },
+    onRun: (runId: string): void => {
+      choice = { runId: null, resume: runId };
+      options.onRun?.(runId);
+    },
+    isResumable: (error: unknown): boolean => restarts.isResumable(error),
   };
-  const runOptions = { ...sessionOptions, onRun: options.onRun };
-  const summary = isPromptSearch(config)
-    ? await runThenClose(searchWork(config, sessionOptions), runOptions, closers)
-    : await runThenClose(trainingWork(config, sessionOptions), runOptions, closers);
-  // The last event: all resources of the run are closed.
-  sessionOptions.emit({ type: 'finished', summary });
-  return summary;
+  for (;;) {
+    try {
+      const summary = await runOnce(config, { ...runOptions, ...choice });
+      // The last event: all resources of the run are closed.
+      listener({ type: 'finished', summary });
+      return summary;
+    } catch (error) {
+      if (!restarts.isResumable(error)) throw error;
+      await restarts.next(error);
+    }
+  }
+}
+
+async function runOnce(config: ResolvedRun, options: Omit<RunOptions, 'onOpen'>): Promise<TrainingSummary> {
+  const closers: Closer[] = [];
+  const runOptions: RunOptions = { ...options, onOpen: (close) => closers.unshift(close) };
+  return isPromptSearch(config)
+    ? await runThenClose(searchWork(config, runOptions), runOptions, closers)
+    : await runThenClose(trainingWork(config, runOptions), runOptions, closers);
 }
 
 /** The options of every kind of run. */
-type RunOptions = Omit<SessionOptions, 'config'>;
+interface RunOptions extends Omit<SessionOptions, 'config'> {
+  readonly onRun: (runId: string) => void;
+  /** Whether the run is resumed after this error, and keeps its status until then. */
+  readonly isResumable: (error: unknown) => boolean;
+}
 
 /** A run in its open store. */
 type StoredRun = Pick<OpenRun, 'store' | 'run' | 'isOver' | 'lease'> & { readonly state: object };
@@ -143,13 +172,13 @@ function searchWork(config: ResolvedPromptSearch, options: RunOptions): RunWork<
 
 async function runThenClose<TRun extends StoredRun, TSession>(
   { find, open, work, nothingLeft, summarise }: RunWork<TRun, TSession>,
-  options: RunOptions & Pick<TrainWithOptions, 'onRun'>,
+  options: RunOptions,
   closers: readonly Closer[],
 ): Promise<TrainingSummary> {
   let run: TRun | null = null;
   try {
     run = await find();
-    options.onRun?.(run.run.runId);
+    options.onRun(run.run.runId);
     if (run.isOver) {
       options.emit({ type: 'nothing-left', runId: run.run.runId, ...nothingLeft(run) });
       return summarise(run);
@@ -160,7 +189,8 @@ async function runThenClose<TRun extends StoredRun, TSession>(
   } catch (error) {
     const isStopped = options.signal.aborted;
     // A finished run that could not be resumed keeps its status.
-    if (run !== null && run.run.status !== 'finished') await recordEnd(run, isStopped ? 'stopped' : 'failed');
+    const hasEnded = run !== null && run.run.status !== 'finished' && !options.isResumable(error);
+    if (run !== null && hasEnded) await recordEnd(run, isStopped ? 'stopped' : 'failed');
     throw isStopped && run !== null ? stopped(run.run.runId, error) : error;
   } finally {
     for (const close of closers) await closeQuietly(close, options);

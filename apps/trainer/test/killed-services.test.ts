@@ -22,11 +22,24 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test('a run whose runtime is killed stops with a clear message and can be resumed', async () => {
-  await using first = folder.train();
+test('a run whose embedded runtime is killed restarts it and completes', async () => {
+  await using agl = folder.train();
+  const runId = String((await agl.event('started'))['run']);
+  await agl.event('step', (event) => event['step'] === 1);
+  // The embedded runtime is the first process that the trainer starts.
+  process.kill(agl.childPids()[0] ?? 0, 'SIGKILL');
+  const warning = await agl.event('warning', ({ message }) => String(message).includes('the run resumes from its'));
+  expect(warning['message']).toMatch(/ended with signal SIGKILL.*restart 1 of at most 3 in a row/);
+  await agl.event('done');
+  expect(agl.events.filter(({ event }) => event === 'started')).toHaveLength(2);
+  await folder.expectWholeRun(runId);
+});
+
+test('a run that may not restart its runtime stops with a clear message when it is killed, and can be resumed', async () => {
+  const config = path.resolve(import.meta.dirname, 'fixtures/never-restarted.config.ts');
+  await using first = folder.trainFile(config);
   const runId = String((await first.event('started'))['run']);
   await first.event('step', (event) => event['step'] === 1);
-  // The embedded runtime is the first process that the trainer starts.
   process.kill(first.childPids()[0] ?? 0, 'SIGKILL');
   expect(await first.exitCode()).toBe(3);
   expect(first.stderr).toMatch(/RUNTIME_UNAVAILABLE/);
@@ -39,7 +52,7 @@ test('a run whose runtime is killed stops with a clear message and can be resume
 const startRuntime = (port: string): AglProcess =>
   new AglProcess(['runtime', '--port', port, '--dir', path.join(folder.path, 'checkpoints')]);
 
-test('a run whose runtime is restarted stops, and resumes with the new one', { tags: ['long'] }, async () => {
+test('a run whose runtime is restarted resumes with the new one', { tags: ['long'] }, async () => {
   await using runtime = startRuntime('0');
   const address = String((await runtime.event('ready'))['address']);
   await using first = folder.train('--runtime', address);
@@ -48,11 +61,22 @@ test('a run whose runtime is restarted stops, and resumes with the new one', { t
   await runtime.kill();
   await using restarted = startRuntime(address.slice(address.lastIndexOf(':') + 1));
   await restarted.event('ready');
-  expect(await first.exitCode()).toBe(3);
-  expect(first.stderr).toMatch(/RUNTIME_UNAVAILABLE/);
-  await using resumed = folder.train('--runtime', address, '--resume', runId);
-  await resumed.event('done');
+  await first.event('warning', ({ message }) => String(message).includes('the run resumes from its last checkpoint'));
+  await first.event('done');
   await folder.expectWholeRun(runId);
+});
+
+test('a run whose store is away for a while completes', { tags: ['long'] }, async () => {
+  const startStore = (port: string): AglProcess => new AglProcess(['store', '--db', folder.storeUrl, '--port', port]);
+  await using store = startStore('0');
+  const url = String((await store.event('ready'))['url']);
+  await using agl = folder.train('--store', url, '--run', 'away');
+  await agl.event('step', (event) => event['step'] === 1);
+  await store.kill();
+  await using again = startStore(new URL(url).port);
+  await again.event('ready');
+  await agl.event('done');
+  await folder.expectWholeRun('away');
 });
 
 test('a run whose runtime is killed while it learns does that step again', { tags: ['long'] }, async () => {
@@ -60,7 +84,7 @@ test('a run whose runtime is killed while it learns does that step again', { tag
   const runtimeOf = (address: string) =>
     ({ type: 'grpc', model: 'tiny-random', address, apiKey: 'key-of-the-runtime' }) as const;
   const address = String((await runtime.event('ready'))['address']);
-  const trainer = new Trainer({ ...smallConfig, dataDir: folder.path, runtime: runtimeOf(address) });
+  const trainer = new Trainer({ ...smallConfig, maxRestarts: 0, dataDir: folder.path, runtime: runtimeOf(address) });
   const ended = trainer.train({
     runId: 'learning',
     onEvent: (event) => {

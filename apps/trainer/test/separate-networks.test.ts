@@ -39,7 +39,7 @@ async function runnerKey(): Promise<string> {
   return (JSON.parse(command.output) as { readonly key: string }).key;
 }
 
-test('a runner trains with a trainer in another network, with a key of its own and without its secrets', async (context) => {
+test('a runner trains with a trainer in another network, with a separate key and without its secrets', async (context) => {
   const created = NetworkNamespaces.create();
   if (typeof created === 'string') return context.skip(created);
   using networks = created;

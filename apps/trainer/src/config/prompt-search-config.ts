@@ -57,6 +57,7 @@ type SharedKeys =
   | 'maxAttempts'
   | 'outageToleranceMs'
   | 'runnerTimeoutMs'
+  | 'maxRestarts'
   | 'maxMissingShare'
   | 'sampling'
   | 'dataDir'

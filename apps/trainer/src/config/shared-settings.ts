@@ -28,6 +28,7 @@ export interface SharedSettings {
   readonly maxAttempts: number;
   readonly outageToleranceMs: number;
   readonly runnerTimeoutMs: number;
+  readonly maxRestarts: number;
   readonly maxMissingShare: number;
   readonly dataDir: string;
   readonly seed: number;
@@ -54,6 +55,7 @@ export interface GivenSharedSettings
     | 'maxAttempts'
     | 'outageToleranceMs'
     | 'runnerTimeoutMs'
+    | 'maxRestarts'
     | 'maxMissingShare'
     | 'dataDir'
     | 'seed'
@@ -84,6 +86,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   maxAttempts: count.default(1),
   outageToleranceMs: z.int().min(0).default(30_000),
   runnerTimeoutMs: count.default(600_000),
+  maxRestarts: z.int().min(0).default(3),
   maxMissingShare: z.number().min(0).max(1).default(0.05),
   dataDir: z.string().min(1).default('.agl'),
   seed: z.int().min(0).max(0xffffffff).default(0),
@@ -105,6 +108,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     maxAttempts,
     outageToleranceMs,
     runnerTimeoutMs,
+    maxRestarts,
     maxMissingShare,
     seed,
   } = given;
@@ -128,6 +132,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     maxAttempts,
     outageToleranceMs,
     runnerTimeoutMs,
+    maxRestarts,
     maxMissingShare,
     dataDir,
     seed,

@@ -205,6 +205,11 @@ export interface TrainConfig<TTask = unknown> {
   /** How long a run with `workers: 0` waits for a runner before it ends, in milliseconds. @default 600000 */
   readonly runnerTimeoutMs?: number;
   /**
+   * How many times in a row, without a finished step or evaluation between them, the run resumes from its last checkpoint
+   * after its runtime was lost: the embedded one is started again, a remote one has to be restarted. @default 3
+   */
+  readonly maxRestarts?: number;
+  /**
    * The share of held-out rollouts without a reward, before and after together, above which the run does not decide
    * whether the agent improved. From 0 to 1. @default 0.05
    */
