@@ -80,10 +80,11 @@ export interface TrainWithOptions extends TrainOptions {
  */
 export async function trainWith(config: ResolvedRun, options: TrainWithOptions = {}): Promise<TrainingSummary> {
   const { maxRestarts } = isPromptSearch(config) ? config.shared : config;
-  const signal = options.signal ?? new AbortController().signal;
+  const stop = new AbortController();
+  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
   const listener = options.onEvent ?? ((_event: TrainingEvent): void => undefined);
   const restarts = new Restarts({ maxRestarts, emit: listener, signal });
-  let choice: RunChoice = { runId: options.runId ?? null, resume: options.resume ?? null };
+  let choice: Pick<RunChoice, 'runId' | 'resume'> = { runId: options.runId ?? null, resume: options.resume ?? null };
   const runOptions = {
     store: options.store ?? null,
     signal,
@@ -95,6 +96,7 @@ export async function trainWith(config: ResolvedRun, options: TrainWithOptions =
       choice = { runId: null, resume: runId };
       options.onRun?.(runId);
     },
+    onStopRequest: (): void => stop.abort(new DOMException('stop requested', 'AbortError')),
     isResumable: (error: unknown): boolean => restarts.isResumable(error),
   };
   for (;;) {

@@ -14,7 +14,8 @@ import { addGatewayCommand } from './serve/gateway-command.ts';
 import { addRunnerCommand } from './serve/runner-command.ts';
 import { addRuntimeCommand } from './serve/runtime-command.ts';
 import { addStoreCommand } from './store/store-command.ts';
-import { addTrainCommand } from './train/train-command.ts';
+import { addStopCommand } from './train/stop-command.ts';
+import { addResumeCommand, addTrainCommand } from './train/train-command.ts';
 
 /** The `agl` command with all its sub-commands. */
 export function buildProgram(options: ProgramOptions): Command {
@@ -28,6 +29,8 @@ export function buildProgram(options: ProgramOptions): Command {
     .showHelpAfterError('(run with --help for the flags)')
     .exitOverride();
   addTrainCommand(program, options);
+  addResumeCommand(program);
+  addStopCommand(program);
   addRunsCommand(program);
   addRolloutsCommand(program);
   addShowCommand(program);

@@ -4,6 +4,7 @@ import { errorText } from './error-text.ts';
 import { exitCodeOf, exitCodes } from './exit-code.ts';
 import { explainedFileError } from './file-error.ts';
 import { buildProgram } from './program.ts';
+import { withResumeAsTrain } from './train/train-command.ts';
 
 /** Grace period for open handles of agents, such as connections, after the command has finished, in milliseconds. */
 const lingerMs = 1000;
@@ -16,7 +17,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  process.exitCode = await runProgram(process.argv.slice(2));
+  process.exitCode = await runProgram(withResumeAsTrain(process.argv.slice(2)));
 } catch (error) {
   if (error instanceof CommanderError) {
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;

@@ -26,7 +26,7 @@ test('no password of an address gets into the record of a run', async () => {
   );
   if (!isPromptSearch(search)) throw new TypeError('it is a training');
   const training = resolveConfig({ ...shared, tasks: { train: tasks.train, test: tasks.validation } }, '/');
-  const choice = { runId: null, resume: null };
+  const choice = { runId: null, resume: null, onStopRequest: () => undefined };
   const runs = [
     await findOrCreateRun(store, { ...choice, config: training, tasks: { train: [1], heldOut: [2] } }),
     await findOrBeginSearch(store, { ...choice, config: search, tasks: { train: [1], validation: [2], test: [] } }),

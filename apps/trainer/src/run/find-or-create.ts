@@ -11,6 +11,8 @@ export interface RunChoice {
   readonly runId: string | null;
   /** The id of the run to resume; null creates a new run. */
   readonly resume: string | null;
+  /** Called when a client requests the stop of the run. */
+  readonly onStopRequest: () => void;
 }
 
 /** A run that this process holds the lease of, with its state. */
@@ -51,14 +53,14 @@ export interface RunRecord<TState extends object> {
  */
 export async function findOrCreate<TState extends object>(
   store: Store,
-  { runId, resume }: RunChoice,
+  { runId, resume, onStopRequest }: RunChoice,
   record: RunRecord<TState>,
 ): Promise<Found<TState>> {
   const { name, shape, initial } = record;
   if (resume === null) {
     const id = checkRunId(runId ?? newId('run'));
     await createRun(store, { runId: id, name, config: { ...record.config, [shapeKey]: shape } });
-    const lease = await acquireRunLease(store, id);
+    const lease = await acquireRunLease(store, id, { onStopRequest });
     return { run: await store.updateRun(id, { state: writeState(initial) }), state: initial, isOver: false, lease };
   }
   // A process that was killed while it created a run leaves an empty state.
@@ -66,7 +68,7 @@ export async function findOrCreate<TState extends object>(
   const before = await store.getRun(resume);
   read(before);
   assertSameShape(before, shape);
-  const lease = await acquireRunLease(store, resume);
+  const lease = await acquireRunLease(store, resume, { onStopRequest });
   // Read again: the previous holder of the lease may have updated the run.
   const run = await store.getRun(resume);
   const stored = read(run);

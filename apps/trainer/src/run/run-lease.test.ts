@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Clock, Store } from '@agentlightning/core';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { acquireRunLease } from './run-lease.ts';
+import { acquireRunLease, requestStop } from './run-lease.ts';
 
 let store: Store;
 beforeEach(async () => {
@@ -19,10 +19,10 @@ const skippingClock = (meanwhile: () => Promise<unknown> = async () => undefined
 const holder = { lease: 'other', host: 'elsewhere', pid: 1, is_released: false };
 
 test('rejects a run whose lease another trainer renews', async () => {
-  const first = await acquireRunLease(store, 'run-1', skippingClock());
+  const first = await acquireRunLease(store, 'run-1', { clock: skippingClock() });
   // The heartbeat time must differ, in milliseconds.
   const renewed = skippingClock(() => new Promise((resolve) => setTimeout(resolve, 5)).then(() => first.renew()));
-  await expect(acquireRunLease(store, 'run-1', renewed)).rejects.toMatchObject({
+  await expect(acquireRunLease(store, 'run-1', { clock: renewed })).rejects.toMatchObject({
     code: 'CONFLICT',
     message: expect.stringContaining(`process ${process.pid} on ${hostname()}`),
   });
@@ -30,8 +30,8 @@ test('rejects a run whose lease another trainer renews', async () => {
 });
 
 test('acquires a lease that is not renewed; renewal by its former holder fails', async () => {
-  const first = await acquireRunLease(store, 'run-1', skippingClock());
-  const second = await acquireRunLease(store, 'run-1', skippingClock());
+  const first = await acquireRunLease(store, 'run-1', { clock: skippingClock() });
+  const second = await acquireRunLease(store, 'run-1', { clock: skippingClock() });
   await expect(first.renew()).rejects.toMatchObject({ code: 'CONFLICT' });
   await first.release();
   await second.renew();
@@ -42,24 +42,40 @@ const never = skippingClock(() => Promise.reject(new Error('unexpected sleep')))
 test('acquires the lease of a dead process of this machine immediately', async () => {
   // Above the largest process id of Linux.
   await store.updateWorker('trainer-run-1', { ...holder, host: hostname(), pid: 2 ** 30 });
-  await (await acquireRunLease(store, 'run-1', never)).renew();
+  await (await acquireRunLease(store, 'run-1', { clock: never })).renew();
 });
 
 test('acquires a released lease immediately', async () => {
-  const first = await acquireRunLease(store, 'run-1', never);
+  const first = await acquireRunLease(store, 'run-1', { clock: never });
   await first.release();
-  await (await acquireRunLease(store, 'run-1', never)).renew();
+  await (await acquireRunLease(store, 'run-1', { clock: never })).renew();
 });
 
 test('watches the lease of another machine before acquiring it', async () => {
   await store.updateWorker('trainer-run-1', holder);
   let isWatched = false;
-  await acquireRunLease(
-    store,
-    'run-1',
-    skippingClock(async () => {
-      isWatched = true;
-    }),
-  );
+  const clock = skippingClock(async () => {
+    isWatched = true;
+  });
+  await acquireRunLease(store, 'run-1', { clock });
   expect(isWatched).toBe(true);
+});
+
+test('a requested stop is reported by the next renewal, and is over with the lease', async () => {
+  let requests = 0;
+  const onStopRequest = (): void => {
+    requests += 1;
+  };
+  expect(await requestStop(store, 'run-1')).toBe(false);
+  const lease = await acquireRunLease(store, 'run-1', { onStopRequest });
+  await lease.renew();
+  expect(requests).toBe(0);
+  expect(await requestStop(store, 'run-1')).toBe(true);
+  await lease.renew();
+  expect(requests).toBe(1);
+  await lease.release();
+  expect(await requestStop(store, 'run-1')).toBe(false);
+  const next = await acquireRunLease(store, 'run-1', { onStopRequest });
+  await next.renew();
+  expect(requests).toBe(1);
 });

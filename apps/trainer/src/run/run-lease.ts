@@ -12,7 +12,14 @@ export const leaseIntervalMs = 2000;
 const watchMs = 3 * leaseIntervalMs;
 
 /** The holder of a lease, in the store. */
-const holderSchema = z.object({ lease: z.string(), host: z.string(), pid: z.int(), is_released: z.boolean() });
+const holderSchema = z.object({
+  lease: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  is_released: z.boolean(),
+  /** Whether a client has requested the stop of the run. */
+  is_stop_requested: z.boolean().default(false),
+});
 
 type Holder = z.infer<typeof holderSchema>;
 
@@ -28,15 +35,28 @@ export interface RunLease {
   release(): Promise<void>;
 }
 
+/** Options of {@link acquireRunLease}. */
+export interface LeaseOptions {
+  /** @default systemClock */
+  readonly clock?: Clock;
+  /** Called by renewals after {@link requestStop}. @default requests are ignored */
+  readonly onStopRequest?: () => void;
+}
+
 /**
  * Acquires the lease of a run. Leases are stored as worker heartbeats, and hold on every machine that shares the store. The
  * lease of a dead process is acquired immediately on the same machine, and after a few seconds on another.
  *
  * @throws AgentLightningError CONFLICT when another trainer holds the lease
  */
-export async function acquireRunLease(store: Store, runId: string, clock: Clock = systemClock): Promise<RunLease> {
-  const workerId = `trainer-${runId}`;
-  const ours: Holder = { lease: randomUUID(), host: hostname(), pid: process.pid, is_released: false };
+export async function acquireRunLease(
+  store: Store,
+  runId: string,
+  { clock = systemClock, onStopRequest = () => undefined }: LeaseOptions = {},
+): Promise<RunLease> {
+  const workerId = leaseWorkerId(runId);
+  const identity = { lease: randomUUID(), host: hostname(), pid: process.pid };
+  const ours: Holder = { ...identity, is_released: false, is_stop_requested: false };
   const write = (holder: Holder): Promise<Worker> => store.updateWorker(workerId, holder as JsonObject);
   const first = await store.getWorker(workerId);
   if (first !== null && mayBeAlive(holderOf(first))) {
@@ -54,12 +74,33 @@ export async function acquireRunLease(store: Store, runId: string, clock: Clock 
     renew: async () => {
       const holder = await current();
       if (holder?.lease !== ours.lease) throw leaseConflict(runId, holder);
-      await write(ours);
+      if (holder.is_stop_requested) onStopRequest();
+      await write({ ...ours, is_stop_requested: holder.is_stop_requested });
     },
     release: async () => {
       if ((await current())?.lease === ours.lease) await write({ ...ours, is_released: true });
     },
   };
+}
+
+/**
+ * Requests that the trainer of a run stops, on any machine. Repeat it until the run has ended: a renewal at the same time
+ * may discard the request.
+ *
+ * @returns whether a trainer may be working on the run
+ */
+export async function requestStop(store: Store, runId: string): Promise<boolean> {
+  const worker = await store.getWorker(leaseWorkerId(runId));
+  const holder = worker === null ? null : holderOf(worker);
+  if (!mayBeAlive(holder)) return false;
+  if (!holder.is_stop_requested) {
+    await store.updateWorker(leaseWorkerId(runId), { ...holder, is_stop_requested: true });
+  }
+  return true;
+}
+
+function leaseWorkerId(runId: string): string {
+  return `trainer-${runId}`;
 }
 
 function holderOf(worker: Worker): Holder | null {

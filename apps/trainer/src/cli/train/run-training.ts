@@ -30,6 +30,7 @@ export interface TrainFlags {
   readonly resume?: string;
   readonly run?: string;
   readonly json?: boolean;
+  readonly detach?: boolean;
   readonly steps?: number;
   readonly seed?: number;
   readonly name?: string;
@@ -133,7 +134,8 @@ function moreSteps({ training, rewardCurve }: TrainingSummary): number | null {
   return finishedStep === 0 ? null : 2 * finishedStep;
 }
 
-function overridesFrom(flags: TrainFlags): ConfigOverrides {
+/** The settings that flags replace. */
+export function overridesFrom(flags: TrainFlags): ConfigOverrides {
   const entries = Object.entries({
     steps: flags.steps,
     seed: flags.seed,

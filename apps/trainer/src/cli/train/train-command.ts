@@ -30,12 +30,31 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .option('--store <url>', storeHelp)
     .option('--gateway <url>', 'the URL of a running gateway')
     .option('--runtime <address>', 'host:port of a running training runtime')
+    .option('--detach', 'train in the background: returns when the run has started; `agl stop` stops it')
     .option('--json', 'one JSON object a line, for programs')
     .addHelpText('after', helpText)
     .action(async (file: string, flags: TrainFlags) => {
+      const request = { file, flags, args: options.args };
       const { runTraining } = await import('./run-training.ts');
-      options.setExitCode(await runTraining({ file, flags, args: options.args }));
+      const { detachTraining } = await import('./detach-training.ts');
+      options.setExitCode(await (flags.detach === true ? detachTraining(request) : runTraining(request)));
     });
+}
+
+/** Adds `agl resume` to the help: {@link withResumeAsTrain} makes it `agl train --resume`. */
+export function addResumeCommand(program: Command): void {
+  program
+    .command('resume')
+    .description('Resume a run from its last saved step: `agl train [config] --resume <run>`, with the flags of it.')
+    .argument('<run>', 'the id of the run')
+    .argument('[config]', 'the configuration file', 'agl.config.ts');
+}
+
+/** The arguments of `agl train --resume` for those of `agl resume`; other arguments are unchanged. */
+export function withResumeAsTrain(args: readonly string[]): readonly string[] {
+  const [command, runId = '-', ...others] = args;
+  if (command !== 'resume' || runId.startsWith('-')) return args;
+  return ['train', ...others, '--resume', runId];
 }
 
 const helpText = `

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { addressText, systemClock } from '@agentlightning/core/internal';
+import { newId } from '@agentlightning/core/store';
+import { loadConfig } from '../../config/load-config.ts';
+import { isPromptSearch } from '../../config/resolve-run.ts';
+import { shellWord } from '../../report/shell-word.ts';
+import { exitCodes } from '../exit-code.ts';
+import { writeOutcome } from '../write-outcome.ts';
+import { overridesFrom, type TrainingRequest } from './run-training.ts';
+
+/** The time between two checks of the log, in milliseconds. */
+const intervalMs = 100;
+
+/**
+ * Trains in a process in the background, which writes the events of the run and the output of agents to a file. Returns when
+ * the run has started.
+ *
+ * @returns the exit code: that of the process, if it ends before the run has started
+ */
+export async function detachTraining({ file, flags, args }: TrainingRequest): Promise<number> {
+  const config = await loadConfig(file, overridesFrom(flags));
+  const { dataDir, storeUrl } = isPromptSearch(config) ? config.shared : config;
+  const runId = flags.resume ?? flags.run ?? newId('run');
+  const log = path.join(dataDir, 'logs', `${runId}.log`);
+  mkdirSync(path.dirname(log), { recursive: true });
+  const output = openSync(log, 'a');
+  const startOfOutput = readFileSync(log).length;
+  const others = args.filter((arg) => arg !== '--detach' && arg !== '--json');
+  const id = flags.resume === undefined && flags.run === undefined ? ['--run', runId] : [];
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...others, ...id, '--json'], {
+    stdio: ['ignore', output, output],
+    detached: true,
+  });
+  closeSync(output);
+  const written = (): string => readFileSync(log).subarray(startOfOutput).toString();
+  const exitCode = await untilStarted(child, written);
+  if (exitCode !== null) {
+    process.stderr.write(`${written()}\nThe run has not started. Its log: ${log}\n`);
+    return exitCode;
+  }
+  child.unref();
+  const { pid = 0 } = child;
+  const command = process.env['AGL_COMMAND'] ?? 'agl';
+  const stop = `${command} stop ${runId} --store ${shellWord(addressText(storeUrl))}`;
+  const text = `Run ${runId} trains in the background (process ${pid}).\n  log: ${log}\n  stop: ${stop}`;
+  writeOutcome(flags, { record: { event: 'detached', run: runId, pid, log }, text });
+  return exitCodes.done;
+}
+
+/** Waits for the first event of a run. Returns the exit code of a process that has ended before; null otherwise. */
+async function untilStarted(child: ChildProcess, written: () => string): Promise<number | null> {
+  let failure: Error | null = null;
+  child.once('error', (error) => {
+    failure = error;
+  });
+  for (;;) {
+    if (/^\{"event":"(started|nothing_left)"/m.test(written())) return null;
+    if (failure !== null) throw failure;
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode ?? exitCodes.failed;
+    await systemClock.sleep(intervalMs);
+  }
+}

@@ -1,0 +1,20 @@
+import type { Command } from 'commander';
+import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { durationMs } from '../duration-flag.ts';
+import { storeHelp } from '../store-option.ts';
+import type { StopFlags } from './stop-run.ts';
+
+/** Adds `agl stop`. */
+export function addStopCommand(program: Command): void {
+  program
+    .command('stop')
+    .description('Stop a run, on any machine, as Ctrl+C in its terminal does; `agl resume` continues it.')
+    .argument('<run>', 'the id of the run')
+    .option('--store <url>', storeHelp, defaultStoreUrl)
+    .option('--wait <time>', 'how long to wait until it has stopped', durationMs, 60_000)
+    .option('--json', 'one JSON object, for programs')
+    .action(async (runId: string, flags: StopFlags) => {
+      const { stopRun } = await import('./stop-run.ts');
+      await stopRun(runId, flags);
+    });
+}
