@@ -68,6 +68,8 @@ def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, obj
     for _ in range(2):
         model.forward_backward(a_batch(3), a_loss("ppo"), no_progress)
         model.optim_step(ADAM)
+    # Weights gathered for a forward pass must not outlive it.
+    model.forward(a_batch(5), use_reference=False, progress=no_progress)
     model.load_checkpoint(saved.uri)
     try:
         model.optim_step(ADAM)

@@ -16,17 +16,32 @@ if TYPE_CHECKING:
 
 
 def shard_network(network: PolicyNetwork, ranks: Ranks, device: torch.device) -> None:
-    """Shards a network all of whose weights are trained. Its gradients become sums over all processes."""
+    """Shards a network all of whose weights are trained. Its gradients become sums over all processes.
+
+    It computes what one process computes: weights are gathered in the short data type only where the network's mixed
+    precision rounds them anyway.
+    """
     mesh = init_device_mesh(device.type, (ranks.count,))
-    policy = MixedPrecisionPolicy(
-        param_dtype=network.compute_dtype,
-        reduce_dtype=torch.float32,
-        # Inputs are ids, and temperatures that must not be rounded.
-        cast_forward_inputs=False,
-    )
+
+    def shard(module: nn.Module, dtype: torch.dtype | None) -> None:
+        policy = MixedPrecisionPolicy(
+            param_dtype=dtype,
+            reduce_dtype=torch.float32,
+            # Inputs are ids, and temperatures that must not be rounded.
+            cast_forward_inputs=False,
+        )
+        # Also the root: weights that stay gathered after a forward pass do not follow a loaded checkpoint.
+        fully_shard(module, mesh=mesh, mp_policy=policy, reshard_after_forward=True)
+
+    precision = network.precision
     for layer in _layers(network):
-        fully_shard(layer, mesh=mesh, mp_policy=policy)
-    fully_shard(network, mesh=mesh, mp_policy=policy)
+        if precision.compute_dtype is not None:
+            for module in layer.modules():
+                if precision.gathered_dtype(module) is None:
+                    shard(module, None)
+        shard(layer, precision.compute_dtype)
+    # The rest are embeddings, the last norm and the heads, whose products are computed in float32.
+    shard(network, None)
     for module in network.modules():
         if isinstance(module, FSDPModule):
             # Plain sums, as everywhere: the contract does not normalise.

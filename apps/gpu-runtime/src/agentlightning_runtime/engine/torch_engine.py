@@ -109,7 +109,7 @@ class TorchEngine:
                     causal_lm=served_lm,
                     tokenizer=loaded.tokenizer,
                     output_size=loaded.output_size,
-                    compute_dtype=network.compute_dtype,
+                    compute_dtype=network.precision.compute_dtype,
                     max_context=base.info().max_context,
                     lora_rank=0 if lora is None else lora.rank,
                     base_source=base.source,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 
 from agentlightning_runtime.engine.loss.token_scores import LogitRule, score_tokens
 from agentlightning_runtime.engine.models.loaded_model import output_head
+from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -21,9 +21,11 @@ class PolicyNetwork(nn.Module):
     Args:
         causal_lm: The model, including LoRA layers.
         output_size: Number of leading token ids that it can generate.
-        compute_dtype: Data type of matrix products while the weights stay in float32; None: that of the weights. Kept
-            as an attribute.
+        compute_dtype: Data type of matrix products while the weights stay in float32; None: that of the weights.
         has_value_head: Adds a linear layer from the last hidden state to one number, initialised to zero.
+
+    Attributes:
+        precision: Its mixed precision, with `compute_dtype`.
     """
 
     def __init__(
@@ -32,7 +34,7 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         self.causal_lm = causal_lm
         self._rule = LogitRule.of(causal_lm.config, output_size)
-        self.compute_dtype = compute_dtype
+        self.precision = MixedPrecision(compute_dtype)
         self.value_head = _value_head(causal_lm) if has_value_head else None
 
     def forward(
@@ -52,7 +54,7 @@ class PolicyNetwork(nn.Module):
         Returns:
             Log-probabilities, entropies, and values when there is a value head; each [tokens].
         """
-        with self._autocast(token_ids.device):
+        with self.precision.autocast(token_ids.device):
             decoder = self.causal_lm.get_decoder()
             states: Tensor = decoder(input_ids=token_ids, position_ids=positions, use_cache=False).last_hidden_state
             hidden = states.flatten(0, 1).index_select(0, selected)
@@ -63,11 +65,6 @@ class PolicyNetwork(nn.Module):
         if self.value_head is None:
             return logprobs, entropies, None
         return logprobs, entropies, self.value_head(hidden.to(self.value_head.weight.dtype)).squeeze(-1)
-
-    def _autocast(self, device: torch.device) -> AbstractContextManager[object]:
-        if self.compute_dtype is None:
-            return nullcontext()
-        return torch.autocast(device.type, dtype=self.compute_dtype)
 
 
 def _value_head(causal_lm: PreTrainedModel) -> nn.Linear:
