@@ -73,6 +73,7 @@ test('a run whose store is away for a while completes', { tags: ['long'] }, asyn
   await using agl = folder.train('--store', url, '--run', 'away');
   await agl.event('step', (event) => event['step'] === 1);
   await store.kill();
+  await agl.event('warning', ({ message }) => String(message).includes('cannot be reached'));
   await using again = startStore(new URL(url).port);
   await again.event('ready');
   await agl.event('done');

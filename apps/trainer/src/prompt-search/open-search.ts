@@ -5,6 +5,7 @@ import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
+import { storeChecks } from '../runtime/wait-for-store.ts';
 import { watchHealth } from '../runtime/watch-health.ts';
 import { findInStore, type SessionOptions, waitOptions } from '../session/open-session.ts';
 import type { TrainingListener } from '../training-event.ts';
@@ -55,7 +56,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
   onOpen(startRunner({ config: config.shared, store, run, emit, onFailure }));
   const leaseCheck = { what: 'the store', check: lease.renew };
   const health = watchHealth({
-    checks: [leaseCheck, ...model.checks],
+    checks: [...storeChecks(config.shared), leaseCheck, ...model.checks],
     intervalMs: leaseIntervalMs,
     outageToleranceMs: config.shared.outageToleranceMs,
     onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),

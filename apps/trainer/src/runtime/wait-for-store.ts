@@ -4,8 +4,10 @@ import { newId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { openStore } from '@agentlightning/store';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
+import type { SharedSettings } from '../config/shared-settings.ts';
 import { type AnyStoreOptions, openAnyStore } from './open-any-store.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
+import type { HealthCheck } from './watch-health.ts';
 
 /** How long a database may be unreachable before the wait is reported, in milliseconds. */
 const probeTimeoutMs = 1000;
@@ -23,10 +25,25 @@ export async function waitForStore(location: AnyStoreOptions, wait: ServiceWait)
   }, options);
 }
 
-/** Sends a request with few retries, for a message as soon as it fails. */
+/** Checks of a store server, which requests of the run to it would retry without a message. */
+export function storeChecks({ storeUrl, storeApiKey }: StoreSettings): readonly HealthCheck[] {
+  if (!isServer(storeUrl)) return [];
+  return [{ what: 'the store', check: () => requestOnce({ url: storeUrl, apiKey: storeApiKey }) }];
+}
+
+type StoreSettings = Pick<SharedSettings, 'storeUrl' | 'storeApiKey'>;
+
+function isServer(url: string): boolean {
+  return /^https?:/.test(url);
+}
+
+/** Opens a database with few retries, for a message as soon as it fails. */
 async function probe({ url, apiKey }: AnyStoreOptions): Promise<void> {
   if (/^postgres(ql)?:/.test(url)) await (await openStore(url, { unreachableAfterMs: probeTimeoutMs })).close();
-  if (!/^https?:/.test(url)) return;
+  if (isServer(url)) await requestOnce({ url, apiKey });
+}
+
+async function requestOnce({ url, apiKey }: AnyStoreOptions): Promise<void> {
   const allowInsecureKey = areInsecureKeysAllowed();
   const client = new StoreClient({
     baseUrl: url,

@@ -14,7 +14,7 @@ import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { type OpenGateway, openGateway } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
-import { waitForStore } from '../runtime/wait-for-store.ts';
+import { storeChecks, waitForStore } from '../runtime/wait-for-store.ts';
 import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { startRunner } from '../workers/start-runner.ts';
@@ -109,7 +109,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   const checks = healthChecks(policies, gateway);
   const leaseCheck: HealthCheck = { what: 'the store', check: lease.renew };
   const health = watchHealth({
-    checks: [leaseCheck, ...checks],
+    checks: [...storeChecks(config), leaseCheck, ...checks],
     intervalMs: leaseIntervalMs,
     outageToleranceMs: config.outageToleranceMs,
     onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),
