@@ -43,9 +43,14 @@ export interface ResolvedStop {
 
 /** How rewards are read. */
 export interface ResolvedRewards {
-  /** The declared range; null when none is. */
-  readonly range: readonly [low: number, high: number] | null;
+  /** The declared range of the primary dimension; null when none is. */
+  readonly range: RewardRange | null;
+  /** The declared dimensions, by name. */
+  readonly parts: Readonly<Record<string, { readonly range: RewardRange | null }>>;
 }
+
+/** The lowest and the highest reward possible. */
+export type RewardRange = readonly [low: number, high: number];
 
 /** How held-out tasks are measured, with every default filled in. */
 export interface ResolvedEvaluation {
@@ -132,7 +137,10 @@ const stopSchema = z.strictObject({
   patience: count.nullable().default(null),
 });
 
-const rewardsSchema = z.strictObject({ range: rewardRangeSchema.nullable().default(null) });
+const rewardsSchema = z.strictObject({
+  range: rewardRangeSchema.nullable().default(null),
+  parts: z.record(z.string().min(1), z.strictObject({ range: rewardRangeSchema.nullable().default(null) })).default({}),
+});
 
 const policiesSchema = z.record(z.string(), policySchema).optional();
 

@@ -94,6 +94,13 @@ export interface RewardsConfig {
    * @default 0 to 1, or wider as observed; nothing is reported
    */
   readonly range?: readonly [low: number, high: number];
+  /**
+   * The dimensions of the reward, by name, with the range of each. Mean, standard deviation and share of each dimension are
+   * metrics of every step, also without this. `rewardWeights` of the algorithm weighs them.
+   *
+   * @default {}
+   */
+  readonly parts?: Readonly<Record<string, { readonly range?: readonly [low: number, high: number] }>>;
 }
 
 /** What ends a run before its last step. The held-out tasks are evaluated then, as after the last step. */

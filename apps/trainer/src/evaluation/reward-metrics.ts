@@ -1,14 +1,71 @@
-import type { ResolvedRewards } from '../config/resolve-config.ts';
-import { primaryReward } from '../trace/primary-reward.ts';
+import { findFinalReward } from '@agentlightning/core/spans';
+import type { ResolvedRewards, RewardRange } from '../config/resolve-config.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
 
-/** Metrics of the rewards of a step: `reward/out_of_range` with a declared range. */
+/**
+ * Metrics of the rewards of a step.
+ *
+ * - `reward/out_of_range`: the number of rewards outside of the declared range of the primary dimension, or of a part.
+ * - With several dimensions, of each: `reward/<name>/mean` and `reward/<name>/std` over the rollouts that have it, and
+ *   `reward/<name>/share`, the share of the weighted sum: `|weight · mean|`, divided by the sum of these over all dimensions.
+ *
+ * @param weights - the weights of the dimensions in the reward that is trained; null when only the primary one is
+ */
 export function rewardMetrics(
   collected: readonly FinishedRollout[],
-  { range }: ResolvedRewards,
+  { range, parts }: ResolvedRewards,
+  weights: Readonly<Record<string, number>> | null,
 ): Readonly<Record<string, number>> {
-  if (range === null) return {};
-  const [low, high] = range;
-  const rewards = collected.map(({ spans }) => primaryReward(spans)).filter((reward) => reward !== null);
-  return { 'reward/out_of_range': rewards.filter((reward) => reward < low || reward > high).length };
+  const final = collected.map(({ spans }) => findFinalReward(spans)?.rewards ?? []);
+  const primary = final.flatMap(([first]) => first?.value ?? []);
+  const names = [...new Set(final.flat().map(({ name }) => name))];
+  const measured = names.map((name) =>
+    measure(
+      name,
+      final.flat().flatMap((reward) => (reward.name === name ? [reward.value] : [])),
+    ),
+  );
+  const outside = [
+    ...(range === null ? [] : [countOutside(primary, range)]),
+    ...measured.flatMap(({ name, values }) => {
+      const declared = parts[name]?.range ?? null;
+      return declared === null ? [] : [countOutside(values, declared)];
+    }),
+  ];
+  const isDeclared = range !== null || Object.values(parts).some((part) => part.range !== null);
+  return {
+    ...(isDeclared ? { 'reward/out_of_range': outside.reduce((sum, count) => sum + count, 0) } : {}),
+    ...(measured.length > 1 ? partMetrics(measured, weights) : {}),
+  };
+}
+
+interface MeasuredPart {
+  readonly name: string;
+  readonly values: readonly number[];
+  readonly mean: number;
+}
+
+function measure(name: string, values: readonly number[]): MeasuredPart {
+  return { name, values, mean: values.reduce((sum, value) => sum + value, 0) / values.length };
+}
+
+function partMetrics(
+  parts: readonly MeasuredPart[],
+  weights: Readonly<Record<string, number>> | null,
+): Readonly<Record<string, number>> {
+  const contributions = parts.map(({ name, mean }) => Math.abs((weights?.[name] ?? 0) * mean));
+  const total = contributions.reduce((sum, contribution) => sum + contribution, 0);
+  const entries = parts.flatMap(({ name, values, mean }, index): [string, number][] => {
+    const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
+    return [
+      [`reward/${name}/mean`, mean],
+      [`reward/${name}/std`, Math.sqrt(variance)],
+      ...(total === 0 ? [] : [[`reward/${name}/share`, (contributions[index] ?? 0) / total] as [string, number]]),
+    ];
+  });
+  return Object.fromEntries(entries);
+}
+
+function countOutside(values: readonly number[], [low, high]: RewardRange): number {
+  return values.filter((value) => value < low || value > high).length;
 }

@@ -1,6 +1,7 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
 import type { Collector } from '../collection/collector.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { warnOfStep } from '../diagnosis/run-warnings.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
@@ -40,7 +41,11 @@ export async function trainStep(options: {
   const reward = stepReward(outcomes, collected);
   const rewardCurve = [...state.rewardCurve, reward];
   const { metrics: learned, entropy, trainedTokens } = policyMetrics(outcomes, reward);
-  const metrics = { ...learned, ...failureMetrics(collected), ...rewardMetrics(collected, config.rewards) };
+  const metrics = {
+    ...learned,
+    ...failureMetrics(collected),
+    ...rewardMetrics(collected, config.rewards, rewardWeights(config)),
+  };
   const warnings = [...state.warnings, ...unmatched, ...warnOfStep(session, { step, values: metrics })];
   const checkpoint = await saveCheckpoint(session, { ...state, rewardCurve, warnings }, step);
   const seconds = (systemClock.now() - startedMs) / 1000;
@@ -74,6 +79,11 @@ export async function trainStep(options: {
   ]);
   session.emit({ type: 'stepped', summary });
   return await discardOldCheckpoints(session, next);
+}
+
+/** The weights of the dimensions of the reward; null when only the primary one is trained. */
+function rewardWeights({ algorithm }: ResolvedConfig): Readonly<Record<string, number>> | null {
+  return 'rewardWeights' in algorithm ? (algorithm.rewardWeights ?? null) : null;
 }
 
 /** Plans and applies the updates of every trained policy, concurrently: their models are independent. */

@@ -1,7 +1,7 @@
 import { newSpanId } from '../id.ts';
 import type { Span } from '../spans/span.ts';
 import { spanNames } from '../spans/span-attributes.ts';
-import { rewardAttributes, toRewards } from '../tracing/emit-reward.ts';
+import { type RewardValue, rewardAttributes, toRewards } from '../tracing/emit-reward.ts';
 
 /** A span of rollout `ro-1`, attempt `at-1`; pass only the fields relevant to the test. */
 export function aSpan(fields: Partial<Span> = {}): Span {
@@ -25,6 +25,6 @@ export function aSpan(fields: Partial<Span> = {}): Span {
 }
 
 /** A span as `emitReward` records it. */
-export function aRewardSpan(value: number, fields: Partial<Span> = {}): Span {
+export function aRewardSpan(value: RewardValue, fields: Partial<Span> = {}): Span {
   return aSpan({ name: spanNames.annotation, attributes: rewardAttributes(toRewards(value)), ...fields });
 }
