@@ -13,6 +13,8 @@ import pytest
 import torch
 from tests.inference.serving import MODEL_ID, Serving, ask, serving
 
+from agentlightning_runtime.inference.decoding_batch import DecodingBatch
+from agentlightning_runtime.inference.model_queue import ModelQueue
 from agentlightning_runtime.inference.sampler import Sampler
 
 if TYPE_CHECKING:
@@ -52,7 +54,21 @@ def test_published_weights_answer_the_next_request(served: Serving) -> None:
     assert served.backend.endpoint(MODEL_ID).policy_version == 4
 
 
-def test_an_aborted_pause_breaks_a_stream_off_with_an_error(served: Serving) -> None:
+def test_an_aborted_pause_breaks_a_stream_off_with_an_error(served: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Decoding waits for the pause: on a slow machine the response would end before it.
+    is_aborted = threading.Event()
+    abort, step = ModelQueue.abort, DecodingBatch.step
+
+    def abort_and_continue(self: ModelQueue, reason: str) -> None:
+        abort(self, reason)
+        is_aborted.set()
+
+    def step_after_abort(self: DecodingBatch) -> None:
+        assert is_aborted.wait(60)
+        step(self)
+
+    monkeypatch.setattr(ModelQueue, "abort", abort_and_continue)
+    monkeypatch.setattr(DecodingBatch, "step", step_after_abort)
     stream = ask(served, max_tokens=400, stream=True, seed=3)
     next(iter(stream))
     pausing = threading.Thread(target=served.backend.pause, args=(MODEL_ID, "abort"))
