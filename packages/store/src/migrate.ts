@@ -1,12 +1,11 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { Migration } from './migration.ts';
 import { initialSchema } from './migrations/initial-schema.ts';
-import { workerLeases } from './migrations/worker-leases.ts';
 import { readInteger, readText } from './rows/row-value.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
 /** Every migration, in order. */
-export const migrations: readonly Migration[] = [initialSchema, workerLeases];
+export const migrations: readonly Migration[] = [initialSchema];
 
 /** Options of a migration. */
 export interface MigrateOptions {

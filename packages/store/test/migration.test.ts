@@ -103,19 +103,6 @@ test('upgrades a store of the current schema and keeps its contents', async () =
   await expect(openStore(file)).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
 });
 
-test('opens a store of schema 1, whose workers have no lease', async () => {
-  await using folder = await temporaryFolder();
-  const file = join(folder.path, 'agl.db');
-  const driver = await SqliteDriver.open({ ...driverOptions, path: file });
-  await migrate(driver, { nowMs: 0, migrations: migrations.slice(0, 1) });
-  await driver.close();
-  execute(file, "INSERT INTO workers (worker_id, status, last_heartbeat_time_ms) VALUES ('old', 'idle', 0)");
-  const store = await openStore(file);
-  await store.updateWorker('new', { lease_ms: 60_000 });
-  expect((await store.queryWorkers()).items.map(({ workerId }) => workerId)).toEqual(['new', 'old']);
-  await store.close();
-});
-
 function execute(file: string, sql: string): void {
   const database = new DatabaseSync(file);
   database.exec(sql);

@@ -29,7 +29,7 @@ describePostgres('when the database goes away', () => {
   });
 
   test('fails with UNREACHABLE during an outage and recovers automatically', async () => {
-    await using store = disposable(await openStore(url, { unreachableAfterMs: 100 }));
+    await using store = disposable(await openStore(url, { unreachableAfterMs: 1000 }));
     await server.stop();
     const failure = await store.enqueueRollouts([{ input: 1 }]).catch((error: unknown) => error);
     await server.start();

@@ -104,15 +104,16 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       last_busy_time_ms ${real},
       last_idle_time_ms ${real},
       current_rollout_id ${text},
-      current_attempt_id ${text}
+      current_attempt_id ${text},
+      lease_ms ${real}
     )`,
-    `CREATE TABLE idempotent_answers (
+    `CREATE TABLE idempotent_responses (
       idempotency_key ${text} PRIMARY KEY,
       request_hash ${text} NOT NULL,
-      answer ${text} NOT NULL,
+      response ${text} NOT NULL,
       create_time_ms ${real} NOT NULL
     )`,
-    'CREATE INDEX idempotent_answers_by_time ON idempotent_answers (create_time_ms)',
+    'CREATE INDEX idempotent_responses_by_time ON idempotent_responses (create_time_ms)',
     `CREATE TABLE store_time (
       subject ${text} PRIMARY KEY,
       seen_ms ${real} NOT NULL,

@@ -19,9 +19,10 @@ const responseLifetimeMs = 3_600_000;
  * @throws AgentLightningError CONFLICT when the key was used for another request
  */
 export async function findResponse(context: OperationContext, request: IdempotentRequest): Promise<string | null> {
-  const [row] = await context.db.all('SELECT request_hash, answer FROM idempotent_answers WHERE idempotency_key = ?', [
-    request.key,
-  ]);
+  const [row] = await context.db.all(
+    'SELECT request_hash, response FROM idempotent_responses WHERE idempotency_key = ?',
+    [request.key],
+  );
   if (row === undefined) return null;
   if (readText(row, 'request_hash') !== request.requestHash) {
     throw new AgentLightningError({
@@ -30,18 +31,18 @@ export async function findResponse(context: OperationContext, request: Idempoten
       details: { key: request.key },
     });
   }
-  return readText(row, 'answer');
+  return readText(row, 'response');
 }
 
 /** Stores the response to a request, in the transaction of its effect. */
 export async function recordResponse(
   context: OperationContext,
   request: IdempotentRequest,
-  answer: string,
+  response: string,
 ): Promise<void> {
   await context.db.run(
-    'INSERT INTO idempotent_answers (idempotency_key, request_hash, answer, create_time_ms) VALUES (?, ?, ?, ?)',
-    [request.key, request.requestHash, answer, context.nowMs],
+    'INSERT INTO idempotent_responses (idempotency_key, request_hash, response, create_time_ms) VALUES (?, ?, ?, ?)',
+    [request.key, request.requestHash, response, context.nowMs],
   );
 }
 
@@ -58,14 +59,14 @@ export async function runIdempotent<TResponse extends object>(
   const known = await findResponse(context, request);
   // Trusted: the same request stored it as this type.
   if (known !== null) return JSON.parse(known) as TResponse;
-  const answer = await work();
-  await recordResponse(context, request, JSON.stringify(answer));
-  return answer;
+  const response = await work();
+  await recordResponse(context, request, JSON.stringify(response));
+  return response;
 }
 
 /** Deletes expired responses. */
 export async function deleteExpiredResponses(context: OperationContext): Promise<number> {
-  return context.db.run('DELETE FROM idempotent_answers WHERE create_time_ms < ?', [
+  return context.db.run('DELETE FROM idempotent_responses WHERE create_time_ms < ?', [
     context.nowMs - responseLifetimeMs,
   ]);
 }
