@@ -118,7 +118,7 @@ describe('a replica that hangs', () => {
   it('together with all others results in 504 with a code, after each was tried once', async () => {
     await using left = await startUpstream(silent);
     await using right = await startUpstream(silent);
-    await using fixture = await gatewayOf([left, right], { firstByteTimeoutMs: 50 });
+    await using fixture = await gatewayOf([left, right], { firstByteTimeoutMs: 500 });
     const call = fixture.client(await fixture.attempt()).chat.completions.create(simpleRequest);
     await expect(call).rejects.toMatchObject({ status: 504, code: 'TIMEOUT', type: 'upstream_error' });
     expect([calls(left), calls(right)]).toEqual([1, 1]);
