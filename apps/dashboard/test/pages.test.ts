@@ -1,6 +1,6 @@
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Dashboard, serveDashboard } from '../src/index.ts';
 import { type BrowserPages, chromiumPath, startBrowser } from './browser-pages.ts';
@@ -63,17 +63,22 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     return page;
   }
 
-  test.each(pages)('%s is accessible, wide and light, narrow and dark', async (path, text) => {
-    const { page, problems } = await browser.open({ viewport: { width: 1400, height: 900 }, colorScheme: 'light' });
+  async function expectAccessible([path, text]: (typeof pages)[number], options: BrowserContextOptions): Promise<void> {
+    const { page, problems } = await browser.open(options);
     await page.goto(dashboard.url + path);
     await page.getByText(text).first().waitFor();
-    await assertAccessible(page);
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize({ width: 360, height: 740 });
     await assertAccessible(page);
     const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
     expect({ problems, overflow }).toEqual({ problems: [], overflow: 0 });
     await page.context().close();
+  }
+
+  test.each(pages)('%s is accessible, narrow and dark', async (...page) => {
+    await expectAccessible(page, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+  });
+
+  test.each(pages)('%s is accessible, wide and light', { tags: ['long'] }, async (...page) => {
+    await expectAccessible(page, { viewport: { width: 1400, height: 900 }, colorScheme: 'light' });
   });
 
   test('a new run and its rewards appear without a reload', async () => {

@@ -111,6 +111,11 @@ function describeBadInput(): void {
 
 function describeAnything(): void {
   describe('arbitrary input', () => {
+    test('covers the fields of request bodies', () => {
+      const bodies = routes.filter(({ operation }) => bodiesFor(operation).length > 2 * junk.length + 4);
+      expect(bodies.length).toBeGreaterThan(20);
+    });
+
     test.each(routes)('$route returns no internal errors or details', async ({ method, path, operation }) => {
       const names = ['rollouts', claimed.rolloutId, 'x%00%F0', "'--", '%ud800', '%2e%2e', 'a'.repeat(5000)];
       const paths = names.map((name) => path.replace(/\{\w+\}/g, name));
