@@ -2,19 +2,15 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AglProcess } from './agl-process.ts';
-import { RunFolder } from './run-folder.ts';
+import { RunFolder, waitingConfigFile } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 180_000 });
 
-const waitingConfig = path.resolve(import.meta.dirname, 'fixtures/waiting.config.ts');
-
 let folder: RunFolder;
-let gate = '';
 beforeEach(() => {
   folder = new RunFolder();
-  gate = path.join(folder.path, 'gate');
-  vi.stubEnv('GATE', gate);
+  vi.stubEnv('GATE', folder.gate);
 });
 afterEach(() => {
   folder[Symbol.dispose]();
@@ -22,7 +18,7 @@ afterEach(() => {
 });
 
 test('a run in the background is stopped by its id, and resumed', async () => {
-  await using detach = folder.trainFile(waitingConfig, '--run', 'background', '--steps', '1', '--detach');
+  await using detach = folder.trainFile(waitingConfigFile, '--run', 'background', '--steps', '1', '--detach');
   const code = await detach.exitCode();
   expect({ code, stderr: detach.stderr }).toMatchObject({ code: 0 });
   const { pid, log, run } = await detach.event('detached');
@@ -37,14 +33,14 @@ test('a run in the background is stopped by its id, and resumed', async () => {
   expect(await stop()).toEqual({ event: 'stopped', run: 'background', status: 'stopped', was_running: true });
   await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/), { timeout: 30_000 });
   expect(await stop()).toMatchObject({ status: 'stopped', was_running: false });
-  writeFileSync(gate, '');
+  writeFileSync(folder.gate, '');
   const flags = ['--json', '--data-dir', folder.path, '--steps', '1'];
-  await using resumed = new AglProcess(['resume', 'background', waitingConfig, ...flags]);
+  await using resumed = new AglProcess(['resume', 'background', waitingConfigFile, ...flags]);
   expect(await resumed.event('done')).toMatchObject({ run: 'background' });
 });
 
 test('a run in the background that cannot start reports why', async () => {
-  await using detach = folder.trainFile(waitingConfig, '--resume', 'unknown', '--detach');
+  await using detach = folder.trainFile(waitingConfigFile, '--resume', 'unknown', '--detach');
   expect(await detach.exitCode()).toBe(2);
   expect(detach.stderr).toContain('[NOT_FOUND]');
   expect(existsSync(path.join(folder.path, 'logs/unknown.log'))).toBe(true);

@@ -7,19 +7,15 @@ import { attemptFailureOrigin } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type AglEvent, AglProcess } from './agl-process.ts';
-import { RunFolder, smallConfigFile } from './run-folder.ts';
+import { RunFolder, smallConfigFile, waitingConfigFile } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
 
-const waitingConfig = path.resolve(import.meta.dirname, 'fixtures/waiting.config.ts');
-
 let folder: RunFolder;
-let gate = '';
 beforeEach(() => {
   folder = new RunFolder();
-  gate = path.join(folder.path, 'gate');
-  vi.stubEnv('AGL_TOKEN_SECRET', 'a secret of thirty-two bytes or more').stubEnv('GATE', gate);
+  vi.stubEnv('AGL_TOKEN_SECRET', 'a secret of thirty-two bytes or more').stubEnv('GATE', folder.gate);
 });
 afterEach(() => {
   folder[Symbol.dispose]();
@@ -96,20 +92,20 @@ test('a runner that is killed or drained loses nothing, and its agents have not 
       .flat()
       .filter((attempt) => attempt.workerId === workerId && attempt.status === 'running');
   await using trainer = folder.train('--store', url, '--run', 'remote', '--no-runner', '--steps', '1');
-  await using killed = startRunner(url, waitingConfig, '--id', 'killed', '--lease', '4s', '--workers', '2');
+  await using killed = startRunner(url, waitingConfigFile, '--id', 'killed', '--lease', '4s', '--workers', '2');
   await vi.waitFor(async () => expect(await running('killed')).toHaveLength(4), { timeout: 60_000 });
   await killed.kill();
   const killedMs = Date.now();
   await vi.waitFor(async () => expect(await running('killed')).toHaveLength(0), { timeout: 60_000 });
   expect(Date.now() - killedMs).toBeLessThan(10_000);
   expect(await listWorkers(url)).toMatchObject([{ runner: 'killed', state: 'lost' }]);
-  await using drained = startRunner(url, waitingConfig, '--id', 'drained', '--grace', '1s');
+  await using drained = startRunner(url, waitingConfigFile, '--id', 'drained', '--grace', '1s');
   await vi.waitFor(async () => expect(await running('drained')).not.toHaveLength(0), { timeout: 60_000 });
   drained.terminate();
   expect(await drained.exitCode()).toBe(0);
   expect(await running('drained')).toEqual([]);
-  writeFileSync(gate, '');
-  await using _finishing = startRunner(url, waitingConfig, '--id', 'finishing');
+  writeFileSync(folder.gate, '');
+  await using _finishing = startRunner(url, waitingConfigFile, '--id', 'finishing');
   expect(await trainer.event('evaluated')).toMatchObject({ phase: 'before', rollouts: 12, failed: 0, missing: 0 });
   await trainer.event('done');
   const attempts = await attemptsOf(store, 'remote');
@@ -124,13 +120,21 @@ test('a runner that is killed or drained loses nothing, and its agents have not 
 
 test('services, trainer and runner may be started in any order', { tags: ['long'] }, async () => {
   vi.stubEnv('AGL_RUNTIME_KEY', 'key-of-the-runtime').stubEnv('AGL_UPSTREAM_KEY', 'key-of-the-runtime');
-  writeFileSync(gate, '');
+  writeFileSync(folder.gate, '');
   const [storePort, gatewayPort, runtimePort, modelPort] = await freePorts(4);
   const store = `http://127.0.0.1:${storePort}`;
   const gateway = `http://127.0.0.1:${gatewayPort}`;
-  await using runner = startRunner(store, waitingConfig, '--gateway', gateway);
+  await using runner = startRunner(store, waitingConfigFile, '--gateway', gateway);
   const services = ['--store', store, '--gateway', gateway, '--runtime', `127.0.0.1:${runtimePort}`];
-  await using trainer = folder.trainFile(waitingConfig, ...services, '--run', 'ordered', '--no-runner', '--steps', '1');
+  await using trainer = folder.trainFile(
+    waitingConfigFile,
+    ...services,
+    '--run',
+    'ordered',
+    '--no-runner',
+    '--steps',
+    '1',
+  );
   await trainer.event('warning', ({ message }) => String(message).startsWith(`waiting for the store at ${store}`));
   await vi.waitFor(() => expect(runner.stderr).toContain(`waiting for the store at ${store}`), { timeout: 60_000 });
   await using _store = startStore(storePort);

@@ -9,6 +9,9 @@ import { withStore } from './with-store.ts';
 /** A run of four steps of 24 rollouts. */
 export const smallConfigFile: string = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
 
+/** A run whose agents wait until the file of the environment variable `GATE` exists: `RunFolder.gate`. */
+export const waitingConfigFile: string = path.resolve(import.meta.dirname, 'fixtures/waiting.config.ts');
+
 /** How many steps the small run has. */
 export const smallSteps = 4;
 
@@ -20,6 +23,11 @@ export class RunFolder implements Disposable {
 
   get storeUrl(): string {
     return `sqlite:${path.join(this.path, 'agl.db')}`;
+  }
+
+  /** A file that does not exist: the gate of `waitingConfigFile`. */
+  get gate(): string {
+    return path.join(this.path, 'gate');
   }
 
   [Symbol.dispose](): void {

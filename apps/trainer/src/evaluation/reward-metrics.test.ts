@@ -32,6 +32,12 @@ test('values outside of the range of the reward or of a part are counted', () =>
   expect(rewardMetrics(collected, { range: [0, 1], parts }, null)).toMatchObject({ 'reward/out_of_range': 2 });
 });
 
+test('a dimension with the name of an inherited property has no weight', () => {
+  const collected = [finished({ primary: 1, constructor: 0.5 })];
+  const metrics = rewardMetrics(collected, { range: null, parts: {} }, { primary: 1 });
+  expect(metrics).toMatchObject({ 'reward/primary/share': 1, 'reward/constructor/share': 0 });
+});
+
 test('one dimension has no metrics besides those of the reward', () => {
   expect(rewardMetrics([finished(1)], { range: null, parts: {} }, null)).toEqual({});
 });

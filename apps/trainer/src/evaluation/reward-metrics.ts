@@ -18,17 +18,18 @@ export function rewardMetrics(
 ): Readonly<Record<string, number>> {
   const final = collected.map(({ spans }) => findFinalReward(spans)?.rewards ?? []);
   const primary = final.flatMap(([first]) => first?.value ?? []);
-  const names = [...new Set(final.flat().map(({ name }) => name))];
+  const rewards = final.flat();
+  const names = [...new Set(rewards.map(({ name }) => name))];
   const measured = names.map((name) =>
     measure(
       name,
-      final.flat().flatMap((reward) => (reward.name === name ? [reward.value] : [])),
+      rewards.flatMap((reward) => (reward.name === name ? [reward.value] : [])),
     ),
   );
   const outside = [
     ...(range === null ? [] : [countOutside(primary, range)]),
     ...measured.flatMap(({ name, values }) => {
-      const declared = parts[name]?.range ?? null;
+      const declared = Object.hasOwn(parts, name) ? (parts[name]?.range ?? null) : null;
       return declared === null ? [] : [countOutside(values, declared)];
     }),
   ];
@@ -53,7 +54,10 @@ function partMetrics(
   parts: readonly MeasuredPart[],
   weights: Readonly<Record<string, number>> | null,
 ): Readonly<Record<string, number>> {
-  const contributions = parts.map(({ name, mean }) => Math.abs((weights?.[name] ?? 0) * mean));
+  // Agents choose the names: `constructor` is not a weight.
+  const weightOf = (name: string): number =>
+    weights !== null && Object.hasOwn(weights, name) ? (weights[name] ?? 0) : 0;
+  const contributions = parts.map(({ name, mean }) => Math.abs(weightOf(name) * mean));
   const total = contributions.reduce((sum, contribution) => sum + contribution, 0);
   const entries = parts.flatMap(({ name, values, mean }, index): [string, number][] => {
     const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;

@@ -91,6 +91,27 @@ test('takes the step when trainer and sampler agree on the sampled tokens', asyn
   await close();
 });
 
+test('publishes while new calls are paused, after the optimizer step', async () => {
+  const { model, datum, close } = await sampled('paused');
+  const states: object[] = [];
+  await applyPlan(planOf(datum), {
+    model,
+    reference,
+    maxLogprobGap: 0.1,
+    pauseCalls: async (publish) => {
+      states.push(await model.state());
+      const published = await publish();
+      states.push(await model.state());
+      return published;
+    },
+  });
+  expect(states).toMatchObject([
+    { step: 1, policyVersion: 0 },
+    { step: 1, policyVersion: 1 },
+  ]);
+  await close();
+});
+
 describe('catches an alignment that is off by one:', () => {
   test('log-probabilities of the token before', async () => {
     const { model, datum, close } = await sampled('late');

@@ -11,7 +11,7 @@ export interface UpstreamApi {
   prepare(request: JsonObject, options: PrepareOptions): PreparedRequest;
   /** Reads the token data of a whole body. */
   capture(body: JsonObject, captured: CapturedResponse): void;
-  /** A whole body without the fields that only the gateway requested; the same object if there are none. */
+  /** A whole body without the fields that only the gateway requested; the same object without such fields. */
   visible(body: JsonObject, added: AddedFields): JsonObject;
   /** Converts a stream and captures its token data. */
   stream(captured: CapturedResponse, added: AddedFields): StreamConverter;

@@ -1,0 +1,23 @@
+import { aModelCallSpan, aRollout, aSpan } from '@agentlightning/core/testing';
+import { expect, test } from 'vitest';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { groupStaleness } from './group-staleness.ts';
+
+/** A rollout with a call of each of these policy versions of the model `policy`. */
+function sampledBy(...versions: readonly (number | null)[]): FinishedRollout {
+  const spans = [aSpan(), ...versions.map((policyVersion) => aModelCallSpan({ model: 'policy', policyVersion }))];
+  return { rollout: aRollout({ status: 'succeeded' }), attemptId: 'at-1', spans, failure: null, failureCause: null };
+}
+
+test.each([
+  ['the oldest call of all rollouts decides', [sampledBy(5, 4), sampledBy(3)], { max: 2, isAhead: false }],
+  ['current weights', [sampledBy(5)], { max: 0, isAhead: false }],
+  ['weights of a later version no longer exist', [sampledBy(5), sampledBy(6)], { max: 0, isAhead: true }],
+  ['an unknown version, and no calls, are current', [sampledBy(null), sampledBy()], { max: 0, isAhead: false }],
+])('%s', (_, rollouts, expected) => {
+  expect(groupStaleness(rollouts, new Map([['policy', 5]]))).toEqual(expected);
+});
+
+test('calls of other models do not count', () => {
+  expect(groupStaleness([sampledBy(1)], new Map([['other', 5]]))).toEqual({ max: 0, isAhead: false });
+});
