@@ -116,6 +116,7 @@ function nextCommands(summary: TrainingSummary, { command, resume }: NextCommand
   const store = storeFlag(summary.storeUrl);
   const rows: (readonly [line: string, meaning: string])[] = [
     [`${command} runs${store}`, 'the runs of this store'],
+    [`${command} dashboard${store}`, 'the same in the browser'],
     ...(summary.prompts === undefined
       ? []
       : [[`${command} prompts ${summary.runId}${store}`, 'the versions and what changed'] as const]),
