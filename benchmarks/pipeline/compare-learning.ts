@@ -40,7 +40,7 @@ async function heldOutReward(seed: number, collection: Collection): Promise<numb
     train: path.resolve(path.dirname(example), String(config.tasks.train)),
     test: path.resolve(path.dirname(example), String(config.tasks.test)),
   };
-  const summary = await new Trainer({ ...config, tasks, seed, collection, dataDir: dataDir.path }).train();
+  const summary = await new Trainer({ ...config, tasks, seed, collection, dataDir: dataDir.path }).fit();
   return summary.after.reward;
 }
 

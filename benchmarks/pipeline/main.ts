@@ -54,7 +54,7 @@ async function measure(mode: keyof typeof modes): Promise<Measured> {
     if (event.summary.step === config.steps) load.stop();
   };
   try {
-    await new Trainer(config).train({ onEvent });
+    await new Trainer(config).fit({ onEvent });
   } finally {
     await runtime.close();
   }

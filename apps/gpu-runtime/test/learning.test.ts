@@ -54,7 +54,7 @@ describeWithPython(environment, 'the GPU runtime with a trainer', (python) => {
         concurrency: 40,
         dataDir: folder,
       };
-      const { before, after, isImproved } = await new Trainer(config).train();
+      const { before, after, isImproved } = await new Trainer(config).fit();
       expect(before.reward).toBeLessThan(0.2);
       expect(after.reward).toBeGreaterThan(before.reward + 0.2);
       expect(isImproved).toBe(true);

@@ -19,7 +19,7 @@ export type {
 } from './config/train-config.ts';
 export type { DiagnosisConfig } from './diagnosis/diagnosis-settings.ts';
 export type { RunWarning, WarningExplanation, WarningName } from './diagnosis/run-warning.ts';
-export type { TrainOptions } from './trainer.ts';
+export type { FitOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';
 export type {
   CompletionReason,

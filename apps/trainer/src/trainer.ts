@@ -20,7 +20,7 @@ import type { TrainingSession } from './session/training-session.ts';
 import type { NothingLeftEvent, TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
 
 /** Options of a run. */
-export interface TrainOptions {
+export interface FitOptions {
   /**
    * The id of a run to resume: an interrupted run, or a finished run whose configuration has more steps, another goal or,
    * for a prompt search, other limits. A complete run returns its summary again, after a `nothing-left` event.
@@ -42,7 +42,7 @@ export interface TrainOptions {
  * @example
  * ```ts
  * const trainer = new Trainer({ agent: stockClerk, tasks: { train, test }, steps: 20 });
- * const summary = await trainer.train({ onEvent: (event) => console.log(event.type) });
+ * const summary = await trainer.fit({ onEvent: (event) => console.log(event.type) });
  * console.log(summary.before.reward, '->', summary.after.reward);
  * ```
  */
@@ -63,13 +63,13 @@ export class Trainer<TTask = unknown> {
    *
    * @throws AgentLightningError when the run fails; `resume` continues after the last finished step
    */
-  train(options: TrainOptions = {}): Promise<TrainingSummary> {
+  fit(options: FitOptions = {}): Promise<TrainingSummary> {
     return trainWith(this.#config, options);
   }
 }
 
 /** Options of the `agl` command. */
-export interface TrainWithOptions extends TrainOptions {
+export interface TrainWithOptions extends FitOptions {
   /** Receives the run id once the run is in the store, and can be resumed. */
   readonly onRun?: ((runId: string) => void) | undefined;
 }

@@ -86,7 +86,7 @@ test('a run whose runtime is killed while it learns does that step again', { tag
     ({ type: 'grpc', model: 'tiny-random', address, apiKey: 'key-of-the-runtime' }) as const;
   const address = String((await runtime.event('ready'))['address']);
   const trainer = new Trainer({ ...smallConfig, maxRestarts: 0, dataDir: folder.path, runtime: runtimeOf(address) });
-  const ended = trainer.train({
+  const ended = trainer.fit({
     runId: 'learning',
     onEvent: (event) => {
       const isCollected = event.type === 'rollout-finished' && event.phase === 'step' && event.finished === event.total;
@@ -96,7 +96,7 @@ test('a run whose runtime is killed while it learns does that step again', { tag
   await expect(ended).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
   await using another = startRuntime('0');
   const elsewhere = runtimeOf(String((await another.event('ready'))['address']));
-  await new Trainer({ ...smallConfig, dataDir: folder.path, runtime: elsewhere }).train({ resume: 'learning' });
+  await new Trainer({ ...smallConfig, dataDir: folder.path, runtime: elsewhere }).fit({ resume: 'learning' });
   await folder.expectWholeRun('learning');
 });
 
@@ -168,7 +168,7 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
     runtime: { type: 'grpc', model: 'tiny-random', address: String(address), apiKey: 'key-of-the-runtime' },
     gatewayUrl: url,
   };
-  await new Trainer(config).train({
+  await new Trainer(config).fit({
     runId: 'outage',
     onEvent: (event) => {
       events.push(event);
@@ -198,11 +198,11 @@ test('a run whose disk is full stops with a clear message and resumes when space
   const file = path.join(folder.path, 'agl.db');
   const trainer = new Trainer({ ...smallConfig, dataDir: folder.path });
   const small = await openStore(file, { maxSizeBytes: 600_000 });
-  const ended = trainer.train({ store: small, runId: 'full' });
+  const ended = trainer.fit({ store: small, runId: 'full' });
   await expect(ended).rejects.toMatchObject({ code: 'STORE_FULL' });
   await small.close();
   const roomy = await openStore(file);
-  const { runId } = await trainer.train({ store: roomy, resume: 'full' });
+  const { runId } = await trainer.fit({ store: roomy, resume: 'full' });
   await roomy.close();
   await folder.expectWholeRun(runId);
 });

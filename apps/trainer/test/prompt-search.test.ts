@@ -4,11 +4,11 @@ import path from 'node:path';
 import { definePrompt } from '@agentlightning/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
+  type FitOptions,
   type PromptSearchConfig,
   Trainer,
   type TrainingEvent,
   type TrainingSummary,
-  type TrainOptions,
 } from '../src/index.ts';
 import { PlantedModels, type PlantedOptions, plantedKey } from './planted-models.ts';
 import { ask, doing, type PlantedTask, plantedAgent, plantedConfig, plantedTasks, worthOf } from './planted-search.ts';
@@ -39,13 +39,13 @@ interface Searched {
 async function searched(
   models: PlantedModels,
   changes: Partial<PromptSearchConfig<PlantedTask>>,
-  options: TrainOptions = { runId: 'planted' },
+  options: FitOptions = { runId: 'planted' },
 ): Promise<Searched> {
   const events: TrainingEvent[] = [];
   const onEvent = (event: TrainingEvent): void => void events.push(event);
   const trainer = new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder, ...changes });
   try {
-    return { summary: await trainer.train({ ...options, onEvent }), error: null, events };
+    return { summary: await trainer.fit({ ...options, onEvent }), error: null, events };
   } catch (error) {
     return { summary: null, error, events };
   }

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
+  type FitOptions,
   type PromptSearchConfig,
   Trainer,
   type TrainingEvent,
   type TrainingSummary,
-  type TrainOptions,
 } from '../src/index.ts';
 import { PlantedModels, plantedKey } from './planted-models.ts';
 import { type PlantedTask, plantedAgent, plantedConfig, plantedTasks } from './planted-search.ts';
@@ -28,9 +28,9 @@ afterEach(() => {
 function search(
   models: PlantedModels,
   changes: Partial<PromptSearchConfig<PlantedTask>>,
-  options: TrainOptions = { runId: 'planted' },
+  options: FitOptions = { runId: 'planted' },
 ): Promise<TrainingSummary> {
-  return new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder, ...changes }).train(options);
+  return new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder, ...changes }).fit(options);
 }
 
 const resume = { resume: 'planted' };

@@ -112,7 +112,7 @@ async function train(
     dataDir: folder,
     ...changes,
   });
-  const summary = await trainer.train({ runId, onEvent: (event) => events.push(event) });
+  const summary = await trainer.fit({ runId, onEvent: (event) => events.push(event) });
   return {
     events,
     rewardBefore: summary.before.reward,
@@ -244,7 +244,7 @@ test('a run of several policies resumes each of them from its last state', { tim
     store: { url: `sqlite:${path.join(folder, 'resumed.db')}` },
   };
   const stop = new AbortController();
-  const stopped = new Trainer(config).train({
+  const stopped = new Trainer(config).fit({
     runId: 'resumed',
     signal: stop.signal,
     onEvent: (event) => {
@@ -260,7 +260,7 @@ test('a run of several policies resumes each of them from its last state', { tim
   }
   expect((await main.state()).step).toBe(4);
   const steps: number[] = [];
-  await new Trainer(config).train({
+  await new Trainer(config).fit({
     resume: 'resumed',
     onEvent: (event) => {
       if (event.type === 'stepped') steps.push(event.summary.step);
@@ -268,7 +268,7 @@ test('a run of several policies resumes each of them from its last state', { tim
   });
   expect(steps).toEqual([3]);
   expect((await main.state()).step).toBe(3);
-  await expect(new Trainer({ ...config, policies: { main: {} } }).train({ resume: 'resumed' })).rejects.toMatchObject({
+  await expect(new Trainer({ ...config, policies: { main: {} } }).fit({ resume: 'resumed' })).rejects.toMatchObject({
     code: 'CONFIG',
     message: expect.stringMatching(/policies was main .*, critic .* and is now main/),
   });

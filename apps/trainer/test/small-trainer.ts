@@ -1,7 +1,7 @@
 import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
 import OpenAI from 'openai';
-import { type TrainConfig, Trainer, type TrainingEvent, type TrainOptions } from '../src/index.ts';
+import { type FitOptions, type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
 
 /** A task of the smallest runs. */
 export interface SmallTask {
@@ -40,7 +40,7 @@ export function smallTrainer(folder: string, changes: Partial<TrainConfig<SmallT
 /** Trains, and keeps what happened also when it fails. */
 export async function trainSmall(
   trainer: Trainer<SmallTask>,
-  options: TrainOptions = {},
+  options: FitOptions = {},
 ): Promise<{ readonly events: readonly TrainingEvent[]; readonly error: unknown }> {
   const events: TrainingEvent[] = [];
   const onEvent = (event: TrainingEvent): void => {
@@ -48,7 +48,7 @@ export async function trainSmall(
     options.onEvent?.(event);
   };
   try {
-    await trainer.train({ ...options, onEvent });
+    await trainer.fit({ ...options, onEvent });
     return { events, error: null };
   } catch (error) {
     return { events, error };

@@ -29,7 +29,7 @@ test(
       tasksPerStep: 16,
       dataDir: folder,
     });
-    const { before, after, storeUrl } = await trainer.train();
+    const { before, after, storeUrl } = await trainer.fit();
     expect(before.reward).toBeLessThan(0.35);
     expect(after.reward).toBeGreaterThan(before.reward + 0.08);
 

@@ -30,7 +30,7 @@ test(
       algorithm: { type: 'gepa', maxRollouts: 400, proposals: 3, reflectionTasks: 4 },
       dataDir: folder,
     });
-    const { before, after, isImproved, prompts } = await trainer.train();
+    const { before, after, isImproved, prompts } = await trainer.fit();
     expect([before.reward, isImproved, prompts?.measuredOn]).toEqual([0, true, 'test']);
     expect(after.reward).toBeGreaterThan(0.6);
     const { template } = JSON.parse(readFileSync(prompts?.file ?? '', 'utf8')).prompts.sorting;

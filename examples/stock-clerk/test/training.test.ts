@@ -30,7 +30,7 @@ async function train(changes: Partial<TrainConfig<StockTask>>): Promise<Training
     dataDir: folder,
     ...changes,
   });
-  return await trainer.train();
+  return await trainer.fit();
 }
 
 /** The example's algorithm with other advantages: what a negative control changes. */

@@ -6,6 +6,7 @@ import { loadConfig } from '../../config/load-config.ts';
 import { policyKey, type ResolvedPolicy } from '../../config/policies.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
+import { chooseCheckpoint } from '../../run/choose-checkpoint.ts';
 import { acquireRunLease } from '../../run/run-lease.ts';
 import { readRunState } from '../../run/run-state.ts';
 import { openAnyStore } from '../../runtime/open-any-store.ts';
@@ -15,7 +16,6 @@ import { needsValueHead } from '../../session/session-policies.ts';
 import { byteText } from '../byte-text.ts';
 import { type ConnectionFlags, connectionOverrides } from '../connection-overrides.ts';
 import { writeOutcome } from '../write-outcome.ts';
-import { chooseCheckpoint } from './choose-checkpoint.ts';
 
 /** The flags of `agl export`. */
 export interface ExportFlags extends ConnectionFlags {

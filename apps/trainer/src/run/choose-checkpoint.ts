@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import type { RunState, SavedStep } from '../../run/run-state.ts';
+import type { RunState, SavedStep } from './run-state.ts';
 
 /**
  * Selects a saved checkpoint of a run.

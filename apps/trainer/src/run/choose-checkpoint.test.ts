@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { initialRunState, type RunState } from '../../run/run-state.ts';
 import { chooseCheckpoint } from './choose-checkpoint.ts';
+import { initialRunState, type RunState } from './run-state.ts';
 
 const saved = (step: number) => ({ step, uris: {} });
 const evaluated = (step: number, reward: number) => ({ step, summary: { reward } }) as RunState['evaluations'][number];
