@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Run } from '@agentlightning/core';
@@ -28,8 +28,8 @@ const stepsOf = (events: readonly TrainingEvent[]): readonly number[] =>
   events.flatMap((event) => (event.type === 'stepped' ? [event.summary.step] : []));
 
 /** Everything that was measured in the steps of a run, but how long it took. */
-async function metricsOf(runId: string): Promise<readonly object[]> {
-  const points = await withStore(folder, (store) => store.queryMetrics(runId));
+async function metricsOf(runId: string, place = folder): Promise<readonly object[]> {
+  const points = await withStore(place, (store) => store.queryMetrics(runId));
   return points.map(({ step, values }) => {
     const measured = Object.entries(values).filter(([name]) => !name.startsWith('time/'));
     return { step, ...Object.fromEntries(measured) };
@@ -75,8 +75,7 @@ test('a learning rate that falls does so towards the new last step', { tags: ['l
   const algorithm = {
     type: 'grpo',
     groupSize: 2,
-    learningRate: 1e-2,
-    learningRateSchedule: { type: 'linear' },
+    learningRate: { schedule: 'linear', peak: 1e-2, finalRatio: 0 },
   } as const;
   await trainSmall(trainer(2, { algorithm }), { runId: 'falling' });
   const { events } = await trainSmall(trainer(4, { algorithm }), { resume: 'falling' });
@@ -85,6 +84,32 @@ test('a learning rate that falls does so towards the new last step', { tags: ['l
   const rates = points.map(({ values }) => values['optim/learning_rate'] ?? Number.NaN);
   // As in a run of two steps first, then as in one of four.
   for (const [index, rate] of [1e-2, 0, 1e-2 / 3, 0].entries()) expect(rates[index]).toBeCloseTo(rate, 6);
+});
+
+test('an interrupted run has the learning rates and the weights of an uninterrupted one', async () => {
+  const learningRate = { schedule: 'cosine', peak: 1e-2, warmupSteps: 2, finalRatio: 0.5 } as const;
+  const algorithm = { type: 'grpo', groupSize: 2, learningRate, epochs: 2, minibatches: 2 } as const;
+  const settings = { algorithm, checkpointEvery: 2 };
+  const place = (name: string): string => path.join(folder, name);
+  const trainerIn = (name: string): Trainer<SmallTask> => trainer(5, { ...settings, dataDir: place(name) });
+  await trainSmall(trainerIn('whole'), { runId: 'cosine' });
+  const stop = new AbortController();
+  const onEvent = (event: TrainingEvent): void => {
+    if (event.type === 'stepped' && event.summary.step === 3) stop.abort();
+  };
+  expect(
+    (await trainSmall(trainerIn('parts'), { runId: 'cosine', signal: stop.signal, onEvent })).error,
+  ).not.toBeNull();
+  // From the checkpoint of step 2.
+  const resumed = await trainSmall(trainerIn('parts'), { resume: 'cosine' });
+  expect([stepsOf(resumed.events), resumed.error]).toEqual([[3, 4, 5], null]);
+  const [whole, parts] = await Promise.all([metricsOf('cosine', place('whole')), metricsOf('cosine', place('parts'))]);
+  expect(parts).toEqual(whole);
+  const rates = whole.map((point) => Object.entries(point).find(([name]) => name === 'optim/learning_rate')?.[1]);
+  expect(new Set(rates).size).toBe(5);
+  const weights = (name: string): Buffer =>
+    readFileSync(path.join(place(name), 'checkpoints/cosine/step-000005.safetensors'));
+  expect(weights('parts').equals(weights('whole'))).toBe(true);
 });
 
 test('a run that has completed its steps reports this and its outcome again', async () => {

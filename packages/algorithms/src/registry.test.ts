@@ -53,7 +53,16 @@ describe('wrong options are refused with the name and the value', () => {
       { type: 'grpo', creditAssignment: { type: 'per-turn', discount: 2 } },
       /creditAssignment\.discount: must be at most 1, not 2/,
     ],
-    [{ type: 'grpo', learningRateSchedule: { type: 'step' } }, /learningRateSchedule/],
+    [
+      { type: 'grpo', learningRate: { schedule: 'cosin', peak: 1 } },
+      /learningRate\.schedule: must be one of "constant", "linear", "cosine", not "cosin"; did you mean "cosine"\?/,
+    ],
+    [{ type: 'grpo', learningRate: { schedule: 'cosine' } }, /learningRate\.peak: is missing; it must be a number/],
+    [
+      { type: 'grpo', learningRate: { schedule: 'linear', peak: 1, finalratio: 0 } },
+      /no option "learningRate\.finalratio"; did you mean "finalRatio"\?/,
+    ],
+    [{ type: 'grpo', learningRate: 'fast' }, /learningRate: must be a number or must be an object, not "fast"/],
   ])('%j', (options, message) => {
     expect(messageOf(options)).toMatch(message);
   });

@@ -19,7 +19,7 @@ describeAlgorithmContract({
       epochs: 2,
       minibatches: 3,
       maxTokens: 100,
-      learningRateSchedule: { type: 'cosine', warmupSteps: 2 },
+      learningRate: { schedule: 'cosine', peak: 1e-5, warmupSteps: 2 },
     }),
 });
 
@@ -222,9 +222,20 @@ test('only the named agents are trained', () => {
 });
 
 test('the learning rate follows its schedule', () => {
-  const algorithm = grpo({ learningRate: 1, learningRateSchedule: { type: 'linear' } });
+  const algorithm = grpo({ learningRate: { schedule: 'linear', peak: 1, finalRatio: 0 } });
   const rates = [1, 6, 11].map(
     (step) => algorithm.planStep([aCollectedGroup([1, 0])], { ...context, step, totalSteps: 11 }).updates[0]?.optimizer,
   );
   expect(rates.map((rate) => rate?.learningRate)).toEqual([1, 0.5, 0]);
+});
+
+test('each optimizer step of a training step has its own learning rate', () => {
+  const algorithm = grpo({
+    epochs: 2,
+    minibatches: 2,
+    learningRate: { schedule: 'constant', peak: 1, warmupSteps: 2 },
+  });
+  const plan = algorithm.planStep([aCollectedGroup([1, 0])], { ...context, step: 1 });
+  expect(plan.updates.map(({ optimizer }) => optimizer.learningRate)).toEqual([0.125, 0.25, 0.375, 0.5]);
+  expect(plan.metrics['optim/learning_rate']).toBe(0.5);
 });

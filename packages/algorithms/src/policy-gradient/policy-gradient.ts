@@ -12,7 +12,7 @@ import type { ValuedTrajectories } from '../advantage/score-by-value.ts';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
-import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
+import { adamAt, batchLimit, collectStep, finalLearningRate } from '../step/step-options.ts';
 import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
 import { mergedColumns, type RowColumns } from '../training-batch/training-datum.ts';
@@ -82,7 +82,6 @@ class PolicyGradientPlan {
     const fresh = leaveOutStale(judged.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
     const sampled = sampleTurns(fresh.scored, settings.maxTurns ?? Infinity, context.seed);
     const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(sampled.scored) : sampled.scored;
-    const optimizer = adamOf(settings, context);
     const { epochs = 1, minibatches: parts = 1, samplerCorrection = null } = settings;
     const loss = lossSpec(
       { ...settings, klCoefficient: klOf(settings).inLoss },
@@ -90,7 +89,7 @@ class PolicyGradientPlan {
     );
     const columnsOf = this.#columns(judged, trained, scores);
     const updates = minibatches(trained, { epochs, minibatches: parts, seed: context.seed }).map(
-      (part): ModelUpdate => ({
+      (part, update, { length: updates }): ModelUpdate => ({
         batches: trainingBatches(part, {
           aggregation: settings.aggregation ?? 'token-mean',
           keepZeroAdvantages: hasGradientWithoutAdvantage(loss),
@@ -99,7 +98,7 @@ class PolicyGradientPlan {
           columnsOf,
         }),
         loss,
-        optimizer,
+        optimizer: adamAt(settings, { ...context, update, updates }),
       }),
     );
     return {
@@ -110,7 +109,7 @@ class PolicyGradientPlan {
         ...(settings.maxStaleness === undefined ? {} : { 'staleness/turns_left_out': fresh.staleTurns }),
         ...(settings.maxTurns === undefined ? {} : { 'turns/left_out': sampled.leftOut }),
         ...(samplerCorrection === null ? {} : samplerMetrics(trained, scores, samplerCorrection)),
-        'optim/learning_rate': optimizer.learningRate,
+        'optim/learning_rate': finalLearningRate(settings, context),
       },
     };
   }

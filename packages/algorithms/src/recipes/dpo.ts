@@ -7,7 +7,7 @@ import { pairLoss, type ScoredAnswer } from '../preference/preference-loss.ts';
 import { type PreferenceOptions, parsePreferenceOptions } from '../preference/preference-options.ts';
 import { type PreferencePair, preferencePairs } from '../preference/preference-pairs.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
-import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
+import { adamAt, batchLimit, collectStep } from '../step/step-options.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
 
@@ -58,7 +58,7 @@ export function dpo(options: PreferenceOptions = {}): Algorithm {
           losses.map(({ pull }) => pull),
         ),
       });
-      const optimizer = adamOf(settings, context);
+      const optimizer = adamAt(settings, { step: context.step, totalSteps: context.totalSteps });
       const withoutReturn = collected.trajectories.filter(({ reward }) => reward === null).length;
       return {
         updates: batches.length === 0 ? [] : [{ batches, loss: { name: 'cross_entropy', parameters: {} }, optimizer }],

@@ -7,7 +7,7 @@ import { type Aggregation, aggregationSchema } from '../training-batch/aggregati
 import { type CollectedTrajectories, collectTrajectories } from '../trajectory/collect-trajectories.ts';
 import type { RowLevel } from '../trajectory/trajectory-from-transitions.ts';
 import type { TransitionOptions } from '../transition/transitions-from-spans.ts';
-import { type LearningRateSchedule, learningRateFactor, learningRateScheduleSchema } from './learning-rate.ts';
+import { type LearningRate, learningRateAt, learningRateSchema, type OptimizerPosition } from './learning-rate.ts';
 
 /** Options of every algorithm that trains a model: which rollouts, how they are split, how large a step is. */
 export interface StepOptions extends TransitionOptions {
@@ -18,14 +18,13 @@ export interface StepOptions extends TransitionOptions {
    */
   readonly groupSize?: number;
   /**
-   * Adam's learning rate. It depends on the model more than anything else: about 1e-6 for all weights of a model of
-   * billions, 1e-5 to 1e-4 for LoRA, 1e-3 and more for the embedded runtime's tiny models.
+   * Adam's learning rate, or its schedule: `{ schedule: 'cosine', peak: 1e-5, warmupSteps: 10 }`. It depends on the model
+   * more than anything else: about 1e-6 for all weights of a model of billions, 1e-5 to 1e-4 for LoRA, 1e-3 and more for
+   * the embedded runtime's tiny models.
    *
    * @default 1e-5
    */
-  readonly learningRate?: number;
-  /** @default { type: 'constant' } */
-  readonly learningRateSchedule?: LearningRateSchedule;
+  readonly learningRate?: LearningRate;
   /** Adam's other parameters. @default those of the runtime contract */
   readonly optimizer?: Omit<AdamParameters, 'learningRate'>;
   /**
@@ -64,8 +63,7 @@ export const stepOptionsShape: {
   readonly [TName in keyof StepOptions]-?: z.ZodExactOptional<z.ZodType<Exclude<StepOptions[TName], undefined>>>;
 } = {
   groupSize: count,
-  learningRate: positive.exactOptional(),
-  learningRateSchedule: learningRateScheduleSchema.exactOptional(),
+  learningRate: learningRateSchema.exactOptional(),
   optimizer: z
     .strictObject({
       beta1: z.number().min(0).lt(1).exactOptional(),
@@ -105,13 +103,14 @@ export function collectStep(groups: readonly CollectedGroup[], options: StepOpti
   return collectTrajectories(groups, { ...options, rowLength: { maxTokens, tooLong } });
 }
 
-/** The optimizer of a step, with the learning rate that the schedule gives it. */
-export function adamOf(options: StepOptions, { step, totalSteps }: StepContext): AdamParameters {
-  const { learningRate = 1e-5, learningRateSchedule = { type: 'constant' } } = options;
-  return {
-    ...options.optimizer,
-    learningRate: learningRate * learningRateFactor(learningRateSchedule, step, totalSteps),
-  };
+/** The parameters of an optimizer step, with its scheduled learning rate. */
+export function adamAt(options: StepOptions, position: OptimizerPosition): AdamParameters {
+  return { ...options.optimizer, learningRate: learningRateAt(options.learningRate ?? 1e-5, position) };
+}
+
+/** The learning rate of the last optimizer step of a training step. */
+export function finalLearningRate(options: StepOptions, { step, totalSteps }: StepContext): number {
+  return adamAt(options, { step, totalSteps }).learningRate;
 }
 
 /** The most tokens of one batch: the smaller of what the options and the runtime allow. */

@@ -2,7 +2,7 @@ import type { Algorithm } from '@agentlightning/core';
 import type { ModelUpdate } from '@agentlightning/core/algorithm';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
-import { adamOf, batchLimit, collectStep } from '../step/step-options.ts';
+import { adamAt, batchLimit, collectStep, finalLearningRate } from '../step/step-options.ts';
 import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
 import { selectBest } from './select-best.ts';
@@ -24,10 +24,9 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
       // A rollout without trained tokens must not be selected instead of one that can be imitated.
       const trainable = collected.trajectories.filter(({ rows }) => rows.length > 0);
       const imitated = selectBest(trainable, settings).map(scoredAlike);
-      const optimizer = adamOf(settings, context);
       const { epochs = 1, minibatches: parts = 1 } = settings;
       const updates = minibatches(imitated, { epochs, minibatches: parts, seed: context.seed }).map(
-        (part): ModelUpdate => ({
+        (part, update, { length: updates }): ModelUpdate => ({
           batches: trainingBatches(part, {
             aggregation: settings.aggregation ?? 'token-mean',
             keepZeroAdvantages: false,
@@ -35,7 +34,7 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
             maxBatchTokens: batchLimit(settings, context),
           }),
           loss: { name: 'cross_entropy', parameters: {} },
-          optimizer,
+          optimizer: adamAt(settings, { ...context, update, updates }),
         }),
       );
       const withoutReturn = collected.trajectories.filter(({ reward }) => reward === null).length;
@@ -48,7 +47,7 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
             context,
           ),
           'rollouts/imitated': imitated.length,
-          'optim/learning_rate': optimizer.learningRate,
+          'optim/learning_rate': finalLearningRate(settings, context),
         },
       };
     },

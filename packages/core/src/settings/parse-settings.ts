@@ -36,17 +36,28 @@ export function parseSettings<TSettings>(
 ): TSettings {
   const result = schema.safeParse(value, { error: issueMessage, reportInput: true });
   if (result.success) return result.data;
-  const issues = result.error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => unknownKey(key, { issue, schema, value, within, hintOf }))
-      : [wrongValue(issue, { value, within })],
-  );
+  const issues = result.error.issues
+    .flatMap(issuesOfForm)
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => unknownKey(key, { issue, schema, value, within, hintOf }))
+        : [wrongValue(issue, { value, within })],
+    );
   // Without zod's error as cause: it contains the values, possibly with keys.
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `${what === undefined ? '' : `${what}: `}${issues.join('; ')}`,
     details: { issues },
   });
+}
+
+/** The issues of the only form of a union with wrong options, when the other forms are of another type. */
+function issuesOfForm(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const isWithin = ({ code, path }: z.core.$ZodIssue): boolean => code === 'unrecognized_keys' || path.length > 0;
+  const [form, ...others] = issue.errors.filter((issues) => issues.every(isWithin));
+  if (form === undefined || others.length > 0) return [issue];
+  return form.flatMap((inner) => issuesOfForm({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
 function unknownKey(
@@ -97,7 +108,8 @@ function choiceOf(issue: z.core.$ZodIssue): { readonly given: unknown; readonly 
     if (one.code === 'invalid_value') return one.path.at(-1) === 'type' ? one.values : [];
     return one.code === 'invalid_union' && 'options' in one && Array.isArray(one.options) ? one.options : [];
   });
-  return { given: fieldOf(issue.input, 'type'), known: choices };
+  const name = 'discriminator' in issue ? String(issue.discriminator) : 'type';
+  return { given: fieldOf(issue.input, name), known: choices };
 }
 
 function pathText(path: readonly PropertyKey[]): string {
