@@ -22,7 +22,7 @@ export interface StepSummary {
   /** From 1. */
   readonly step: number;
   readonly steps: number;
-  /** Mean reward of the step's rollouts. */
+  /** Mean reward of all rollouts that the step has collected, also of groups that it does not train on. */
   readonly reward: number;
   /** Mean entropy of the policy at trained tokens, in nats; null when the step had no training tokens. */
   readonly entropy: number | null;

@@ -47,7 +47,9 @@ function RewardPanel(props: {
 }
 
 function rewardChart(evaluations: readonly EvaluationView[], metrics: RunMetrics) {
-  const training = metrics.series.find(({ name }) => name === 'reward/mean');
+  const seriesOf = (metric: string) => metrics.series.find(({ name }) => name === metric);
+  // Groups without a learning signal may have been replaced: their rewards count as well.
+  const training = seriesOf('collection/reward_mean') ?? seriesOf('reward/mean');
   const steps = [...new Set([...metrics.steps, ...evaluations.map(({ step }) => step)])].sort((a, b) => a - b);
   const at = (values: readonly (number | null)[]): (number | null)[] =>
     steps.map((step) => values[metrics.steps.indexOf(step)] ?? null);

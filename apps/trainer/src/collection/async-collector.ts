@@ -6,7 +6,7 @@ import { taskAt } from '../rollouts/rollout-plan.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { CollectedStep, CollectionState, Collector } from './collector.ts';
 import { type GroupStaleness, groupStaleness, type PolicyVersions, readPolicyVersions } from './group-staleness.ts';
-import { hasLearningSignal, meanReward } from './learning-signal.ts';
+import { hasLearningSignal } from './learning-signal.ts';
 
 /** A group whose rollouts run, or have finished and wait for a step. */
 interface OpenGroup {
@@ -29,7 +29,9 @@ interface DroppedGroups {
   /** Unfinished when all weights that they could have been sampled by were too old. */
   cancelled: number;
   /** Finished, without a learning signal, and replaced: see `refillGroups`. */
-  readonly replaced: (readonly FinishedRollout[])[];
+  replaced: number;
+  /** The rollouts of finished groups, except those of weights that no longer exist. */
+  readonly rollouts: FinishedRollout[];
 }
 
 /** How long a request for finished rollouts waits, in milliseconds. */
@@ -58,7 +60,7 @@ export class AsyncCollector implements Collector {
   async collect(step: number): Promise<CollectedStep> {
     const { tasksPerStep } = this.#session.config;
     const versions = await readPolicyVersions(this.#session.policies);
-    const dropped: DroppedGroups = { stale: 0, cancelled: await this.#cancelOverdue(step), replaced: [] };
+    const dropped: DroppedGroups = { stale: 0, cancelled: await this.#cancelOverdue(step), replaced: 0, rollouts: [] };
     for (;;) {
       const ready = this.#readyGroups(versions, dropped);
       this.#fill(step);
@@ -96,13 +98,14 @@ export class AsyncCollector implements Collector {
       if (rollouts === null) continue;
       const staleness = groupStaleness(rollouts, versions);
       const isFresh = !staleness.isAhead && staleness.max <= maxStaleness;
-      if (isFresh && (dropped.replaced.length >= refillGroups || hasLearningSignal(rollouts))) {
+      if (isFresh && (dropped.replaced >= refillGroups || hasLearningSignal(rollouts))) {
         ready.push({ index, rollouts, staleness });
         continue;
       }
       this.#open.delete(index);
-      if (isFresh) dropped.replaced.push(rollouts);
+      if (isFresh) dropped.replaced += 1;
       else dropped.stale += 1;
+      if (!staleness.isAhead) dropped.rollouts.push(...rollouts);
       if (dropped.stale > 10 * this.#limit(1)) throw alwaysStale(dropped.stale, staleness, maxStaleness);
     }
     return ready;
@@ -166,21 +169,18 @@ export class AsyncCollector implements Collector {
     const staleness = groups.map((group) => group.staleness.max);
     return {
       rollouts: groups.flatMap(({ rollouts }) => rollouts),
+      setAside: dropped.rollouts,
       isOnPolicy: staleness.every((versions) => versions === 0),
       metrics: {
         ...stalenessMetrics(staleness, this.#session.config.collection.maxStaleness),
         'collection/stale_groups': dropped.stale,
         'collection/cancelled_groups': dropped.cancelled,
         'collection/groups_ahead': this.#open.size,
-        ...this.#refillMetrics(groups, dropped),
+        ...(this.#session.config.collection.refillGroups === 0
+          ? {}
+          : { 'collection/replaced_groups': dropped.replaced }),
       },
     };
-  }
-
-  #refillMetrics(taken: readonly FinishedGroup[], { replaced }: DroppedGroups): Readonly<Record<string, number>> {
-    if (this.#session.config.collection.refillGroups === 0) return {};
-    const all = [...taken.map(({ rollouts }) => rollouts), ...replaced].flat();
-    return { ...meanReward(all), 'collection/replaced_groups': replaced.length };
   }
 
   #report(step: number, ready: number): void {

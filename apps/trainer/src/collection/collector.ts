@@ -4,9 +4,14 @@ import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 /** The rollouts of a training step. */
 export interface CollectedStep {
   readonly rollouts: readonly FinishedRollout[];
+  /**
+   * Finished rollouts that are not trained on: of groups without a learning signal that were replaced, and of groups that
+   * are too stale. Their rewards count in the reward of the step: without them it would measure the selection.
+   */
+  readonly setAside: readonly FinishedRollout[];
   /** Whether the current weights have sampled all of them. */
   readonly isOnPolicy: boolean;
-  /** Metrics of the collection, by name; empty in synchronous mode. */
+  /** Metrics of the collection, by name. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 

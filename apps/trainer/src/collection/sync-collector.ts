@@ -4,7 +4,7 @@ import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import { taskAt, tasksOfStep } from '../rollouts/rollout-plan.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { CollectedStep, Collector } from './collector.ts';
-import { hasLearningSignal, meanReward } from './learning-signal.ts';
+import { hasLearningSignal } from './learning-signal.ts';
 
 /** Selects the task order of replacements: another than that of the steps. */
 const refillSeed = 0x9e3779b9;
@@ -24,7 +24,7 @@ export class SyncCollector implements Collector {
     const planned = tasksOfStep({ tasks: tasks.train, tasksPerStep, step, seed });
     const plan = { phase: 'step', step, rolloutsPerTask: groupSize } as const;
     const rollouts = await collectPhase(this.#session, { ...plan, tasks: planned });
-    if (collection.refillGroups === 0) return { rollouts, isOnPolicy: true, metrics: {} };
+    if (collection.refillGroups === 0) return { rollouts, setAside: [], isOnPolicy: true, metrics: {} };
     const all = [...rollouts];
     let replaced = 0;
     for (let count = this.#replaceable(all, replaced); count > 0; count = this.#replaceable(all, replaced)) {
@@ -37,8 +37,11 @@ export class SyncCollector implements Collector {
       );
       replaced += count;
     }
-    const metrics = { ...meanReward(all), 'collection/replaced_groups': replaced };
-    return { rollouts: selectGroups(all, tasksPerStep), isOnPolicy: true, metrics };
+    return {
+      ...selectGroups(all, tasksPerStep),
+      isOnPolicy: true,
+      metrics: { 'collection/replaced_groups': replaced },
+    };
   }
 
   /** @inheritdoc */
@@ -59,10 +62,14 @@ export class SyncCollector implements Collector {
   }
 }
 
-/** So many groups, in order: those with a learning signal, and others when they are too few. */
-function selectGroups(all: readonly FinishedRollout[], count: number): readonly FinishedRollout[] {
+/** Selects so many groups, in order: those with a learning signal, and others when they are too few. */
+function selectGroups(all: readonly FinishedRollout[], count: number): Pick<CollectedStep, 'rollouts' | 'setAside'> {
   const groups = groupRollouts(all);
   const useful = groups.filter(({ rollouts }) => hasLearningSignal(rollouts));
   const others = groups.filter(({ rollouts }) => !hasLearningSignal(rollouts));
-  return [...useful, ...others].slice(0, count).flatMap(({ rollouts }) => rollouts);
+  const ordered = [...useful, ...others];
+  return {
+    rollouts: ordered.slice(0, count).flatMap(({ rollouts }) => rollouts),
+    setAside: ordered.slice(count).flatMap(({ rollouts }) => rollouts),
+  };
 }

@@ -237,7 +237,12 @@ export interface TrainConfig<TTask = unknown> {
    * @default true
    */
   readonly keepBestCheckpoint?: boolean;
-  /** Stop early when a step's mean reward stays at or above this for three steps. @default never */
+  /**
+   * Stop early when a step's mean reward stays at or above this for three steps. It covers all collected groups, also those
+   * that `collection.refillGroups` replaced.
+   *
+   * @default never
+   */
   readonly stopAtReward?: number;
   /** Further reasons to stop early. @default {} */
   readonly stopWhen?: StopConfig;

@@ -78,7 +78,9 @@ class PolicyMetrics {
 
   /** The mean reward of the run's last steps. */
   reward(count: number): number | null {
-    const rewards = this.#steps.slice(-count).flatMap(({ values }) => values['reward/mean'] ?? []);
+    const rewards = this.#steps
+      .slice(-count)
+      .flatMap(({ values }) => values['collection/reward_mean'] ?? values['reward/mean'] ?? []);
     return rewards.length === 0 ? null : rewards.reduce((sum, value) => sum + value, 0) / rewards.length;
   }
 

@@ -1,4 +1,6 @@
+import { collectTrajectories } from '@agentlightning/algorithms';
 import type { CollectedRollout, StepPlan } from '@agentlightning/core/algorithm';
+import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
 import type { AppliedPlan } from './apply-plan.ts';
@@ -20,10 +22,29 @@ export interface StepMetrics {
 }
 
 /**
- * The mean reward of a step. Named policies may learn from different reward dimensions; the step's reward is then the
- * primary reward, which evaluations measure.
+ * The mean reward of all rollouts that a step has collected, also of those that it does not train on. Which rollouts are
+ * set aside depends on their rewards: the mean of the others does not measure the policy.
  */
-export function stepReward(steps: readonly PolicyStep[], collected: readonly CollectedRollout[]): number {
+export function collectedReward(
+  steps: readonly PolicyStep[],
+  {
+    rollouts,
+    setAside,
+  }: { readonly rollouts: readonly CollectedRollout[]; readonly setAside: readonly CollectedRollout[] },
+): number {
+  const [first] = steps;
+  if (setAside.length === 0 || first === undefined) return trainedReward(steps, rollouts);
+  const all = [...rollouts, ...setAside];
+  if (first.policy.name !== null) return trainedReward(steps, all);
+  const { trajectories } = collectTrajectories(groupRollouts(all), first.policy.algorithm ?? {});
+  return meanOf(trajectories.flatMap(({ reward }) => reward ?? [])) ?? 0;
+}
+
+/**
+ * The mean reward of the rollouts that a step trains on. Named policies may learn from different reward dimensions; it is then
+ * the primary reward, which evaluations measure.
+ */
+export function trainedReward(steps: readonly PolicyStep[], collected: readonly CollectedRollout[]): number {
   const [first] = steps;
   if (first?.policy.name === null) return first.plan.metrics['reward/mean'] ?? 0;
   const rewards = collected

@@ -15,7 +15,7 @@ import { assertTrainable } from './assert-trainable.ts';
 import { checkSelectors } from './check-selectors.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
 import { planPolicy } from './plan-policy.ts';
-import { type PolicyStep, policyMetrics, stepReward } from './step-outcome.ts';
+import { collectedReward, type PolicyStep, policyMetrics, trainedReward } from './step-outcome.ts';
 import type { TimeEstimate } from './time-estimate.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { warnExcluded } from './warn-excluded.ts';
@@ -31,18 +31,20 @@ export async function trainStep(options: {
   const { config } = session;
   const step = state.finishedStep + 1;
   const startedMs = systemClock.now();
-  const { rollouts: collected, isOnPolicy, metrics: collection } = await collector.collect(step);
+  const collection = await collector.collect(step);
+  const { rollouts: collected, isOnPolicy } = collection;
   const collectedMs = systemClock.now();
   await assertTrainable(session, collected);
   await annotate(session, collected);
   const outcomes = await updatePolicies(session, { collected, isOnPolicy, step });
   const unmatched = checkSelectors(session, { collected, outcomes, step });
   warnExcluded(session, { collected, outcomes, step });
-  const reward = stepReward(outcomes, collected);
+  const reward = collectedReward(outcomes, collection);
   const rewardCurve = [...state.rewardCurve, reward];
-  const { metrics: learned, entropy, trainedTokens } = policyMetrics(outcomes, reward);
+  const { metrics: learned, entropy, trainedTokens } = policyMetrics(outcomes, trainedReward(outcomes, collected));
   const metrics = {
     ...learned,
+    'collection/reward_mean': reward,
     ...failureMetrics(collected),
     ...rewardMetrics(collected, config.rewards, rewardWeights(config)),
   };
@@ -59,7 +61,7 @@ export async function trainStep(options: {
     secondsLeft: timeEstimate.secondsLeft(step, seconds),
     metrics: {
       ...metrics,
-      ...collection,
+      ...collection.metrics,
       'rollouts/infrastructure_failed': collected.filter(({ failure }) => failure === 'infrastructure').length,
       'time/collect_s': (collectedMs - startedMs) / 1000,
       'time/step_s': seconds,
