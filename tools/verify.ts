@@ -17,16 +17,25 @@ import { gpuRuntimeStep } from './verify/gpu-runtime-step.ts';
 import { installStep } from './verify/install-step.ts';
 import { matrixStep } from './verify/matrix-step.ts';
 import { packageStep } from './verify/package-step.ts';
-import { type FinishedStep, runStep, showFailures } from './verify/progress.ts';
+import { type FinishedStep, StepProgress, showFailures } from './verify/progress.ts';
 import { pythonStep } from './verify/python-step.ts';
+import { runSteps } from './verify/run-steps.ts';
 import { sizeStep } from './verify/size-step.ts';
 import { snippetStep } from './verify/snippet-step.ts';
-import type { Step } from './verify/step.ts';
+import type { Step, VerifyScope } from './verify/step.ts';
 import { testStep } from './verify/test-step.ts';
 
-/** Cheap checks come first, so that a slip shows within seconds. */
+/** How many steps run at the same time at most: beyond it they wait for each other. */
+const maxConcurrency = 2;
+
+/**
+ * Cheap checks come first, so that a slip shows within seconds. The installation of Python packages, which mostly waits for
+ * the network, runs beside them.
+ */
 const steps: readonly Step[] = [
   installStep,
+  generatedCodeStep,
+  pythonStep,
   commandStep({
     name: 'lint',
     description: 'format and lint (Biome)',
@@ -52,24 +61,23 @@ const steps: readonly Step[] = [
   commandStep({ name: 'manifests', description: 'package.json files agree (sherif)', command: ['sherif'] }),
   conventionStep,
   commitStep,
-  generatedCodeStep,
   commandStep({
     name: 'build',
     description: 'all packages build (turbo)',
     command: ['turbo', 'run', 'build', '--output-logs=errors-only', '--log-order=grouped'],
     remark: /(\d+ successful)/,
   }),
+  gpuRuntimeStep,
   commandStep({
     name: 'api',
     description: 'public surface matches docs/api (API Extractor)',
+    after: ['build'],
     command: ['node', 'tools/api-reports.ts', '--check'],
   }),
   packageStep,
   sizeStep,
   matrixStep,
   snippetStep,
-  pythonStep,
-  gpuRuntimeStep,
   testStep,
   chaosStep,
 ];
@@ -92,16 +100,23 @@ async function main(args: readonly string[]): Promise<number> {
   console.log(
     `verify: ${chosen.length} steps, ${scope} scope, Node ${process.versions.node}, ${availableParallelism()} cores\n`,
   );
-  const finished: FinishedStep[] = [];
-  for (const step of chosen) finished.push(await runStep(step, scope, process.stdout));
+  const startedAt = performance.now();
+  const finished = await runAll(chosen, scope);
+  const seconds = (performance.now() - startedAt) / 1000;
 
   showFailures(finished, process.stdout);
   const sum = (count: (step: FinishedStep) => number): number =>
     finished.reduce((total, step) => total + count(step), 0);
   const failed = sum(({ result }) => result.failed);
-  console.log(`\nTook ${sum(({ seconds }) => seconds).toFixed(0)} s.`);
+  console.log(`\nTook ${seconds.toFixed(0)} s.`);
   console.log(`${sum(({ result }) => result.passed)} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
+}
+
+async function runAll(chosen: readonly Step[], scope: VerifyScope): Promise<readonly FinishedStep[]> {
+  using progress = new StepProgress(process.stdout);
+  const concurrency = Math.min(availableParallelism(), maxConcurrency);
+  return await runSteps(chosen, { concurrency, run: (step) => progress.run(step, scope) });
 }
 
 process.exitCode = await main(process.argv.slice(2).filter((arg) => arg !== '--'));

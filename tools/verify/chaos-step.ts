@@ -12,6 +12,7 @@ const commands: readonly (readonly string[])[] = [
 export const chaosStep: Step = {
   name: 'chaos',
   description: 'fault injection: kills and malformed requests',
+  after: ['tests'],
   isLong: true,
   run: injectFaults,
 };

@@ -2,9 +2,7 @@ import { type CommandOptions, runCommand } from './run-command.ts';
 import type { Step } from './step.ts';
 
 /** A step that is one command: exit code 0 means passed. */
-export interface CommandStepOptions extends CommandOptions {
-  readonly name: string;
-  readonly description: string;
+export interface CommandStepOptions extends CommandOptions, Pick<Step, 'name' | 'description' | 'after'> {
   /** The program and its arguments. */
   readonly command: readonly string[];
   /** Finds the remark for the progress line in the output: the first group, or the whole match. */
@@ -13,10 +11,11 @@ export interface CommandStepOptions extends CommandOptions {
 
 /** Makes a step of one command. */
 export function commandStep(options: CommandStepOptions): Step {
-  const { name, description, command } = options;
+  const { name, description, after = [], command } = options;
   return {
     name,
     description,
+    after,
     run: async ({ flash }) => {
       const { isOk, output } = await runCommand(command, { ...options, onLine: flash });
       const match = options.remark?.exec(output);

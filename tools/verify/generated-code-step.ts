@@ -15,6 +15,7 @@ const packageFolders = ['packages/runtime', 'packages/store'];
 export const generatedCodeStep: Step = {
   name: 'generated',
   description: 'generated code matches the .proto files, which break nothing (buf)',
+  isExclusive: true,
   run: checkGeneratedCode,
 };
 

@@ -19,6 +19,7 @@ const checks: readonly (readonly string[])[] = [
 export const gpuRuntimeStep: Step = {
   name: 'gpu-runtime',
   description: 'the Python runtime: ruff, pyright, pytest',
+  after: ['python'],
   run: checkGpuRuntime,
 };
 

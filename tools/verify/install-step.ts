@@ -11,6 +11,7 @@ const requiredNodeMajor = 24;
 export const installStep: Step = {
   name: 'install',
   description: 'Node version and lock file',
+  isExclusive: true,
   run: checkInstall,
 };
 

@@ -10,6 +10,7 @@ import type { Step, StepContext, StepResult } from './step.ts';
 export const matrixStep: Step = {
   name: 'matrix',
   description: 'adapter contract on packed packages',
+  after: ['build'],
   run: runMatrixStep,
 };
 

@@ -12,6 +12,7 @@ import type { Step, StepContext, StepResult } from './step.ts';
 export const packageStep: Step = {
   name: 'packages',
   description: 'packed: publint, are-the-types-wrong',
+  after: ['build'],
   run: checkPackages,
 };
 

@@ -11,50 +11,81 @@ export interface FinishedStep {
 /** How long a silent step may be silent in a log before it says that it is still there, in milliseconds. */
 const heartbeatMs = 20_000;
 
-/**
- * Runs one step and shows it: a live line on a terminal, plain lines elsewhere.
- *
- * @param step what to run
- * @param scope how much the step checks
- * @param output where to write, normally `process.stdout`
- */
-export async function runStep(step: Step, scope: VerifyScope, output: NodeJS.WriteStream): Promise<FinishedStep> {
-  const startedAt = performance.now();
-  const seconds = (): number => (performance.now() - startedAt) / 1000;
-  let flashed = '';
-  const draw = (): void => {
-    if (!output.isTTY) return;
-    const room = Math.max(0, output.columns - step.name.length - 4);
-    const detail = `${seconds().toFixed(0)} s  ${flashed}`.slice(0, room);
-    output.write(`\r\u001b[2K  ${step.name} ${styleText('dim', detail)}`);
-  };
-  const clear = (): void => {
-    if (output.isTTY) output.write('\r\u001b[2K');
-  };
-  const timer = setInterval(
-    () =>
-      output.isTTY ? draw() : output.write(`  … ${step.name}, ${seconds().toFixed(0)} s${flashed && `: ${flashed}`}\n`),
-    output.isTTY ? 250 : heartbeatMs,
-  );
-  const context: StepContext = {
-    scope,
-    report: (line) => {
-      clear();
-      flashed = '';
-      output.write(`    ${styleText('dim', line)}\n`);
-      draw();
-    },
-    flash: (text) => {
-      flashed = text.trim();
-    },
-  };
-  draw();
-  const result = await runSafely(step, context);
-  clearInterval(timer);
-  clear();
-  const finished: FinishedStep = { step, result, seconds: seconds() };
-  output.write(`${summaryLine(finished)}\n`);
-  return finished;
+/** Runs steps and shows them: one live line for all that run on a terminal, plain lines elsewhere. */
+export class StepProgress implements Disposable {
+  readonly #output: NodeJS.WriteStream;
+  readonly #running = new Map<Step, { readonly startedAt: number; flashed: string }>();
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param output where to write, normally `process.stdout` */
+  constructor(output: NodeJS.WriteStream) {
+    this.#output = output;
+    this.#timer = setInterval(
+      () => (output.isTTY ? this.#draw() : this.#writeHeartbeats()),
+      output.isTTY ? 250 : heartbeatMs,
+    );
+  }
+
+  /** Runs one step in the given scope and writes its summary; a step that throws has failed. */
+  async run(step: Step, scope: VerifyScope): Promise<FinishedStep> {
+    const startedAt = performance.now();
+    const state = { startedAt, flashed: '' };
+    this.#running.set(step, state);
+    this.#draw();
+    const result = await runSafely(step, {
+      scope,
+      report: (line) => {
+        state.flashed = '';
+        this.#write(`    ${styleText('dim', line)}`);
+      },
+      flash: (text) => {
+        state.flashed = text.trim();
+      },
+    });
+    this.#running.delete(step);
+    const finished: FinishedStep = { step, result, seconds: secondsSince(startedAt) };
+    this.#write(summaryLine(finished));
+    return finished;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#clear();
+  }
+
+  #write(line: string): void {
+    this.#clear();
+    this.#output.write(`${line}\n`);
+    this.#draw();
+  }
+
+  #clear(): void {
+    if (this.#output.isTTY) this.#output.write('\r\u001b[2K');
+  }
+
+  #draw(): void {
+    if (!this.#output.isTTY) return;
+    const columns = Math.floor((this.#output.columns - 2) / Math.max(1, this.#running.size));
+    const details = [...this.#running].map(([{ name }, { startedAt, flashed }]) => {
+      const detail = `${secondsSince(startedAt).toFixed(0)} s  ${flashed}`.slice(
+        0,
+        Math.max(0, columns - name.length - 3),
+      );
+      return `${name} ${styleText('dim', detail)}`;
+    });
+    this.#clear();
+    this.#output.write(`  ${details.join('  ')}`);
+  }
+
+  #writeHeartbeats(): void {
+    for (const [{ name }, { startedAt, flashed }] of this.#running) {
+      this.#output.write(`  … ${name}, ${secondsSince(startedAt).toFixed(0)} s${flashed && `: ${flashed}`}\n`);
+    }
+  }
+}
+
+function secondsSince(startedAt: number): number {
+  return (performance.now() - startedAt) / 1000;
 }
 
 /** Shows the whole output of every step that failed, and what to run to see it again. */

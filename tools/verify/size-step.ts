@@ -5,6 +5,7 @@ import type { Step, StepResult } from './step.ts';
 export const sizeStep: Step = {
   name: 'sizes',
   description: 'what an agent installs is small (size-limit)',
+  after: ['build'],
   run: checkSizes,
 };
 

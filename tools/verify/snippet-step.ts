@@ -5,6 +5,7 @@ import type { Step, StepContext, StepResult } from './step.ts';
 export const snippetStep: Step = {
   name: 'snippets',
   description: 'code in the READMEs is typed and runs',
+  after: ['build'],
   run: checkSnippets,
 };
 

@@ -33,6 +33,10 @@ export interface Step {
   readonly run: (context: StepContext) => Promise<StepResult>;
   /** Whether the step runs with `verify --all` or by its name only. @default false */
   readonly isLong?: boolean;
+  /** Names of the steps whose results it needs: it starts after those of them that run. @default none */
+  readonly after?: readonly string[];
+  /** Whether no other step may run beside it, because it changes files that others read. @default false */
+  readonly isExclusive?: boolean;
 }
 
 /** A step whose findings are a list of sentences: none means passed. */

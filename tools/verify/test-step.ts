@@ -22,6 +22,7 @@ interface TestReport {
 export const testStep: Step = {
   name: 'tests',
   description: 'unit, contract and end-to-end tests',
+  after: ['build', 'python'],
   run: runTests,
 };
 
