@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type EndedCommand, runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 
 const smallConfig = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
@@ -20,26 +21,32 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Runs a command in a separate process, as its configuration needs. */
 async function fail(...args: string[]): Promise<{ readonly code: number | null; readonly stderr: string }> {
   await using agl = new AglProcess(args, { cwd: folder });
   return { code: await agl.exitCode(), stderr: agl.stderr };
+}
+
+/** Runs a command that loads no configuration. */
+function run(...args: string[]): Promise<EndedCommand> {
+  return runAgl(args, { cwd: folder });
 }
 
 test('an unknown flag or command is named with the nearest one', async () => {
   const flag = await fail('train', '--stepps', '3');
   expect(flag.code).toBe(2);
   expect(flag.stderr).toMatch(/unknown option '--stepps'[\s\S]*Did you mean --steps/);
-  expect((await fail('trian')).stderr).toMatch(/unknown command 'trian'[\s\S]*Did you mean train/);
+  expect((await run('trian')).stderr).toMatch(/unknown command 'trian'[\s\S]*Did you mean train/);
 });
 
 test('a flag with a wrong value is named with what it takes', async () => {
-  const { code, stderr } = await fail('train', '--steps', 'many');
+  const { code, stderr } = await run('train', '--steps', 'many');
   expect(code).toBe(2);
   expect(stderr).toMatch(/--steps.*"many" is not a whole number/);
 });
 
 test('an empty flag, such as from an unset variable, is not zero', async () => {
-  const { code, stderr } = await fail('train', '--steps', '');
+  const { code, stderr } = await run('train', '--steps', '');
   expect(code).toBe(2);
   expect(stderr).toMatch(/--steps.*"" is not a whole number/);
 });
@@ -50,20 +57,22 @@ test('a path that is not writable is reported without a stack', async () => {
   expect(code).toBe(2);
   expect(stderr).toMatch(/CONFIG.*letter/);
   expect(stderr).not.toMatch(/^ +at /m);
-  const imported = await fail('store', 'import', folder);
+  const imported = await run('store', 'import', folder);
   expect(imported.code).toBe(2);
   expect(imported.stderr).toMatch(/Name a file: there is a folder/);
   expect(imported.stderr).not.toMatch(/^ +at /m);
 });
 
 test('an unknown log level is reported with the valid ones', async () => {
-  await using agl = new AglProcess(['store', '--port', '0'], { cwd: folder, env: { AGL_LOG_LEVEL: 'debgu' } });
-  expect(await agl.exitCode()).toBe(2);
-  expect(agl.stderr).toMatch(/AGL_LOG_LEVEL is "debgu"; did you mean "debug"\?[\s\S]*trace, debug, info/);
+  vi.stubEnv('AGL_LOG_LEVEL', 'debgu');
+  const { code, stderr } = await run('store', '--port', '0');
+  vi.unstubAllEnvs();
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/AGL_LOG_LEVEL is "debgu"; did you mean "debug"\?[\s\S]*trace, debug, info/);
 });
 
 test('a missing configuration file is named with its full path', async () => {
-  const { code, stderr } = await fail('train');
+  const { code, stderr } = await run('train');
   expect(code).toBe(2);
   expect(stderr).toContain(path.join(folder, 'agl.config.ts'));
 });
@@ -130,14 +139,14 @@ test('a taken port is named', async () => {
   await new Promise((resolve) => taken.once('listening', resolve));
   const address = taken.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const { code, stderr } = await fail('store', '--db', 'sqlite:agl.db', '--port', String(port));
+  const { code, stderr } = await run('store', '--db', 'sqlite:agl.db', '--port', String(port));
   taken.close();
   expect(code).toBe(3);
   expect(stderr).toMatch(new RegExp(`PORT_IN_USE.*${port}`));
 });
 
 test('a store that is not there is named by commands that only read', async () => {
-  const { code, stderr } = await fail('runs');
+  const { code, stderr } = await run('runs');
   expect(code).toBe(2);
   expect(stderr).toContain('.agl/agl.db');
 });
@@ -157,11 +166,9 @@ test('a store served over http holds a whole run, which runs and show can read',
     '1',
   ]);
   const done = await training.event('done');
-  await using runs = new AglProcess(['runs', '--store', url, '--json']);
-  await runs.exitCode();
-  expect(runs.output).toContain(`"run":"${String(done['run'])}"`);
-  await using show = new AglProcess(['show', String(done['rollout_after']), '--store', url]);
-  expect(await show.exitCode()).toBe(0);
+  expect((await run('runs', '--store', url, '--json')).output).toContain(`"run":"${String(done['run'])}"`);
+  const show = await run('show', String(done['rollout_after']), '--store', url);
+  expect(show.code).toBe(0);
   expect(show.output).toMatch(/rollout[\s\S]*model run-[\s\S]*tokens[\s\S]*policy v1/);
 });
 

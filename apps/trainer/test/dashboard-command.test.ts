@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 
 /** Each test starts processes, on a machine that may be busy. */
@@ -29,12 +30,12 @@ test('agl dashboard prints its address and serves the runs of the store with exp
 });
 
 test('agl dashboard needs a store that exists, and a key for other machines', async () => {
-  await using missing = new AglProcess(['dashboard', '--store', `sqlite:${path.join(folder, 'none.db')}`]);
-  expect(await missing.exitCode()).toBe(2);
+  const missing = await runAgl(['dashboard', '--store', `sqlite:${path.join(folder, 'none.db')}`]);
+  expect(missing.code).toBe(2);
   expect(missing.stderr).toContain('there is no store');
   const db = `sqlite:${path.join(folder, 'agl.db')}`;
   await (await openStore(db)).close();
-  await using open = new AglProcess(['dashboard', '--store', db, '--port', '0', '--host', '0.0.0.0']);
-  expect(await open.exitCode()).toBe(2);
+  const open = await runAgl(['dashboard', '--store', db, '--port', '0', '--host', '0.0.0.0']);
+  expect(open.code).toBe(2);
   expect(open.stderr).toContain('AGL_DASHBOARD_KEY');
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { AglProcess } from './agl-process.ts';
+import { type EndedCommand, runAgl } from './agl-command.ts';
 import { ask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -25,10 +25,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const message = z.object({ role: z.string(), content: z.string() });
 
-async function dataset(...flags: string[]): Promise<{ readonly code: number | null; readonly stderr: string }> {
+function dataset(...flags: string[]): Promise<EndedCommand> {
   const store = `sqlite:${path.join(folder, 'agl.db')}`;
-  await using agl = new AglProcess(['dataset', '--run', runId, '--store', store, ...flags], { cwd: folder });
-  return { code: await agl.exitCode(), stderr: agl.stderr };
+  return runAgl(['dataset', '--run', runId, '--store', store, ...flags], { cwd: folder });
 }
 
 function linesOf<TLine>(schema: z.ZodType<TLine>, file: string): readonly TLine[] {

@@ -9,6 +9,7 @@ import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { tokensOfStoreFile } from '../src/runtime/attempt-secret.ts';
+import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder } from './run-folder.ts';
 
@@ -230,16 +231,16 @@ describe('agl gateway', () => {
     ],
     [['--store', ':memory:', '--agl-server'], /--agl-server has no key[\s\S]*AGL_GATEWAY_KEY/],
   ])('says what is wrong with %j', async (flags, message) => {
-    await using agl = new AglProcess(['gateway', ...flags]);
-    expect(await agl.exitCode()).toBe(2);
-    expect(agl.stderr).toMatch(message);
+    const { code, stderr } = await runAgl(['gateway', ...flags]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
   });
 
   it('explains itself', async () => {
-    await using agl = new AglProcess(['gateway', '--help']);
-    expect(await agl.exitCode()).toBe(0);
+    const { code, output } = await runAgl(['gateway', '--help']);
+    expect(code).toBe(0);
     for (const word of ['Examples:', 'postgres://', '--agl-server', 'AGL_TOKEN_SECRET', '/metrics', 'SIGTERM']) {
-      expect(agl.output).toContain(word);
+      expect(output).toContain(word);
     }
   });
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { runAgl } from './agl-command.ts';
 import { type AglEvent, AglProcess } from './agl-process.ts';
 import { PlantedModels, plantedKey } from './planted-models.ts';
 import { RunFolder } from './run-folder.ts';
@@ -87,10 +88,9 @@ test('a finished search reports its outcome again, and runs nothing', async () =
 });
 
 /** What `agl prompts` writes. */
-async function prompts(...flags: string[]): Promise<{ readonly code: number | null; readonly text: string }> {
-  await using process = new AglProcess(['prompts', 'planted', '--store', whole.folder.storeUrl, ...flags]);
-  const code = await process.exitCode();
-  return { code, text: code === 0 ? process.output : process.stderr };
+async function prompts(...flags: string[]): Promise<{ readonly code: number; readonly text: string }> {
+  const { code, output, stderr } = await runAgl(['prompts', 'planted', '--store', whole.folder.storeUrl, ...flags]);
+  return { code, text: code === 0 ? output : stderr };
 }
 
 test('agl prompts shows versions, scores and what changed', async () => {

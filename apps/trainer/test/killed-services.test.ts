@@ -35,7 +35,9 @@ test('a run whose embedded runtime is killed restarts it and completes', async (
   await folder.expectWholeRun(runId);
 });
 
-test('a run that may not restart its runtime stops with a clear message when it is killed, and can be resumed', async () => {
+test('a run that may not restart its runtime stops with a clear message when it is killed, and can be resumed', {
+  tags: ['long'],
+}, async () => {
   const config = path.resolve(import.meta.dirname, 'fixtures/never-restarted.config.ts');
   await using first = folder.trainFile(config);
   const runId = String((await first.event('started'))['run']);
@@ -100,7 +102,7 @@ test('a run whose runtime is killed while it learns does that step again', { tag
   await folder.expectWholeRun('learning');
 });
 
-test('a run whose model endpoint refuses stops before anything is measured', async () => {
+test('a run whose model endpoint refuses stops before anything is measured', { tags: ['long'] }, async () => {
   await using runtime = startRuntime('0');
   const address = String((await runtime.event('ready'))['address']);
   const gatewayTo = (upstream: string): AglProcess => folder.gateway(upstream, 'refused');
@@ -163,7 +165,7 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
       }
     },
     dataDir: folder.path,
-    steps: 1,
+    steps: 0,
     concurrency: 2,
     runtime: { type: 'grpc', model: 'tiny-random', address: String(address), apiKey: 'key-of-the-runtime' },
     gatewayUrl: url,

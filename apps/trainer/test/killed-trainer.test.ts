@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => folder[Symbol.dispose]());
 
 describe('a run whose trainer, with store and gateway, is killed', () => {
-  test('while it collects rollouts resumes from the last finished step', async () => {
+  test('while it collects rollouts resumes from the last finished step', { tags: ['long'] }, async () => {
     await using first = folder.train();
     const runId = String((await first.event('started'))['run']);
     await first.event('step', (event) => event['step'] === 2);
@@ -41,7 +41,7 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     await folder.expectWholeRun(runId);
   });
 
-  test('between saving a step and recording it does that step again', async () => {
+  test('between saving a step and recording it does that step again', { tags: ['long'] }, async () => {
     await using first = folder.train();
     const runId = String((await first.event('started'))['run']);
     await first.event('checkpoint', (event) => event['step'] === 2);
@@ -79,7 +79,7 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     });
   });
 
-  test('while rollouts run ends with the metrics of an uninterrupted run, bit for bit', async () => {
+  test('while rollouts run leaves no process, and ends with the metrics of an uninterrupted run, bit for bit', async () => {
     const marker = path.join(folder.path, 'killed');
     const train = (name: string, ...flags: string[]): AglProcess => {
       const dataDir = path.join(folder.path, name);
@@ -87,7 +87,13 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
       return new AglProcess(args, { env: { KILL_MARKER: marker } });
     };
     await using killed = train('killed-run', '--run', 'one');
+    await killed.event('started');
+    const children = killed.childPids();
+    expect(children.length).toBeGreaterThan(1);
     expect(await killed.exitCode()).toBeNull();
+    for (const pid of children) {
+      await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(/ESRCH/), { timeout: 30_000 });
+    }
     const lost = await withStore(path.join(folder.path, 'killed-run'), async (store) => {
       const { items } = await store.queryRollouts({ runId: 'one', metadata: { phase: 'step-2' } });
       return items.map(({ status }) => status);
@@ -98,17 +104,6 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     await using whole = train('whole-run', '--run', 'other');
     await whole.event('done');
     expect([...measured(killed), ...measured(resumed)]).toEqual(measured(whole));
-  });
-
-  test('leaves no process behind', async () => {
-    await using first = folder.train();
-    await first.event('started');
-    const children = first.childPids();
-    expect(children.length).toBeGreaterThan(1);
-    await first.kill();
-    for (const pid of children) {
-      await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(/ESRCH/), { timeout: 30_000 });
-    }
   });
 });
 
@@ -122,25 +117,22 @@ function measured({ events }: AglProcess): readonly unknown[] {
   });
 }
 
-test('a run that is stopped by Ctrl+C prints how to resume, and resumes', async () => {
-  await using first = folder.train('--steps', String(smallSteps));
-  const runId = String((await first.event('started'))['run']);
-  await first.event('step');
-  first.interrupt();
-  expect(await first.exitCode()).toBe(130);
-  expect(first.stderr).toContain(`--steps ${smallSteps} --resume ${runId}`);
-  expect(first.events.at(-1)).toMatchObject({ event: 'failed', code: 'CANCELLED', run: runId });
-  expect((await folder.withStore((store) => store.getRun(runId))).status).toBe('stopped');
-  await folder.resumeAndFinish(runId);
-  await folder.expectWholeRun(runId);
-});
-
-test('a run that is still being trained is not trained by another', async () => {
+test('a run is trained by one process, and is resumed after Ctrl+C as its message says', async () => {
   await using first = folder.train('--steps', '1000');
   const runId = String((await first.event('started'))['run']);
   await using second = folder.train('--resume', runId);
   expect(await second.exitCode()).toBe(2);
   expect(second.stderr).toMatch(/CONFLICT.*is being trained by process \d+/);
-  const stepsThen = first.events.length;
-  await vi.waitFor(() => expect(first.events.length).toBeGreaterThan(stepsThen), { timeout: 60_000 });
+  const eventsThen = first.events.length;
+  await vi.waitFor(() => expect(first.events.length).toBeGreaterThan(eventsThen), { timeout: 60_000 });
+  await first.event('step');
+  first.interrupt();
+  expect(await first.exitCode()).toBe(130);
+  expect(first.stderr).toContain(`--steps 1000 --resume ${runId}`);
+  expect(first.events.at(-1)).toMatchObject({ event: 'failed', code: 'CANCELLED', run: runId });
+  expect((await folder.withStore((store) => store.getRun(runId))).status).toBe('stopped');
+  const lastStep = first.events.filter(({ event }) => event === 'step').length;
+  await using resumed = folder.train('--steps', String(lastStep + 1), '--resume', runId);
+  await resumed.event('done');
+  expect(resumed.events.filter(({ event }) => event === 'step').map(({ step }) => step)).toEqual([lastStep + 1]);
 });

@@ -1,5 +1,6 @@
 import { startPostgres } from '@agentlightning/store/testing';
 import { expect, test, vi } from 'vitest';
+import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder, smallConfigFile } from './run-folder.ts';
 
@@ -23,7 +24,7 @@ test('a training in a database, and a server of it, show where it is without its
   const url = await postgres.createDatabase();
   const store = url.replace('postgres@', `postgres:${encodeURIComponent(password)}@`);
   const shown = url.replace('postgres@', '…@');
-  const small = ['train', smallConfigFile, '--steps', '1', '--store', store, '--data-dir', folder.path];
+  const small = ['train', smallConfigFile, '--steps', '0', '--store', store, '--data-dir', folder.path];
 
   const { text } = await written([...small, '--run', 'one']);
   expect(text).toContain(`The run is stored in ${shown} (run one)`);
@@ -53,12 +54,20 @@ test.each([
   ["The store's address http://…@db has a user", ['runs', '--store', `http://agl:${encoded}@db`]],
   ["The store's address http://…@db has a user", ['runs', '--store', `http://agl:${password}@db`]],
   ['http://…@db is a server', ['store', 'keys', 'list', '--store', `http://agl:${password}@db`]],
-  ['the gateway at http://…@db does not respond', ['train', smallConfigFile, '--gateway', `http://agl:${encoded}@db`]],
-  ['not "http://…@db"', ['train', smallConfigFile, '--gateway', `http://agl:${password}@db`]],
   ["unknown command 'postgres://…@db/agl'", [`postgres://agl:${password}@db/agl`]],
 ])('%s', async (said, args) => {
+  const { code, output, stderr } = await runAgl(args);
+  expect(code).not.toBe(0);
+  expect(output + stderr).toContain(said);
+  expect(output + stderr).not.toMatch(seen);
+});
+
+test.each([
+  ['the gateway at http://…@db does not respond', `http://agl:${encoded}@db`],
+  ['not "http://…@db"', `http://agl:${password}@db`],
+])('%s', async (said, gateway) => {
   using folder = new RunFolder();
-  const { code, text } = await written(args[0] === 'train' ? [...args, '--data-dir', folder.path] : args);
+  const { code, text } = await written(['train', smallConfigFile, '--gateway', gateway, '--data-dir', folder.path]);
   expect(code).not.toBe(0);
   expect(text).toContain(said);
   expect(text).not.toMatch(seen);

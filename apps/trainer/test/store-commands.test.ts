@@ -5,6 +5,7 @@ import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type EndedCommand, runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
@@ -28,16 +29,8 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Ended {
-  readonly code: number | null;
-  readonly output: string;
-  readonly stderr: string;
-}
-
-async function agl(...args: string[]): Promise<Ended> {
-  await using process = new AglProcess(args, { cwd: folder });
-  const code = await process.exitCode();
-  return { code, output: process.output, stderr: process.stderr };
+function agl(...args: string[]): Promise<EndedCommand> {
+  return runAgl(args, { cwd: folder });
 }
 
 async function aglJson(...args: string[]): Promise<unknown> {

@@ -8,6 +8,7 @@ import { newSpanId, newTraceId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
@@ -26,18 +27,17 @@ async function urlOf(server: AglProcess): Promise<string> {
 }
 
 async function aglJson(...args: string[]): Promise<Record<string, string>> {
-  await using command = new AglProcess([...args, '--json'], { cwd: folder });
-  const code = await command.exitCode();
-  expect({ code, stderr: command.stderr }).toEqual({ code: 0, stderr: '' });
-  return JSON.parse(command.output);
+  const { code, output, stderr } = await runAgl([...args, '--json'], { cwd: folder });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(output);
 }
 
 test('a server without a key says that it is for this machine only', async () => {
   await using server = new AglProcess(['store', '--db', db, '--port', '0']);
   await urlOf(server);
   expect(server.stderr).toContain('the store has no key');
-  await using open = new AglProcess(['store', '--db', db, '--port', '0', '--host', '0.0.0.0']);
-  expect(await open.exitCode()).toBe(2);
+  const open = await runAgl(['store', '--db', db, '--port', '0', '--host', '0.0.0.0']);
+  expect(open.code).toBe(2);
   expect(open.stderr).toContain('A store without a key may not listen on 0.0.0.0');
 });
 
@@ -53,8 +53,7 @@ test('keys are created, listed and revoked, and authorise the expected routes', 
   await expect(runner.createAttemptToken({ rolloutId: 'ro-1', attemptId: 'at-1' })).rejects.toMatchObject({
     code: 'NOT_FOUND',
   });
-  await using list = new AglProcess(['store', 'keys', 'list', '--store', db]);
-  await list.exitCode();
+  const list = await runAgl(['store', 'keys', 'list', '--store', db]);
   expect(list.output).toMatch(new RegExp(`${made['id']} +runners +runner +\\d{4}-.* - +-`));
   expect(list.output).not.toContain(made['key']);
   await aglJson('store', 'keys', 'revoke', made['id'] ?? '', '--store', db);
@@ -63,15 +62,14 @@ test('keys are created, listed and revoked, and authorise the expected routes', 
     interval: 500,
   });
   expect(server.stderr).not.toContain(made['key']);
-  await using remote = new AglProcess(['store', 'keys', 'list', '--store', url]);
-  expect(await remote.exitCode()).toBe(2);
+  const remote = await runAgl(['store', 'keys', 'list', '--store', url]);
+  expect(remote.code).toBe(2);
   expect(remote.stderr).toContain('Run it where the store is');
 });
 
 test('tokens of attempts are revoked', async () => {
   const token = await new AttemptTokens({ secrets: ['x'.repeat(32)] }).create({ rolloutId: 'ro-1', attemptId: 'at-1' });
-  await using revoke = new AglProcess(['store', 'tokens', 'revoke', token, '--store', db]);
-  expect(await revoke.exitCode()).toBe(0);
+  expect(await runAgl(['store', 'tokens', 'revoke', token, '--store', db])).toMatchObject({ code: 0 });
   const store = await openStore(db);
   expect(await store.revokedAttemptTokens()).toEqual([await attemptTokenDigest(token)]);
   await store.close();
