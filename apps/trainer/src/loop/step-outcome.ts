@@ -3,7 +3,7 @@ import type { CollectedRollout, StepPlan } from '@agentlightning/core/algorithm'
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
-import type { AppliedPlan } from './apply-plan.ts';
+import type { AppliedPlan } from './apply-plans.ts';
 
 /** The update of one policy in a step. */
 export interface PolicyStep {

@@ -10,7 +10,7 @@ import { writeState } from '../run/write-state.ts';
 import { trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { StepSummary } from '../training-event.ts';
-import { applyPlan } from './apply-plan.ts';
+import { applyPlans } from './apply-plans.ts';
 import { assertTrainable } from './assert-trainable.ts';
 import { checkSelectors } from './check-selectors.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
@@ -96,12 +96,14 @@ async function updatePolicies(
   const { pauseCalls } = session;
   // Older weights differ from the trainer's for another reason than misaligned tokens.
   const maxLogprobGap = rollouts.isOnPolicy ? session.config.maxLogprobGap : Infinity;
-  const steps = trainedPolicies(session.policies).map(async (policy): Promise<PolicyStep> => {
-    const plan = await planPolicy(session, policy, rollouts);
-    const { model, reference } = policy;
-    return { policy, plan, applied: await applyPlan(plan, { model, reference, maxLogprobGap, pauseCalls }) };
-  });
-  return await unlessAborted(Promise.all(steps), session.failure);
+  const update = async (): Promise<readonly PolicyStep[]> => {
+    const plans = trainedPolicies(session.policies).map(async (policy) => {
+      const { model, reference } = policy;
+      return { policy, model, reference, plan: await planPolicy(session, policy, rollouts) };
+    });
+    return await applyPlans(await Promise.all(plans), { maxLogprobGap, pauseCalls });
+  };
+  return await unlessAborted(update(), session.failure);
 }
 
 /** Appends the annotations of the algorithms to the traces. Spans that exist are not written again. */

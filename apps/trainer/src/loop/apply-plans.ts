@@ -1,6 +1,6 @@
 import { withReferenceLogprobs } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
-import type { StepPlan } from '@agentlightning/core/algorithm';
+import type { ModelUpdate, StepPlan } from '@agentlightning/core/algorithm';
 import type {
   BatchResult,
   PendingOperation,
@@ -9,11 +9,16 @@ import type {
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
 
-/** The dependencies of applying a plan. */
-export interface ApplyPlanOptions {
+/** The plan of a policy's step, and the models that it needs. */
+export interface PolicyPlan {
+  readonly plan: StepPlan;
   readonly model: TrainableModel;
   /** Returns the reference policy of a KL term: the initial model. Called only for losses with a KL term. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
+}
+
+/** What applies to the plans of all policies. */
+export interface ApplyPlansOptions {
   /** Limit for the difference of log-probabilities between trainer and sampler, in nats per token. */
   readonly maxLogprobGap: number;
   /** Runs the publication while no new model call starts, so that each call has one policy version. */
@@ -28,30 +33,52 @@ export interface AppliedPlan {
 }
 
 /**
- * Sends a plan to the runtime and publishes the new weights. The batches of the first update are awaited before its
- * optimizer step is sent, because only they are scored under the weights that sampled. All other batches and optimizer steps
- * are sent without waiting for each other; the runtime executes them in order. The weights are published after them.
+ * Sends the plans of a step to the runtime and publishes the new weights; the policies concurrently, because their models are
+ * independent. The batches of each first update are awaited before any optimizer step is sent, because only they are scored
+ * under the weights that sampled. All other batches and optimizer steps are sent without waiting for each other; the runtime
+ * executes them in order. The weights are published after them.
  *
- * @throws AgentLightningError TOKEN_MISALIGNMENT when trainer and sampler disagree; no optimizer step was taken
+ * @returns the plans in their order, each with its result
+ * @throws AgentLightningError TOKEN_MISALIGNMENT when trainer and sampler of a policy disagree; no policy then took a step
  * @throws AgentLightningError of the first operation that failed; no step was then taken on its gradients
  */
-export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Promise<AppliedPlan> {
+export async function applyPlans<TPlan extends PolicyPlan>(
+  plans: readonly TPlan[],
+  { maxLogprobGap, pauseCalls }: ApplyPlansOptions,
+): Promise<readonly (TPlan & { readonly applied: AppliedPlan })[]> {
+  const scored = await Promise.all(
+    plans.map(async (plan) => ({ plan, first: await sendFirstUpdate(plan, maxLogprobGap) })),
+  );
+  return await Promise.all(
+    scored.map(async ({ plan, first }) => ({ ...plan, applied: await applyPlan(plan, first, pauseCalls) })),
+  );
+}
+
+/** Sends the batches of the first update and compares their log-probabilities with the sampler's. */
+async function sendFirstUpdate(policy: PolicyPlan, maxLogprobGap: number): Promise<readonly BatchResult[]> {
+  const [update] = policy.plan.updates;
+  if (update === undefined) return [];
+  const results = await Promise.all(await sendBatches(policy, update));
+  assertAligned(results, maxLogprobGap);
+  return results;
+}
+
+async function applyPlan(
+  policy: PolicyPlan,
+  first: readonly BatchResult[],
+  pauseCalls: ApplyPlansOptions['pauseCalls'],
+): Promise<AppliedPlan> {
+  const { plan, model } = policy;
   if (plan.updates.length === 0) return { trainedTokens: 0, metrics: {} };
-  const { model } = options;
   const batches: Promise<BatchResult>[] = [];
   const steps: Promise<StepResult>[] = [];
-  for (const update of plan.updates) {
-    const isCompared = (update.loss.parameters['kl_coefficient'] ?? 0) > 0;
-    for (const batch of update.batches) {
-      const complete = isCompared ? await withReference(batch, options) : batch;
-      batches.push(observed(await model.forwardBackward(complete, update.loss)));
-    }
-    if (steps.length === 0) assertAligned(await Promise.all(batches), options.maxLogprobGap);
+  for (const [index, update] of plan.updates.entries()) {
+    if (index > 0) batches.push(...(await sendBatches(policy, update)));
     steps.push(observed(await model.optimStep(update.optimizer)));
   }
-  const batchResults = await Promise.all(batches);
+  const batchResults = [...first, ...(await Promise.all(batches))];
   const stepResults = await Promise.all(steps);
-  const endpoint = await options.pauseCalls(async () => await (await model.publishWeights()).result);
+  const endpoint = await pauseCalls(async () => await (await model.publishWeights()).result);
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
@@ -62,6 +89,20 @@ export async function applyPlan(plan: StepPlan, options: ApplyPlanOptions): Prom
       'policy/version': endpoint.policyVersion,
     },
   };
+}
+
+/** Sends the batches of an update, each with the reference's log-probabilities when its loss has a KL term. */
+async function sendBatches(
+  { model, reference }: PolicyPlan,
+  { batches, loss }: ModelUpdate,
+): Promise<readonly Promise<BatchResult>[]> {
+  const isCompared = (loss.parameters['kl_coefficient'] ?? 0) > 0;
+  const sent: Promise<BatchResult>[] = [];
+  for (const batch of batches) {
+    const complete = isCompared ? await withReference(batch, reference) : batch;
+    sent.push(observed(await model.forwardBackward(complete, loss)));
+  }
+  return sent;
 }
 
 /**
@@ -80,7 +121,7 @@ function assertAligned(first: readonly BatchResult[], maxLogprobGap: number): vo
   });
 }
 
-async function withReference(batch: TrainingBatch, { reference }: ApplyPlanOptions): Promise<TrainingBatch> {
+async function withReference(batch: TrainingBatch, reference: PolicyPlan['reference']): Promise<TrainingBatch> {
   const model = await reference();
   return withReferenceLogprobs(batch, await model.logprobs(batch));
 }

@@ -7,7 +7,7 @@ import { connectRuntime } from '@agentlightning/runtime';
 import { type CpuRuntime, startCpuRuntime } from '@agentlightning/runtime-cpu';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { applyPlan } from './apply-plan.ts';
+import { type AppliedPlan, type ApplyPlansOptions, applyPlans, type PolicyPlan } from './apply-plans.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'agl-apply-'));
 let runtime: CpuRuntime;
@@ -76,6 +76,16 @@ function planOf(datum: TrainingDatum): StepPlan {
 const pauseCalls = <TResult>(publish: () => Promise<TResult>): Promise<TResult> => publish();
 
 const reference = (): Promise<TrainableModel> => Promise.reject(new Error('no KL term asks for it'));
+
+/** Applies the plan of a single policy. */
+async function applyPlan(
+  plan: StepPlan,
+  { model, reference, ...options }: Omit<PolicyPlan, 'plan'> & ApplyPlansOptions,
+): Promise<AppliedPlan> {
+  const [applied] = await applyPlans([{ plan, model, reference }], options);
+  if (applied === undefined) throw new Error('one plan has one result');
+  return applied.applied;
+}
 
 test('takes the step when trainer and sampler agree on the sampled tokens', async () => {
   const { model, datum, close } = await sampled('aligned');
@@ -153,6 +163,27 @@ test.each([
   expect(await model.state()).toMatchObject({ step: 0, policyVersion: 0 });
   expect(await model.logprobs({ data: [datum] })).toEqual(before);
   await close();
+});
+
+test('takes no step for any policy when one of them is misaligned', async () => {
+  const writer = await sampled('writer');
+  const editor = await sampled('editor');
+  const shifted = {
+    ...editor.datum,
+    samplingLogprobs: editor.datum.samplingLogprobs.map((logprob) => logprob - 5),
+  };
+  const applied = applyPlans(
+    [
+      { plan: planOf(writer.datum), model: writer.model, reference },
+      { plan: planOf(shifted), model: editor.model, reference },
+    ],
+    { maxLogprobGap: 0.1, pauseCalls },
+  );
+  await expect(applied).rejects.toMatchObject({ code: 'TOKEN_MISALIGNMENT' });
+  expect(await writer.model.state()).toMatchObject({ step: 0, policyVersion: 0 });
+  expect(await editor.model.state()).toMatchObject({ step: 0, policyVersion: 0 });
+  await writer.close();
+  await editor.close();
 });
 
 test('names the sampling parameters that take tokens away when an agent has asked for one', async () => {
