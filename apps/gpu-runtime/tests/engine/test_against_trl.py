@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +104,7 @@ def test_loss_and_gradients_are_those_of_trl(
     ours = model.forward_backward(batch, a_loss(name, **parameters), no_progress)
     base = model.parts.base.load()
     trainer = trl.GRPOTrainer(
-        model=base.separate_twin().requires_grad_(requires_grad=True),
+        model=copy.deepcopy(base.causal_lm).requires_grad_(requires_grad=True),
         reward_funcs=no_reward,
         args=trl.GRPOConfig(
             output_dir=str(tmp_path / "trl"),

@@ -69,7 +69,7 @@ def test_one_process_continues_from_the_checkpoint_of_two(
     assert model.load_checkpoint(f"{kind}/after-{kind}").step == 1
     model.forward_backward(a_batch(4), a_loss("cispo"), no_progress)
     model.optim_step(AdamParameters(learning_rate=0.01, weight_decay=0.01))
-    served = model.parts.served.causal_lm.state_dict()
+    served = model.parts.network.causal_lm.state_dict()
     for name, tensor in found[1][f"{kind}-served"].items():
         torch.testing.assert_close(served[name], tensor, rtol=1e-3, atol=2e-4)
 

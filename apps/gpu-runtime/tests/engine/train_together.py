@@ -19,6 +19,8 @@ from agentlightning_runtime.engine.ranks import join_ranks
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.torch_model import TorchModel
+from agentlightning_runtime.inference.inference_backend import ServedModel
+from agentlightning_runtime.inference.no_inference import NoInference
 
 ADAM = AdamParameters(learning_rate=0.01, weight_decay=0.01)
 
@@ -27,14 +29,32 @@ ADAM = AdamParameters(learning_rate=0.01, weight_decay=0.01)
 LINEAR_ADAM = AdamParameters(learning_rate=1e6, epsilon=1e4, gradient_clip_norm=0.0)
 
 
-def gradients(model: EngineModel, own: TorchModel) -> dict[str, torch.Tensor]:
+class RecordingBackend(SilentBackend):
+    """A backend that keeps the weights it receives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights: dict[str, torch.Tensor] = {}
+
+    def serve(self, model: ServedModel, version: int) -> None:
+        super().serve(model, version)
+        self._record(model)
+
+    def publish(self, model: ServedModel, version: int) -> None:
+        super().publish(model, version)
+        self._record(model)
+
+    def _record(self, model: ServedModel) -> None:
+        self.weights = {name: weight.detach().clone() for name, weight in model.module().named_parameters()}
+
+
+def gradients(model: EngineModel, backend: RecordingBackend) -> dict[str, torch.Tensor]:
     """The change of the served weights in a step that is linear in the gradient."""
-    served = own.parts.served.causal_lm
-    before = {name: weight.detach().clone() for name, weight in served.named_parameters()}
+    before = backend.weights
     model.forward_backward(a_batch(1), a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1), no_progress)
     model.optim_step(LINEAR_ADAM)
     model.publish_weights()
-    changes = {name: weight.detach() - before[name] for name, weight in served.named_parameters()}
+    changes = {name: weight - before[name] for name, weight in backend.weights.items()}
     return {name: change for name, change in changes.items() if change.any()}
 
 
@@ -93,7 +113,8 @@ def main() -> None:
     torch.set_num_threads(1)
     settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100)
     ranks = join_ranks(torch.device("cpu"))
-    engine = TorchEngine(settings, SilentBackend(), ranks)
+    backend = RecordingBackend()
+    engine = TorchEngine(settings, backend if ranks.index == 0 else NoInference(), ranks)
     if ranks.index > 0:
         follow(engine, ranks)
         return
@@ -101,12 +122,11 @@ def main() -> None:
     results: dict[str, object] = {}
     for name, lora in (("full", None), ("lora", LoraSettings(rank=4, alpha=8.0))):
         once = leading.create_model(ModelRequest(f"{name}-once", "tiny", 3, lora, has_value_head=True))
-        results[f"{name}-gradients"] = gradients(once, once.own)
+        results[f"{name}-gradients"] = gradients(once, backend)
         once.unload()
         model = leading.create_model(ModelRequest(name, "tiny", 3, lora, has_value_head=True))
         results[name] = train(model, model.own, directory)
-        served = model.own.parts.served.causal_lm.state_dict()
-        results[f"{name}-served"] = {key: tensor.clone() for key, tensor in served.items()}
+        results[f"{name}-served"] = backend.weights
         model.unload()
     torch.save(results, directory / "results.pt")
     leading.close()

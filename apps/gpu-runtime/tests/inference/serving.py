@@ -32,7 +32,7 @@ class Serving:
 
     @property
     def causal_lm(self) -> nn.Module:
-        return self.model.causal_lm
+        return self.model.module()
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def serving(source: str = "random:llama-tiny", api_key: str = "") -> Generator[S
     loaded = load_random_model(source)
     backend = BuiltinBackend(EndpointSettings(api_key=api_key))
     try:
-        model = ServedModel(MODEL_ID, loaded.causal_lm, loaded.tokenizer, loaded.output_size)
+        model = ServedModel(MODEL_ID, lambda: loaded.causal_lm, loaded.tokenizer, loaded.output_size)
         backend.serve(model, 3)
         client = OpenAI(base_url=backend.base_url, api_key=api_key or "none", max_retries=0, timeout=60)
         yield Serving(backend, model, client)

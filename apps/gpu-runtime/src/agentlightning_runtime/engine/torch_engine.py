@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
 from transformers.utils import logging as transformers_logging
 
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
@@ -22,7 +22,6 @@ from agentlightning_runtime.engine.models.network_factory import make_network, r
 from agentlightning_runtime.engine.out_of_memory import report_out_of_memory
 from agentlightning_runtime.engine.ranks import Ranks, is_started_by_torchrun, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
-from agentlightning_runtime.engine.sharding import shard_network
 from agentlightning_runtime.engine.throughput import memory_gauges, peak_flops
 from agentlightning_runtime.engine.torch_model import TorchModel
 from agentlightning_runtime.inference.inference_backend import ServedModel
@@ -30,9 +29,8 @@ from agentlightning_runtime.inference.no_inference import NoInference
 from agentlightning_runtime.inference.open_backend import open_inference
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
+    from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
 
@@ -58,9 +56,10 @@ class TorchEngine:
         self._bases = {
             name: BaseModel(name, source, self._device, self._dtype) for name, source in settings.base_models.items()
         }
+        self._references: dict[tuple[str, bool], PolicyNetwork] = {}
 
     def capabilities(self) -> EngineCapabilities:
-        """Loads every base model to report its capabilities, so that load errors occur at start."""
+        """Reads the configuration and the tensor names of every base model, so that most load errors occur at start."""
         return EngineCapabilities(
             device=device_name(self._device),
             models=[base.info() for base in self._bases.values()],
@@ -87,28 +86,26 @@ class TorchEngine:
             return self._make(request, base)
 
     def _make(self, request: ModelRequest, base: BaseModel) -> TorchModel:
-        loaded = base.load()
-        lora = resolve_lora(loaded, request)
-        network = make_network(loaded, request, lora, gradient_checkpointing=self._settings.gradient_checkpointing)
-        served_lm = network.causal_lm
-        if self._ranks.count > 1 and lora is None:
-            served_lm = self._twin_to_serve(loaded)
-            shard_network(network, self._ranks, self._device)
+        outline = base.outline()
+        lora = resolve_lora(outline, request)
+        network = make_network(
+            base, request, lora, self._ranks, gradient_checkpointing=self._settings.gradient_checkpointing
+        )
         return TorchModel(
             ModelParts(
                 request=request,
                 base=base,
                 lora=lora,
                 network=network,
-                reference=reference_network(loaded),
-                settings=self._pass_settings(loaded),
+                reference=partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1),
+                settings=self._pass_settings(outline),
                 checkpoints=CheckpointFolder(self._settings.checkpoint_directory, request.model_id, self._ranks),
                 inference=self._inference,
                 served=ServedModel(
                     model_id=request.model_id,
-                    causal_lm=served_lm,
-                    tokenizer=loaded.tokenizer,
-                    output_size=loaded.output_size,
+                    module=lambda: network.causal_lm,
+                    tokenizer=outline.tokenizer,
+                    output_size=outline.output_size,
                     compute_dtype=network.precision.compute_dtype,
                     max_context=base.info().max_context,
                     lora_rank=0 if lora is None else lora.rank,
@@ -118,24 +115,26 @@ class TorchEngine:
             )
         )
 
-    def _pass_settings(self, loaded: LoadedModel) -> PassSettings:
+    def _reference(self, base: BaseModel, *, is_sharded: bool) -> PolicyNetwork:
+        """Made for the first request of reference log-probabilities, once for all models of the base."""
+        key = base.name, is_sharded
+        if key not in self._references:
+            what = f"loading {base.name} as the reference"
+            with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
+                self._references[key] = reference_network(base, self._ranks, is_sharded=is_sharded)
+        return self._references[key]
+
+    def _pass_settings(self, outline: LoadedModel) -> PassSettings:
         measures = self._device.type == "cuda" and self._settings.micro_batch_tokens is None
         limit = self._settings.micro_batch_tokens or (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU)
-        attention: str = getattr(loaded.causal_lm.config, "_attn_implementation", None) or ""
+        attention: str = getattr(outline.causal_lm.config, "_attn_implementation", None) or ""
         return PassSettings(
             device=self._device,
             sizer=MicroBatchSizer(limit, CudaMemory(self._device) if measures else None, self._ranks),
             is_packed=attention.startswith("flash_attention"),
-            output_size=loaded.output_size,
+            output_size=outline.output_size,
             peak_flops=peak_flops(self._device),
         )
-
-    def _twin_to_serve(self, loaded: LoadedModel) -> PreTrainedModel:
-        """Gathers sharded weights for serving; only rank 0 serves."""
-        twin = loaded.separate_twin()
-        if self._ranks.index > 0:
-            nn.Module.to(twin, device="meta")
-        return twin.requires_grad_(requires_grad=True)
 
     def gauges(self) -> dict[str, float]:
         """Current gauges for the metrics stream; fast, called from any thread."""
@@ -144,6 +143,7 @@ class TorchEngine:
     def close(self) -> None:
         """Ends the inference endpoint and frees all resources."""
         self._inference.close()
+        self._references.clear()
         self._bases.clear()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.engine.adam import Adam
@@ -13,6 +13,7 @@ from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts
 from agentlightning_runtime.engine.checkpoint_tensors import prefixed
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
+from agentlightning_runtime.engine.models.gathered_model import GatheredModel
 from agentlightning_runtime.engine.models.network_factory import trained_weights
 from agentlightning_runtime.engine.out_of_memory import free_cached_memory, report_out_of_memory
 from agentlightning_runtime.engine.ranks import whole
@@ -65,8 +66,14 @@ class TorchModel:
         self._is_corrupted = False
         self._has_pending_gradients = False
         self._trainable = sum(weight.numel() for weight in self.weights.values())
-        self._served = dataclasses.replace(parts.served, export=self._export_for_serving)
-        parts.inference.serve(self._served, 0)
+        is_sharded = parts.lora is None and parts.ranks.count > 1
+        self._gathered = (
+            GatheredModel(parts.base.outline().causal_lm, parts.settings.device, parts.ranks) if is_sharded else None
+        )
+        module = parts.served.module if self._gathered is None else self._gathered.module
+        self._served = dataclasses.replace(parts.served, module=module, export=self._export_for_serving)
+        with self._ready_to_serve():
+            parts.inference.serve(self._served, 0)
 
     def state(self) -> ModelState:
         """Must be fast; called at any time."""
@@ -102,7 +109,7 @@ class TorchModel:
         """Log-probabilities (and values) of the trained tokens; does not change gradients."""
         if not use_reference:
             return self._passes.forward(batch, self.parts.network, progress)
-        return self._passes.forward(batch, self.parts.reference, progress)
+        return self._passes.forward(batch, self.parts.reference(), progress)
 
     def optim_step(self, adam: AdamParameters) -> StepResult:
         """Applies and clears the accumulated gradients; also clears them when the step is skipped as non-finite.
@@ -141,9 +148,9 @@ class TorchModel:
         Their policy version is one more than the highest so far, so it is unique also after an earlier checkpoint was
         loaded.
         """
-        self._refresh_served()
         version = self._highest_version + 1
-        self.parts.inference.publish(self._served, version)
+        with self._ready_to_serve():
+            self.parts.inference.publish(self._served, version)
         self._policy_version = self._highest_version = version
         return self.endpoint()
 
@@ -192,8 +199,8 @@ class TorchModel:
         self._step, self._policy_version = facts.step, facts.policy_version
         self._highest_version = max(self._highest_version, facts.policy_version)
         self._is_corrupted = False
-        self._refresh_served()
-        self.parts.inference.publish(self._served, self._policy_version)
+        with self._ready_to_serve():
+            self.parts.inference.publish(self._served, self._policy_version)
         return checkpoint
 
     def list_checkpoints(self) -> Sequence[Checkpoint]:
@@ -219,17 +226,18 @@ class TorchModel:
         return step
 
     def _export_for_serving(self, directory: Path) -> None:
-        """Exports the served module: this process has all of it and needs no communication."""
-        served = self.parts.served.causal_lm.named_parameters()
-        weights = {f"causal_lm.{name}": weight.detach() for name, weight in served if weight.requires_grad}
+        """Exports the current weights without communication: sharded ones are gathered before."""
+        if self._gathered is not None:
+            weights = self._gathered.weights()
+        else:
+            weights = {name: weight.detach() for name, weight in self.weights.items()}
         self._write(weights, "safetensors" if self.parts.lora is None else "peft", directory)
 
     def _write(self, weights: Mapping[str, Tensor], export_format: ExportFormat, directory: Path) -> None:
         parts = self.parts
+        base = parts.base.outline() if parts.lora is None else parts.base.load()
         source = parts.base.source
-        export_weights(
-            parts.base.load(), weights, parts.lora, export_format=export_format, base_source=source, directory=directory
-        )
+        export_weights(base, weights, parts.lora, export_format=export_format, base_source=source, directory=directory)
 
     def endpoint(self) -> Endpoint:
         """The endpoint that serves the model."""
@@ -264,16 +272,9 @@ class TorchModel:
             name: whole(weight.detach()).cpu() if gathers else weight.detach() for name, weight in self.weights.items()
         }
 
-    def _refresh_served(self) -> None:
-        """Gathers sharded weights into the served module."""
-        served = self.parts.served.causal_lm
-        if served is self.parts.network.causal_lm:
-            return
-        targets = {f"causal_lm.{name}": weight for name, weight in served.named_parameters()}
-        for name, weight in self.weights.items():
-            gathered = whole(weight.detach())
-            if name in targets:
-                targets[name].data.copy_(gathered)
+    def _ready_to_serve(self) -> AbstractContextManager[None]:
+        """Within it the backend of rank 0 can read the whole weights. All ranks must call this."""
+        return nullcontext() if self._gathered is None else self._gathered.gathered(self.weights)
 
     def _shape(self) -> dict[str, Any]:
         request, lora = self.parts.request, self.parts.lora

@@ -36,7 +36,7 @@ def export_weights(
     """Writes a model's weights into an empty folder.
 
     Args:
-        loaded: The base model.
+        loaded: The base model; its outline when all weights were trained.
         weights: Trained weights by their names in the network; the value head is omitted.
         lora: LoRA of the model; None: all weights were trained.
         export_format: `peft` writes the LoRA alone, `safetensors` a whole model with the LoRA merged.

@@ -16,7 +16,6 @@ from agentlightning_runtime.inference.text_model import TextModel
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.results import PauseMode
     from agentlightning_runtime.inference.inference_backend import ServedModel
-    from agentlightning_runtime.inference.served_weights import ServedWeights
 
 
 class BuiltinBackend:
@@ -42,16 +41,18 @@ class BuiltinBackend:
 
     def serve(self, model: ServedModel, version: int) -> None:
         """Serves the current weights as this policy version."""
-        shape = shape_of(model.causal_lm, model.max_context)
+        module = model.module()
+        shape = shape_of(module, model.max_context)
         if model.output_size is not None:
             shape = replace(shape, output_size=model.output_size)
-        text_model = TextModel(model.model_id, shape, model.tokenizer, end_tokens_of(model.causal_lm))
-        self._sampler.add_model(model.model_id, shape, _snapshot(model, version))
+        text_model = TextModel(model.model_id, shape, model.tokenizer, end_tokens_of(module))
+        self._sampler.add_model(model.model_id, shape, snapshot_weights(module, version, model.compute_dtype))
         self._models[model.model_id] = text_model
 
     def publish(self, model: ServedModel, version: int) -> None:
         """Serves the current weights from the next request on."""
-        self._sampler.publish(model.model_id, _snapshot(model, version))
+        weights = snapshot_weights(model.module(), version, model.compute_dtype)
+        self._sampler.publish(model.model_id, weights)
 
     def endpoint(self, model_id: str) -> Endpoint:
         """The endpoint and its policy version."""
@@ -80,7 +81,3 @@ class BuiltinBackend:
     def _state(self, model_id: str) -> InferenceState:
         sampler = self._sampler
         return InferenceState(sampler.is_paused(model_id), sampler.in_flight(model_id), sampler.version(model_id))
-
-
-def _snapshot(model: ServedModel, version: int) -> ServedWeights:
-    return snapshot_weights(model.causal_lm, version, model.compute_dtype)

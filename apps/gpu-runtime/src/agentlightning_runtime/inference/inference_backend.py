@@ -22,7 +22,8 @@ class ServedModel:
 
     Attributes:
         model_id: What clients send as `model`.
-        causal_lm: The trained model with its adapters, without a value head.
+        module: The trained model with its adapters, without a value head, for backends that sample from it in this
+            process. Of sharded weights it makes a whole copy. Called only within `serve` and `publish`.
         tokenizer: None: token ids only, without chat and texts.
         output_size: Number of leading token ids that can be sampled; None: all.
         compute_dtype: data type of the trainer's matrix products; None: that of the weights.
@@ -34,7 +35,7 @@ class ServedModel:
     """
 
     model_id: str
-    causal_lm: nn.Module
+    module: Callable[[], nn.Module]
     tokenizer: PreTrainedTokenizerBase | None
     output_size: int | None = None
     compute_dtype: torch.dtype | None = None

@@ -1,23 +1,34 @@
-"""Base models: resolved by name, loaded on first use, in memory once."""
+"""Base models: resolved by name, in memory only while needed, and then once."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from agentlightning_runtime.engine.embedded_checkpoint import is_embedded_checkpoint, load_embedded_checkpoint
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.models.empty_model import empty_model, fill
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel, output_head
 from agentlightning_runtime.engine.models.random_model import RANDOM_PREFIX, load_random_model
+from agentlightning_runtime.engine.models.weight_files import (
+    LoadedWeights,
+    WeightFiles,
+    find_weight_files,
+    has_conversions,
+)
 from agentlightning_runtime.engine.settings import BaseModelInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 #: Largest rank of a LoRA; beyond it training all weights is the better choice.
@@ -27,6 +38,9 @@ MAX_LORA_RANK = 512
 @dataclass
 class BaseModel:
     """A base model.
+
+    Its outline has everything except the weights. A network with all weights trained is filled from the files, without
+    the base in memory; a LoRA and a reference need the base itself, loaded on first use.
 
     Attributes:
         name: Name that clients use.
@@ -39,6 +53,9 @@ class BaseModel:
     device: torch.device
     dtype: torch.dtype
     _loaded: LoadedModel | None = field(default=None, repr=False)
+    _outline: LoadedModel | None = field(default=None, repr=False)
+    _files: WeightFiles | None = field(default=None, repr=False)
+    _on_host: LoadedModel | None = field(default=None, repr=False)
     _info: BaseModelInfo | None = field(default=None, repr=False)
 
     def load(self) -> LoadedModel:
@@ -48,12 +65,70 @@ class BaseModel:
             EngineError: INVALID when the source cannot be loaded.
         """
         if self._loaded is None:
-            loaded = _load(self.source, self.dtype)
-            nn.Module.to(loaded.causal_lm, device=self.device, dtype=self.dtype)
+            loaded, self._on_host = self._on_host or _load(self.source, self.dtype), None
+            # Buffers keep their data type: rotary frequencies in bfloat16 are wrong by radians at long distances.
+            for weight in loaded.causal_lm.parameters():
+                weight.data = weight.data.to(self.device, self.dtype)
+            nn.Module.to(loaded.causal_lm, device=self.device)
             loaded.causal_lm.requires_grad_(requires_grad=False)
             loaded.causal_lm.eval()
             self._loaded = loaded
         return self._loaded
+
+    def outline(self) -> LoadedModel:
+        """The model with parameters on the meta device, and buffers with their values on the CPU.
+
+        Raises:
+            EngineError: INVALID when the source cannot be loaded.
+        """
+        if self._outline is None:
+            self._outline = self._outline_of_files() or self._outline_of_host()
+        return self._outline
+
+    def fill(self, causal_lm: PreTrainedModel) -> None:
+        """Copies the weights into an allocated copy of the outline, of sharded weights this rank's shard."""
+        self.outline()
+        if self._files is not None:
+            with self._files:
+                fill(causal_lm, self._files, self.dtype)
+            return
+        source = self._loaded or self._on_host or _load(self.source, self.dtype)
+        fill(causal_lm, LoadedWeights(source.causal_lm), self.dtype)
+
+    def _outline_of_files(self) -> LoadedModel | None:
+        """None when the weights cannot be read from safetensors files under the names that the model has."""
+        path = Path(self.source)
+        if self.source.startswith(RANDOM_PREFIX) or path.suffix == ".gguf" or is_embedded_checkpoint(path):
+            return None
+        with _load_errors(self.source):
+            causal_lm = empty_model(AutoConfig.from_pretrained(self.source), self.dtype)
+            if has_conversions(causal_lm):
+                return None
+            files = find_weight_files(self.source)
+            if files is None:
+                return None
+            with files:
+                buffers = {name: each for name, each in causal_lm.named_buffers() if name in causal_lm.state_dict()}
+                if not files.has({**dict(causal_lm.named_parameters()), **buffers}):
+                    return None
+                for name, buffer in buffers.items():
+                    buffer.copy_(files.rows(name, slice(None)))
+            if causal_lm.can_generate():
+                causal_lm.generation_config = _generation_config(self.source) or causal_lm.generation_config
+            self._files = files
+            return LoadedModel(causal_lm, _tokenizer(self.source), output_size=int(causal_lm.config.vocab_size))
+
+    def _outline_of_host(self) -> LoadedModel:
+        """The outline of a model that can only be loaded whole; it stays in host memory until it is needed."""
+        host = self._loaded or _load(self.source, self.dtype)
+        if self._loaded is None:
+            self._on_host = host
+        causal_lm = empty_model(copy.deepcopy(host.causal_lm.config), self.dtype)
+        buffers = dict(host.causal_lm.named_buffers())
+        for name, buffer in causal_lm.named_buffers():
+            buffer.copy_(buffers[name])
+        causal_lm.generation_config = host.causal_lm.generation_config
+        return LoadedModel(causal_lm, host.tokenizer, host.output_size)
 
     def info(self) -> BaseModelInfo:
         """The model as reported in the capabilities."""
@@ -62,7 +137,7 @@ class BaseModel:
         return self._info
 
     def _describe(self) -> BaseModelInfo:
-        loaded = self.load()
+        loaded = self.outline()
         config = loaded.causal_lm.config
         return BaseModelInfo(
             name=self.name,
@@ -93,10 +168,16 @@ def _load(source: str, dtype: torch.dtype) -> LoadedModel:
     path = Path(source)
     if is_embedded_checkpoint(path):
         return load_embedded_checkpoint(path)
-    try:
+    with _load_errors(source):
         if path.suffix == ".gguf":
             return _load_pretrained(str(path.parent), dtype, gguf_file=path.name)
         return _load_pretrained(source, dtype)
+
+
+@contextmanager
+def _load_errors(source: str) -> Generator[None]:
+    try:
+        yield
     except (OSError, ValueError, ImportError) as error:
         raise EngineError(
             EngineErrorReason.INVALID,
@@ -112,11 +193,21 @@ def _load_pretrained(location: str, dtype: torch.dtype, **gguf: Any) -> LoadedMo
     )
     if gguf:
         causal_lm = _without_quantisation(causal_lm, dtype)
+    return LoadedModel(causal_lm, _tokenizer(location, **gguf), output_size=int(causal_lm.config.vocab_size))
+
+
+def _tokenizer(location: str, **gguf: Any) -> PreTrainedTokenizerBase | None:
     try:
-        tokenizer = AutoTokenizer.from_pretrained(location, **gguf)
+        return AutoTokenizer.from_pretrained(location, **gguf)
     except (OSError, ValueError):
-        tokenizer = None
-    return LoadedModel(causal_lm, tokenizer, output_size=int(causal_lm.config.vocab_size))
+        return None
+
+
+def _generation_config(location: str) -> GenerationConfig | None:
+    try:
+        return GenerationConfig.from_pretrained(location)
+    except OSError:
+        return None
 
 
 def _without_quantisation(causal_lm: PreTrainedModel, dtype: torch.dtype) -> PreTrainedModel:

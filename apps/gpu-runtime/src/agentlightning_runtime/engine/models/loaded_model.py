@@ -18,7 +18,7 @@ class LoadedModel:
     """Weights and tokenizer of a base model.
 
     Attributes:
-        causal_lm: Never trained; models are copies that share its weights.
+        causal_lm: Never trained; LoRAs share its weights.
         tokenizer: None when the source has no tokenizer.
         output_size: Number of leading token ids that can be generated; the rest are input only.
     """
@@ -32,10 +32,6 @@ class LoadedModel:
         shared: dict[int, object] = {id(weight): weight for weight in self.causal_lm.parameters()}
         shared |= {id(buffer): buffer for buffer in self.causal_lm.buffers()}
         return copy.deepcopy(self.causal_lm, shared)
-
-    def separate_twin(self) -> PreTrainedModel:
-        """A model with a copy of the weights."""
-        return copy.deepcopy(self.causal_lm)
 
 
 def output_head(causal_lm: PreTrainedModel) -> nn.Linear:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
     from agentlightning_runtime.engine.gradient_pass import PassSettings
     from agentlightning_runtime.engine.models.base_model import BaseModel
@@ -21,7 +23,7 @@ class ModelParts:
 
     Attributes:
         lora: LoRA with all defaults filled in; None: all weights are trained.
-        reference: The initial weights.
+        reference: The network with the initial weights, in memory from the first call on. All ranks must call it.
         ranks: The processes that train it together.
     """
 
@@ -29,7 +31,7 @@ class ModelParts:
     base: BaseModel
     lora: LoraSettings | None
     network: PolicyNetwork
-    reference: PolicyNetwork
+    reference: Callable[[], PolicyNetwork]
     settings: PassSettings
     checkpoints: CheckpointFolder
     inference: InferenceBackend

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import torch
 from peft import LoraConfig, inject_adapter_in_model
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, lora_target_modules
+from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, BaseModel, lora_target_modules
+from agentlightning_runtime.engine.models.empty_model import allocate
 from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 from agentlightning_runtime.engine.settings import LoraSettings
+from agentlightning_runtime.engine.sharding import shard_network
 
 if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
+    from agentlightning_runtime.engine.ranks import Ranks
     from agentlightning_runtime.engine.settings import ModelRequest
 
 #: PEFT's name for the only adapter of a model.
@@ -24,41 +28,66 @@ ADAPTER_NAME = "default"
 
 
 def make_network(
-    loaded: LoadedModel, request: ModelRequest, lora: LoraSettings | None, *, gradient_checkpointing: bool
+    base: BaseModel, request: ModelRequest, lora: LoraSettings | None, ranks: Ranks, *, gradient_checkpointing: bool
 ) -> PolicyNetwork:
     """Creates a network to train. Trained weights are in float32, so that small steps are not rounded away.
 
+    With all weights trained it is sharded over the ranks before any memory is allocated; each rank reads its shards.
+
     Args:
-        loaded: The base; its weights are shared when only a LoRA is trained, and copied otherwise.
+        base: The base; its weights are in memory, and shared, only when a LoRA is trained.
         request: Its seed initialises the LoRA.
         lora: LoRA with all defaults filled in; None trains all weights.
+        ranks: The processes that train it together.
         gradient_checkpointing: Recomputes activations in the backward pass.
     """
+    compute_dtype = None
     if lora is None:
-        causal_lm = loaded.separate_twin()
-        compute_dtype = None if causal_lm.dtype in (torch.float32, torch.float64) else causal_lm.dtype
-        causal_lm.requires_grad_(requires_grad=True)
-        if compute_dtype is not None:
+        causal_lm = copy.deepcopy(base.outline().causal_lm).requires_grad_(requires_grad=True)
+        if causal_lm.dtype not in (torch.float32, torch.float64):
+            compute_dtype = causal_lm.dtype
             causal_lm.float()
     else:
-        causal_lm = _with_lora(loaded, lora, request.seed)
-        compute_dtype = None
+        causal_lm = _with_lora(base.load(), lora, request.seed)
     if gradient_checkpointing:
         _checkpoint_layers(causal_lm)
-    return PolicyNetwork(
+    network = PolicyNetwork(
         causal_lm,
-        output_size=loaded.output_size,
+        output_size=base.outline().output_size,
         compute_dtype=compute_dtype,
         has_value_head=request.has_value_head,
     )
+    if lora is None:
+        _load_weights(network, base, ranks)
+    return network
 
 
-def reference_network(loaded: LoadedModel) -> PolicyNetwork:
-    """The initial weights of every model of the base. They are never trained, so they are not copied."""
-    return PolicyNetwork(loaded.causal_lm, output_size=loaded.output_size, compute_dtype=None, has_value_head=False)
+def reference_network(base: BaseModel, ranks: Ranks, *, is_sharded: bool) -> PolicyNetwork:
+    """The initial weights of every model of the base, which are never trained.
+
+    Args:
+        base: The base model.
+        ranks: The processes that compute it together.
+        is_sharded: Sharded over the ranks; otherwise the base itself, which LoRAs share.
+    """
+    causal_lm = copy.deepcopy(base.outline().causal_lm) if is_sharded else base.load().causal_lm
+    output_size = base.outline().output_size
+    network = PolicyNetwork(causal_lm, output_size=output_size, compute_dtype=None, has_value_head=False)
+    if is_sharded:
+        _load_weights(network, base, ranks)
+    return network
 
 
-def resolve_lora(loaded: LoadedModel, request: ModelRequest) -> LoraSettings | None:
+def _load_weights(network: PolicyNetwork, base: BaseModel, ranks: Ranks) -> None:
+    """Allocates the network's weights, of sharded ones this rank's shards, and reads those of the base."""
+    if ranks.count > 1:
+        shard_network(network, ranks, base.device)
+    allocate(network, base.device)
+    base.fill(network.causal_lm)
+    network.reset_value_head()
+
+
+def resolve_lora(outline: LoadedModel, request: ModelRequest) -> LoraSettings | None:
     """The requested LoRA with all defaults filled in.
 
     Raises:
@@ -71,7 +100,7 @@ def resolve_lora(loaded: LoadedModel, request: ModelRequest) -> LoraSettings | N
         raise EngineError(
             EngineErrorReason.INVALID, f"rank is {lora.rank}; it must be from 1 to {MAX_LORA_RANK}", field="lora.rank"
         )
-    known = lora_target_modules(loaded.causal_lm)
+    known = lora_target_modules(outline.causal_lm)
     unknown = sorted(set(lora.target_modules) - set(known))
     if unknown:
         raise EngineError(

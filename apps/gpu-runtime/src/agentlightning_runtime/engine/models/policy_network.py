@@ -36,6 +36,7 @@ class PolicyNetwork(nn.Module):
         self._rule = LogitRule.of(causal_lm.config, output_size)
         self.precision = MixedPrecision(compute_dtype)
         self.value_head = _value_head(causal_lm) if has_value_head else None
+        self.reset_value_head()
 
     def forward(
         self,
@@ -66,10 +67,14 @@ class PolicyNetwork(nn.Module):
             return logprobs, entropies, None
         return logprobs, entropies, self.value_head(hidden.to(self.value_head.weight.dtype)).squeeze(-1)
 
+    @torch.no_grad()
+    def reset_value_head(self) -> None:
+        """Initialises the value head, if any."""
+        if self.value_head is not None:
+            for weight in self.value_head.parameters():
+                weight.zero_()
+
 
 def _value_head(causal_lm: PreTrainedModel) -> nn.Linear:
     width = output_head(causal_lm).weight.shape[1]
-    head = nn.Linear(width, 1, device=causal_lm.device, dtype=torch.float32)
-    nn.init.zeros_(head.weight)
-    nn.init.zeros_(head.bias)
-    return head
+    return nn.Linear(width, 1, device=causal_lm.device, dtype=torch.float32)

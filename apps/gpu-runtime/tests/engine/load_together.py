@@ -1,0 +1,81 @@
+"""Run by one process or by torchrun: the models of a folder in bfloat16, their gradients, and the memory they take."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import torch
+from tests.engine.a_batch import SilentBackend, a_batch, a_loss, no_progress
+
+from agentlightning_runtime.engine.ranks import join_ranks, leave_ranks, whole
+from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
+from agentlightning_runtime.engine.throughput import process_memory
+from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.inference.inference_backend import ServedModel
+
+
+class ExportingBackend(SilentBackend):
+    """A backend that writes every version it receives, as for a server in another process."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self._directory = directory
+
+    def publish(self, model: ServedModel, version: int) -> None:
+        super().publish(model, version)
+        if model.export is not None:
+            model.export(self._directory)
+
+
+def reset_peak() -> float:
+    """Resets the peak of the resident memory; returns the memory in use, in bytes."""
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    return process_memory()["memory/used_bytes"]
+
+
+def main() -> None:
+    directory = Path(sys.argv[1])
+    torch.set_num_threads(1)
+    ranks = join_ranks(torch.device("cpu"))
+    results: dict[str, dict[str, object]] = {}
+    # The large one is last, when everything is imported: its memory is measured.
+    for source in ("tied", "untied", "large"):
+        # One row in a micro-batch: the same products whatever the number of processes.
+        settings = EngineSettings(
+            {source: str(directory.parent / source)}, directory, "cpu", "bfloat16", micro_batch_tokens=1
+        )
+        out = directory / f"{source}-{ranks.index}"
+        out.mkdir()
+        engine = TorchEngine(settings, ExportingBackend(out), ranks)
+        before = reset_peak()
+        count = engine.capabilities().models[0].parameter_count
+        model = engine.create_model(ModelRequest(source, source, 3, has_value_head=True))
+        found = results[source] = {"peak": ranks.gather((process_memory()["memory/peak_bytes"] - before) / count)}
+        if source == "large":
+            continue
+        streams: set[torch.dtype] = set()
+        model.parts.network.causal_lm.get_submodule("model.norm").register_forward_hook(
+            lambda _module, inputs, _output, streams=streams: streams.add(inputs[0].dtype)
+        )
+        loss = a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1)
+        found["loss"] = model.forward_backward(a_batch(1), loss, no_progress).loss
+        found["residual"] = streams
+        found["gradients"] = {
+            name: whole(weight.grad).clone() for name, weight in model.weights.items() if weight.grad is not None
+        }
+        found["weights"] = {name: whole(weight.detach()).clone() for name, weight in model.weights.items()}
+        found["buffers"] = {name: buffer.clone() for name, buffer in model.parts.network.named_buffers()}
+        for use_reference in (True, False):
+            scored = model.forward(a_batch(5), use_reference=use_reference, progress=no_progress)
+            found[f"logprobs-{use_reference}"] = scored.logprobs
+        model.publish_weights()
+    if ranks.index == 0:
+        torch.save(results, directory / "results.pt")
+    leave_ranks(ranks)
+
+
+if __name__ == "__main__":
+    main()
