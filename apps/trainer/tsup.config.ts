@@ -4,6 +4,7 @@ export default libraryConfig({
   index: 'src/index.ts',
   'cli/main': 'src/cli/main.ts',
   'cli/run-command-line': 'src/cli/run-command-line.ts',
-  // Beside the bundle that starts it.
+  // Beside the bundle that starts them.
   'agent-worker': 'src/workers/agent-worker.ts',
+  'dashboard-process': 'src/cli/train/dashboard-process.ts',
 });

@@ -54,3 +54,10 @@ test('closing the dashboard ends open streams', async () => {
   await dashboard.close();
   expect((await events.next()).done).toBe(true);
 });
+
+test('a notice of the end is the last event of open streams', async () => {
+  const response = await fetch(`${dashboard.url}/api/events`);
+  const text = response.text();
+  await dashboard.close('The training has ended.');
+  expect(await text).toContain('event: closing\ndata: {"notice":"The training has ended."}');
+});

@@ -94,15 +94,18 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.context().close();
   });
 
-  test('a lost connection is shown, and heals when the server returns', async () => {
+  test('a lost connection is shown with its reason, and heals when the server returns', async () => {
     const first = await serveDashboard({ store, webFolder: browser.webFolder });
     const { page } = await browser.open();
     await page.goto(first.url);
     await page.getByText('Live').waitFor();
-    await first.close();
+    await first.close('The training has ended.');
     await page.getByText('Connection lost').waitFor();
+    await page.getByText('The training has ended.').waitFor();
+    await assertAccessible(page);
     const second = await serveDashboard({ store, webFolder: browser.webFolder, port: first.port });
     await page.getByText('Live').waitFor();
+    await page.getByText('The training has ended.').waitFor({ state: 'detached' });
     await page.context().close();
     await second.close();
   });
@@ -145,6 +148,7 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowRight');
     await page.getByRole('heading', { name: 'Task 1, step 2' }).waitFor();
+    expect(await page.locator('nav [data-section=current]').textContent()).toBe('Runs');
     await page.getByRole('link', { name: 'ro-2-1-0' }).waitFor();
     expect(await page.locator('.sibling').count()).toBe(3);
     expect(new URL(page.url()).search).toBe('?task=1&step=2');

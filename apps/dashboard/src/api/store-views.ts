@@ -22,6 +22,12 @@ export interface ChangeEvent {
   readonly isUnknown: boolean;
 }
 
+/** The last event of a dashboard that ends. */
+export interface ClosingEvent {
+  /** Why it ends, and how to go on. */
+  readonly notice: string;
+}
+
 /** Body of an error response. */
 export interface ErrorView {
   readonly error: { readonly code: string; readonly message: string; readonly remedy: string };

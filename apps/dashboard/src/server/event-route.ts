@@ -13,7 +13,7 @@ const maxStreams = 64;
 /**
  * Adds `/api/events`: the changes of the store as server-sent events.
  *
- * @param closing - ends all streams
+ * @param closing - ends all streams; a string as its reason is the last event of each, `closing`
  */
 export function addEventRoute(app: Hono, { store, clock }: DashboardContext, closing: AbortSignal): void {
   let open = 0;
@@ -30,6 +30,8 @@ export function addEventRoute(app: Hono, { store, clock }: DashboardContext, clo
         for await (const event of changeEvents({ store, clock, signal })) {
           await stream.writeSSE({ event: 'changes', data: JSON.stringify(event) });
         }
+        const notice: unknown = closing.reason;
+        if (typeof notice === 'string') await stream.writeSSE({ event: 'closing', data: JSON.stringify({ notice }) });
       } finally {
         clearInterval(heartbeat);
         gone.abort();

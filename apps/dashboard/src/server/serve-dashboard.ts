@@ -38,8 +38,12 @@ export interface Dashboard {
   /** `http://127.0.0.1:4770` */
   readonly url: string;
   readonly port: number;
-  /** Stops listening and ends open connections. The store stays open. */
-  close(): Promise<void>;
+  /**
+   * Stops listening and ends open connections. The store stays open.
+   *
+   * @param notice - text that open pages show, such as why the dashboard ends; by default they report a lost connection
+   */
+  close(notice?: string): Promise<void>;
 }
 
 /**
@@ -78,8 +82,8 @@ export async function serveDashboard(options: DashboardOptions): Promise<Dashboa
   return {
     url: `http://${hostAndPort({ host, port })}`,
     port,
-    close: async () => {
-      closing.abort();
+    close: async (notice) => {
+      closing.abort(notice);
       await closeServer(server, closeGraceMs, clock);
     },
   };

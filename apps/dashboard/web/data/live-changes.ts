@@ -1,9 +1,16 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { ChangeEvent } from '../../src/api/store-views.ts';
+import type { ChangeEvent, ClosingEvent } from '../../src/api/store-views.ts';
 
 /** State of the event stream. */
-export type Connection = 'connecting' | 'live' | 'lost';
+export type ConnectionState = 'connecting' | 'live' | 'lost';
+
+/** The event stream. */
+export interface Connection {
+  readonly state: ConnectionState;
+  /** Why the server has ended; null when it did not announce its end. */
+  readonly notice: string | null;
+}
 
 /** Silence of the stream above which the connection counts as lost, in milliseconds: three heartbeats. */
 const silenceMs = 30_000;
@@ -17,13 +24,14 @@ const retryMs = 2000;
  */
 export function useLiveChanges(): Connection {
   const client = useQueryClient();
-  const [connection, setConnection] = useState<Connection>('connecting');
+  const [connection, setConnection] = useState<Connection>({ state: 'connecting', notice: null });
   useEffect(() => openStream(client, setConnection), [client]);
   return connection;
 }
 
 function openStream(client: QueryClient, setConnection: (connection: Connection) => void): () => void {
   let source: EventSource | null = null;
+  let notice: string | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const waitThen = (delayMs: number, next: () => void): void => {
     clearTimeout(timer);
@@ -31,17 +39,22 @@ function openStream(client: QueryClient, setConnection: (connection: Connection)
   };
   const lose = (): void => {
     source?.close();
-    setConnection('lost');
+    setConnection({ state: 'lost', notice });
     waitThen(retryMs, connect);
   };
   const connect = (): void => {
     source = new EventSource('/api/events');
     source.addEventListener('changes', (event: MessageEvent<string>) => {
-      setConnection('live');
+      notice = null;
+      setConnection({ state: 'live', notice });
       waitThen(silenceMs, lose);
       refresh(client, JSON.parse(event.data) as ChangeEvent);
     });
     source.addEventListener('heartbeat', () => waitThen(silenceMs, lose));
+    source.addEventListener('closing', (event: MessageEvent<string>) => {
+      ({ notice } = JSON.parse(event.data) as ClosingEvent);
+      lose();
+    });
     source.addEventListener('error', lose);
     waitThen(silenceMs, lose);
   };

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type ColorTheme, setColorTheme, useColorTheme } from '../data/color-theme.ts';
-import { type Connection, useLiveChanges } from '../data/live-changes.ts';
+import { type ConnectionState, useLiveChanges } from '../data/live-changes.ts';
 import { storeQuery } from '../data/queries.ts';
 import { Keyboard } from './keyboard.tsx';
 
-const connectionTexts: Readonly<Record<Connection, string>> = {
+const connectionTexts: Readonly<Record<ConnectionState, string>> = {
   connecting: 'Connecting …',
   live: 'Live',
   lost: 'Connection lost, reconnecting …',
@@ -14,8 +14,9 @@ const connectionTexts: Readonly<Record<Connection, string>> = {
 
 /** The frame of all pages: navigation, connection state, theme, keyboard. */
 export function PageFrame(): ReactNode {
-  const connection = useLiveChanges();
+  const { state, notice } = useLiveChanges();
   const { data: store } = useQuery(storeQuery());
+  const isRunPage = useRouterState({ select: ({ location }) => /^\/(runs|compare)\b/.test(location.pathname) });
   return (
     <>
       <a className="skip-link" href="#content">
@@ -27,7 +28,7 @@ export function PageFrame(): ReactNode {
           Agent Lightning
         </Link>
         <nav aria-label="Pages">
-          <Link to="/" activeOptions={{ exact: true }}>
+          <Link to="/" activeOptions={{ exact: true }} data-section={isRunPage ? 'current' : undefined}>
             Runs
           </Link>
           <Link to="/rollouts">Rollouts</Link>
@@ -37,13 +38,14 @@ export function PageFrame(): ReactNode {
           <span className="store-label foreign" title={store?.label}>
             {store?.label}
           </span>
-          <span className="connection" role="status" data-state={connection}>
-            {connectionTexts[connection]}
+          <span className="connection" role="status" data-state={state}>
+            {connectionTexts[state]}
           </span>
           <ThemeSelect />
           <Keyboard />
         </div>
       </header>
+      <div role="status">{notice !== null && <p className="closing-notice">{notice}</p>}</div>
       <main id="content" tabIndex={-1}>
         <Outlet />
       </main>

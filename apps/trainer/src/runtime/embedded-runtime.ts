@@ -11,6 +11,7 @@ import { parse } from '@agentlightning/core/internal';
 import { LastLines, lastOutput } from '@agentlightning/runner/workers';
 import { randomApiKey, writeKeyFile } from '@agentlightning/runtime-cpu';
 import { z } from 'zod';
+import { resolutionFlags } from './resolution-flags.ts';
 
 /** A training runtime that this process has started. */
 export interface LaunchedRuntime {
@@ -85,14 +86,6 @@ export async function launchEmbeddedRuntime(options: { readonly checkpointDir: s
   } finally {
     await rm(keyFolder, { recursive: true, force: true });
   }
-}
-
-/** The flags of this process that affect module resolution. Others, such as `--eval`, do not apply to the runtime. */
-function resolutionFlags(flags: readonly string[]): readonly string[] {
-  return flags.flatMap((flag, index) => {
-    if (flag.startsWith('--conditions=')) return [flag];
-    return flag === '--conditions' || flag === '-C' ? flags.slice(index, index + 2) : [];
-  });
 }
 
 async function readAddress(output: Readable): Promise<string> {

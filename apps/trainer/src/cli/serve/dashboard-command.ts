@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { defaultDashboardPort } from '../dashboard-port.ts';
 import { wholeNumber } from '../number-flag.ts';
 import { storeHelp } from '../store-option.ts';
 import type { DashboardFlags } from './run-dashboard.ts';
@@ -22,7 +23,7 @@ export function addDashboardCommand(program: Command): void {
     .description('Serve the web dashboard: runs, rollouts, traces and tokens of a store.')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
-    .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4770)
+    .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), defaultDashboardPort)
     .addHelpText('after', help)
     .action(async (flags: DashboardFlags) => {
       const { runDashboard } = await import('./run-dashboard.ts');

@@ -44,8 +44,11 @@ export async function detachTraining({ file, flags, args }: TrainingRequest): Pr
   const { pid = 0 } = child;
   const command = process.env['AGL_COMMAND'] ?? 'agl';
   const stop = `${command} stop ${runId} --store ${shellWord(addressText(storeUrl))}`;
-  const text = `Run ${runId} trains in the background (process ${pid}).\n  log: ${log}\n  stop: ${stop}`;
-  writeOutcome(flags, { record: { event: 'detached', run: runId, pid, log }, text });
+  const url = /^\{"event":"dashboard","url":"([^"]+)"\}$/m.exec(written())?.[1];
+  const address = url === undefined ? '' : `\n  dashboard: ${url}`;
+  const text = `Run ${runId} trains in the background (process ${pid}).${address}\n  log: ${log}\n  stop: ${stop}`;
+  const record = { event: 'detached', run: runId, pid, log, ...(url === undefined ? {} : { dashboard: url }) };
+  writeOutcome(flags, { record, text });
   return exitCodes.done;
 }
 

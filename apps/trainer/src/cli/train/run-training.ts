@@ -4,6 +4,7 @@ import { defaultStoreUrl } from '../../config/default-store-url.ts';
 import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
+import type { SharedSettings } from '../../config/shared-settings.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
 import { type CommandPlace, callableText } from '../../report/callable-text.ts';
 import { jsonReport } from '../../report/json-report.ts';
@@ -15,11 +16,13 @@ import { openAnyStore } from '../../runtime/open-any-store.ts';
 import { trainWith } from '../../trainer.ts';
 import type { TrainingEvent, TrainingSummary } from '../../training-event.ts';
 import { connectionOverrides } from '../connection-overrides.ts';
+import { defaultDashboardPort } from '../dashboard-port.ts';
 import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { explainedFileError } from '../file-error.ts';
 import { type WatchedRun, watchForBlockedEventLoop } from './blocked-event-loop.ts';
 import { watchForEarlyExit } from './early-exit.ts';
+import { type LaunchedDashboard, launchDashboard } from './launch-dashboard.ts';
 import { pruneHint } from './prune-hint.ts';
 import { type RedirectedStdout, redirectStdout } from './redirect-stdout.ts';
 import { moreStepsCommand, resumeCommand } from './resume-command.ts';
@@ -31,6 +34,8 @@ export interface TrainFlags {
   readonly run?: string;
   readonly json?: boolean;
   readonly detach?: boolean;
+  /** The port of the dashboard; true for the default one. */
+  readonly dashboard?: number | true;
   readonly steps?: number;
   readonly seed?: number;
   readonly name?: string;
@@ -89,6 +94,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
   };
   const unwatch = watchForEarlyExit(showFailure);
   let watched: WatchedRun | null = null;
+  let dashboard: LaunchedDashboard | null = null;
   try {
     const loaded = await loadConfig(file, overridesFrom(flags));
     watched = watchForBlockedEventLoop(loaded, (error) => {
@@ -98,6 +104,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     const { config } = watched;
     const settings = isPromptSearch(config) ? config.shared : config;
     place = { command, storeUrl: settings.storeUrl };
+    dashboard = await openDashboard({ flags, settings, stdout, onEvent });
     const summary = await trainWith(config, {
       onEvent,
       onRun: (found) => {
@@ -119,12 +126,30 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
   } catch (error) {
     throw failureOf(error);
   } finally {
+    await dashboard?.close();
     await watched?.stop();
     unwatch();
     stop.release();
     releaseConsole();
     stdout?.release();
   }
+}
+
+/** Starts the dashboard of `--dashboard`, and prints its URL. */
+async function openDashboard(options: {
+  readonly flags: TrainFlags;
+  readonly settings: Pick<SharedSettings, 'storeUrl' | 'storeApiKey'>;
+  readonly stdout: RedirectedStdout | null;
+  readonly onEvent: (event: TrainingEvent) => void;
+}): Promise<LaunchedDashboard | null> {
+  const { flags, settings, stdout, onEvent } = options;
+  if (flags.dashboard === undefined) return null;
+  const port = flags.dashboard === true ? defaultDashboardPort : flags.dashboard;
+  const onLost = (message: string): void => onEvent({ type: 'warning', message });
+  const dashboard = await launchDashboard({ settings, port, onLost });
+  process.stderr.write(`Dashboard: ${dashboard.url}\n`);
+  stdout?.write(`${JSON.stringify({ event: 'dashboard', url: dashboard.url })}\n`);
+  return dashboard;
 }
 
 /** A larger number of steps for a training that has finished all of its steps; null where more steps have no effect. */

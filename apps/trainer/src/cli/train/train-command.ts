@@ -30,6 +30,7 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .option('--store <url>', storeHelp)
     .option('--gateway <url>', 'the URL of a running gateway')
     .option('--runtime <address>', 'host:port of a running training runtime')
+    .option('--dashboard [port]', 'serve the web dashboard while it trains, at port 4770 by default; 0 takes any', port)
     .option('--detach', 'train in the background: returns when the run has started; `agl stop` stops it')
     .option('--json', 'one JSON object a line, for programs')
     .addHelpText('after', helpText)
@@ -56,6 +57,9 @@ export function withResumeAsTrain(args: readonly string[]): readonly string[] {
   if (command !== 'resume' || runId.startsWith('-')) return args;
   return ['train', ...others, '--resume', runId];
 }
+
+/** The parser of ports. A configuration file that follows `--dashboard` is not a port, and the message says so. */
+const port = wholeNumber({ min: 0, max: 65535 });
 
 const helpText = `
 Flags override the configuration file. Keys: AGL_STORE_KEY for --store, AGL_RUNTIME_KEY for --runtime,

@@ -1,0 +1,2 @@
+/** The port of the dashboard. */
+export const defaultDashboardPort = 4770;
