@@ -6,5 +6,5 @@ export default libraryConfig({
   'cli/run-command-line': 'src/cli/run-command-line.ts',
   // Beside the bundle that starts them.
   'agent-worker': 'src/workers/agent-worker.ts',
-  'dashboard-process': 'src/cli/train/dashboard-process.ts',
+  'dashboard-worker': 'src/cli/train/dashboard-worker.ts',
 });

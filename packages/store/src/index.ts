@@ -15,5 +15,5 @@ export { createStoreServer } from './server/create-store-server.ts';
 export type { StoreServerLog } from './server/observation/observe-requests.ts';
 export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store.ts';
 export { SqlStore } from './sql-store.ts';
-export type { StoreTransaction } from './sql-store-operations.ts';
 export type { StoreChange, StoreChangeListener } from './store-change.ts';
+export type { StoreTransaction } from './store-transaction.ts';

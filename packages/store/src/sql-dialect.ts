@@ -68,6 +68,8 @@ export interface SqlDialect {
   contains(column: string, text: string): SqlCondition;
   /** A nested object of a JSON column, as a column for {@link SqlDialect.hasField}. */
   member(column: string, name: string): string;
+  /** The integer in a top-level field of the JSON object in the column; null for other values. */
+  integerField(column: string, name: string): string;
   /** The JSON object in the column has a top-level field with exactly this value. */
   hasField(column: string, field: { readonly name: string; readonly value: JsonValue }): SqlCondition;
   /** The id of a rollout contains the text. */

@@ -8,7 +8,6 @@ import type {
   Run,
   Span,
   SpanInput,
-  Store,
 } from '@agentlightning/core';
 import type {
   AttemptPatch,
@@ -16,13 +15,14 @@ import type {
   ClaimOptions,
   DeletionCounts,
   EnqueueRolloutRequest,
+  GroupQuery,
+  GroupStatistics,
   MetricPoint,
   Page,
   ResourcesQuery,
   ResourcesSnapshot,
   RetentionPolicy,
   RetentionPreview,
-  RevokedTokens,
   RolloutPatch,
   RolloutQuery,
   RunPatch,
@@ -60,6 +60,7 @@ import { getRollout, queryRollouts } from './operations/rollouts/read-rollouts.t
 import { startRollout } from './operations/rollouts/start-rollout.ts';
 import { updateRollout } from './operations/rollouts/update-rollout.ts';
 import { type CreateRunRequest, createRun } from './operations/runs/create-run.ts';
+import { groupStatistics } from './operations/runs/group-statistics.ts';
 import { loadRun, queryMetrics, queryRuns } from './operations/runs/read-runs.ts';
 import { runStatistics } from './operations/runs/run-statistics.ts';
 import { updateRun } from './operations/runs/update-run.ts';
@@ -67,20 +68,7 @@ import { appendSpans, reserveSpanSequenceIds } from './operations/spans/append-s
 import { querySpans } from './operations/spans/read-spans.ts';
 import { searchSpans } from './operations/spans/search-spans.ts';
 import { updateWorker } from './operations/update-worker.ts';
-
-/** The operations of a store that can run within one transaction: the short ones that do not wait. */
-export type StoreTransaction = Omit<
-  Store,
-  | 'waitForRollouts'
-  | 'watchChanges'
-  | 'statistics'
-  | 'deleteRun'
-  | 'applyRetention'
-  | 'exportRun'
-  | 'importRun'
-  | keyof RevokedTokens
-  | 'close'
->;
+import type { StoreTransaction } from './store-transaction.ts';
 
 /** The operations of a store. The runner provides the transactions. */
 export class SqlStoreOperations implements StoreTransaction {
@@ -246,6 +234,10 @@ export class SqlStoreOperations implements StoreTransaction {
 
   runStatistics(runId: string): Promise<RunStatistics> {
     return this.runner.read((context) => runStatistics(context, runId));
+  }
+
+  groupStatistics(runId: string, query: GroupQuery = {}): Promise<readonly GroupStatistics[]> {
+    return this.runner.read((context) => groupStatistics(context, runId, query));
   }
 
   async previewRetention(policy: RetentionPolicy): Promise<RetentionPreview> {

@@ -104,7 +104,6 @@ export interface TaskCell {
   readonly spread: number | null;
   readonly rollouts: number;
   readonly failed: number;
-  readonly groupId: string | null;
 }
 
 /** A row of the heat map. */
@@ -122,6 +121,4 @@ export interface TaskMap {
   readonly tasks: readonly TaskRow[];
   /** Range of the cells' rewards; null without rewards. */
   readonly range: readonly [low: number, high: number] | null;
-  /** Whether older rollouts are absent because the run has more than the server reads. */
-  readonly isTruncated: boolean;
 }

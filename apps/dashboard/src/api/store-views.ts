@@ -24,7 +24,7 @@ export interface ChangeEvent {
 
 /** The last event of a dashboard that ends. */
 export interface ClosingEvent {
-  /** Why it ends, and how to go on. */
+  /** Why it ends, and how to continue. */
   readonly notice: string;
 }
 

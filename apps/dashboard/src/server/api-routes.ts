@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { StoreView, WorkerList } from '../api/store-views.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { readRolloutFilter } from './rollout-query.ts';
-import { readTaskMap } from './task-map.ts';
 
 const runsParameters = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(100) });
 const metricsParameters = z.strictObject({ points: z.coerce.number().int().min(1).max(5000).default(500) });
@@ -13,7 +12,7 @@ const attemptParameters = z.strictObject({ attempt: z.string().min(1) });
 
 /** The JSON API. Every route reads; none writes. */
 export function addApiRoutes(app: Hono, context: DashboardContext): void {
-  const { store, clock, runs, lists, rollouts, label } = context;
+  const { store, clock, runs, tasks, lists, rollouts, label } = context;
   app.get('/api/store', async (request) => {
     const view: StoreView = { label, statistics: await store.statistics() };
     return request.json(view);
@@ -24,9 +23,7 @@ export function addApiRoutes(app: Hono, context: DashboardContext): void {
     const { points } = queryOf(request, metricsParameters);
     return request.json(await runs.metrics(request.req.param('id'), points));
   });
-  app.get('/api/runs/:id/tasks', async (request) =>
-    request.json(await readTaskMap(store, lists, request.req.param('id'))),
-  );
+  app.get('/api/runs/:id/tasks', async (request) => request.json(await tasks.read(request.req.param('id'))));
   app.get('/api/rollouts', async (request) => request.json(await lists.page(readRolloutFilter(request.req.query()))));
   app.get('/api/rollouts/:id', async (request) => {
     const { attempt = null } = queryOf(request, detailParameters);

@@ -5,6 +5,7 @@ import { RolloutLists } from './rollout-lists.ts';
 import { RolloutReader } from './rollout-reader.ts';
 import type { WarningExplanations } from './run-progress.ts';
 import { RunReader } from './run-reader.ts';
+import { TaskMaps } from './task-map.ts';
 
 /** What the routes of a dashboard share. */
 export interface DashboardContext {
@@ -13,6 +14,7 @@ export interface DashboardContext {
   /** Label of the store, without passwords. */
   readonly label: string;
   readonly runs: RunReader;
+  readonly tasks: TaskMaps;
   readonly lists: RolloutLists;
   readonly rollouts: RolloutReader;
 }
@@ -26,5 +28,13 @@ export function dashboardContext(options: {
 }): DashboardContext {
   const { store, clock, label } = options;
   const lists = new RolloutLists(store, new RewardIndex(store));
-  return { store, clock, label, runs: new RunReader(options), lists, rollouts: new RolloutReader(store, lists) };
+  return {
+    store,
+    clock,
+    label,
+    runs: new RunReader(options),
+    tasks: new TaskMaps(store),
+    lists,
+    rollouts: new RolloutReader(store, lists),
+  };
 }

@@ -12,6 +12,7 @@ export type DashboardStore = Pick<
   | 'queryRuns'
   | 'queryMetrics'
   | 'runStatistics'
+  | 'groupStatistics'
   | 'getWorker'
   | 'queryWorkers'
   | 'watchChanges'

@@ -1,64 +1,117 @@
-import type { RolloutRow } from '../api/rollout-views.ts';
+import type { GroupStatistics } from '@agentlightning/core/store';
 import type { TaskCell, TaskMap, TaskRow } from '../api/run-views.ts';
 import type { DashboardStore } from './dashboard-store.ts';
-import { meanOf } from './down-sample.ts';
-import type { RolloutLists } from './rollout-lists.ts';
+import { previewOf } from './preview.ts';
+import { readProgress } from './run-progress.ts';
 
-/** Maximum number of rollouts of a map; the newest ones. */
-const maxRollouts = 50_000;
+/** Maximum number of runs whose groups are cached. */
+const maxRuns = 20;
 
-/**
- * The training rollouts of a run by task and step.
- *
- * @throws NotFoundError for an unknown run
- */
-export async function readTaskMap(store: DashboardStore, lists: RolloutLists, runId: string): Promise<TaskMap> {
-  await store.getRun(runId);
-  const { items, total } = await store.queryRollouts({
-    runId,
-    modeIn: ['train'],
-    sortBy: 'startTimeMs',
-    sortOrder: 'desc',
-    limit: maxRollouts,
-  });
-  const tasks = tasksOf(await lists.rows(items));
-  const cells = tasks.flatMap((task) => task.cells);
-  const rewards = cells.flatMap(({ reward }) => reward ?? []);
-  return {
-    steps: [...new Set(cells.map(({ step }) => step))].sort((one, other) => one - other),
-    tasks,
-    range: rewards.length === 0 ? null : [Math.min(...rewards), Math.max(...rewards)],
-    isTruncated: total > items.length,
-  };
+/** Number of rollouts in one request for examples of tasks. */
+const exampleCount = 500;
+
+/** What is known of a run. */
+interface KnownGroups {
+  /** The groups of finished steps, which do not change, by step and task. */
+  readonly finished: Map<string, GroupStatistics>;
+  /** The start of the input of each task. */
+  readonly previews: Map<number, string>;
+  /** Rollouts that were enqueued earlier belong to finished steps; null when nothing is known. */
+  sinceMs: number | null;
 }
 
-function tasksOf(rows: readonly RolloutRow[]): readonly TaskRow[] {
-  const groups = new Map<number, Map<number, RolloutRow[]>>();
-  for (const row of rows) {
-    if (row.taskIndex === null || row.step === null) continue;
-    const steps = groups.get(row.taskIndex) ?? new Map<number, RolloutRow[]>();
-    groups.set(row.taskIndex, steps);
-    const cell = steps.get(row.step);
-    if (cell === undefined) steps.set(row.step, [row]);
-    else cell.push(row);
+/** Reads the training rollouts of runs by task and step. */
+export class TaskMaps {
+  readonly #store: DashboardStore;
+  readonly #runs = new Map<string, KnownGroups>();
+
+  constructor(store: DashboardStore) {
+    this.#store = store;
   }
-  return [...groups]
-    .sort(([one], [other]) => one - other)
-    .map(([taskIndex, steps]) => ({
-      taskIndex,
-      preview: [...steps.values()][0]?.[0]?.preview ?? '',
-      cells: [...steps].sort(([one], [other]) => one - other).map(([step, list]) => cellOf(step, list)),
-    }));
+
+  /**
+   * The task map of a run.
+   *
+   * @throws NotFoundError for an unknown run
+   */
+  async read(runId: string): Promise<TaskMap> {
+    // Before the groups: the groups of steps that are finished now will not change.
+    const finishedStep = readProgress(await this.#store.getRun(runId), {}).step;
+    const known = this.#known(runId);
+    const { finished, sinceMs } = known;
+    const read = await this.#store.groupStatistics(runId, sinceMs === null ? {} : { startTimeFromMs: sinceMs });
+    const isUnfinished = ({ step }: GroupStatistics): boolean => step > finishedStep;
+    const unfinished = read.filter(isUnfinished);
+    for (const group of read) {
+      const key = `${group.step}/${group.taskIndex}`;
+      if (!isUnfinished(group) && !finished.has(key)) finished.set(key, group);
+    }
+    known.sinceMs = nextSince(unfinished, finished.values());
+    const groups = [...finished.values(), ...unfinished];
+    await this.#readPreviews(known, groups);
+    return taskMap(groups, known.previews);
+  }
+
+  #known(runId: string): KnownGroups {
+    const known = this.#runs.get(runId) ?? { finished: new Map(), previews: new Map(), sinceMs: null };
+    this.#runs.delete(runId);
+    this.#runs.set(runId, known);
+    const [oldest] = this.#runs.keys();
+    if (this.#runs.size > maxRuns && oldest !== undefined) this.#runs.delete(oldest);
+    return known;
+  }
+
+  async #readPreviews({ previews }: KnownGroups, groups: readonly GroupStatistics[]): Promise<void> {
+    const examples = new Map<string, number>();
+    const seen = new Set(previews.keys());
+    for (const { taskIndex, rolloutId } of groups) {
+      if (seen.has(taskIndex)) continue;
+      seen.add(taskIndex);
+      examples.set(rolloutId, taskIndex);
+    }
+    const ids = [...examples.keys()];
+    for (let start = 0; start < ids.length; start += exampleCount) {
+      const { items } = await this.#store.queryRollouts({ rolloutIdIn: ids.slice(start, start + exampleCount) });
+      for (const { rolloutId, input } of items) previews.set(examples.get(rolloutId) ?? 0, previewOf(input));
+    }
+  }
 }
 
-function cellOf(step: number, rows: readonly RolloutRow[]): TaskCell {
-  const rewards = rows.flatMap(({ reward }) => reward ?? []);
+function nextSince(unfinished: readonly GroupStatistics[], finished: Iterable<GroupStatistics>): number | null {
+  let since: number | null = null;
+  for (const { firstStartTimeMs } of unfinished) since = Math.min(since ?? firstStartTimeMs, firstStartTimeMs);
+  if (since !== null) return since;
+  for (const { lastStartTimeMs } of finished) since = Math.max(since ?? lastStartTimeMs, lastStartTimeMs);
+  return since;
+}
+
+function taskMap(groups: readonly GroupStatistics[], previews: ReadonlyMap<number, string>): TaskMap {
+  const tasks = new Map<number, TaskCell[]>();
+  let range: readonly [low: number, high: number] | null = null;
+  for (const group of groups) {
+    const cell = cellOf(group);
+    const cells = tasks.get(group.taskIndex);
+    if (cells === undefined) tasks.set(group.taskIndex, [cell]);
+    else cells.push(cell);
+    const { reward } = cell;
+    if (reward !== null) range = [Math.min(reward, range?.[0] ?? reward), Math.max(reward, range?.[1] ?? reward)];
+  }
   return {
-    step,
-    reward: meanOf(rewards),
-    spread: rewards.length === 0 ? null : Math.max(...rewards) - Math.min(...rewards),
-    rollouts: rows.length,
-    failed: rows.filter(({ status }) => status === 'failed').length,
-    groupId: rows[0]?.groupId ?? null,
+    steps: [...new Set(groups.map(({ step }) => step))].sort((one, other) => one - other),
+    tasks: [...tasks]
+      .sort(([one], [other]) => one - other)
+      .map(
+        ([taskIndex, cells]): TaskRow => ({
+          taskIndex,
+          preview: previews.get(taskIndex) ?? '',
+          cells: cells.sort((one, other) => one.step - other.step),
+        }),
+      ),
+    range,
   };
+}
+
+function cellOf({ step, rollouts, failed, meanReward, minReward, maxReward }: GroupStatistics): TaskCell {
+  const spread = minReward === null || maxReward === null ? null : maxReward - minReward;
+  return { step, reward: meanReward, spread, rollouts, failed };
 }

@@ -48,7 +48,6 @@ function TaskMapView({ runId, map }: { readonly runId: string; readonly map: Tas
         <p className="scale">
           {numberText(map.range?.[0])} <i /> {numberText(map.range?.[1])}
           <span>Rows are tasks, columns are steps; grey cells have no reward.</span>
-          {map.isTruncated ? <span>Older rollouts are left out.</span> : null}
         </p>
       </section>
       {selected === null ? (

@@ -10,6 +10,7 @@ export type { IdKind } from '../id.ts';
 export { newId, newSpanId, newTraceId } from '../id.ts';
 export type { RevokedTokens } from '../revoked-tokens.ts';
 export { isTerminalAttemptStatus, terminalAttemptStatuses } from '../store/attempt.ts';
+export type { GroupQuery, GroupStatistics } from '../store/group-statistics.ts';
 export type { ResourcesSnapshot } from '../store/resource.ts';
 export { attemptBaseUrl } from '../store/resource.ts';
 export type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../store/retention.ts';
@@ -37,10 +38,10 @@ export type {
   RolloutQuery,
   RunPatch,
   SpanQuery,
-  StoreStatistics,
   WaitOptions,
   WorkerQuery,
 } from '../store/store.ts';
 export type { StoreChange, WatchOptions } from '../store/store-change.ts';
+export type { StoreStatistics } from '../store/store-statistics.ts';
 export type { Worker, WorkerStatus } from '../store/worker.ts';
 export { workerLeaseKey } from '../store/worker.ts';

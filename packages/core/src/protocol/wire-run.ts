@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from '../store/run.ts';
-import type { RunPatch, StoreStatistics } from '../store/store.ts';
+import type { RunPatch } from '../store/store.ts';
+import type { StoreStatistics } from '../store/store-statistics.ts';
 import { present } from './present.ts';
 import { fieldCodec, optionsCodec, recordCodec, seconds } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';

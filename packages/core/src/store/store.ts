@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { RevokedTokens } from '../revoked-tokens.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Attempt, AttemptStatus } from './attempt.ts';
+import type { GroupQuery, GroupStatistics } from './group-statistics.ts';
 import type { NamedResources, ResourcesSnapshot } from './resource.ts';
 import type { DeletionCounts, RetentionPolicy, RetentionPreview } from './retention.ts';
 import type {
@@ -16,6 +17,7 @@ import type { RolloutStatus } from './rollout-status.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from './run.ts';
 import type { SpanSearch, SpanSearchPage } from './span-search.ts';
 import type { StoreChange, WatchOptions } from './store-change.ts';
+import type { StoreStatistics } from './store-statistics.ts';
 import type { Worker, WorkerStatus } from './worker.ts';
 
 /** One page of a list. */
@@ -155,19 +157,6 @@ export interface RunPatch {
   readonly state?: JsonObject;
 }
 
-/** Record counts of a store. */
-export interface StoreStatistics {
-  /** The backend: `sqlite`, `http`. */
-  readonly name: string;
-  readonly totalRollouts: number;
-  readonly totalAttempts: number;
-  readonly totalSpans: number;
-  readonly totalResources: number;
-  readonly totalWorkers: number;
-  /** Milliseconds since the store was opened. */
-  readonly uptimeMs: number;
-}
-
 /**
  * The store of tasks, rollouts, spans, resources and runs, shared by trainer, runners, gateway and agents.
  *
@@ -256,6 +245,8 @@ export interface Store extends RevokedTokens {
   queryMetrics(runId: string): Promise<readonly MetricPoint[]>;
   /** Progress of the rollouts of a run; `queryRollouts({ runId })` lists them. */
   runStatistics(runId: string): Promise<RunStatistics>;
+  /** The training rollouts of a run by step and task, in this order. Rollouts without both are not among them. */
+  groupStatistics(runId: string, query?: GroupQuery): Promise<readonly GroupStatistics[]>;
 
   /** Deletes finished rollouts atomically; CONFLICT when one of them is unfinished. */
   deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts>;

@@ -27,6 +27,11 @@ export const postgresDialect: SqlDialect = {
   }),
   contains: (column, text) => ({ sql: `strpos(${column}, ?) > 0`, parameters: [text] }),
   member: (column, name) => `(${comparableJsonOf(column)} ->> '${name}')`,
+  integerField: (column, name) => {
+    const text = `(${comparableJsonOf(column)} ->> '${name}')`;
+    const isNumber = `jsonb_typeof(${comparableJsonOf(column)} -> '${name}') = 'number'`;
+    return `CASE WHEN ${isNumber} AND ${text} ~ '^-?[0-9]{1,15}$' THEN ${text}::bigint END`;
+  },
   hasField: (column, { name, value }) => ({
     sql: `${comparableJsonOf(column)} -> (?::jsonb #>> '{}') = ?::jsonb`,
     parameters: [comparableJson(name), comparableJson(value)],

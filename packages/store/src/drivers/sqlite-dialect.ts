@@ -20,6 +20,8 @@ export const sqliteDialect: SqlDialect = {
   }),
   contains: (column, text) => ({ sql: `instr(${column}, ?) > 0`, parameters: [text] }),
   member: (column, name) => `(${column} -> '${name}')`,
+  integerField: (column, name) =>
+    `CASE json_type(${column}, '$.${name}') WHEN 'integer' THEN json_extract(${column}, '$.${name}') END`,
   hasField: (column, { name, value }) => {
     const { types, stored } = jsonEachForm(value);
     // json_each instead of a JSON path: field names are arbitrary, and paths have no escapes.

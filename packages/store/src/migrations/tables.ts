@@ -70,6 +70,9 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       is_given_back ${integer} NOT NULL DEFAULT 0,
       span_count ${integer} NOT NULL DEFAULT 0,
       span_bytes ${integer} NOT NULL DEFAULT 0,
+      -- The primary dimension of the last reward span, for statistics without reading spans.
+      reward ${real},
+      reward_sequence_id ${integer},
       metadata ${text},
       PRIMARY KEY (rollout_id, attempt_id),
       UNIQUE (rollout_id, sequence_id)

@@ -4,7 +4,8 @@ import { strictHeader } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { IdempotentRequest } from '../operations/run-idempotent.ts';
 import type { SqlStore } from '../sql-store.ts';
-import type { SqlStoreOperations, StoreTransaction } from '../sql-store-operations.ts';
+import type { SqlStoreOperations } from '../sql-store-operations.ts';
+import type { StoreTransaction } from '../store-transaction.ts';
 
 const maxKeyLength = 255;
 

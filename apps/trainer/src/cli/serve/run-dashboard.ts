@@ -1,5 +1,6 @@
+import type { Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import { serveDashboard } from '@agentlightning/dashboard';
+import { type Dashboard, serveDashboard } from '@agentlightning/dashboard';
 import { warningExplanations } from '../../diagnosis/run-warning.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -15,14 +16,7 @@ export interface DashboardFlags {
 export async function runDashboard({ store: url, host, port }: DashboardFlags): Promise<void> {
   const store = await openExistingStore(url);
   try {
-    const dashboard = await serveDashboard({
-      store,
-      label: addressText(url),
-      host,
-      port,
-      viewerKey: process.env['AGL_DASHBOARD_KEY'] || null,
-      warningExplanations,
-    });
+    const dashboard = await openDashboard(store, { store: url, host, port });
     // Before the ready line, after which a signal may arrive.
     const stopped = untilStopped(() => dashboard.close());
     process.stderr.write(`Dashboard of ${addressText(url)}: ${dashboard.url} (Ctrl+C stops it)\n`);
@@ -31,4 +25,10 @@ export async function runDashboard({ store: url, host, port }: DashboardFlags): 
   } finally {
     await store.close();
   }
+}
+
+/** Serves the dashboard of an open store, with the key and the explanations that every dashboard of `agl` has. */
+export async function openDashboard(store: Store, { store: url, host, port }: DashboardFlags): Promise<Dashboard> {
+  const viewerKey = process.env['AGL_DASHBOARD_KEY'] || null;
+  return await serveDashboard({ store, label: addressText(url), host, port, viewerKey, warningExplanations });
 }

@@ -10,7 +10,7 @@ import { openAnyStore } from '../../runtime/open-any-store.ts';
 import { resolutionFlags } from '../../runtime/resolution-flags.ts';
 import { type DashboardReply, type DashboardSettings, dashboardReply, finishedLine } from './dashboard-messages.ts';
 
-/** The dashboard of a training, in a process of its own. */
+/** The dashboard of a training, in a separate process. */
 export interface LaunchedDashboard {
   readonly url: string;
   /** Stops it, and resolves when it has ended. Its open pages report the end of the training. */
@@ -76,7 +76,7 @@ export async function launchDashboard(options: LaunchDashboardOptions): Promise<
 /** The file of the dashboard process. It is in the folder of this file, in the sources and in the bundle. */
 function dashboardEntry(): string {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return fileURLToPath(new URL(`./dashboard-process.${extension}`, import.meta.url));
+  return fileURLToPath(new URL(`./dashboard-worker.${extension}`, import.meta.url));
 }
 
 /** Creates the store before two processes open it, so that only one of them creates its tables. */

@@ -10,6 +10,7 @@ import {
   rolloutDeletionCodec,
   runDeletionCodec,
 } from '../wire-deletion.ts';
+import { groupQueryCodec, groupsCodec } from '../wire-group.ts';
 import {
   attemptQueryCodec,
   resourcesQueryCodec,
@@ -219,6 +220,12 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     ...get('/runs/:runId/statistics', 'trainer'),
     summary: 'Count the rollouts of a run by status',
     response: runStatisticsCodec,
+  },
+  groupStatistics: {
+    ...get('/runs/:runId/groups', 'trainer'),
+    summary: 'Summarise the training rollouts of a run by step and task',
+    query: groupQueryCodec,
+    response: groupsCodec,
   },
 
   deleteRollouts: {

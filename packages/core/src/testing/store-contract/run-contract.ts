@@ -1,5 +1,8 @@
 import { describe, expect } from 'vitest';
+import type { EnqueueRolloutRequest } from '../../store/rollout.ts';
 import type { MetricPoint } from '../../store/run.ts';
+import type { Store } from '../../store/store.ts';
+import { aRewardSpan } from '../a-span.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
 /** Runs: the resume state of a trainer. */
@@ -85,16 +88,76 @@ export function describeRuns(test: StoreTest): void {
       });
     });
 
+    test('summarise their training rollouts by step and task', async ({ store, clock }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      const startTimeMs = clock.now();
+      const rolloutId = await aRewardedRollout(store, { metadata: { step: 2, task_index: 7 } }, [0.25, 0.5]);
+      await clock.advance(100);
+      const other = await aRewardedRollout(store, { metadata: { step: 2, task_index: 7 } }, [1]);
+      await store.updateRollout(other, { status: 'failed' });
+      await aRewardedRollout(store, { metadata: { step: 1, task_index: 0 } }, []);
+      for (const metadata of [{ step: 1 }, { step: '1', task_index: 0 }, null]) {
+        await aRewardedRollout(store, { metadata }, [1]);
+      }
+      await aRewardedRollout(store, { metadata: { step: 1, task_index: 0 }, mode: 'val' }, [1]);
+      const group = { rollouts: 1, failed: 0, firstStartTimeMs: clock.now(), lastStartTimeMs: clock.now() };
+      const earlier = { step: 1, taskIndex: 0, meanReward: null, minReward: null, maxReward: null };
+      const later = { step: 2, taskIndex: 7, meanReward: 0.75, minReward: 0.5, maxReward: 1 };
+      const groups = await store.groupStatistics('run-1');
+      expect(groups).toEqual([
+        { ...group, ...earlier, rolloutId: expect.any(String) },
+        { ...group, ...later, rollouts: 2, failed: 1, firstStartTimeMs: startTimeMs, rolloutId: expect.any(String) },
+      ]);
+      expect([rolloutId, other]).toContain(groups[1]?.rolloutId);
+      const since = await store.groupStatistics('run-1', { startTimeFromMs: clock.now() });
+      expect(since.map(({ step, rollouts }) => [step, rollouts])).toEqual([
+        [1, 1],
+        [2, 1],
+      ]);
+    });
+
+    test('have the reward of the last span of the latest attempt in their summary', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      const metadata = { step: 1, task_index: 0 };
+      const { rolloutId, attempt } = await claimOne(store, { runId: 'run-1', mode: 'train', metadata });
+      const ids = { rolloutId, attemptId: attempt.attemptId };
+      await store.appendSpans([aRewardSpan(0.5, { ...ids, spanId: '00000000000000a5', sequenceId: 5 })]);
+      await store.appendSpans([aRewardSpan(0.25, { ...ids, spanId: '00000000000000a3', sequenceId: 3 })]);
+      const meanReward = async (): Promise<unknown> => (await store.groupStatistics('run-1'))[0]?.meanReward;
+      expect(await meanReward()).toBe(0.5);
+      await store.startAttempt(rolloutId);
+      expect(await meanReward()).toBeNull();
+    });
+
     test('report an unknown id as NOT_FOUND', async ({ store }) => {
       const calls = [
         () => store.getRun('run-unknown'),
         () => store.updateRun('run-unknown', {}),
         () => store.queryMetrics('run-unknown'),
         () => store.runStatistics('run-unknown'),
+        () => store.groupStatistics('run-unknown'),
       ];
       for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
   });
+}
+
+/** A training rollout of `run-1` with an attempt that has these rewards. Returns its id. */
+async function aRewardedRollout(
+  store: Store,
+  request: Partial<EnqueueRolloutRequest>,
+  rewards: readonly number[],
+): Promise<string> {
+  const { rolloutId, attempt } = await claimOne(store, { runId: 'run-1', mode: 'train', ...request });
+  for (const [index, reward] of rewards.entries()) {
+    const { sequenceId: _assigned, ...span } = aRewardSpan(reward, {
+      rolloutId,
+      attemptId: attempt.attemptId,
+      spanId: `00000000000000a${index}`,
+    });
+    await store.appendSpans([span]);
+  }
+  return rolloutId;
 }
 
 function aPoint(step: number, values: MetricPoint['values'] = { x: 1 }): MetricPoint {

@@ -7,6 +7,7 @@ import { loadAttempt } from '../attempts/attempt-record.ts';
 import { recordSpanHeartbeat } from '../record-span-heartbeat.ts';
 import { loadRollout } from '../rollouts/rollout-record.ts';
 import { lockRows } from '../row-lock.ts';
+import { recordRewards } from './record-rewards.ts';
 import { lastSequenceId, writeSequenceId } from './span-counter.ts';
 import { markRollouts, onlyMarkOf, positionsOf } from './span-marks.ts';
 
@@ -53,10 +54,15 @@ export async function appendSpans(
     unmarked,
   );
   recordSpanChanges(context, different);
-  return spans.map((span, index) => {
+  const recorded = spans.map((span, index) => {
     const sequenceId = newSpans[index]?.[3] ?? null;
     return sequenceId === null ? null : { ...span, sequenceId };
   });
+  await recordRewards(
+    context,
+    recorded.filter((span) => span !== null),
+  );
+  return recorded;
 }
 
 const spanTable = {
@@ -205,6 +211,7 @@ function recordSpanChanges(context: OperationContext, batches: Iterable<SpanBatc
 export async function insertSpans(context: OperationContext, spans: readonly Span[]): Promise<void> {
   const rolloutIds = [...new Set(spans.map(({ rolloutId }) => rolloutId))];
   await insertSpanRows(context, spans.map(spanRow), await positionsOf(context, rolloutIds));
+  await recordRewards(context, spans);
 }
 
 /** Inserts spans and marks the rollouts in `positions`. */

@@ -1,14 +1,12 @@
 import { createInterface } from 'node:readline';
 import { AgentLightningError } from '@agentlightning/core';
-import { addressText } from '@agentlightning/core/internal';
 import { errorCodec } from '@agentlightning/core/protocol';
-import { serveDashboard } from '@agentlightning/dashboard';
-import { warningExplanations } from '../../diagnosis/run-warning.ts';
 import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { openDashboard } from '../serve/run-dashboard.ts';
 import { type DashboardSettings, finishedLine } from './dashboard-messages.ts';
 
 /*
- * The dashboard of a training, in a process of its own: a slow query must not block the trainer. The first line of standard
+ * The dashboard of a training, in a separate process: a slow query must not block the trainer. The first line of standard
  * input has the settings; the process ends when standard input closes, and so does not outlive the trainer.
  */
 
@@ -25,9 +23,7 @@ try {
 async function serve({ storeUrl, storeApiKey, port }: DashboardSettings): Promise<void> {
   const store = await openAnyStore({ url: storeUrl, apiKey: storeApiKey });
   try {
-    const viewerKey = process.env['AGL_DASHBOARD_KEY'] || null;
-    const label = addressText(storeUrl);
-    const dashboard = await serveDashboard({ store, label, port, viewerKey, warningExplanations });
+    const dashboard = await openDashboard(store, { store: storeUrl, host: '127.0.0.1', port });
     send({ event: 'ready', url: dashboard.url });
     const { value, done } = await lines.next();
     await dashboard.close(noticeOf(done !== true && value === finishedLine));
