@@ -22,6 +22,7 @@ export type { RunWarning, WarningExplanation, WarningName } from './diagnosis/ru
 export type { FitOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';
 export type {
+  FinalCheckpoint,
   CompletionReason,
   EvaluationPhase,
   EvaluationSummary,

@@ -42,6 +42,18 @@ export interface StepSummary {
  */
 export type CompletionReason = 'goal' | 'warning' | 'patience' | 'steps';
 
+/** The checkpoint that a run ended with. */
+export interface FinalCheckpoint {
+  readonly step: number;
+  /**
+   * The tasks on which it was selected as the best evaluated one. On `test`, the reward after training is biased upwards: it
+   * is of the same tasks. Null when it was not selected.
+   */
+  readonly selectedOn: 'validation' | 'test' | null;
+  /** The number of evaluated checkpoints. */
+  readonly candidates: number;
+}
+
 /** The result of a run. */
 export interface TrainingSummary {
   readonly runId: string;
@@ -65,7 +77,12 @@ export interface TrainingSummary {
   /** The URL of the run's store. It may contain a password: print it with `addressText` of core. */
   readonly storeUrl: string;
   /** Why the training ended, and its warnings. @default absent in a prompt search */
-  readonly training?: { readonly ended: CompletionReason; readonly warnings: readonly RunWarning[] };
+  readonly training?: {
+    readonly ended: CompletionReason;
+    readonly warnings: readonly RunWarning[];
+    /** The checkpoint that the run ended with, which `after` measures. */
+    readonly final: FinalCheckpoint;
+  };
   /** The result of a prompt search. @default absent in a training run */
   readonly prompts?: PromptsOutcome;
 }

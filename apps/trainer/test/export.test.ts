@@ -5,7 +5,7 @@ import { AglProcess } from './agl-process.ts';
 import { RunFolder, smallConfigFile } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 let folder: RunFolder;
 beforeEach(() => {

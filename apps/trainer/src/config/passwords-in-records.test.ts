@@ -28,7 +28,11 @@ test('no password of an address gets into the record of a run', async () => {
   const training = resolveConfig({ ...shared, tasks: { train: tasks.train, test: tasks.validation } }, '/');
   const choice = { runId: null, resume: null, onStopRequest: () => undefined };
   const runs = [
-    await findOrCreateRun(store, { ...choice, config: training, tasks: { train: [1], heldOut: [2] } }),
+    await findOrCreateRun(store, {
+      ...choice,
+      config: training,
+      tasks: { train: [1], validation: null, heldOut: [2] },
+    }),
     await findOrBeginSearch(store, { ...choice, config: search, tasks: { train: [1], validation: [2], test: [] } }),
   ];
   const records = runs.map(({ run }) => JSON.stringify(run.config));

@@ -14,7 +14,7 @@ import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.
 
 /** The configuration of a training, with every default filled in and every path absolute. */
 export interface ResolvedConfig extends SharedSettings {
-  readonly tasks: { readonly train: TaskSource; readonly test: TaskSource };
+  readonly tasks: { readonly train: TaskSource; readonly test: TaskSource; readonly validation: TaskSource | null };
   readonly algorithm: AlgorithmOptions;
   /** In order; the first one answers calls that are no other's. At least one is trained. */
   readonly policies: readonly ResolvedPolicy[];
@@ -26,6 +26,7 @@ export interface ResolvedConfig extends SharedSettings {
   readonly checkpointEvery: number;
   readonly keepCheckpoints: number;
   readonly keepBestCheckpoint: boolean;
+  readonly finish: 'best' | 'last';
   readonly stopAtReward: number | null;
   readonly stopWhen: ResolvedStop;
   readonly rewards: ResolvedRewards;
@@ -39,6 +40,7 @@ export interface ResolvedStop {
   readonly warnings: readonly WarningName[];
   /** Null for no limit. */
   readonly patience: number | null;
+  readonly minDelta: number | 'interval';
 }
 
 /** How rewards are read. */
@@ -135,6 +137,7 @@ const evaluationSchema = z.strictObject({
 const stopSchema = z.strictObject({
   warnings: z.array(z.enum(warningNames)).default([]),
   patience: count.nullable().default(null),
+  minDelta: z.union([z.number().min(0), z.literal('interval')]).default(0),
 });
 
 const rewardsSchema = z.strictObject({
@@ -146,7 +149,7 @@ const policiesSchema = z.record(z.string(), policySchema).optional();
 
 const configSchema = z.strictObject({
   ...sharedShape,
-  tasks: z.strictObject({ train: taskSourceSchema, test: taskSourceSchema }),
+  tasks: z.strictObject({ train: taskSourceSchema, test: taskSourceSchema, validation: taskSourceSchema.optional() }),
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
   policies: policiesSchema,
   runtime: runtimeSchema.optional(),
@@ -157,6 +160,7 @@ const configSchema = z.strictObject({
   checkpointEvery: count.optional(),
   keepCheckpoints: count.default(3),
   keepBestCheckpoint: z.boolean().default(true),
+  finish: z.enum(['best', 'last']).default('best'),
   stopAtReward: z.number().optional(),
   stopWhen: stopSchema.prefault({}),
   rewards: rewardsSchema.prefault({}),
@@ -183,15 +187,19 @@ export function resolveConfig(
   const howToLearn = checkedAlgorithm(raw['algorithm'], problems);
   const resolvedPolicies = checkedPolicies(raw['policies'], howToLearn, problems);
   checkTokenSecret(raw['tokenSecret'], problems);
-  if (given !== undefined) problems.check(() => assertPatienceMeasured(given));
+  if (given !== undefined) problems.check(() => assertMeasured(given));
   if (given === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, runtime, sampling, evaluation, stopAtReward } = given;
-  const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, keepBestCheckpoint, maxLogprobGap } = given;
+  const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, keepBestCheckpoint, finish, maxLogprobGap } = given;
   const { stopWhen, rewards, diagnosis, collection } = given;
   const rewardRange = evaluation.rewardRange ?? rewards.range ?? undefined;
   return {
     ...sharedSettings(given, folder),
-    tasks: { train: absoluteSource(tasks.train, folder), test: absoluteSource(tasks.test, folder) },
+    tasks: {
+      train: absoluteSource(tasks.train, folder),
+      test: absoluteSource(tasks.test, folder),
+      validation: tasks.validation === undefined ? null : absoluteSource(tasks.validation, folder),
+    },
     algorithm: howToLearn,
     policies: resolvedPolicies,
     runtime: (runtime ?? { type: 'embedded' }) as RuntimeConfig,
@@ -202,6 +210,7 @@ export function resolveConfig(
     checkpointEvery: checkpointEvery ?? (runtime?.type === 'grpc' ? 10 : 1),
     keepCheckpoints,
     keepBestCheckpoint,
+    finish,
     stopAtReward: stopAtReward ?? null,
     stopWhen,
     rewards,
@@ -211,18 +220,27 @@ export function resolveConfig(
   };
 }
 
-function assertPatienceMeasured({
+/** Asserts that options about evaluations during training have one. */
+function assertMeasured({
   stopWhen,
+  tasks,
   evaluation,
 }: {
   readonly stopWhen: ResolvedStop;
+  readonly tasks: { readonly validation?: TaskSource | undefined };
   readonly evaluation: { readonly every: number };
 }): void {
-  if (stopWhen.patience === null || evaluation.every > 0) return;
-  throw new AgentLightningError({
+  if (evaluation.every > 0) return;
+  const { patience } = stopWhen;
+  if (patience !== null) throw unmeasured('stopWhen.patience', `stopWhen.patience: ${patience}`);
+  if (tasks.validation !== undefined) throw unmeasured('tasks.validation', 'tasks.validation:');
+}
+
+function unmeasured(name: string, subject: string): AgentLightningError {
+  return new AgentLightningError({
     code: 'CONFIG',
-    message: `stopWhen.patience: ${stopWhen.patience} has no effect without evaluations during training`,
-    remedy: 'Set `evaluation.every`, or remove `stopWhen.patience`.',
+    message: `${subject} has no effect without evaluations during training`,
+    remedy: `Set \`evaluation.every\`, or remove \`${name}\`.`,
   });
 }
 

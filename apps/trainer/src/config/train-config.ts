@@ -107,8 +107,15 @@ export interface RewardsConfig {
 export interface StopConfig {
   /** The warnings that end the run. @default none */
   readonly warnings?: readonly WarningName[];
-  /** Number of evaluations in a row without a new best held-out reward; requires `evaluation.every`. @default unlimited */
+  /** Number of evaluations in a row without an improvement of the best reward; requires `evaluation.every`. @default unlimited */
   readonly patience?: number;
+  /**
+   * By how much the reward of an evaluation must exceed the best one before to count as an improvement, at least 0.
+   * `interval`: by half of the 95 % confidence interval of the best one, so that noise does not count.
+   *
+   * @default 0
+   */
+  readonly minDelta?: number | 'interval';
 }
 
 /** One of several models that are at work in the same rollouts. */
@@ -140,6 +147,13 @@ export interface TrainConfig<TTask = unknown> {
     readonly train: string | readonly TTask[];
     /** Held out: measured before and after, never trained on. */
     readonly test: string | readonly TTask[];
+    /**
+     * Held out as well: measured during training (`evaluation.every`), for the selection of the final checkpoint (`finish`)
+     * and for `stopWhen.patience`. With it, the result on `test` is unbiased.
+     *
+     * @default `test`, whose result is then biased towards the selected checkpoint
+     */
+    readonly validation?: string | readonly TTask[];
   };
   /** Checks each task; a wrong line is reported with file, line and field. @default any JSON object */
   readonly taskSchema?: z.ZodType<TTask>;
@@ -233,10 +247,18 @@ export interface TrainConfig<TTask = unknown> {
   /** How many checkpoints are kept, the newest ones; a resumed run needs the newest. @default 3 */
   readonly keepCheckpoints?: number;
   /**
-   * Whether the checkpoint with the best held-out reward is kept besides, as far as it was measured: `evaluation.every`.
+   * Whether the checkpoint with the best evaluation during training (`evaluation.every`) is kept besides.
    * @default true
    */
   readonly keepBestCheckpoint?: boolean;
+  /**
+   * Which checkpoint a run ends with: the one that is served at the end, measured on the test tasks and exported. `best`: the
+   * one with the best evaluation of the kept ones, which includes the last step; without `evaluation.every` it is the last one.
+   * Training that is resumed with more steps continues from the last one in either case.
+   *
+   * @default 'best'
+   */
+  readonly finish?: 'best' | 'last';
   /**
    * Stop early when a step's mean reward stays at or above this for three steps. It covers all collected groups, also those
    * that `collection.refillGroups` replaced.

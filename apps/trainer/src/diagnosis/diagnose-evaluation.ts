@@ -7,6 +7,8 @@ export interface EvaluationRecord {
   /** The last finished step. */
   readonly step: number;
   readonly summary: EvaluationSummary;
+  /** Evaluations of other tasks are not comparable. @default the test tasks */
+  readonly isValidation?: boolean;
 }
 
 /** The evaluations of a run and its training rewards. */
@@ -41,11 +43,12 @@ function missingRewards({ step, summary: { missing, rollouts } }: EvaluationReco
 
 /** Whether the held-out reward is below its best while the training reward rose since then. */
 function heldOutFall(
-  { evaluations, rewardCurve, range: [low, high] }: EvaluationHistory,
+  { evaluations: measured, rewardCurve, range: [low, high] }: EvaluationHistory,
   { heldOutDrop, steps }: DiagnosisSettings,
 ): string | null {
-  const last = evaluations.at(-1);
+  const last = measured.at(-1);
   if (last === undefined) return null;
+  const evaluations = measured.filter(({ isValidation }) => isValidation === last.isValidation);
   const best = evaluations.reduce((top, each) => (each.summary.reward > top.summary.reward ? each : top), last);
   if (best.summary.reward - last.summary.reward <= heldOutDrop * (high - low)) return null;
   const then = meanAround(rewardCurve, best.step, steps);

@@ -7,7 +7,7 @@ import { diagnoseSteps, type StepRecord } from './diagnose-steps.ts';
 import { type RunWarning, warningExplanations, warningText } from './run-warning.ts';
 
 /** The part of a session that its warnings depend on. */
-type DiagnosedSession = Pick<TrainingSession, 'config' | 'policies' | 'emit' | 'stepHistory'>;
+type DiagnosedSession = Pick<TrainingSession, 'config' | 'tasks' | 'policies' | 'emit' | 'stepHistory'>;
 
 /** Adds a finished step to the history of the session, and emits its new warnings. */
 export function warnOfStep(session: DiagnosedSession, record: StepRecord): readonly RunWarning[] {
@@ -20,11 +20,13 @@ export function warnOfStep(session: DiagnosedSession, record: StepRecord): reado
 
 /** Emits the new warnings of the last evaluation of the run. */
 export function warnOfEvaluation(session: DiagnosedSession, state: RunState): readonly RunWarning[] {
-  const { before, after, evaluations, finishedStep, rewardCurve } = state;
+  const { before, after, finishedStep, finalStep, rewardCurve } = state;
+  const isValidation = session.tasks.validation !== null;
+  const evaluations = state.evaluations.map((evaluation) => ({ ...evaluation, isValidation }));
   const measured = [
-    ...(before === null ? [] : [{ step: 0, summary: before }]),
+    ...(before === null ? [] : [{ step: 0, summary: before, isValidation: false }]),
     ...evaluations,
-    ...(after === null ? [] : [{ step: finishedStep, summary: after }]),
+    ...(after === null ? [] : [{ step: finalStep ?? finishedStep, summary: after, isValidation: false }]),
   ];
   const history = { evaluations: measured, rewardCurve, range: rangeOf(session) };
   return emitted(session.emit, diagnoseEvaluation(history, session.config.diagnosis));

@@ -1,15 +1,17 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { bestCheckpoint } from '../run/best-checkpoint.ts';
 import type { RunState, SavedStep } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import { type TrainedPolicy, trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { completionReason } from './completion-reason.ts';
+import { endsWithBest } from './run-evaluations.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /**
- * Saves the models after every `checkpointEvery` steps, and after the last step.
+ * Saves the models after every `checkpointEvery` steps, before evaluations, and after the last step.
  *
  * @param state - the state with the step's reward, without its checkpoint
  * @returns the new checkpoint fields of the state
@@ -21,7 +23,9 @@ export async function saveCheckpoint(
 ): Promise<Pick<RunState, 'checkpoint' | 'checkpoints'>> {
   const { config, policies } = session;
   const isLast = completionReason({ ...state, finishedStep: step }, config) !== null;
-  if (step % config.checkpointEvery !== 0 && !isLast) {
+  // Every evaluated step may be the final one.
+  const isEvaluated = endsWithBest(config) && step % config.evaluation.every === 0;
+  if (step % config.checkpointEvery !== 0 && !isEvaluated && !isLast) {
     return { checkpoint: state.checkpoint, checkpoints: state.checkpoints };
   }
   const uris = Object.fromEntries(
@@ -29,6 +33,21 @@ export async function saveCheckpoint(
   );
   const others = state.checkpoints.filter((saved) => saved.step !== step);
   return { checkpoint: { step, uris }, checkpoints: [...others, { step, uris }] };
+}
+
+/** Loads the checkpoint of an earlier step into all trained models, which then serve its weights. */
+export async function loadCheckpoint(session: TrainingSession, state: RunState, step: number): Promise<void> {
+  const saved = state.checkpoints.find((checkpoint) => checkpoint.step === step);
+  const load = async ({ model, ...policy }: TrainedPolicy): Promise<void> => {
+    const uri = saved?.uris[policyKey(policy)];
+    if (uri === undefined) throw missingCheckpoint(session.run.runId, step);
+    await unlessAborted((await model.loadCheckpoint(uri)).result, session.failure);
+  };
+  await session.pauseCalls(() => Promise.all(trainedPolicies(session.policies).map(load)));
+}
+
+function missingCheckpoint(runId: string, step: number): AgentLightningError {
+  return new AgentLightningError({ code: 'INTERNAL', message: `run ${runId} has no checkpoint of step ${step}` });
 }
 
 async function savePolicy(
@@ -65,15 +84,12 @@ export async function discardOldCheckpoints(session: TrainingSession, state: Run
   return next;
 }
 
-/** The newest checkpoints, and the checkpoint with the best held-out reward during training; the first of equal ones. */
+/** The newest checkpoints, and the best one: see {@link bestCheckpoint}. */
 export function checkpointsToKeep(
   { checkpoints, evaluations }: Pick<RunState, 'checkpoints' | 'evaluations'>,
   { keepCheckpoints, keepBestCheckpoint }: Pick<ResolvedConfig, 'keepCheckpoints' | 'keepBestCheckpoint'>,
 ): readonly SavedStep[] {
-  const isSaved = new Set(checkpoints.map(({ step }) => step));
-  const [best] = evaluations
-    .filter(({ step }) => keepBestCheckpoint && isSaved.has(step))
-    .toSorted((one, other) => other.summary.reward - one.summary.reward);
+  const best = keepBestCheckpoint ? bestCheckpoint({ checkpoints, evaluations }) : null;
   const newest = checkpoints.slice(-keepCheckpoints);
   return checkpoints.filter((saved) => newest.includes(saved) || saved.step === best?.step);
 }

@@ -3,7 +3,16 @@ import { summariseRewards } from '../evaluation/stored-evaluation.ts';
 import type { RunState } from '../run/run-state.ts';
 import { completionReason } from './completion-reason.ts';
 
-const never = { warnings: [], patience: null };
+const never = { warnings: [], patience: null, minDelta: 0 } as const;
+/** Evaluations of ten tasks with these means, from the one before training. */
+function measuredRun(means: readonly number[]): Parameters<typeof completionReason>[0] {
+  const [before = null, ...during] = means.map((mean) => {
+    const rewards = Array.from({ length: 10 }, (_, task) => (task < 10 * mean ? 1 : 0));
+    return summariseRewards({ rewards, rolloutIds: rewards.map((_, task) => `ro-${task}`), failed: 0 }, undefined);
+  });
+  return aRun({ before, evaluations: during.map((summary, index) => ({ step: index + 1, summary })) });
+}
+
 const rewards = { below: [0.2, 0.4, 0.5, 0.6], reached: [0.2, 1, 1, 1] };
 
 /** A run of four steps without evaluations. */
@@ -50,4 +59,29 @@ test.each([
   const run = aRun({ before: before ?? null, evaluations });
   const settings = { steps: 8, stopAtReward: null, stopWhen: { ...never, patience: 2 } };
   expect(completionReason(run, settings)).toBe(expected);
+});
+
+test.each([
+  [0, [0.1, 0.2, 0.3, 0.4], null],
+  [0.15, [0.1, 0.2, 0.2, 0.3], null],
+  // Not more than 0.15 above the best one of them.
+  [0.15, [0.1, 0.3, 0.4, 0.4], 'patience'],
+  // Slow progress adds up.
+  [0.15, [0.1, 0.3, 0.4, 0.5], null],
+  ['interval', [0.1, 0.3, 0.3, 0.3], 'patience'],
+  ['interval', [0.1, 0.3, 0.3, 0.9], null],
+] as const)(
+  'with a patience of 2 and a minDelta of %s, held-out rewards of %j give %s',
+  (minDelta, means, expected) => {
+    const settings = { steps: 8, stopAtReward: null, stopWhen: { warnings: [], patience: 2, minDelta } };
+    expect(completionReason(measuredRun(means), settings)).toBe(expected);
+  },
+);
+
+test('patience counts validation only, if there is any', () => {
+  const settings = { steps: 8, stopAtReward: null, stopWhen: { ...never, patience: 2 } };
+  const { evaluations, ...run } = measuredRun([0.9, 0.2, 0.3]);
+  expect(completionReason({ ...run, evaluations }, settings)).toBe('patience');
+  const validated = evaluations.map(({ step, summary }) => ({ step: step - 1, summary }));
+  expect(completionReason({ ...run, evaluations: validated }, settings)).toBeNull();
 });

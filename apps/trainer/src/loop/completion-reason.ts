@@ -1,4 +1,4 @@
-import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { ResolvedConfig, ResolvedStop } from '../config/resolve-config.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { CompletionReason } from '../training-event.ts';
 import { hasReachedGoal } from './reached-goal.ts';
@@ -15,12 +15,27 @@ export function completionReason(
   // The goal takes precedence: a run that has reached it does not continue with more steps.
   if (hasReachedGoal(rewardCurve, stopAtReward)) return 'goal';
   if (warnings.some(({ name }) => stopWhen.warnings.includes(name))) return 'warning';
-  if (stopWhen.patience !== null && evaluationsSinceBest(state) >= stopWhen.patience) return 'patience';
+  const { patience, minDelta } = stopWhen;
+  if (patience !== null && evaluationsSinceBest(state, minDelta) >= patience) return 'patience';
   return finishedStep < steps ? null : 'steps';
 }
 
-/** The number of evaluations since the best held-out reward; the first of equal ones is the best. */
-function evaluationsSinceBest({ before, evaluations }: Pick<RunState, 'before' | 'evaluations'>): number {
-  const rewards = [...(before === null ? [] : [before.reward]), ...evaluations.map(({ summary }) => summary.reward)];
-  return rewards.length === 0 ? 0 : rewards.length - 1 - rewards.indexOf(Math.max(...rewards));
+/** The number of evaluations since the last one that improved on the best before it by more than `minDelta`. */
+function evaluationsSinceBest(
+  { before, evaluations }: Pick<RunState, 'before' | 'evaluations'>,
+  minDelta: ResolvedStop['minDelta'],
+): number {
+  // Validation begins with the initial weights; the evaluation before training is of other tasks then.
+  const hasInitial = evaluations.some(({ step }) => step === 0);
+  const measured = [...(before === null || hasInitial ? [] : [before]), ...evaluations.map(({ summary }) => summary)];
+  const [first, ...others] = measured;
+  if (first === undefined) return 0;
+  let best = first;
+  let since = 0;
+  for (const evaluation of others) {
+    const delta = minDelta === 'interval' ? (best.ci95[1] - best.ci95[0]) / 2 : minDelta;
+    if (evaluation.reward > best.reward + delta) [best, since] = [evaluation, 0];
+    else since += 1;
+  }
+  return since;
 }

@@ -2,15 +2,20 @@ import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { StoredEvaluation } from '../evaluation/stored-evaluation.ts';
 import { judgeImprovement } from '../evaluation/verdict.ts';
+import { allEvaluations } from '../run/best-checkpoint.ts';
 import type { RunState } from '../run/run-state.ts';
-import type { TrainingSummary } from '../training-event.ts';
+import type { FinalCheckpoint, TrainingSummary } from '../training-event.ts';
 import { completionReason } from './completion-reason.ts';
+import { endsWithBest } from './run-evaluations.ts';
 
 /** The summary of a finished run: held-out reward before and after training, compared by task. */
 export function summariseRun(options: {
   readonly run: Run;
   readonly state: RunState;
-  readonly config: Pick<ResolvedConfig, 'storeUrl' | 'maxMissingShare' | 'steps' | 'stopAtReward' | 'stopWhen'>;
+  readonly config: Pick<
+    ResolvedConfig,
+    'storeUrl' | 'maxMissingShare' | 'steps' | 'stopAtReward' | 'stopWhen' | 'finish' | 'evaluation'
+  >;
   readonly seconds: number;
 }): TrainingSummary {
   const { run, state, config, seconds } = options;
@@ -23,13 +28,25 @@ export function summariseRun(options: {
     after,
     ...judgeImprovement(before, after, config.maxMissingShare),
     rewardCurve: state.rewardCurve,
-    training: { ended: completionReason(state, config) ?? 'steps', warnings: state.warnings },
+    training: {
+      ended: completionReason(state, config) ?? 'steps',
+      warnings: state.warnings,
+      final: finalCheckpoint(state, config),
+    },
     seconds,
     exampleBefore: examples.before,
     exampleAfter: examples.after,
     dataDir: state.dataDir,
     storeUrl: config.storeUrl,
   };
+}
+
+function finalCheckpoint(state: RunState, config: Pick<ResolvedConfig, 'finish' | 'evaluation'>): FinalCheckpoint {
+  const evaluations = allEvaluations(state);
+  const candidates = evaluations.filter(({ step }) => step > 0).length;
+  const step = state.finalStep ?? state.finishedStep;
+  if (!endsWithBest(config) || candidates < 2) return { step, selectedOn: null, candidates };
+  return { step, selectedOn: evaluations.some((each) => each.step === 0) ? 'validation' : 'test', candidates };
 }
 
 /** The rollouts before and after training of the task with the largest gain in reward; the first of equal ones. */

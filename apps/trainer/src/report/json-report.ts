@@ -124,7 +124,12 @@ function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summa
     missing_share: summary.missingShare,
     ...(summary.training === undefined
       ? {}
-      : { ended: summary.training.ended, warnings: summary.training.warnings.map(({ name }) => name) }),
+      : {
+          ended: summary.training.ended,
+          warnings: summary.training.warnings.map(({ name }) => name),
+          final_step: summary.training.final.step,
+          selected_on: summary.training.final.selectedOn,
+        }),
     seconds: summary.seconds,
     run: summary.runId,
     store: addressText(summary.storeUrl),

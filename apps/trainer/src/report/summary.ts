@@ -39,6 +39,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
     '',
     ...(prompts === undefined ? curveLines(summary) : promptsLines(prompts)),
     ...endLines(summary),
+    ...finalLines(summary),
     '',
     ...exampleLines(prompts === undefined ? 'One held-out rollout before' : 'One rollout before', examples.before),
     ...exampleLines('The same task after', examples.after),
@@ -73,6 +74,22 @@ function endLines({ training, rewardCurve: { length } }: TrainingSummary): reado
     default:
       return [];
   }
+}
+
+/** Which checkpoint the run ended with, where one was selected. */
+function finalLines({ training }: TrainingSummary): readonly string[] {
+  if (training === undefined || training.final.selectedOn === null) return [];
+  const { step, selectedOn, candidates } = training.final;
+  const measure = selectedOn === 'validation' ? 'validation reward' : 'held-out reward';
+  return [
+    '',
+    `The run ended with the checkpoint of step ${step}, the best of ${candidates} by ${measure}.`,
+    ...(selectedOn === 'validation'
+      ? []
+      : [
+          'It was selected on these tasks, so the reward after training is biased upwards. Set `tasks.validation` for an unbiased one.',
+        ]),
+  ];
 }
 
 function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome): readonly string[] {

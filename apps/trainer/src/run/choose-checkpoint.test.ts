@@ -21,6 +21,25 @@ test.each([
   expect(chooseCheckpoint(state, choice).step).toBe(step);
 });
 
+test('the final checkpoint is the one that the run ended with, or the latest one', () => {
+  expect(chooseCheckpoint(state, 'final').step).toBe(6);
+  expect(chooseCheckpoint({ ...state, finalStep: 4 }, 'final').step).toBe(4);
+});
+
+test('the evaluation after training counts for the final checkpoint, the one before it for none', () => {
+  const after = { reward: 0.8 } as RunState['after'];
+  const before = { reward: 0.9 } as RunState['before'];
+  const finished = {
+    ...state,
+    checkpoints: [saved(0), ...state.checkpoints],
+    before,
+    after,
+    evaluations: [evaluated(4, 0.7)],
+  };
+  expect(chooseCheckpoint(finished, 'best').step).toBe(6);
+  expect(chooseCheckpoint({ ...finished, finalStep: 2 }, 'best').step).toBe(2);
+});
+
 test('an unknown checkpoint is an error that lists the saved ones', () => {
   expect(() => chooseCheckpoint(state, '5')).toThrow(
     expect.objectContaining({ remedy: expect.stringContaining('2, 4, 6') }),

@@ -3,8 +3,8 @@ import { addressText } from '@agentlightning/core/internal';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
 import { sourceForTheRecord } from '../config/task-source.ts';
-import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import { completionReason } from '../loop/completion-reason.ts';
+import { allEvaluations } from './best-checkpoint.ts';
 import { type Found, findOrCreate, type RunChoice } from './find-or-create.ts';
 import { type RunTasks, rolloutShape } from './run-shape.ts';
 import { initialRunState, type RunState, readRunState } from './run-state.ts';
@@ -33,7 +33,7 @@ export async function findOrCreateRun(
   });
 }
 
-/** The state at the last checkpoint: later steps are repeated. */
+/** The state at the last checkpoint: later steps are repeated. A final evaluation becomes one during training. */
 function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>): RunState {
   const finishedStep = state.checkpoint?.step ?? 0;
   return {
@@ -41,16 +41,11 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     steps: Math.max(steps, finishedStep),
     finishedStep,
     rewardCurve: state.rewardCurve.slice(0, finishedStep),
-    evaluations: evaluationsDuringTraining(state).filter(({ step }) => step <= finishedStep),
+    evaluations: allEvaluations(state).filter(({ step }) => step <= finishedStep),
     warnings: state.warnings.filter(({ step }) => step <= finishedStep),
     after: null,
+    finalStep: null,
   };
-}
-
-/** When a finished run is resumed, its final evaluation becomes one during training. */
-function evaluationsDuringTraining({ finishedStep, evaluations, after }: RunState): RunState['evaluations'] {
-  if (after === null || evaluations.some(({ step }) => step === finishedStep)) return evaluations;
-  return [...evaluations, { step: finishedStep, summary: summaryOf(after) }];
 }
 
 /** The configuration without functions, schemas, keys and passwords, as the store keeps it. */
@@ -63,7 +58,11 @@ function configForTheRecord(config: ResolvedConfig): JsonObject {
       storeUrl: addressText(storeUrl),
       gatewayUrl: gatewayUrl === null ? null : addressText(gatewayUrl),
       runtime: runtimeForTheRecord(runtime),
-      tasks: { train: sourceForTheRecord(tasks.train), test: sourceForTheRecord(tasks.test) },
+      tasks: {
+        train: sourceForTheRecord(tasks.train),
+        test: sourceForTheRecord(tasks.test),
+        validation: tasks.validation === null ? null : sourceForTheRecord(tasks.validation),
+      },
     }),
   ) as JsonObject;
 }

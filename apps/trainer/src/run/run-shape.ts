@@ -8,6 +8,8 @@ import { groupSizeOf } from '../session/session-policies.ts';
 export interface RunTasks {
   readonly train: readonly JsonValue[];
   readonly heldOut: readonly JsonValue[];
+  /** For evaluations during training; null evaluates on the held-out tasks. */
+  readonly validation: readonly JsonValue[] | null;
 }
 
 /** The key of the shape in the stored configuration of a run. */
@@ -28,6 +30,7 @@ export function rolloutShape(config: ResolvedConfig, tasks: RunTasks): JsonObjec
     ...(config.policies.some(({ name }) => name !== null) ? { policies: policiesText(config) } : {}),
     'tasks.train': fingerprint(tasks.train),
     'tasks.test': fingerprint(tasks.heldOut),
+    'tasks.validation': tasks.validation === null ? 'none' : fingerprint(tasks.validation),
   };
 }
 

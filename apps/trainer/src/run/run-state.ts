@@ -24,9 +24,11 @@ export interface RunState {
   readonly checkpoints: readonly SavedStep[];
   /** Held-out reward before training; null until measured. */
   readonly before: StoredEvaluation | null;
-  /** Held-out reward after training; null until measured. */
+  /** Held-out reward after training, of the final checkpoint; null until measured. */
   readonly after: StoredEvaluation | null;
-  /** Held-out reward during training, by finished step, in order. */
+  /** The step of the final checkpoint; null until the run ends, and in older states, whose final one is the last. */
+  readonly finalStep: number | null;
+  /** Held-out reward during training, by finished step, in order. With validation tasks it is of these, from step 0. */
   readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
   readonly rewardCurve: readonly number[];
@@ -61,6 +63,8 @@ const runState: z.ZodType<RunState> = z.object({
   checkpoints: z.array(savedStep),
   before: storedEvaluationSchema.nullable(),
   after: storedEvaluationSchema.nullable(),
+  // Absent in older states.
+  finalStep: z.int().nullable().default(null),
   evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
   // Absent in older states.
@@ -88,6 +92,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     checkpoints: [],
     before: null,
     after: null,
+    finalStep: null,
     evaluations: [],
     rewardCurve: [],
     warnings: [],

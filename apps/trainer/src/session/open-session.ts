@@ -48,6 +48,7 @@ export async function openRun(options: SessionOptions): Promise<OpenRun> {
   const tasks: RunTasks = {
     train: await loadTasks(config.tasks.train, config.taskSchema),
     heldOut: await loadTasks(config.tasks.test, config.taskSchema),
+    validation: config.tasks.validation === null ? null : await loadTasks(config.tasks.validation, config.taskSchema),
   };
   const found = await findInStore(options, config, (store) => findOrCreateRun(store, { ...options, tasks }));
   return { tasks, ...found };

@@ -13,8 +13,8 @@ export function addExportCommand(program: Command): void {
     .requiredOption('--out <folder>', 'the folder to write; empty or new')
     .option(
       '--checkpoint <name>',
-      'latest, best (by held-out reward during training), or the number of a step',
-      'latest',
+      'final (that the run ended with), latest, best (by the evaluations during training), or the number of a step',
+      'final',
     )
     .addOption(
       new Option(

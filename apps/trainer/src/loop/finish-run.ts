@@ -1,0 +1,45 @@
+import { emitEvaluated, evaluate, measure } from '../evaluation/evaluate.ts';
+import { summaryOf } from '../evaluation/stored-evaluation.ts';
+import { bestCheckpoint } from '../run/best-checkpoint.ts';
+import type { RunState } from '../run/run-state.ts';
+import type { TrainingSession } from '../session/training-session.ts';
+import { loadCheckpoint } from './checkpoints.ts';
+import { endsWithBest, evaluateDuring, saveEvaluated } from './run-evaluations.ts';
+
+/**
+ * Ends a run with its final checkpoint, which is then served and evaluated on the test tasks. With `finish: 'best'` it is the
+ * checkpoint with the best evaluation: on the validation tasks, or on the test tasks if there are none. The last step is
+ * evaluated for it. Without evaluations during training, it is the last checkpoint.
+ */
+export async function finishRun(session: TrainingSession, state: RunState): Promise<RunState> {
+  const { finishedStep: step, evaluations } = state;
+  if (!endsWithBest(session.config) || step === 0) return await finishWith(session, state, step);
+  if (evaluations.some((evaluation) => evaluation.step === step)) return await finishWithBest(session, state);
+  if (session.tasks.validation !== null) return await finishWithBest(session, await evaluateDuring(session, state));
+  // On the same tasks as the final evaluation: it is that if the last step is the best.
+  const last = await measure(session, { phase: 'after', step });
+  const evaluated = { ...state, evaluations: [...evaluations, { step, summary: summaryOf(last) }] };
+  if (bestStep(evaluated) === step) {
+    emitEvaluated(session, { phase: 'after', step }, last);
+    return await saveEvaluated(session, { ...state, after: last, finalStep: step }, 'finished');
+  }
+  emitEvaluated(session, { phase: 'during', step }, last);
+  return await finishWithBest(session, await saveEvaluated(session, evaluated));
+}
+
+function bestStep(state: RunState): number {
+  return bestCheckpoint(state)?.step ?? state.finishedStep;
+}
+
+async function finishWithBest(session: TrainingSession, state: RunState): Promise<RunState> {
+  return await finishWith(session, state, bestStep(state));
+}
+
+async function finishWith(session: TrainingSession, state: RunState, step: number): Promise<RunState> {
+  const isLast = step === state.finishedStep;
+  if (!isLast) await loadCheckpoint(session, state, step);
+  // New rollouts for a checkpoint that was selected by its earlier ones.
+  const key = isLast ? {} : { key: `after-${state.finishedStep}-with-${step}` };
+  const after = await evaluate(session, { phase: 'after', step, ...key });
+  return await saveEvaluated(session, { ...state, after, finalStep: step }, 'finished');
+}

@@ -1,0 +1,50 @@
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { warnOfEvaluation } from '../diagnosis/run-warnings.ts';
+import { evaluate } from '../evaluation/evaluate.ts';
+import { summaryOf } from '../evaluation/stored-evaluation.ts';
+import type { RunState } from '../run/run-state.ts';
+import { writeState } from '../run/write-state.ts';
+import type { TrainingSession } from '../session/training-session.ts';
+
+/** Evaluates the initial weights, unless they have been. */
+export async function evaluateBefore(session: TrainingSession, state: RunState): Promise<RunState> {
+  if (state.before !== null) return state;
+  return await saveEvaluated(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
+}
+
+/** Whether the weights of the last finished step are to be evaluated. Validation begins with the initial weights. */
+export function isEvaluationDue(
+  { finishedStep, evaluations }: RunState,
+  { config, tasks }: Pick<TrainingSession, 'config' | 'tasks'>,
+): boolean {
+  const { every } = config.evaluation;
+  if (every === 0 || finishedStep % every !== 0) return false;
+  if (finishedStep === 0 && tasks.validation === null) return false;
+  return !evaluations.some(({ step }) => step === finishedStep);
+}
+
+/** Evaluates the weights of the last finished step on the validation tasks, or on the test tasks if there are none. */
+export async function evaluateDuring(session: TrainingSession, state: RunState): Promise<RunState> {
+  const step = state.finishedStep;
+  const summary = summaryOf(await evaluate(session, { phase: 'during', step }));
+  return await saveEvaluated(session, { ...state, evaluations: [...state.evaluations, { step, summary }] });
+}
+
+/** Saves a new evaluation with its warnings. */
+export async function saveEvaluated(session: TrainingSession, state: RunState, status?: 'finished'): Promise<RunState> {
+  const warnings = [...state.warnings, ...warnOfEvaluation(session, state)];
+  return await saveState(session, { ...state, warnings }, status);
+}
+
+/** Saves the state of a run. */
+export async function saveState(session: TrainingSession, state: RunState, status?: 'finished'): Promise<RunState> {
+  const patch = status === undefined ? {} : { status };
+  await session.lease.renew();
+  await session.store.updateRun(session.run.runId, { ...patch, state: writeState(state) });
+  return state;
+}
+
+/** Whether a run ends with its best checkpoint instead of its last one. */
+export function endsWithBest({ finish, evaluation }: Pick<ResolvedConfig, 'finish' | 'evaluation'>): boolean {
+  return finish === 'best' && evaluation.every > 0;
+}
