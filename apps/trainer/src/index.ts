@@ -17,15 +17,16 @@ export type {
   StoreConfig,
   TrainConfig,
 } from './config/train-config.ts';
+export type { CurriculumConfig } from './curriculum/curriculum-settings.ts';
 export type { DiagnosisConfig } from './diagnosis/diagnosis-settings.ts';
 export type { RunWarning, WarningExplanation, WarningName } from './diagnosis/run-warning.ts';
 export type { FitOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';
 export type {
-  FinalCheckpoint,
   CompletionReason,
   EvaluationPhase,
   EvaluationSummary,
+  FinalCheckpoint,
   NothingLeftEvent,
   PromptsOutcome,
   RolloutPhase,

@@ -1,8 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
+import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { planPhase } from '../rollouts/collect-phase.ts';
 import { cancelUnfinished, collectRollouts } from '../rollouts/collect-rollouts.ts';
-import { taskAt } from '../rollouts/rollout-plan.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { CollectedStep, CollectionState, Collector } from './collector.ts';
 import { type GroupStaleness, groupStaleness, type PolicyVersions, readPolicyVersions } from './group-staleness.ts';
@@ -13,6 +13,8 @@ interface OpenGroup {
   readonly index: number;
   /** The step for which it was enqueued. */
   readonly step: number;
+  /** The index of its task. */
+  readonly tasks: readonly number[];
   readonly rolloutIds: readonly string[];
   /** Ends the wait for its rollouts. */
   readonly cancel: AbortController;
@@ -39,18 +41,20 @@ const waitMs = 10_000;
 
 /**
  * Collects ahead of training. Groups are taken from an endless stream of tasks, in which the order of tasks depends on the
- * seed only. As in AReaL (arXiv 2505.24298, section 5.1), the number of groups in progress bounds their staleness: a step
+ * seed only, unless a curriculum weights them. As in AReaL (arXiv 2505.24298, section 5.1), the number of groups in progress bounds their staleness: a step
  * starts with as many groups as it and the following `maxStaleness` steps need, and `oversample` more.
  */
 export class AsyncCollector implements Collector {
   readonly #session: TrainingSession;
+  readonly #sampler: TaskSampler;
   readonly #open = new Map<number, OpenGroup>();
   /** Groups of an earlier process, which are enqueued before new ones. */
   #resumed: readonly number[];
   #nextGroup: number;
 
-  constructor(session: TrainingSession) {
+  constructor(session: TrainingSession, sampler: TaskSampler) {
     this.#session = session;
+    this.#sampler = sampler;
     const { collection, finishedStep } = session.state;
     this.#nextGroup = collection?.nextGroup ?? finishedStep * session.config.tasksPerStep;
     this.#resumed = collection?.openGroups ?? [];
@@ -128,12 +132,14 @@ export class AsyncCollector implements Collector {
   }
 
   #enqueue(index: number, step: number): void {
-    const { config, tasks, groupSize, store, failure, signal, assertHealthy } = this.#session;
+    const { groupSize, store, failure, signal, assertHealthy } = this.#session;
+    const avoided = new Set([...this.#open.values()].flatMap((group) => group.tasks));
+    const tasks = this.#sampler.draw({ key: `group-${index}`, position: index, count: 1, avoided });
     const requests = planPhase(this.#session, {
       phase: 'step',
       step,
       key: `group-${index}`,
-      tasks: [taskAt({ tasks: tasks.train, position: index, seed: config.seed })],
+      tasks,
       rolloutsPerTask: groupSize,
     });
     const cancel = new AbortController();
@@ -150,7 +156,15 @@ export class AsyncCollector implements Collector {
     });
     // Errors are thrown by the step that waits for it.
     ended.catch(() => undefined);
-    const group: OpenGroup = { index, step, rolloutIds, cancel, rollouts: null, ended };
+    const group: OpenGroup = {
+      index,
+      step,
+      tasks: tasks.map((task) => task.index),
+      rolloutIds,
+      cancel,
+      rollouts: null,
+      ended,
+    };
     this.#open.set(index, group);
   }
 

@@ -1,40 +1,45 @@
+import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { collectPhase } from '../rollouts/collect-phase.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
-import { taskAt, tasksOfStep } from '../rollouts/rollout-plan.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { CollectedStep, Collector } from './collector.ts';
 import { hasLearningSignal } from './learning-signal.ts';
 
-/** Selects the task order of replacements: another than that of the steps. */
-const refillSeed = 0x9e3779b9;
+/** The stream of replacements: another than that of the steps. */
+const refillStream = 0x9e3779b9;
 
 /** Collects between updates: each step enqueues its rollouts, and waits for all of them. */
 export class SyncCollector implements Collector {
   readonly #session: TrainingSession;
+  readonly #sampler: TaskSampler;
 
-  constructor(session: TrainingSession) {
+  constructor(session: TrainingSession, sampler: TaskSampler) {
     this.#session = session;
+    this.#sampler = sampler;
   }
 
   /** @inheritdoc */
   async collect(step: number): Promise<CollectedStep> {
-    const { config, tasks, groupSize } = this.#session;
-    const { tasksPerStep, seed, collection } = config;
-    const planned = tasksOfStep({ tasks: tasks.train, tasksPerStep, step, seed });
+    const { config, groupSize } = this.#session;
+    const { tasksPerStep, collection } = config;
+    const planned = this.#sampler.draw({
+      key: `step-${step}`,
+      position: (step - 1) * tasksPerStep,
+      count: tasksPerStep,
+    });
+    const drawn = new Set(planned.map(({ index }) => index));
     const plan = { phase: 'step', step, rolloutsPerTask: groupSize } as const;
     const rollouts = await collectPhase(this.#session, { ...plan, tasks: planned });
     if (collection.refillGroups === 0) return { rollouts, setAside: [], isOnPolicy: true, metrics: {} };
     const all = [...rollouts];
     let replaced = 0;
     for (let count = this.#replaceable(all, replaced); count > 0; count = this.#replaceable(all, replaced)) {
-      const first = (step - 1) * collection.refillGroups + replaced;
-      const others = Array.from({ length: count }, (_, offset) =>
-        taskAt({ tasks: tasks.train, position: first + offset, seed: (seed ^ refillSeed) >>> 0 }),
-      );
-      all.push(
-        ...(await collectPhase(this.#session, { ...plan, key: `step-${step}-refill-${replaced}`, tasks: others })),
-      );
+      const key = `step-${step}-refill-${replaced}`;
+      const position = (step - 1) * collection.refillGroups + replaced;
+      const others = this.#sampler.draw({ key, position, count, stream: refillStream, avoided: drawn });
+      for (const { index } of others) drawn.add(index);
+      all.push(...(await collectPhase(this.#session, { ...plan, key, tasks: others })));
       replaced += count;
     }
     return {

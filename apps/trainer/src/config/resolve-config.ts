@@ -3,6 +3,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { type CollectionSettings, collectionSchema } from '../collection/collection-settings.ts';
+import { type CurriculumSettings, curriculumSchema } from '../curriculum/curriculum-settings.ts';
 import { type DiagnosisSettings, diagnosisSchema } from '../diagnosis/diagnosis-settings.ts';
 import { type WarningName, warningNames } from '../diagnosis/run-warning.ts';
 import { ConfigProblems } from './config-problems.ts';
@@ -32,6 +33,8 @@ export interface ResolvedConfig extends SharedSettings {
   readonly rewards: ResolvedRewards;
   readonly diagnosis: DiagnosisSettings;
   readonly collection: CollectionSettings;
+  /** Null draws every task equally often. */
+  readonly curriculum: CurriculumSettings | null;
   readonly maxLogprobGap: number;
 }
 
@@ -166,6 +169,7 @@ const configSchema = z.strictObject({
   rewards: rewardsSchema.prefault({}),
   diagnosis: diagnosisSchema.prefault({}),
   collection: collectionSchema.prefault({}),
+  curriculum: curriculumSchema.optional(),
   maxLogprobGap: z.number().positive().default(0.1),
 });
 
@@ -191,7 +195,7 @@ export function resolveConfig(
   if (given === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, runtime, sampling, evaluation, stopAtReward } = given;
   const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, keepBestCheckpoint, finish, maxLogprobGap } = given;
-  const { stopWhen, rewards, diagnosis, collection } = given;
+  const { stopWhen, rewards, diagnosis, collection, curriculum } = given;
   const rewardRange = evaluation.rewardRange ?? rewards.range ?? undefined;
   return {
     ...sharedSettings(given, folder),
@@ -216,6 +220,7 @@ export function resolveConfig(
     rewards,
     diagnosis,
     collection,
+    curriculum: curriculum ?? null,
     maxLogprobGap,
   };
 }

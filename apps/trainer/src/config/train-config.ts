@@ -3,6 +3,7 @@ import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import type { Agent } from '@agentlightning/runner';
 import type { z } from 'zod';
 import type { CollectionConfig } from '../collection/collection-settings.ts';
+import type { CurriculumConfig } from '../curriculum/curriculum-settings.ts';
 import type { DiagnosisConfig } from '../diagnosis/diagnosis-settings.ts';
 import type { WarningName } from '../diagnosis/run-warning.ts';
 
@@ -202,6 +203,12 @@ export interface TrainConfig<TTask = unknown> {
   readonly tasksPerStep?: number;
   /** Whether rollouts of later steps run while the optimizer steps. @default { mode: 'sync' } */
   readonly collection?: CollectionConfig;
+  /**
+   * Weights training tasks by their pass rates. It must not change when the run is resumed.
+   *
+   * @default every task is drawn equally often: the task list, shuffled once per epoch
+   */
+  readonly curriculum?: CurriculumConfig;
   /** How many rollouts run at a time. @default 32 */
   readonly concurrency?: number;
   /**

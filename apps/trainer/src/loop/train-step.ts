@@ -2,6 +2,7 @@ import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
 import type { Collector } from '../collection/collector.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import { warnOfStep } from '../diagnosis/run-warnings.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
@@ -24,10 +25,11 @@ import { warnExcluded } from './warn-excluded.ts';
 export async function trainStep(options: {
   readonly session: TrainingSession;
   readonly state: RunState;
+  readonly sampler: TaskSampler;
   readonly collector: Collector;
   readonly timeEstimate: TimeEstimate;
 }): Promise<RunState> {
-  const { session, state, collector, timeEstimate } = options;
+  const { session, state, sampler, collector, timeEstimate } = options;
   const { config } = session;
   const step = state.finishedStep + 1;
   const startedMs = systemClock.now();
@@ -48,6 +50,7 @@ export async function trainStep(options: {
     ...failureMetrics(collected),
     ...rewardMetrics(collected, config.rewards, rewardWeights(config)),
   };
+  sampler.record([...collected, ...collection.setAside]);
   const warnings = [...state.warnings, ...unmatched, ...warnOfStep(session, { step, values: metrics })];
   const checkpoint = await saveCheckpoint(session, { ...state, rewardCurve, warnings }, step);
   const seconds = (systemClock.now() - startedMs) / 1000;
@@ -62,11 +65,14 @@ export async function trainStep(options: {
     metrics: {
       ...metrics,
       ...collection.metrics,
+      ...sampler.metrics(),
       'rollouts/infrastructure_failed': collected.filter(({ failure }) => failure === 'infrastructure').length,
       'time/collect_s': (collectedMs - startedMs) / 1000,
       'time/step_s': seconds,
     },
   };
+  const passRates = sampler.passRates();
+  const isSaved = checkpoint.checkpoint?.step === step;
   const next: RunState = {
     ...state,
     ...checkpoint,
@@ -74,6 +80,7 @@ export async function trainStep(options: {
     rewardCurve,
     warnings,
     collection: collector.state(),
+    passRates: { current: passRates, saved: isSaved ? passRates : state.passRates.saved },
   };
   await session.lease.renew();
   await session.store.updateRun(session.run.runId, { state: writeState(next) }, [

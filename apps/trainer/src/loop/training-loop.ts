@@ -1,5 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
 import { openCollector } from '../collection/open-collector.ts';
+import { openTaskSampler } from '../curriculum/open-task-sampler.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { TrainingSummary } from '../training-event.ts';
@@ -24,12 +25,13 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const timeEstimate = new TimeEstimate(config.steps);
   let state = await saveInitialModel(session, session.state);
   state = await evaluateBefore(session, state);
-  const collector = openCollector({ ...session, state });
+  const sampler = openTaskSampler({ ...session, state });
+  const collector = openCollector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {
     signal.throwIfAborted();
     state = isEvaluationDue(state, session)
       ? await evaluateDuring(session, state)
-      : await trainStep({ session, state, collector, timeEstimate });
+      : await trainStep({ session, state, sampler, collector, timeEstimate });
   }
   await collector.close();
   state = await saveLastModel(session, state);
@@ -45,5 +47,10 @@ async function saveInitialModel(session: TrainingSession, state: RunState): Prom
 /** Saves a checkpoint of the last step: an evaluation may have ended the run between two checkpoints. */
 async function saveLastModel(session: TrainingSession, state: RunState): Promise<RunState> {
   if (state.checkpoint?.step === state.finishedStep) return state;
-  return await saveState(session, { ...state, ...(await saveCheckpoint(session, state, state.finishedStep)) });
+  const passRates = { ...state.passRates, saved: state.passRates.current };
+  return await saveState(session, {
+    ...state,
+    ...(await saveCheckpoint(session, state, state.finishedStep)),
+    passRates,
+  });
 }

@@ -1,7 +1,21 @@
+import type { JsonValue } from '@agentlightning/core';
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { planRollouts, tasksOfStep } from './rollout-plan.ts';
+import { type NumberedTask, planRollouts, taskAt } from './rollout-plan.ts';
+
+/** The tasks of a step of so many groups. */
+function tasksOfStep(options: {
+  readonly tasks: readonly JsonValue[];
+  readonly tasksPerStep: number;
+  readonly step: number;
+  readonly seed: number;
+}): readonly NumberedTask[] {
+  const { tasksPerStep, step, ...stream } = options;
+  return Array.from({ length: tasksPerStep }, (_, offset) =>
+    taskAt({ ...stream, position: (step - 1) * tasksPerStep + offset }),
+  );
+}
 
 const shape = fc.record({
   taskCount: fc.integer({ min: 1, max: 40 }),

@@ -9,25 +9,8 @@ export interface NumberedTask {
 }
 
 /**
- * The tasks of a training step. The task list is shuffled once per epoch, and steps take consecutive tasks. The result
- * depends only on seed and step: a resumed run draws the same tasks.
- *
- * @param options.tasks - at least one
- * @param options.step - from 1
- */
-export function tasksOfStep(options: {
-  readonly tasks: readonly JsonValue[];
-  readonly tasksPerStep: number;
-  readonly step: number;
-  readonly seed: number;
-}): readonly NumberedTask[] {
-  const { tasks, tasksPerStep, step, seed } = options;
-  const first = (step - 1) * tasksPerStep;
-  return Array.from({ length: tasksPerStep }, (_, offset) => taskAt({ tasks, position: first + offset, seed }));
-}
-
-/**
- * The task at a position of the endless stream of tasks: the task list, shuffled once per epoch.
+ * The task at a position of the endless stream of tasks: the task list, shuffled once per epoch. It depends on seed and
+ * position only: a resumed run draws the same tasks.
  *
  * @param options.tasks - at least one
  * @param options.position - from 0

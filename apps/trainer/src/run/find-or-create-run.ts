@@ -45,6 +45,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     warnings: state.warnings.filter(({ step }) => step <= finishedStep),
     after: null,
     finalStep: null,
+    passRates: { ...state.passRates, current: state.passRates.saved },
   };
 }
 

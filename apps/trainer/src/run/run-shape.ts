@@ -24,6 +24,7 @@ export function rolloutShape(config: ResolvedConfig, tasks: RunTasks): JsonObjec
     kind: 'training',
     tasksPerStep: config.tasksPerStep,
     'algorithm.groupSize': groupSizeOf(config.policies),
+    curriculum: config.curriculum === null ? 'none' : JSON.stringify(config.curriculum),
     'evaluation.tasks': config.evaluation.tasks,
     'evaluation.rolloutsPerTask': config.evaluation.rolloutsPerTask,
     'runtime.model': config.runtime.model ?? 'the first one',

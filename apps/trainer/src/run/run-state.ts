@@ -3,6 +3,7 @@ import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
 import { type CollectionState, collectionStateSchema } from '../collection/collector.ts';
 import { onlyPolicy } from '../config/policies.ts';
+import { type StoredPassRates, storedPassRatesSchema } from '../curriculum/pass-rates.ts';
 import { type RunWarning, runWarningSchema } from '../diagnosis/run-warning.ts';
 import {
   evaluationSummarySchema,
@@ -36,6 +37,8 @@ export interface RunState {
   readonly warnings: readonly RunWarning[];
   /** The position of asynchronous collection; null in synchronous mode. */
   readonly collection: CollectionState | null;
+  /** The results of training tasks that a curriculum weights them by: after the last step, and at the checkpoint. */
+  readonly passRates: { readonly current: StoredPassRates; readonly saved: StoredPassRates };
   /** The seed of all random draws. */
   readonly seed: number;
   /** The directory of the embedded runtime's checkpoints. */
@@ -70,6 +73,10 @@ const runState: z.ZodType<RunState> = z.object({
   // Absent in older states.
   warnings: z.array(runWarningSchema).default([]),
   collection: collectionStateSchema.nullable().default(null),
+  // Absent in older states.
+  passRates: z
+    .object({ current: storedPassRatesSchema, saved: storedPassRatesSchema })
+    .default({ current: [], saved: [] }),
   seed: z.int(),
   dataDir: z.string(),
   // Absent in older states.
@@ -97,6 +104,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     rewardCurve: [],
     warnings: [],
     collection: null,
+    passRates: { current: [], saved: [] },
     seed,
     dataDir,
     modelNaming: 'two-hyphens',

@@ -1,0 +1,125 @@
+import type { JsonValue } from '@agentlightning/core';
+import type { RewardRange } from '../config/resolve-config.ts';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { type NumberedTask, taskAt } from '../rollouts/rollout-plan.ts';
+import { primaryReward } from '../trace/primary-reward.ts';
+import type { CurriculumSettings } from './curriculum-settings.ts';
+import { drawTasks } from './draw-tasks.ts';
+import {
+  addOutcomes,
+  type PassRates,
+  readPassRates,
+  type StoredPassRates,
+  smoothedPassRate,
+  type TaskOutcome,
+  writePassRates,
+} from './pass-rates.ts';
+import { effectiveTasks, taskWeights } from './task-weights.ts';
+
+/** The settings of a {@link TaskSampler}. */
+export interface TaskSamplerOptions {
+  /** At least one. */
+  readonly tasks: readonly JsonValue[];
+  readonly seed: number;
+  /** Null draws every task equally often: see {@link taskAt}. */
+  readonly curriculum: CurriculumSettings | null;
+  /** The results to begin with. */
+  readonly passRates: StoredPassRates;
+  /** The range of rewards. */
+  readonly rewardRange: RewardRange;
+}
+
+/** The groups to select tasks for. */
+export interface TaskRequest {
+  /** Identifies the groups within the run. */
+  readonly key: string;
+  /** The position of the first group in the stream of tasks without a curriculum. */
+  readonly position: number;
+  readonly count: number;
+  /** Selects another stream. @default 0 */
+  readonly stream?: number;
+  /** Tasks that a curriculum draws only when no other is left. @default none */
+  readonly avoided?: ReadonlySet<number>;
+}
+
+/** Selects the tasks of training groups. Equal seeds and recorded results give equal tasks. */
+export class TaskSampler {
+  readonly #options: TaskSamplerOptions;
+  #rates: PassRates;
+  #weights: readonly number[];
+
+  constructor(options: TaskSamplerOptions) {
+    this.#options = options;
+    this.#rates = readPassRates(options.passRates);
+    this.#weights = this.#computeWeights();
+  }
+
+  /** The tasks of the next groups. */
+  draw({ key, position, count, stream = 0, avoided }: TaskRequest): readonly NumberedTask[] {
+    const { tasks, curriculum } = this.#options;
+    const seed = (this.#options.seed ^ stream) >>> 0;
+    if (curriculum === null) {
+      return Array.from({ length: count }, (_, offset) => taskAt({ tasks, position: position + offset, seed }));
+    }
+    const drawn = drawTasks({
+      weights: this.#weights,
+      count,
+      key: `${seed}/${key}`,
+      ...(avoided === undefined ? {} : { avoided }),
+    });
+    return drawn.map((index) => ({ index, input: tasks[index] ?? null }));
+  }
+
+  /** Records the finished rollouts of a step, in any order. */
+  record(rollouts: readonly FinishedRollout[]): void {
+    const { curriculum } = this.#options;
+    if (curriculum === null) return;
+    const outcomes = rollouts.flatMap((rollout) => this.#outcomeOf(rollout, curriculum));
+    this.#rates = addOutcomes(this.#rates, outcomes, curriculum.memory);
+    this.#weights = this.#computeWeights();
+  }
+
+  /** The recorded results. */
+  passRates(): StoredPassRates {
+    return writePassRates(this.#rates);
+  }
+
+  /**
+   * - `curriculum/effective_tasks`: see {@link effectiveTasks}.
+   * - `curriculum/tasks_untried`: the number of tasks without results.
+   * - `curriculum/tasks_0_20` to `curriculum/tasks_80_100`: the number of tasks by smoothed pass rate, in percent.
+   */
+  metrics(): Readonly<Record<string, number>> {
+    const { tasks, curriculum } = this.#options;
+    if (curriculum === null) return {};
+    const bins = [...this.#rates.values()].map((results) => Math.min(4, Math.floor(5 * smoothedPassRate(results))));
+    const histogram = Array.from({ length: 5 }, (_, bin) => [
+      `curriculum/tasks_${20 * bin}_${20 * (bin + 1)}`,
+      bins.filter((each) => each === bin).length,
+    ]);
+    return {
+      'curriculum/effective_tasks': effectiveTasks(this.#weights),
+      'curriculum/tasks_untried': tasks.length - this.#rates.size,
+      ...Object.fromEntries(histogram),
+    };
+  }
+
+  #computeWeights(): readonly number[] {
+    const { tasks, curriculum } = this.#options;
+    return curriculum === null ? [] : taskWeights(this.#rates, tasks.length, curriculum.floor);
+  }
+
+  /** Rollouts that infrastructure failed, and cancelled ones, have no outcome. An agent that failed has not passed. */
+  #outcomeOf({ rollout, failure, spans }: FinishedRollout, settings: CurriculumSettings): readonly TaskOutcome[] {
+    const task = rollout.metadata?.['task_index'];
+    if (typeof task !== 'number' || (failure !== null && failure !== 'agent')) return [];
+    const reward = failure === null ? primaryReward(spans) : null;
+    return [{ task, passed: reward === null ? 0 : passedShare(reward, settings, this.#options.rewardRange) }];
+  }
+}
+
+/** How far a reward passes, from 0 to 1. */
+function passedShare(reward: number, { passReward }: CurriculumSettings, [low, high]: RewardRange): number {
+  if (passReward !== null) return reward >= passReward ? 1 : 0;
+  return Math.min(1, Math.max(0, (reward - low) / (high - low)));
+}
