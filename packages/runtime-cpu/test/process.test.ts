@@ -43,7 +43,6 @@ test('reports a port in use', async () => {
   ]);
   for (const [index, { code, stderr }] of failures.entries()) {
     expect(code).toBe(1);
-    // grpc-js logs a message before.
     expect(stderr).toMatch(/^\[PORT_IN_USE\] .*\. Choose another port.*\n$/m);
     expect(stderr).toContain(index === 0 ? grpcPort : port);
   }

@@ -36,6 +36,9 @@ export const defaultRuntimeLimits: RuntimeLimits = {
 /** Largest gRPC message on either side, in bytes. */
 export const maxMessageBytes: number = 16 * 1024 * 1024;
 
+/** Options of HTTP/2 sessions: flow control already bounds the memory of a session; Node's limit would refuse calls. */
+export const http2SessionOptions: { readonly maxSessionMemory: number } = { maxSessionMemory: Number.MAX_SAFE_INTEGER };
+
 /** Size of the chunks of a payload, in bytes. */
 export const chunkBytes: number = 1024 * 1024;
 

@@ -1,33 +1,43 @@
-import { create, createFileRegistry, fromBinary, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import {
+  create,
+  createFileRegistry,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { ChannelCredentials, Client, Metadata, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import {
   ServerReflection,
   ServerReflectionRequestSchema,
-  type ServerReflectionResponseSchema,
+  ServerReflectionResponseSchema,
 } from '../src/gen/grpc/reflection/v1/reflection_pb.ts';
-import { toMethodDefinition } from '../src/grpc/method-definition.ts';
 import { serveGatedRuntime } from './serving-a-runtime.ts';
 
-type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']>;
-type Answer = MessageShape<typeof ServerReflectionResponseSchema>['messageResponse'];
+type Query = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>['messageRequest']>;
+type Received = MessageShape<typeof ServerReflectionResponseSchema>['messageResponse'];
 
 /** Sends several requests over one call. */
-async function ask(address: string, questions: readonly Question[], key?: string): Promise<readonly Answer[]> {
+async function reflect(address: string, queries: readonly Query[], key?: string): Promise<readonly Received[]> {
   const client = new Client(address, ChannelCredentials.createInsecure());
   const metadata = new Metadata();
   if (key !== undefined) metadata.set('authorization', `Bearer ${key}`);
-  const method = toMethodDefinition(ServerReflection.method.serverReflectionInfo);
-  const { path, requestSerialize, responseDeserialize } = method;
-  const call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata);
-  const answers: Answer[] = [];
+  const call = client.makeBidiStreamRequest(
+    `/${ServerReflection.typeName}/ServerReflectionInfo`,
+    (request: MessageShape<typeof ServerReflectionRequestSchema>) =>
+      Buffer.from(toBinary(ServerReflectionRequestSchema, request)),
+    (bytes) => fromBinary(ServerReflectionResponseSchema, bytes),
+    metadata,
+  );
+  const received: Received[] = [];
   try {
-    for (const messageRequest of questions) call.write(create(ServerReflectionRequestSchema, { messageRequest }));
+    for (const messageRequest of queries) call.write(create(ServerReflectionRequestSchema, { messageRequest }));
     call.end();
     const responses: AsyncIterable<MessageShape<typeof ServerReflectionResponseSchema>> = call;
-    for await (const { messageResponse } of responses) answers.push(messageResponse);
-    return answers;
+    for await (const { messageResponse } of responses) received.push(messageResponse);
+    return received;
   } finally {
     client.close();
   }
@@ -48,7 +58,7 @@ function importsFirst(files: readonly FileDescriptorProto[]): readonly FileDescr
 describe('reflection', () => {
   it('lists the services, and the files that a client needs to call one', async () => {
     const { server } = await serveGatedRuntime();
-    const [list, file] = await ask(server.address, [
+    const [list, file] = await reflect(server.address, [
       { case: 'listServices', value: '' },
       { case: 'fileContainingSymbol', value: 'agentlightning.runtime.v1.TrainingService.OptimStep' },
     ]);
@@ -65,13 +75,13 @@ describe('reflection', () => {
 
   it('finds files by name, and reports unknown ones', async () => {
     const { server } = await serveGatedRuntime();
-    const answers = await ask(server.address, [
+    const responses = await reflect(server.address, [
       { case: 'fileByFilename', value: 'agentlightning/runtime/v1/batch.proto' },
       { case: 'fileByFilename', value: 'nowhere.proto' },
       { case: 'fileContainingSymbol', value: 'no.such.Thing' },
       { case: 'allExtensionNumbersOfType', value: 'agentlightning.runtime.v1.Batch' },
     ]);
-    expect(answers).toMatchObject([
+    expect(responses).toMatchObject([
       { case: 'fileDescriptorResponse' },
       { case: 'errorResponse', value: { errorCode: status.NOT_FOUND } },
       { case: 'errorResponse', value: { errorCode: status.NOT_FOUND } },
@@ -81,8 +91,8 @@ describe('reflection', () => {
 
   it('requires the key like every other service', async () => {
     const { server } = await serveGatedRuntime({ apiKey: 'secret' });
-    const question = [{ case: 'listServices', value: '' }] as const;
-    await expect(ask(server.address, question)).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
-    expect(await ask(server.address, question, 'secret')).toHaveLength(1);
+    const query = [{ case: 'listServices', value: '' }] as const;
+    await expect(reflect(server.address, query)).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+    expect(await reflect(server.address, query, 'secret')).toHaveLength(1);
   });
 });

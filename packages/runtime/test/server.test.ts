@@ -3,10 +3,7 @@ import { ManualClock } from '@agentlightning/core/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ErrorReason } from '../src/gen/agentlightning/runtime/v1/error_pb.ts';
 import { OperationState } from '../src/gen/agentlightning/runtime/v1/operation_pb.ts';
-import {
-  type HealthCheckResponse,
-  HealthCheckResponse_ServingStatus as ServingStatus,
-} from '../src/gen/grpc/health/v1/health_pb.ts';
+import { HealthCheckResponse_ServingStatus as ServingStatus } from '../src/gen/grpc/health/v1/health_pb.ts';
 import { connectRuntime, serveRuntime } from '../src/index.ts';
 import { aBatch } from '../src/testing/index.ts';
 import { openRawClient, refusalOf } from '../src/testing/raw-client.ts';
@@ -195,9 +192,8 @@ describe('stopping', () => {
     const { server } = await serveGatedRuntime();
     const client = openRawClient(server.address);
     onTestFinished(() => client.close());
-    const stream: AsyncIterable<HealthCheckResponse> = client.health.watch({ service: '' });
     const seen: number[] = [];
-    for await (const { status } of stream) {
+    for await (const { status } of client.health.watch({ service: '' })) {
       seen.push(status);
       if (status === ServingStatus.SERVING) await server.close();
     }

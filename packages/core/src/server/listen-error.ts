@@ -9,7 +9,6 @@ import { hostAndPort, type ListenAddress } from './listen-address.ts';
  */
 export function listenError(what: string, { host, port }: ListenAddress, cause: Error): AgentLightningError {
   const address = hostAndPort({ host, port });
-  // gRPC errors contain the code only in the message.
   if (cause.message.includes('EADDRINUSE')) {
     return new AgentLightningError({
       code: 'PORT_IN_USE',

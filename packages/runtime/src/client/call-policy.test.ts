@@ -1,19 +1,15 @@
 import { ManualClock } from '@agentlightning/core/testing';
-import { Metadata, status } from '@grpc/grpc-js';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import { toServiceError } from '../wire/grpc-error.ts';
+import { toConnectError } from '../wire/grpc-error.ts';
 import { CallPolicy } from './call-policy.ts';
 
-const lost = Object.assign(new Error('14 UNAVAILABLE'), {
-  code: status.UNAVAILABLE,
-  details: 'connection refused',
-  metadata: new Metadata(),
-});
+const lost = new ConnectError('connection refused', Code.Unavailable);
 
-const answered = (reason: ErrorReason, retryAfterMs?: number): unknown =>
-  toServiceError(new RuntimeError({ reason, message: 'refused', retryAfterMs }));
+const refused = (reason: ErrorReason, retryAfterMs?: number): unknown =>
+  toConnectError(new RuntimeError({ reason, message: 'refused', retryAfterMs }));
 
 /** A call that fails with these errors in order, then returns the result of `rest`. */
 function failing(...ways: readonly unknown[]): { call: () => Promise<string>; tries: () => number } {
@@ -55,7 +51,7 @@ describe('a call policy', () => {
     ['an unavailable engine', ErrorReason.ENGINE_UNAVAILABLE],
   ])('waits for %s as long as requested, beyond the reconnect timeout', async (_what, reason) => {
     const clock = new ManualClock();
-    const full = answered(reason, 900);
+    const full = refused(reason, 900);
     const { call, tries } = failing(full, full, full);
     const running = policyOn(clock).run(call);
     await clock.advance(899);
@@ -67,7 +63,7 @@ describe('a call policy', () => {
   it.each([ErrorReason.INVALID, ErrorReason.PRECONDITION, ErrorReason.SEQUENCE_REUSED, ErrorReason.INTERNAL])(
     'does not retry a call refused for reason %d',
     async (reason) => {
-      const { call, tries } = failing(answered(reason));
+      const { call, tries } = failing(refused(reason));
       await expect(policyOn(new ManualClock()).run(call)).rejects.toMatchObject({ reason });
       expect(tries()).toBe(1);
     },
@@ -75,7 +71,7 @@ describe('a call policy', () => {
 
   it('treats NOT_FOUND as success on a retry, as an error on the first attempt', async () => {
     const clock = new ManualClock();
-    const gone = answered(ErrorReason.NOT_FOUND);
+    const gone = refused(ErrorReason.NOT_FOUND);
     const removing = policyOn(clock).runRemoval(failing(lost, gone).call);
     await clock.advance(100);
     await expect(removing).resolves.toBeUndefined();

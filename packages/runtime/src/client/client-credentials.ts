@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { isLoopback } from '../loopback.ts';
-import type { ChannelTls } from './open-channel.ts';
+import type { ChannelTls } from './open-transport.ts';
 
 /** A certificate and its key, in PEM. */
 export interface ClientCertificate {
@@ -14,17 +14,19 @@ export interface ClientSecurity {
   readonly tls?: boolean;
   readonly rootCertificates?: string;
   readonly clientCertificate?: ClientCertificate;
+  readonly serverName?: string;
 }
 
 /**
  * The TLS settings of a connection; null for plain text.
  * @throws AgentLightningError CONFIG when plain text would be sent over a network
  */
-export function channelTls({ address, tls, rootCertificates, clientCertificate }: ClientSecurity): ChannelTls | null {
-  const isLocal = address.startsWith('unix:') || isLoopback(address.replace(/:\d+$/, ''));
+export function channelTls(security: ClientSecurity): ChannelTls | null {
+  const { address, tls, rootCertificates, clientCertificate, serverName } = security;
+  const isLocal = isLoopback(address.replace(/:\d+$/, ''));
   // Certificates imply TLS.
   const wantsTls = tls ?? (!isLocal || rootCertificates !== undefined || clientCertificate !== undefined);
-  if (wantsTls) return { rootCertificates, ...clientCertificate };
+  if (wantsTls) return { rootCertificates, ...clientCertificate, serverName };
   if (isLocal) return null;
   throw new AgentLightningError({
     code: 'CONFIG',

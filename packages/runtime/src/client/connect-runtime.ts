@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '@agentlightning/core';
+import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import type { ClientOptions } from '@grpc/grpc-js';
+import { createClient } from '@connectrpc/connect';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import { type GetCapabilitiesResponse, RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
-import { createServiceClient } from '../grpc/service-client.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import { maxMessageBytes } from '../runtime-limits.ts';
 import { CallPolicy } from './call-policy.ts';
 import { type ClientCertificate, channelTls } from './client-credentials.ts';
 import { GrpcRuntime, type RuntimeConnection } from './grpc-runtime.ts';
-import { type ChannelSettings, openChannel } from './open-channel.ts';
+import { openTransport } from './open-transport.ts';
 import type { OperationStatus } from './operation-status.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 
@@ -52,12 +50,6 @@ export interface ConnectRuntimeOptions {
 const supportedApiVersion = 'v1';
 
 /**
- * Flow-control window of the runtime's responses, in bytes. With the default of 64 KiB, a round trip of 20 ms limits
- * throughput to 3 MB/s; exported files and log-probabilities are larger than that.
- */
-const receiveWindowBytes = 4 * 1024 * 1024;
-
-/**
  * Connects to a training runtime and opens a session. A runtime that is still starting is retried like a lost
  * connection.
  *
@@ -75,67 +67,49 @@ const receiveWindowBytes = 4 * 1024 * 1024;
  */
 export async function connectRuntime(options: ConnectRuntimeOptions): Promise<RuntimeConnection> {
   const clock = options.clock ?? systemClock;
-  const channel = channelSettings(options);
-  const client = openChannel(channel);
+  const { address, apiKey, keepaliveMs = 20_000, callTimeoutMs = 30_000 } = options;
+  assertAddress(address);
+  const { transport, close } = openTransport({ address, apiKey, keepaliveMs, callTimeoutMs, tls: channelTls(options) });
   const closing = new AbortController();
   const policy = new CallPolicy({
-    address: options.address,
+    address,
     clock,
     reconnectTimeoutMs: options.reconnectTimeoutMs ?? 15_000,
     signal: closing.signal,
   });
-  const callTimeoutMs = options.callTimeoutMs ?? 30_000;
-  // gRPC deadlines are times of the system clock, regardless of this program's clock.
-  const soon = (): { deadline: number } => ({ deadline: systemClock.now() + callTimeoutMs });
-  const callers = { client, apiKey: options.apiKey };
-  const runtime = createServiceClient(RuntimeService, callers);
+  const runtime = createClient(RuntimeService, transport);
   try {
-    const capabilities = await policy.run(() => runtime.getCapabilities({}, soon()));
-    assertVersion(capabilities, options.address);
+    const capabilities = await policy.run(() => runtime.getCapabilities({}));
+    assertVersion(capabilities, address);
     const clientSessionKey = randomUUID();
     const { sessionId } = await policy.run(() =>
-      runtime.createSession({ clientSessionKey, clientVersion: 'agentlightning-ts' }, soon()),
+      runtime.createSession({ clientSessionKey, clientVersion: 'agentlightning-ts' }),
     );
     const link: RuntimeLink = {
       runtime,
-      training: createServiceClient(TrainingService, callers),
-      inference: createServiceClient(InferenceService, callers),
+      training: createClient(TrainingService, transport),
+      inference: createClient(InferenceService, transport),
       sessionId,
       policy,
       clock,
       reorderWindow: capabilities.reorderWindow,
       onOperation: options.onOperation ?? (() => {}),
       signal: closing.signal,
-      soon,
     };
-    return new GrpcRuntime({ link, capabilities, client, closing });
+    return new GrpcRuntime({ link, capabilities, disconnect: close, closing });
   } catch (error) {
-    client.close();
+    close();
     throw error;
   }
 }
 
-function channelSettings(options: ConnectRuntimeOptions): ChannelSettings {
-  const { address, apiKey } = options;
-  return { address, apiKey, tls: channelTls(options), options: channelOptions(options) };
-}
-
-function channelOptions({ keepaliveMs = 20_000, serverName }: ConnectRuntimeOptions): ClientOptions {
-  return {
-    ...(serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName }),
-    'grpc.max_receive_message_length': maxMessageBytes,
-    'grpc-node.flow_control_window': receiveWindowBytes,
-    'grpc.max_send_message_length': maxMessageBytes,
-    'grpc.keepalive_time_ms': keepaliveMs,
-    'grpc.keepalive_timeout_ms': keepaliveMs,
-    'grpc.keepalive_permit_without_calls': 1,
-    'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.min_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 1_000,
-    // Retries happen here, keyed by sequence and payload; gRPC's buffers would hold every upload twice.
-    'grpc.enable_retries': 0,
-    'grpc.use_local_subchannel_pool': 1,
-  };
+function assertAddress(address: string): void {
+  if (URL.canParse(`http://${address}`)) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `Invalid address of a training runtime: "${address}"`,
+    remedy: 'Pass host:port, such as 127.0.0.1:50051.',
+  });
 }
 
 function assertVersion({ apiVersions }: GetCapabilitiesResponse, address: string): void {

@@ -5,9 +5,8 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ArtifactInfo } from '../gen/agentlightning/runtime/v1/artifact_pb.ts';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
-import type { DownloadArtifactResponse } from '../gen/agentlightning/runtime/v1/export_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import type { RuntimeLink } from './runtime-link.ts';
+import { type RuntimeLink, untimed } from './runtime-link.ts';
 
 /** The result of an export; downloadable while the runtime keeps the operation's result. */
 export interface ExportedArtifact {
@@ -74,8 +73,7 @@ async function downloadFile(
     // Received bytes are kept when the connection is lost.
     await link.policy.run(async () => {
       const request = { modelId, artifactId: artifact.artifactId, path: from, offset: BigInt(offset) };
-      const stream: AsyncIterable<DownloadArtifactResponse> = link.training.downloadArtifact(request);
-      for await (const { data } of stream) {
+      for await (const { data } of link.training.downloadArtifact(request, untimed)) {
         await file.write(data, 0, data.byteLength, offset);
         offset += data.byteLength;
       }

@@ -1,8 +1,8 @@
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
-import type { BatchOutputKind, FetchBatchOutputResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import type { BatchOutputKind } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { unpackFloat32 } from '../wire/packed-array.ts';
-import type { RuntimeLink } from './runtime-link.ts';
+import { type RuntimeLink, untimed } from './runtime-link.ts';
 
 /** The output of a forward pass, one array for each datum. */
 export async function fetchOutput(
@@ -10,13 +10,12 @@ export async function fetchOutput(
   place: { readonly modelId: string; readonly seq: number; readonly kind: BatchOutputKind },
   counts: readonly number[],
 ): Promise<readonly Float32Array[]> {
-  const pieces = await link.policy.run(async () => {
+  const received = await link.policy.run(async () => {
     const chunks: Uint8Array[] = [];
-    const stream: AsyncIterable<FetchBatchOutputResponse> = link.training.fetchBatchOutput(place);
-    for await (const { data } of stream) chunks.push(data);
+    for await (const { data } of link.training.fetchBatchOutput(place, untimed)) chunks.push(data);
     return chunks;
   });
-  const all = unpackFloat32(Buffer.concat(pieces));
+  const all = unpackFloat32(Buffer.concat(received));
   const expected = counts.reduce((sum, count) => sum + count, 0);
   if (all.length !== expected) {
     throw new RuntimeError({

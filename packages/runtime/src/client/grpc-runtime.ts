@@ -1,8 +1,6 @@
 import { type TrainingRuntime, ValidationError } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
 import type { CreateModelOptions, LoraConfig, RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { Client } from '@grpc/grpc-js';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { GetCapabilitiesResponse } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import type { CreateModelRequestSchema } from '../gen/agentlightning/runtime/v1/training_pb.ts';
@@ -30,7 +28,8 @@ export interface RuntimeConnection extends TrainingRuntime {
 export interface GrpcRuntimeOptions {
   readonly link: RuntimeLink;
   readonly capabilities: GetCapabilitiesResponse;
-  readonly client: Client;
+  /** Closes the transport. */
+  readonly disconnect: () => void;
   /** Aborting it ends all calls. */
   readonly closing: AbortController;
 }
@@ -82,15 +81,15 @@ export class GrpcRuntime implements RuntimeConnection {
   }
 
   async close(): Promise<void> {
-    const { client, closing } = this.#options;
+    const { disconnect, closing } = this.#options;
     if (closing.signal.aborted) return;
     const message = 'The connection to the training runtime was closed';
     const { runtime, sessionId } = this.#link;
     // An unreachable runtime does not need its session closed.
-    await runtime.closeSession({ sessionId }, { deadline: systemClock.now() + goodbyeMs }).catch(() => undefined);
+    await runtime.closeSession({ sessionId }, { timeoutMs: goodbyeMs }).catch(() => undefined);
     closing.abort(new RuntimeError({ reason: ErrorReason.CANCELLED, message }));
     await Promise.all(this.#running);
-    client.close();
+    disconnect();
   }
 
   async #findOrCreate(options: CreateModelOptions): Promise<GrpcModel> {
@@ -104,27 +103,27 @@ export class GrpcRuntime implements RuntimeConnection {
       const message = `must be an integer from 0 to 4294967295, got ${seed}`;
       throw new ValidationError('model options', [{ path: 'seed', message }]);
     }
-    const { training, policy, sessionId, soon } = this.#link;
+    const { training, policy, sessionId } = this.#link;
     const watcher = new OperationWatcher(this.#link, modelId);
     const made = watcher.expect(0);
     const request = { sessionId, modelId, baseModel, seed, ...loraOf(lora), hasValueHead };
-    const { operation } = await policy.run(() => training.createModel(request, soon()));
+    const { operation } = await policy.run(() => training.createModel(request));
     this.#watchers.add(watcher);
     this.#running.push(watcher.follow());
     if (operation !== undefined) watcher.accepted(operation);
     await made;
-    const { model } = await policy.run(() => training.getModel({ modelId }, soon()));
+    const { model } = await policy.run(() => training.getModel({ modelId }));
     return new GrpcModel(this.#link, watcher, { modelId, nextSeq: model?.nextSeq ?? 1 });
   }
 
   /** Sends heartbeats. A runtime that does not know the session has lost all pending operations. */
   async #sendHeartbeats(): Promise<void> {
-    const { runtime, sessionId, clock, signal, soon } = this.#link;
+    const { runtime, sessionId, clock, signal } = this.#link;
     const { heartbeatIntervalMs } = this.#options.capabilities;
     while (!signal.aborted) {
       try {
         await clock.sleep(heartbeatIntervalMs, signal);
-        await runtime.heartbeat({ sessionId }, soon());
+        await runtime.heartbeat({ sessionId });
       } catch (error) {
         if (signal.aborted) return;
         const failure = classifyCallError(error);

@@ -1,12 +1,10 @@
-import { once } from 'node:events';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { type Operation, OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
-import type { WatchOperationsResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { fromFailure } from '../wire/failure.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
 import { toOperationStatus } from './operation-status.ts';
-import type { RuntimeLink } from './runtime-link.ts';
+import { type RuntimeLink, untimed } from './runtime-link.ts';
 
 interface Expectation {
   readonly resolve: (operation: Operation) => void;
@@ -95,34 +93,23 @@ export class OperationWatcher {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const failure = classifyCallError(error);
-      if (failure.kind === 'answered') throw asLostState(failure.error);
+      if (failure.kind === 'runtime') throw asLostState(failure.error);
       return failure.error;
     }
   }
 
   async #readStream(onSign: () => void): Promise<void> {
-    const stream = this.#link.training.watchOperations({
-      modelId: this.#modelId,
-      afterCursor: this.#cursor,
-    });
-    const cancel = (): void => stream.cancel();
-    this.#link.signal.addEventListener('abort', cancel);
-    try {
-      // Metadata arrive immediately, so an idle model is known to be watched.
-      stream.on('metadata', onSign);
-      stream.on('error', () => {});
-      stream.on('data', ({ event }: WatchOperationsResponse) => {
-        onSign();
-        if (event === undefined) return;
-        this.#cursor = event.cursor;
-        if (event.operation === undefined) return;
-        this.#link.onOperation(toOperationStatus(event.operation));
-        this.#settle(event.operation);
-      });
-      // Rejects with the error of the stream, if any.
-      await once(stream, 'end');
-    } finally {
-      this.#link.signal.removeEventListener('abort', cancel);
+    const { training, signal, onOperation } = this.#link;
+    const request = { modelId: this.#modelId, afterCursor: this.#cursor };
+    // Headers, or an empty first response, arrive immediately, so an idle model is known to be watched.
+    const options = { ...untimed, signal, onHeader: onSign };
+    for await (const { event } of training.watchOperations(request, options)) {
+      onSign();
+      if (event === undefined) continue;
+      this.#cursor = event.cursor;
+      if (event.operation === undefined) continue;
+      onOperation(toOperationStatus(event.operation));
+      this.#settle(event.operation);
     }
   }
 
@@ -131,11 +118,11 @@ export class OperationWatcher {
    * session nor the operations.
    */
   async #checkAfterOutage(): Promise<void> {
-    const { runtime, training, sessionId, soon } = this.#link;
-    await runtime.heartbeat({ sessionId }, soon());
+    const { runtime, training, sessionId } = this.#link;
+    await runtime.heartbeat({ sessionId });
     for (const [seq, { isAccepted }] of [...this.#expected]) {
       if (!isAccepted) continue;
-      const { operation } = await training.getOperation({ modelId: this.#modelId, seq }, soon());
+      const { operation } = await training.getOperation({ modelId: this.#modelId, seq });
       if (operation !== undefined) this.#settle(operation);
     }
   }

@@ -1,17 +1,16 @@
 import type { Clock } from '@agentlightning/core';
-import type { CallOptions } from '@grpc/grpc-js';
+import type { CallOptions, Client } from '@connectrpc/connect';
 import type { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import type { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import type { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
-import type { ServiceClient } from '../grpc/service-client.ts';
 import type { CallPolicy } from './call-policy.ts';
 import type { OperationStatus } from './operation-status.ts';
 
 /** State shared by all parts of a connection. */
 export interface RuntimeLink {
-  readonly runtime: ServiceClient<(typeof RuntimeService)['method']>;
-  readonly training: ServiceClient<(typeof TrainingService)['method']>;
-  readonly inference: ServiceClient<(typeof InferenceService)['method']>;
+  readonly runtime: Client<typeof RuntimeService>;
+  readonly training: Client<typeof TrainingService>;
+  readonly inference: Client<typeof InferenceService>;
   readonly sessionId: string;
   readonly policy: CallPolicy;
   readonly clock: Clock;
@@ -21,6 +20,7 @@ export interface RuntimeLink {
   readonly onOperation: (status: OperationStatus) => void;
   /** Aborts when the connection is closed. */
   readonly signal: AbortSignal;
-  /** Options of a unary call. */
-  readonly soon: () => CallOptions;
 }
+
+/** Options of a call without a timeout: a stream, or a call that waits for work. Other calls have the connection's. */
+export const untimed: CallOptions = { timeoutMs: 0 };

@@ -31,7 +31,7 @@ import { decodeArtifact, downloadArtifact, type ExportedArtifact } from './downl
 import { fetchOutput } from './fetch-output.ts';
 import { outcome } from './operation-outcome.ts';
 import type { OperationWatcher } from './operation-watcher.ts';
-import type { RuntimeLink } from './runtime-link.ts';
+import { type RuntimeLink, untimed } from './runtime-link.ts';
 import { SendWindow } from './send-window.ts';
 import { uploadBatch } from './upload-batch.ts';
 
@@ -89,8 +89,8 @@ export class GrpcModel implements RuntimeModel {
   }
 
   async state(): Promise<ModelState> {
-    const { training, policy, soon } = this.#link;
-    const { model } = await policy.run(() => training.getModel({ modelId: this.modelId }, soon()));
+    const { training, policy } = this.#link;
+    const { model } = await policy.run(() => training.getModel({ modelId: this.modelId }));
     return toModelState(model ?? create(ModelInfoSchema, { modelId: this.modelId }));
   }
 
@@ -111,9 +111,9 @@ export class GrpcModel implements RuntimeModel {
   async optimStep(adam: AdamParameters): Promise<PendingOperation<StepResult>> {
     const requiresSeqs = this.#gradientSeqs;
     this.#gradientSeqs = [];
-    const { training, soon } = this.#link;
+    const { training } = this.#link;
     return this.#submit(
-      (key) => training.optimStep({ key, adam: { ...adam }, requiresSeqs }, soon()),
+      (key) => training.optimStep({ key, adam: { ...adam }, requiresSeqs }),
       (operation) => {
         const { step, gradientNorm, isSkipped } = outcome(operation, 'optimStep');
         return { step, gradientNorm, isSkipped };
@@ -122,9 +122,9 @@ export class GrpcModel implements RuntimeModel {
   }
 
   async publishWeights(): Promise<PendingOperation<InferenceEndpoint>> {
-    const { training, soon } = this.#link;
+    const { training } = this.#link;
     return this.#submit(
-      (key) => training.publishSamplerWeights({ key }, soon()),
+      (key) => training.publishSamplerWeights({ key }),
       (operation) => toEndpoint(outcome(operation, 'endpoint')),
     );
   }
@@ -132,27 +132,27 @@ export class GrpcModel implements RuntimeModel {
   async saveCheckpoint(name: string, clientState: JsonObject): Promise<PendingOperation<Checkpoint>> {
     const bytes = encodeClientState(clientState);
     assertStateFits(bytes);
-    const { training, soon } = this.#link;
+    const { training } = this.#link;
     return this.#submit(
-      (key) => training.saveCheckpoint({ key, name, clientState: bytes }, soon()),
+      (key) => training.saveCheckpoint({ key, name, clientState: bytes }),
       (operation) => decodeCheckpoint(outcome(operation, 'checkpoint')),
     );
   }
 
   async loadCheckpoint(uri: string): Promise<PendingOperation<Checkpoint>> {
     this.#gradientSeqs = [];
-    const { training, soon } = this.#link;
+    const { training } = this.#link;
     return this.#submit(
-      (key) => training.loadCheckpoint({ key, uri }, soon()),
+      (key) => training.loadCheckpoint({ key, uri }),
       (operation) => decodeCheckpoint(outcome(operation, 'checkpoint')),
     );
   }
 
   async exportCheckpoint({ uri = '', format }: ExportOptions): Promise<PendingOperation<ExportedArtifact>> {
-    const { training, soon } = this.#link;
+    const { training } = this.#link;
     const wireFormat = format === 'peft' ? ExportFormat.PEFT : ExportFormat.SAFETENSORS;
     return this.#submit(
-      (key) => training.exportCheckpoint({ key, uri, format: wireFormat }, soon()),
+      (key) => training.exportCheckpoint({ key, uri, format: wireFormat }),
       (operation) => decodeArtifact(outcome(operation, 'artifact')),
     );
   }
@@ -162,50 +162,50 @@ export class GrpcModel implements RuntimeModel {
   }
 
   async listCheckpoints(): Promise<readonly Checkpoint[]> {
-    const { training, policy, soon } = this.#link;
+    const { training, policy } = this.#link;
     const { modelId } = this;
-    const { checkpoints } = await policy.run(() => training.listCheckpoints({ modelId }, soon()));
+    const { checkpoints } = await policy.run(() => training.listCheckpoints({ modelId }));
     return checkpoints.map(decodeCheckpoint);
   }
 
   async deleteCheckpoint(uri: string): Promise<void> {
-    const { training, policy, sessionId, soon } = this.#link;
+    const { training, policy, sessionId } = this.#link;
     const { modelId } = this;
-    await policy.runRemoval(() => training.deleteCheckpoint({ sessionId, modelId, uri }, soon()));
+    await policy.runRemoval(() => training.deleteCheckpoint({ sessionId, modelId, uri }));
   }
 
   async endpoint(): Promise<InferenceEndpoint> {
-    const { inference, policy, soon } = this.#link;
+    const { inference, policy } = this.#link;
     const { modelId } = this;
-    const { endpoint } = await policy.run(() => inference.getEndpoint({ modelId }, soon()));
+    const { endpoint } = await policy.run(() => inference.getEndpoint({ modelId }));
     return toEndpoint(endpoint ?? { baseUrl: '', model: '', policyVersion: 0 });
   }
 
   async cancel(sequence: number): Promise<void> {
-    const { training, policy, soon } = this.#link;
+    const { training, policy } = this.#link;
     const key = this.#key(sequence);
-    await policy.run(() => training.cancelOperation({ key }, soon()));
+    await policy.run(() => training.cancelOperation({ key }));
   }
 
   async pause(mode: PauseModeName): Promise<InferenceState> {
     const { inference, policy, sessionId } = this.#link;
     const { modelId } = this;
     const wireMode = mode === 'drain' ? PauseMode.DRAIN : PauseMode.ABORT;
-    const { state } = await policy.run(() => inference.pause({ sessionId, modelId, mode: wireMode }));
+    const { state } = await policy.run(() => inference.pause({ sessionId, modelId, mode: wireMode }, untimed));
     return toInferenceState(state);
   }
 
   async resume(): Promise<InferenceState> {
-    const { inference, policy, sessionId, soon } = this.#link;
+    const { inference, policy, sessionId } = this.#link;
     const { modelId } = this;
-    const { state } = await policy.run(() => inference.resume({ sessionId, modelId }, soon()));
+    const { state } = await policy.run(() => inference.resume({ sessionId, modelId }));
     return toInferenceState(state);
   }
 
   async unload(): Promise<void> {
     const { training, policy, sessionId } = this.#link;
     const { modelId } = this;
-    await policy.runRemoval(() => training.unloadModel({ sessionId, modelId }));
+    await policy.runRemoval(() => training.unloadModel({ sessionId, modelId }, untimed));
     this.#watcher.fail(new RuntimeError({ reason: ErrorReason.NOT_FOUND, message: `Model "${modelId}" was unloaded` }));
   }
 

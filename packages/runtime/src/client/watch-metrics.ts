@@ -1,7 +1,7 @@
-import type { MetricPoint, WatchMetricsResponse } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import type { MetricPoint } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
 import { fromTimestamp } from '../wire/timestamp.ts';
-import type { RuntimeLink } from './runtime-link.ts';
+import { type RuntimeLink, untimed } from './runtime-link.ts';
 
 /** A measurement of a runtime. */
 export interface RuntimeMetric {
@@ -33,12 +33,13 @@ export async function* watchMetrics(
   const outage = link.policy.outage();
   let afterCursor = '';
   while (!ended.aborted) {
-    const stream = link.runtime.watchMetrics({ modelId, afterCursor });
-    const cancel = (): void => stream.cancel();
-    ended.addEventListener('abort', cancel);
+    const stopped = new AbortController();
+    const signal = AbortSignal.any([ended, stopped.signal]);
     try {
-      const responses: AsyncIterable<WatchMetricsResponse> = stream;
-      for await (const { cursor, points } of responses) {
+      for await (const { cursor, points } of link.runtime.watchMetrics(
+        { modelId, afterCursor },
+        { ...untimed, signal },
+      )) {
         outage.end();
         afterCursor = cursor;
         for (const point of points) yield decodeMetric(point);
@@ -47,12 +48,10 @@ export async function* watchMetrics(
     } catch (error) {
       if (ended.aborted) return;
       const failure = classifyCallError(error);
-      if (failure.kind === 'answered') throw failure.error;
+      if (failure.kind === 'runtime') throw failure.error;
       await outage.pause(failure.error);
     } finally {
-      ended.removeEventListener('abort', cancel);
-      stream.on('error', () => {});
-      stream.cancel();
+      stopped.abort();
     }
   }
 }

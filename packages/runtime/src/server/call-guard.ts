@@ -1,10 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { foreignRequest } from '@agentlightning/core/protocol';
-import type { Metadata } from '@grpc/grpc-js';
+import type { HandlerContext } from '@connectrpc/connect';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
-import type { ReceivedCall } from '../grpc/service-handlers.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { sha256 } from '../wire/sha256.ts';
+
+/** The parts of a call that are available before its messages. */
+export type ReceivedCall = Pick<HandlerContext, 'requestHeader' | 'url'>;
 
 /** The checks of a call. */
 export interface CallGuardOptions {
@@ -19,13 +21,12 @@ export function callGuard({ apiKey, isLocal }: CallGuardOptions): (call: Receive
   const expected = apiKey === undefined ? null : sha256(Buffer.from(`Bearer ${apiKey}`));
   return (call) => {
     if (isLocal) assertLocal(call);
-    if (expected !== null) assertKey(call.metadata, expected);
+    if (expected !== null) assertKey(call.requestHeader.get('authorization') ?? '', expected);
   };
 }
 
 function assertLocal(call: ReceivedCall): void {
-  const [origin] = call.metadata.get('origin');
-  const reason = foreignRequest({ host: call.getHost(), origin: origin === undefined ? null : String(origin) });
+  const reason = foreignRequest({ host: new URL(call.url).host, origin: call.requestHeader.get('origin') });
   if (reason === null) return;
   throw new RuntimeError({
     reason: ErrorReason.UNAUTHENTICATED,
@@ -35,8 +36,7 @@ function assertLocal(call: ReceivedCall): void {
 }
 
 /** Compares digests, whose length is not secret, in constant time. */
-function assertKey(metadata: Metadata, expected: Uint8Array): void {
-  const [sent = ''] = metadata.get('authorization');
+function assertKey(sent: string, expected: Uint8Array): void {
   if (timingSafeEqual(sha256(Buffer.from(sent)), expected)) return;
   throw new RuntimeError({
     reason: ErrorReason.UNAUTHENTICATED,

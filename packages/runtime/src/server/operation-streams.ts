@@ -16,6 +16,8 @@ export async function* watchOperations(
   afterCursor: string,
   signal: AbortSignal,
 ): AsyncGenerator<MessageInitShape<typeof WatchOperationsResponseSchema>> {
+  // Response headers are sent with the first response: the client then knows that an idle model is watched.
+  yield {};
   const [incarnation, place] = afterCursor.split(':');
   const after = incarnation === model.incarnation ? Number(place) : 0;
   for await (const record of model.changes.follow(Number.isFinite(after) ? after : 0, signal)) {

@@ -1,19 +1,20 @@
 import type { Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { hostAndPort, listenError } from '@agentlightning/core/protocol';
-import { Server } from '@grpc/grpc-js';
+import { hostAndPort } from '@agentlightning/core/protocol';
+import type { ConnectRouter } from '@connectrpc/connect';
+import type { UniversalHandlerOptions } from '@connectrpc/connect/protocol';
 import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { Health } from '../gen/grpc/health/v1/health_pb.ts';
 import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.ts';
-import { bindService, type ReceivedCall, type ServiceBinding } from '../grpc/service-handlers.ts';
-import { defaultRuntimeLimits, maxMessageBytes, type RuntimeLimits } from '../runtime-limits.ts';
-import { toServiceError } from '../wire/grpc-error.ts';
-import { callGuard } from './call-guard.ts';
+import { defaultRuntimeLimits, type RuntimeLimits } from '../runtime-limits.ts';
+import { type CallGuardOptions, callGuard, type ReceivedCall } from './call-guard.ts';
+import { convertErrors, errorInterceptor } from './convert-errors.ts';
 import type { RuntimeEngine } from './engine.ts';
+import { type GrpcServer, listenGrpc } from './listen-grpc.ts';
 import { RuntimeHost } from './runtime-host.ts';
-import { assertGuarded, type ServerTls, serverCredentials } from './server-credentials.ts';
+import { assertGuarded, type ServerTls } from './server-credentials.ts';
 import { healthHandlers } from './services/health-service.ts';
 import { inferenceHandlers } from './services/inference-service.ts';
 import { reflectionHandlers } from './services/reflection-service.ts';
@@ -51,12 +52,6 @@ export interface RuntimeServer {
   close(): Promise<void>;
 }
 
-/** Grace period of open connections when the server stops, in milliseconds. */
-const shutdownGraceMs = 1_000;
-
-/** Keep-alive interval of idle connections, and its timeout, in milliseconds. */
-const keepaliveMs = 20_000;
-
 /**
  * Serves an engine over the gRPC contract: sessions, sequence, retries, validation, results.
  *
@@ -73,23 +68,13 @@ export async function serveRuntime(options: ServeRuntimeOptions): Promise<Runtim
   const limits = { ...defaultRuntimeLimits, ...options.limits };
   const host = new RuntimeHost({ engine, limits, clock: options.clock ?? systemClock });
   const stopping = new AbortController();
-  const server = new Server({
-    'grpc.max_receive_message_length': maxMessageBytes,
-    'grpc.max_send_message_length': maxMessageBytes,
-    'grpc.keepalive_time_ms': keepaliveMs,
-    'grpc.keepalive_timeout_ms': keepaliveMs,
-    // Two servers on one port would each receive a part of the calls.
-    'grpc.so_reuseport': 0,
-  });
-  for (const binding of bindings(host, stopping.signal, { apiKey, isLocal: tls === undefined })) {
-    server.addService(binding.definition, binding.implementation);
-  }
-  const boundPort = await listen(server, { hostName, port, tls });
+  const routes = runtimeRoutes(host, stopping.signal, { apiKey, isLocal: tls === undefined });
+  const server = await listenGrpc({ hostName, port, tls, routes });
   void unloadAbandonedModels(host, options.clock ?? systemClock, stopping.signal);
   let closing: Promise<void> | undefined;
   return {
-    address: hostAndPort({ host: hostName, port: boundPort }),
-    port: boundPort,
+    address: hostAndPort({ host: hostName, port: server.port }),
+    port: server.port,
     close: () => {
       closing ??= stop(server, host, stopping);
       return closing;
@@ -97,50 +82,30 @@ export async function serveRuntime(options: ServeRuntimeOptions): Promise<Runtim
   };
 }
 
-function bindings(
+function runtimeRoutes(
   host: RuntimeHost,
   stopping: AbortSignal,
-  { apiKey, isLocal }: { readonly apiKey: string | undefined; readonly isLocal: boolean },
-): readonly ServiceBinding[] {
-  const environment = (authorize: (call: ReceivedCall) => void) => ({ authorize, toServiceError });
-  const guarded = environment(callGuard({ apiKey, isLocal }));
+  { apiKey, isLocal }: CallGuardOptions,
+): (router: ConnectRouter) => void {
+  const behind = (authorize: (call: ReceivedCall) => void): Partial<UniversalHandlerOptions> => ({
+    requestGate: (call) => convertErrors(() => authorize(call)),
+    interceptors: [errorInterceptor],
+  });
+  const guarded = behind(callGuard({ apiKey, isLocal }));
   // Probes have no key.
-  const open = environment(callGuard({ apiKey: undefined, isLocal }));
+  const open = behind(callGuard({ apiKey: undefined, isLocal }));
   const services = [RuntimeService, TrainingService, InferenceService, Health, ServerReflection];
-  return [
-    bindService(RuntimeService, runtimeHandlers(host, stopping), guarded),
-    bindService(TrainingService, trainingHandlers(host), guarded),
-    bindService(InferenceService, inferenceHandlers(host), guarded),
-    bindService(ServerReflection, reflectionHandlers(services), guarded),
-    bindService(Health, healthHandlers(host, stopping), open),
-  ];
+  return (router) => {
+    router.service(RuntimeService, runtimeHandlers(host, stopping), guarded);
+    router.service(TrainingService, trainingHandlers(host), guarded);
+    router.service(InferenceService, inferenceHandlers(host), guarded);
+    router.service(ServerReflection, reflectionHandlers(services), guarded);
+    router.service(Health, healthHandlers(host, stopping), open);
+  };
 }
 
-async function stop(server: Server, host: RuntimeHost, stopping: AbortController): Promise<void> {
+async function stop(server: GrpcServer, host: RuntimeHost, stopping: AbortController): Promise<void> {
   stopping.abort();
   await host.stop();
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => server.forceShutdown(), shutdownGraceMs);
-    server.tryShutdown(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}
-
-interface ListenOptions {
-  readonly hostName: string;
-  readonly port: number;
-  readonly tls: ServerTls | undefined;
-}
-
-function listen(server: Server, { hostName, port, tls }: ListenOptions): Promise<number> {
-  const credentials = serverCredentials(tls);
-  const at = { host: hostName, port };
-  return new Promise((resolve, reject) => {
-    server.bindAsync(hostAndPort(at), credentials, (error, boundPort) => {
-      if (error === null) resolve(boundPort);
-      else reject(listenError('the training runtime', at, error));
-    });
-  });
+  await server.close();
 }

@@ -1,5 +1,5 @@
+import type { TlsOptions } from 'node:tls';
 import { AgentLightningError } from '@agentlightning/core';
-import { ServerCredentials } from '@grpc/grpc-js';
 import { isLoopback } from '../loopback.ts';
 
 /** TLS settings and client authentication of a server. All in PEM. */
@@ -51,11 +51,8 @@ export function assertGuarded({ hostName, apiKey, tls }: Guard): void {
   });
 }
 
-/** The credentials of grpc-js. @throws AgentLightningError CONFIG when certificate and key do not match */
-export function serverCredentials(tls: ServerTls | undefined): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure();
-  const { certificate, privateKey, clientAuthority } = tls;
-  const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(privateKey) };
-  const roots = clientAuthority === undefined ? null : Buffer.from(clientAuthority);
-  return ServerCredentials.createSsl(roots, [pair], clientAuthority !== undefined);
+/** The options of Node's TLS server. */
+export function secureOptions({ certificate, privateKey, clientAuthority }: ServerTls): TlsOptions {
+  const pair = { cert: certificate, key: privateKey };
+  return clientAuthority === undefined ? pair : { ...pair, ca: clientAuthority, requestCert: true };
 }

@@ -1,24 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LossSpec, TrainingBatch } from '@agentlightning/core/training-runtime';
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
   type BatchHeaderSchema,
   BatchKind,
   type OperationKeySchema,
 } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { type Operation, OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
-import {
-  type SubmitBatchRequest,
-  SubmitBatchRequestSchema,
-  type SubmitBatchResponse,
-} from '../gen/agentlightning/runtime/v1/training_pb.ts';
-import type { UploadCall } from '../grpc/service-client.ts';
+import type { SubmitBatchRequestSchema, SubmitBatchResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { encodeBatch } from '../wire/batch.ts';
 import { sha256 } from '../wire/sha256.ts';
 import type { RawClient } from './raw-client.ts';
-
-type OpenUpload = UploadCall<SubmitBatchRequest, SubmitBatchResponse>;
 
 type Header = MessageInitShape<typeof BatchHeaderSchema>;
 
@@ -88,20 +81,21 @@ function wellFormed(key: Header['key'], batch: TrainingBatch, loss?: LossSpec): 
 }
 
 /** Sends the header and the payload, if any, and leaves the upload open. */
-export function openUpload(client: RawClient, { header, payload }: RawUpload): OpenUpload {
-  const upload = client.training.submitBatch();
-  upload.stream.write(create(SubmitBatchRequestSchema, { part: { case: 'header', value: header } }));
-  if (payload !== null) {
-    const value = { offset: 0, data: payload };
-    upload.stream.write(create(SubmitBatchRequestSchema, { part: { case: 'chunk', value } }));
-  }
-  return upload;
+export function openUpload(client: RawClient, upload: RawUpload): Promise<SubmitBatchResponse> {
+  return client.training.submitBatch(uploadMessages(upload, true));
 }
 
 function sendUpload(client: RawClient, upload: RawUpload): Promise<SubmitBatchResponse> {
-  const { stream, response } = openUpload(client, upload);
-  if (upload.payload !== null) stream.end();
-  return response;
+  return client.training.submitBatch(uploadMessages(upload, upload.payload === null));
+}
+
+async function* uploadMessages(
+  { header, payload }: RawUpload,
+  staysOpen: boolean,
+): AsyncGenerator<MessageInitShape<typeof SubmitBatchRequestSchema>> {
+  yield { part: { case: 'header', value: header } };
+  if (payload !== null) yield { part: { case: 'chunk', value: { offset: 0, data: payload } } };
+  if (staysOpen) await new Promise(() => {});
 }
 
 async function endOf(client: RawClient, modelId: string, seq: number): Promise<Operation> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ErrorCategory, ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
-import { classifyCallError, toServiceError } from './grpc-error.ts';
+import { classifyCallError, toConnectError } from './grpc-error.ts';
 
 const reasons = Object.values(ErrorReason).filter((reason) => reason !== ErrorReason.UNSPECIFIED);
 
@@ -21,9 +21,9 @@ describe('an error on the wire', () => {
       staleness: { versionLag: 3, maxVersionLag: 0 },
       remedy: 'what to do',
     });
-    const sent = Object.assign(new Error('status'), toServiceError(thrown));
+    const sent = toConnectError(thrown);
     const caught = classifyCallError(sent);
-    expect(caught.kind).toBe('answered');
+    expect(caught.kind).toBe('runtime');
     const { code, message, field, datumIndex, nextSequence, retryAfterMs, gradientsDiscarded } = thrown;
     const { memory, staleness, category, remedy } = thrown;
     const places = { field, datumIndex, nextSequence, retryAfterMs };

@@ -1,5 +1,4 @@
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import { Metadata, type ServerErrorResponse, type ServiceError, status } from '@grpc/grpc-js';
+import { Code, ConnectError, decodeBinaryHeader, encodeBinaryHeader } from '@connectrpc/connect';
 import { ErrorReason, RuntimeFailureSchema } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { fromFailure, toFailure } from './failure.ts';
@@ -8,97 +7,90 @@ import { fromFailure, toFailure } from './failure.ts';
 const trailer = 'agentlightning-error-bin';
 
 /** The gRPC status of each reason, as documented in error.proto. */
-const statusOfReason: Readonly<Record<ErrorReason, status>> = {
-  [ErrorReason.UNSPECIFIED]: status.UNKNOWN,
-  [ErrorReason.INVALID]: status.INVALID_ARGUMENT,
-  [ErrorReason.NOT_FOUND]: status.NOT_FOUND,
-  [ErrorReason.CONFLICT]: status.ALREADY_EXISTS,
-  [ErrorReason.SEQUENCE_REUSED]: status.ALREADY_EXISTS,
-  [ErrorReason.SEQUENCE_GAP]: status.OUT_OF_RANGE,
-  [ErrorReason.PRECONDITION]: status.FAILED_PRECONDITION,
-  [ErrorReason.TOO_LARGE]: status.RESOURCE_EXHAUSTED,
-  [ErrorReason.QUEUE_FULL]: status.RESOURCE_EXHAUSTED,
-  [ErrorReason.OUT_OF_MEMORY]: status.RESOURCE_EXHAUSTED,
-  [ErrorReason.NON_FINITE]: status.ABORTED,
-  [ErrorReason.CANCELLED]: status.CANCELLED,
-  [ErrorReason.RESULT_EXPIRED]: status.NOT_FOUND,
-  [ErrorReason.SESSION_EXPIRED]: status.UNAUTHENTICATED,
-  [ErrorReason.SESSION_SUPERSEDED]: status.FAILED_PRECONDITION,
-  [ErrorReason.UNAUTHENTICATED]: status.UNAUTHENTICATED,
-  [ErrorReason.SHUTTING_DOWN]: status.UNAVAILABLE,
-  [ErrorReason.INTERNAL]: status.INTERNAL,
-  [ErrorReason.INCOMPLETE]: status.ABORTED,
-  [ErrorReason.STALE_WEIGHTS]: status.FAILED_PRECONDITION,
-  [ErrorReason.DATA_LOSS]: status.DATA_LOSS,
-  [ErrorReason.ENGINE_UNAVAILABLE]: status.UNAVAILABLE,
+const statusOfReason: Readonly<Record<ErrorReason, Code>> = {
+  [ErrorReason.UNSPECIFIED]: Code.Unknown,
+  [ErrorReason.INVALID]: Code.InvalidArgument,
+  [ErrorReason.NOT_FOUND]: Code.NotFound,
+  [ErrorReason.CONFLICT]: Code.AlreadyExists,
+  [ErrorReason.SEQUENCE_REUSED]: Code.AlreadyExists,
+  [ErrorReason.SEQUENCE_GAP]: Code.OutOfRange,
+  [ErrorReason.PRECONDITION]: Code.FailedPrecondition,
+  [ErrorReason.TOO_LARGE]: Code.ResourceExhausted,
+  [ErrorReason.QUEUE_FULL]: Code.ResourceExhausted,
+  [ErrorReason.OUT_OF_MEMORY]: Code.ResourceExhausted,
+  [ErrorReason.NON_FINITE]: Code.Aborted,
+  [ErrorReason.CANCELLED]: Code.Canceled,
+  [ErrorReason.RESULT_EXPIRED]: Code.NotFound,
+  [ErrorReason.SESSION_EXPIRED]: Code.Unauthenticated,
+  [ErrorReason.SESSION_SUPERSEDED]: Code.FailedPrecondition,
+  [ErrorReason.UNAUTHENTICATED]: Code.Unauthenticated,
+  [ErrorReason.SHUTTING_DOWN]: Code.Unavailable,
+  [ErrorReason.INTERNAL]: Code.Internal,
+  [ErrorReason.INCOMPLETE]: Code.Aborted,
+  [ErrorReason.STALE_WEIGHTS]: Code.FailedPrecondition,
+  [ErrorReason.DATA_LOSS]: Code.DataLoss,
+  [ErrorReason.ENGINE_UNAVAILABLE]: Code.Unavailable,
 };
 
 /**
- * Statuses that gRPC sets, without our trailer, when a connection is missing or lost: a stream that is reset in the
- * middle is INTERNAL. The same call may be retried.
+ * Codes of calls without our trailer whose connection is missing or lost: a stream that is reset in the middle is
+ * INTERNAL or ABORTED. The same call may be retried.
  */
-const transportStatuses: ReadonlySet<status> = new Set([
-  status.UNAVAILABLE,
-  status.DEADLINE_EXCEEDED,
-  status.UNKNOWN,
-  status.CANCELLED,
-  status.INTERNAL,
+const transportStatuses: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.Unknown,
+  Code.Canceled,
+  Code.Internal,
+  Code.Aborted,
 ]);
 
-/** Converts any thrown value for grpc-js: status, message and the serialised failure in the trailer. */
-export function toServiceError(error: unknown): ServerErrorResponse {
+/** Converts any thrown value: status, message and the serialised failure in the trailer. */
+export function toConnectError(error: unknown): ConnectError {
+  // Raised by the protocol, such as for a message beyond the limit.
+  if (error instanceof ConnectError) return error;
   const failure = toFailure(error);
-  const metadata = new Metadata();
-  metadata.set(trailer, Buffer.from(toBinary(RuntimeFailureSchema, failure)));
-  const serviceError: ServerErrorResponse = Object.assign(new Error(failure.message), {
-    code: statusOfReason[failure.reason] ?? status.UNKNOWN,
-    details: failure.message,
-    metadata,
-  });
-  return serviceError;
+  const metadata = { [trailer]: encodeBinaryHeader(failure, RuntimeFailureSchema) };
+  return new ConnectError(failure.message, statusOfReason[failure.reason] ?? Code.Unknown, metadata);
 }
 
-/** Converts a failed call: the runtime's error, or a lost connection. */
+/** A failed call: the runtime's error, or a lost connection. */
 export type CallFailure =
-  | { readonly kind: 'answered'; readonly error: RuntimeError }
-  | { readonly kind: 'transport'; readonly error: ServiceError };
+  | { readonly kind: 'runtime'; readonly error: RuntimeError }
+  | { readonly kind: 'transport'; readonly error: ConnectError };
 
 /** Distinguishes the runtime's errors from a failed connection. */
 export function classifyCallError(error: unknown): CallFailure {
-  if (error instanceof RuntimeError) return { kind: 'answered', error };
-  if (!isServiceError(error)) {
+  if (error instanceof RuntimeError) return { kind: 'runtime', error };
+  if (!(error instanceof ConnectError)) {
     return {
-      kind: 'answered',
+      kind: 'runtime',
       error: new RuntimeError({ reason: ErrorReason.INTERNAL, message: String(error), cause: error }),
     };
   }
-  const [bytes] = error.metadata.get(trailer);
-  if (bytes instanceof Uint8Array) {
-    return { kind: 'answered', error: fromFailure(fromBinary(RuntimeFailureSchema, bytes)) };
+  const failure = error.metadata.get(trailer);
+  if (failure !== null) {
+    return { kind: 'runtime', error: fromFailure(decodeBinaryHeader(failure, RuntimeFailureSchema)) };
   }
   if (transportStatuses.has(error.code)) return { kind: 'transport', error };
   return {
-    kind: 'answered',
-    error: new RuntimeError({ reason: reasonOfStatus(error.code), message: error.details, cause: error }),
+    kind: 'runtime',
+    error: new RuntimeError({ reason: reasonOfStatus(error.code), message: error.rawMessage, cause: error }),
   };
 }
 
 /** For statuses that gRPC sets, such as for a message beyond the limit. */
-function reasonOfStatus(code: status): ErrorReason {
+function reasonOfStatus(code: Code): ErrorReason {
   switch (code) {
-    case status.RESOURCE_EXHAUSTED:
+    case Code.ResourceExhausted:
       return ErrorReason.TOO_LARGE;
-    case status.UNAUTHENTICATED:
-    case status.PERMISSION_DENIED:
+    case Code.Unauthenticated:
+    case Code.PermissionDenied:
       return ErrorReason.UNAUTHENTICATED;
-    case status.UNIMPLEMENTED:
-    case status.INVALID_ARGUMENT:
+    case Code.Unimplemented:
+    case Code.InvalidArgument:
       return ErrorReason.INVALID;
     default:
       return ErrorReason.INTERNAL;
   }
-}
-
-function isServiceError(error: unknown): error is ServiceError {
-  return error instanceof Error && 'code' in error && 'metadata' in error && error.metadata instanceof Metadata;
 }

@@ -1,11 +1,11 @@
+import type { ServiceImpl } from '@connectrpc/connect';
 import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import { type Health, HealthCheckResponse_ServingStatus as ServingStatus } from '../../gen/grpc/health/v1/health_pb.ts';
-import type { ServiceHandlers } from '../../grpc/service-handlers.ts';
 import { RuntimeError } from '../../runtime-error.ts';
 import type { RuntimeHost } from '../runtime-host.ts';
 
 /** gRPC's health service; needs no key. */
-export function healthHandlers(host: RuntimeHost, stopping: AbortSignal): ServiceHandlers<(typeof Health)['method']> {
+export function healthHandlers(host: RuntimeHost, stopping: AbortSignal): ServiceImpl<typeof Health> {
   const isKnown = (service: string): boolean => service === '' || service.startsWith('agentlightning.runtime.v1.');
   const status = (): { status: ServingStatus } => ({
     status: host.isServing ? ServingStatus.SERVING : ServingStatus.NOT_SERVING,
@@ -18,7 +18,7 @@ export function healthHandlers(host: RuntimeHost, stopping: AbortSignal): Servic
         message: `Service "${service}" not found`,
       });
     },
-    watch: async function* ({ service }, gone) {
+    watch: async function* ({ service }, { signal: gone }) {
       if (!isKnown(service)) {
         yield { status: ServingStatus.SERVICE_UNKNOWN };
         await aborted(AbortSignal.any([gone, stopping]));

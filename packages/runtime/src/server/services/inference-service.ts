@@ -1,5 +1,5 @@
+import type { ServiceImpl } from '@connectrpc/connect';
 import { type InferenceService, PauseMode } from '../../gen/agentlightning/runtime/v1/inference_pb.ts';
-import type { ServiceHandlers } from '../../grpc/service-handlers.ts';
 import type { PauseMode as EnginePauseMode } from '../engine.ts';
 import { invalid } from '../invalid.ts';
 import { assertMade, type RuntimeHost } from '../runtime-host.ts';
@@ -10,7 +10,7 @@ const engineModes: Partial<Record<PauseMode, EnginePauseMode>> = {
 };
 
 /** Control of sampling. */
-export function inferenceHandlers(host: RuntimeHost): ServiceHandlers<(typeof InferenceService)['method']> {
+export function inferenceHandlers(host: RuntimeHost): ServiceImpl<typeof InferenceService> {
   return {
     getEndpoint: async ({ modelId }) => ({ endpoint: await host.engineModel(modelId).endpoint() }),
     pause: async ({ sessionId, modelId, mode }) => {

@@ -7,26 +7,23 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import { status } from '@grpc/grpc-js';
+import { Code, type ServiceImpl } from '@connectrpc/connect';
 import type {
   ServerReflection,
   ServerReflectionRequest,
   ServerReflectionResponseSchema,
 } from '../../gen/grpc/reflection/v1/reflection_pb.ts';
-import type { ServiceHandlers } from '../../grpc/service-handlers.ts';
 
-type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
+type ReflectionResponse = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>['messageResponse']>;
 
 /** gRPC's reflection service, for clients such as `grpcurl` without the contract's files. */
-export function reflectionHandlers(
-  services: readonly DescService[],
-): ServiceHandlers<(typeof ServerReflection)['method']> {
+export function reflectionHandlers(services: readonly DescService[]): ServiceImpl<typeof ServerReflection> {
   const files = new Map(services.flatMap(({ file }) => withImports(file)).map((file) => [`${file.name}.proto`, file]));
   const registry = createRegistry(...files.values());
   return {
     serverReflectionInfo: async function* (requests) {
       for await (const request of requests) {
-        yield { originalRequest: request, messageResponse: answer(request, { services, files, registry }) };
+        yield { originalRequest: request, messageResponse: respond(request, { services, files, registry }) };
       }
     },
   };
@@ -39,20 +36,20 @@ interface Known {
   readonly registry: Registry;
 }
 
-function answer({ messageRequest: asked }: ServerReflectionRequest, known: Known): Answer {
-  switch (asked.case) {
+function respond({ messageRequest: query }: ServerReflectionRequest, known: Known): ReflectionResponse {
+  switch (query.case) {
     case 'listServices':
       return {
         case: 'listServicesResponse',
         value: { service: known.services.map(({ typeName }) => ({ name: typeName })) },
       };
     case 'fileByFilename':
-      return answerWith(known.files.get(asked.value), asked.value);
+      return fileResponse(known.files.get(query.value), query.value);
     case 'fileContainingSymbol':
-      return answerWith(fileOfSymbol(asked.value, known.registry), asked.value);
+      return fileResponse(fileOfSymbol(query.value, known.registry), query.value);
     // The contract has no extensions.
     default:
-      return refusal(status.UNIMPLEMENTED, `${asked.case ?? 'nothing'} is not supported`);
+      return errorResponse(Code.Unimplemented, `${query.case ?? 'nothing'} is not supported`);
   }
 }
 
@@ -62,13 +59,13 @@ function fileOfSymbol(symbol: string, registry: Registry): DescFile | undefined 
   return (registry.get(symbol) ?? registry.get(owner))?.file;
 }
 
-function answerWith(file: DescFile | undefined, name: string): Answer {
-  if (file === undefined) return refusal(status.NOT_FOUND, `${name} is unknown`);
+function fileResponse(file: DescFile | undefined, name: string): ReflectionResponse {
+  if (file === undefined) return errorResponse(Code.NotFound, `${name} is unknown`);
   const fileDescriptorProto = withImports(file).map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
 }
 
-function refusal(errorCode: status, errorMessage: string): Answer {
+function errorResponse(errorCode: Code, errorMessage: string): ReflectionResponse {
   return { case: 'errorResponse', value: { errorCode, errorMessage } };
 }
 

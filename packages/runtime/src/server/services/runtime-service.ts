@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { ServiceImpl } from '@connectrpc/connect';
 import type { BaseModelSchema, RuntimeService } from '../../gen/agentlightning/runtime/v1/runtime_pb.ts';
-import type { ServiceHandlers } from '../../grpc/service-handlers.ts';
 import { maxMessageBytes } from '../../runtime-limits.ts';
 import type { EngineCapabilities } from '../engine.ts';
 import { assertName } from '../invalid.ts';
@@ -11,10 +11,7 @@ import { watchMetrics } from '../watch-metrics.ts';
 export const apiVersion: string = 'v1';
 
 /** Capabilities and sessions. */
-export function runtimeHandlers(
-  host: RuntimeHost,
-  stopping: AbortSignal,
-): ServiceHandlers<(typeof RuntimeService)['method']> {
+export function runtimeHandlers(host: RuntimeHost, stopping: AbortSignal): ServiceImpl<typeof RuntimeService> {
   const { capabilities, limits, sessions } = host;
   return {
     getCapabilities: async () => ({
@@ -42,7 +39,7 @@ export function runtimeHandlers(
       sessions.close(sessionId);
       return {};
     },
-    watchMetrics: (request, gone) => watchMetrics(host, request, AbortSignal.any([gone, stopping])),
+    watchMetrics: (request, { signal }) => watchMetrics(host, request, AbortSignal.any([signal, stopping])),
   };
 }
 

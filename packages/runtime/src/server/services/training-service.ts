@@ -1,4 +1,5 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import type { ServiceImpl } from '@connectrpc/connect';
 import type { OperationKey } from '../../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ExportCheckpointRequestSchema } from '../../gen/agentlightning/runtime/v1/export_pb.ts';
 import {
@@ -8,7 +9,6 @@ import {
   SaveCheckpointRequestSchema,
   type TrainingService,
 } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
-import type { ServiceHandlers } from '../../grpc/service-handlers.ts';
 import { encodeCheckpoint } from '../../wire/checkpoint.ts';
 import { fingerprintOf, isRefusal, refusedWork, submitBatch } from '../batches/submit-batch.ts';
 import { downloadArtifact, exportWork } from '../export-work.ts';
@@ -20,7 +20,7 @@ import { fetchBatchOutput, watchOperations } from '../operation-streams.ts';
 import { resolveModel } from '../resolve-model.ts';
 import type { RuntimeHost } from '../runtime-host.ts';
 
-type Handlers = ServiceHandlers<(typeof TrainingService)['method']>;
+type Handlers = ServiceImpl<typeof TrainingService>;
 
 /** Models, their operations and their checkpoints. */
 export function trainingHandlers(host: RuntimeHost): Handlers {
@@ -32,7 +32,7 @@ function modelHandlers(
 ): Pick<Handlers, 'createModel' | 'getModel' | 'unloadModel' | 'listCheckpoints' | 'deleteCheckpoint'> {
   return {
     createModel: async (request) =>
-      answer(host.createModel(request.sessionId, resolveModel(request, host.capabilities))),
+      operationResponse(host.createModel(request.sessionId, resolveModel(request, host.capabilities))),
     getModel: async ({ modelId }) => ({ model: host.model(modelId).info() }),
     unloadModel: async ({ sessionId, modelId }) => {
       await host.unloadModel(host.ownedModel(sessionId, modelId));
@@ -57,7 +57,7 @@ function operationHandlers(
   'submitBatch' | 'optimStep' | 'saveCheckpoint' | 'loadCheckpoint' | 'exportCheckpoint' | 'publishSamplerWeights'
 > {
   return {
-    submitBatch: async (messages) => answer(await submitBatch(messages, host)),
+    submitBatch: async (messages) => operationResponse(await submitBatch(messages, host)),
     optimStep: async (request) => accept(OptimStepRequestSchema, request, { host, plan: optimStepWork }),
     saveCheckpoint: async (request) => accept(SaveCheckpointRequestSchema, request, { host, plan: saveCheckpointWork }),
     loadCheckpoint: async (request) => accept(LoadCheckpointRequestSchema, request, { host, plan: loadCheckpointWork }),
@@ -78,12 +78,12 @@ function resultHandlers(
     getOperation: async ({ modelId, seq }) => ({
       operation: host.model(modelId).operation(seq).toMessage(),
     }),
-    watchOperations: (request, signal) => watchOperations(host.model(request.modelId), request.afterCursor, signal),
+    watchOperations: (request, { signal }) => watchOperations(host.model(request.modelId), request.afterCursor, signal),
     fetchBatchOutput: ({ modelId, seq, kind }) => fetchBatchOutput(host.model(modelId).operation(seq), kind),
     downloadArtifact: (request) => downloadArtifact(host.model(request.modelId), request),
     cancelOperation: async ({ key }) => {
       if (key === undefined) throw invalid('key', 'is missing');
-      return answer(host.ownedModel(key.sessionId, key.modelId).cancel(key.seq));
+      return operationResponse(host.ownedModel(key.sessionId, key.modelId).cancel(key.seq));
     },
   };
 }
@@ -98,24 +98,24 @@ function accept<TSchema extends DescMessage>(
   schema: TSchema,
   request: MessageShape<TSchema> & { readonly key?: OperationKey | undefined },
   { host, plan }: OperationPlan<MessageShape<TSchema>>,
-): ReturnType<typeof answer> {
+): ReturnType<typeof operationResponse> {
   const { key } = request;
   if (key === undefined) throw invalid('key', 'is missing');
   const model = host.ownedModel(key.sessionId, key.modelId);
   const fingerprint = fingerprintOf(schema, request);
   const known = model.findOrRefuse(key.seq, fingerprint);
-  if (known !== undefined) return answer(known);
+  if (known !== undefined) return operationResponse(known);
   try {
     const execute = plan(model, request, host);
-    return answer(model.accept(key.seq, { fingerprint, addsGradients: false, execute }));
+    return operationResponse(model.accept(key.seq, { fingerprint, addsGradients: false, execute }));
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return answer(model.accept(key.seq, refusedWork(fingerprint, false, error)));
+    return operationResponse(model.accept(key.seq, refusedWork(fingerprint, false, error)));
   }
 }
 
 /** The operation; one that was rejected on arrival throws its error, on each retry. */
-function answer(record: OperationRecord): { operation: ReturnType<OperationRecord['toMessage']> } {
+function operationResponse(record: OperationRecord): { operation: ReturnType<OperationRecord['toMessage']> } {
   if (record.refusal !== undefined) throw record.refusal;
   return { operation: record.toMessage() };
 }

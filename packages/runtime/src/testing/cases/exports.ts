@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RuntimeModel } from '../../client/runtime-model.ts';
-import type { DownloadArtifactResponse } from '../../gen/agentlightning/runtime/v1/export_pb.ts';
 import { batchOfFour } from '../a-batch.ts';
 import { type Bench, trainOnce } from '../bench.ts';
 import { refusalOf } from '../raw-client.ts';
@@ -48,25 +47,15 @@ export function describeExports(bench: Bench): void {
       const { path = '', sizeBytes = 0 } = files.find((file) => file.path.endsWith('.safetensors')) ?? {};
       const read = async (offset: bigint): Promise<Buffer> => {
         const pieces: Uint8Array[] = [];
-        const stream: AsyncIterable<DownloadArtifactResponse> = training.downloadArtifact({
-          modelId,
-          artifactId,
-          path,
-          offset,
-        });
-        for await (const { data } of stream) pieces.push(data);
+        const request = { modelId, artifactId, path, offset };
+        for await (const { data } of training.downloadArtifact(request)) pieces.push(data);
         return Buffer.concat(pieces);
       };
       const whole = await read(0n);
       expect(whole.byteLength).toBe(sizeBytes);
       expect((await read(100n)).equals(whole.subarray(100))).toBe(true);
       for (const wrong of [{ artifactId: 'none' }, { path: '../../etc/passwd' }, { path: '/etc/passwd' }]) {
-        const stream: AsyncIterable<DownloadArtifactResponse> = training.downloadArtifact({
-          modelId,
-          artifactId,
-          path,
-          ...wrong,
-        });
+        const stream = training.downloadArtifact({ modelId, artifactId, path, ...wrong });
         const reading = (async () => {
           for await (const _ of stream);
         })();

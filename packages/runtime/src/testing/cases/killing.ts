@@ -71,8 +71,7 @@ async function uploadHalf({ address, apiKey, baseModel }: Place): Promise<void> 
   const { model: info } = await client.training.getModel({ modelId });
   const { header, payload } = model.upload(info?.nextSeq ?? 0, aBatch(manySeeds));
   const half = payload?.subarray(0, payload.byteLength / 2) ?? null;
-  const { response } = openUpload(client, { header, payload: half });
-  response.catch(() => client.close());
+  openUpload(client, { header, payload: half }).catch(() => client.close());
   // Responses follow the upload on the same connection, so the sent part was received.
   await client.runtime.getCapabilities({});
 }

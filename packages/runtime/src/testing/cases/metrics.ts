@@ -1,7 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RuntimeMetric } from '../../client/watch-metrics.ts';
-import type { WatchMetricsResponse } from '../../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { batchOfFour } from '../a-batch.ts';
 import { type Bench, trainOnce } from '../bench.ts';
 import type { RawClient } from '../raw-client.ts';
@@ -55,12 +54,11 @@ async function readSteps(
   { runtime }: RawClient,
   { modelId, last, afterCursor = '' }: { modelId: string; last: number; afterCursor?: string },
 ): Promise<{ steps: readonly number[]; cursor: string }> {
-  const stream = runtime.watchMetrics({ modelId, afterCursor });
-  stream.on('error', () => {});
-  onTestFinished(() => stream.cancel());
+  const watching = new AbortController();
+  onTestFinished(() => watching.abort());
   const steps: number[] = [];
-  const responses: AsyncIterable<WatchMetricsResponse> = stream;
-  for await (const { cursor, points } of responses) {
+  const { signal } = watching;
+  for await (const { cursor, points } of runtime.watchMetrics({ modelId, afterCursor }, { signal })) {
     steps.push(...points.filter(({ name }) => name === 'optimizer/gradient_norm').map(({ step }) => step));
     if (steps.at(-1) === last) return { steps, cursor };
   }

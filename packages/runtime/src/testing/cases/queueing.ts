@@ -1,7 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ErrorCategory } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import { type Operation, OperationState, QueueReason } from '../../gen/agentlightning/runtime/v1/operation_pb.ts';
-import type { WatchOperationsResponse } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
 import { aBatch, batchOfFour } from '../a-batch.ts';
 import type { Bench } from '../bench.ts';
 import type { RawModel } from '../raw-model.ts';
@@ -80,14 +79,17 @@ interface Watched {
 function watch({ client, modelId }: RawModel, seq: number): Watched {
   const all: Operation[] = [];
   const listeners = new Set<() => void>();
-  const stream = client.training.watchOperations({ modelId });
-  stream.on('error', () => {});
-  stream.on('data', ({ event }: WatchOperationsResponse) => {
-    if (event?.operation?.seq !== seq) return;
-    all.push(event.operation);
-    for (const listener of [...listeners]) listener();
-  });
-  onTestFinished(() => stream.cancel());
+  const watching = new AbortController();
+  onTestFinished(() => watching.abort());
+  const read = async (): Promise<void> => {
+    for await (const { event } of client.training.watchOperations({ modelId }, { signal: watching.signal })) {
+      if (event?.operation?.seq !== seq) continue;
+      all.push(event.operation);
+      for (const listener of [...listeners]) listener();
+    }
+  };
+  // Ends with the test, by cancellation.
+  read().catch(() => {});
   return {
     all,
     next: (isIt) =>

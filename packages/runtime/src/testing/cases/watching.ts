@@ -32,16 +32,10 @@ export function describeWatching(bench: Bench): void {
 
     it('sends every operation to a slow reader', async () => {
       const model = await bench.rawModel();
-      const stream = watch(model);
-      stream.pause();
+      const stream = watch(model)[Symbol.asyncIterator]();
+      await stream.next();
       await publishTimes(model, 60);
-      const events: OperationEvent[] = [];
-      stream.on('data', ({ event }: WatchOperationsResponse) => {
-        if (event !== undefined) events.push(event);
-        if (event?.operation?.seq === 60 && event.operation.state === OperationState.SUCCEEDED) stream.cancel();
-      });
-      stream.resume();
-      await new Promise((resolve) => stream.on('close', resolve));
+      const events = await readEvents({ [Symbol.asyncIterator]: () => stream }, 60);
       expect(lastStates(events).size).toBe(61);
       expect(new Set(lastStates(events).values())).toEqual(new Set([OperationState.SUCCEEDED]));
     });
@@ -65,14 +59,10 @@ export function describeWatching(bench: Bench): void {
   });
 }
 
-type WatchStream = ReturnType<RawModel['client']['training']['watchOperations']>;
-
-function watch({ client, modelId }: RawModel, afterCursor = ''): WatchStream {
-  const stream = client.training.watchOperations({ modelId, afterCursor });
-  // A watch ends by cancellation, which is an error in gRPC.
-  stream.on('error', () => {});
-  onTestFinished(() => stream.cancel());
-  return stream;
+function watch({ client, modelId }: RawModel, afterCursor = ''): AsyncIterable<WatchOperationsResponse> {
+  const watching = new AbortController();
+  onTestFinished(() => watching.abort());
+  return client.training.watchOperations({ modelId, afterCursor }, { signal: watching.signal });
 }
 
 async function publishTimes(model: RawModel, times: number, first = 1): Promise<RawModel> {
@@ -84,9 +74,15 @@ async function publishTimes(model: RawModel, times: number, first = 1): Promise<
 }
 
 /** Events until an operation has succeeded. */
-async function readUntil(model: RawModel, seq: number, afterCursor?: string): Promise<readonly OperationEvent[]> {
+function readUntil(model: RawModel, seq: number, afterCursor?: string): Promise<readonly OperationEvent[]> {
+  return readEvents(watch(model, afterCursor), seq);
+}
+
+async function readEvents(
+  stream: AsyncIterable<WatchOperationsResponse>,
+  seq: number,
+): Promise<readonly OperationEvent[]> {
   const events: OperationEvent[] = [];
-  const stream: AsyncIterable<WatchOperationsResponse> = watch(model, afterCursor);
   for await (const { event } of stream) {
     if (event === undefined) continue;
     events.push(event);
