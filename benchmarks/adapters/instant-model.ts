@@ -1,5 +1,5 @@
 /**
- * A model that answers at once, in this process: it replaces the global `fetch`, so that clients find it whether
+ * A model that responds at once, in this process: it replaces the global `fetch`, so that clients find it whether
  * they look it up early or late.
  *
  * @module
@@ -8,7 +8,7 @@
 /** What every call asks: about 300 tokens. */
 export const prompt: string = 'How many bolts are in the box that came on Monday? '.repeat(25);
 
-/** What every call is answered. */
+/** The response to every call. */
 export const answer = 'There are seven bolts.';
 
 /** Provider settings of the AI SDK, for both versions. */
@@ -46,7 +46,7 @@ const events = answer
 const stream = `${events}data: [DONE]\n\n`;
 const streamHeaders = { 'content-type': 'text/event-stream' };
 
-/** How many requests the model has answered. */
+/** Number of completed requests. */
 export let requestCount = 0;
 
 /** Replaces the network by the model. */

@@ -14,7 +14,17 @@ const colloquial: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [/\b(let in|lets in|let go|lets go)\b/i, 'use admit or release'],
   [/\bin (the )?place of\b/i, 'use instead of'],
   [/\b(goes|go|went|gone|going) (on|with)\b/i, 'use continue, resume or belong to'],
+  [
+    /\banswer(s|ed|ing)? (with )?(status |a status|[1-5]\d\d\b)|\b[1-5]\d\d is answered\b|\banswer(s|ed|ing)? (a |an |the |every |each |all )?(request|call|probe|heartbeat)s?\b/i,
+    'use respond to, return or serve',
+  ],
 ];
+
+/** Packages without questions to answer: their requests have responses, and their models completions. */
+const answersNothing =
+  /^packages\/((store|gateway|runtime|runtime-cpu)\/(src|proto)|core\/src\/(protocol|server|store-client))\//;
+
+const answer: (typeof colloquial)[number] = [/\w*answer\w*/i, 'use response, result or completion'];
 
 /** Tool descriptions are prompts: models are trained on their wording. */
 const isPrompt = /^\s*description: '/;
@@ -34,14 +44,20 @@ const standardEnglish: Convention = {
       readText(path)
         .split('\n')
         .flatMap((text, index) =>
-          (isPrompt.test(text) ? [] : problemsOf(text)).map((problem) => `${path}:${index + 1}: ${problem}`),
+          (isPrompt.test(text) ? [] : problemsOf(text, rulesOf(path))).map(
+            (problem) => `${path}:${index + 1}: ${problem}`,
+          ),
         ),
     ),
 };
 
-function problemsOf(text: string): readonly string[] {
+function rulesOf(path: string): typeof colloquial {
+  return answersNothing.test(path) && !path.includes('.test.') ? [...colloquial, answer] : colloquial;
+}
+
+function problemsOf(text: string, rules: typeof colloquial): readonly string[] {
   const rest = text.replace(properUse, '');
-  return colloquial.flatMap(([pattern, remedy]) => {
+  return rules.flatMap(([pattern, remedy]) => {
     const match = pattern.exec(rest);
     return match === null ? [] : [`"${match[0]}": ${remedy}`];
   });

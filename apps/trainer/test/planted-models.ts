@@ -10,7 +10,7 @@ export interface PlantedOptions {
   readonly noise?: number;
   /** `informed` writes the rule that an account misses; `random` any of a hundred. @default 'informed' */
   readonly optimizer?: 'informed' | 'random';
-  /** Answers a request in its own way; null leaves it to the models. @default none */
+  /** Handles a request; null leaves it to the models. @default none */
   readonly disturb?: (request: PlantedRequest) => { readonly status: number; readonly body: object } | null;
 }
 
@@ -45,7 +45,7 @@ const requestSchema = z.strictObject({
 export class PlantedModels implements AsyncDisposable {
   readonly requests: PlantedRequest[] = [];
   readonly #options: PlantedOptions;
-  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  readonly #server = createServer((request, response) => void this.#respond(request, response));
 
   constructor(options: PlantedOptions = {}) {
     this.#options = options;
@@ -71,7 +71,7 @@ export class PlantedModels implements AsyncDisposable {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { status, body } = this.#outcome(request, Buffer.concat(chunks).toString());

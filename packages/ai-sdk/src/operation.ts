@@ -50,7 +50,7 @@ export class Operation implements ModelCallOwner {
   #modelCalls = 0;
   #steps = 0;
   /** Whether the current step has its model response. */
-  #isAnswered = false;
+  #hasResponse = false;
   /** The ids of the open steps, in the order of their start. */
   readonly #open: Set<string> = new Set();
 
@@ -73,14 +73,14 @@ export class Operation implements ModelCallOwner {
   callToSend(start: () => ModelCallStart): OpenModelCall {
     const open = this.#modelCall;
     if (open !== null && isWaiting(open)) return open;
-    if (this.#stepId === this.id || this.#isAnswered) this.beginStep();
+    if (this.#stepId === this.id || this.#hasResponse) this.beginStep();
     return this.beginModelCall(start());
   }
 
   /** Starts the next step. */
   beginStep(): void {
     this.endStep();
-    this.#isAnswered = false;
+    this.#hasResponse = false;
     this.#stepId = `${this.id}/step/${this.#steps++}`;
     this.#start({ id: this.#stepId, parentId: this.id, kind: 'step', name: `step ${this.#steps}` });
   }
@@ -138,7 +138,7 @@ export class Operation implements ModelCallOwner {
   completeModelCall(response: SdkResponse): void {
     const call = this.#modelCall;
     if (call === null) return;
-    this.#isAnswered = true;
+    this.#hasResponse = true;
     this.#modelCall = null;
     this.#end(call.id, { attributes: responseAttributes(call, response), ...endOf(call.response.error) });
   }

@@ -8,14 +8,14 @@ import { startCpuRuntime } from '../src/service/start-cpu-runtime.ts';
 import { datum } from './small-model.ts';
 
 /** A response with the fields of vLLM and of this runtime. */
-export interface Answer extends OpenAI.Chat.ChatCompletion {
+export interface Completion extends OpenAI.Chat.ChatCompletion {
   readonly choices: (OpenAI.Chat.ChatCompletion.Choice & { readonly token_ids?: number[] })[];
   readonly prompt_token_ids?: number[];
   readonly policy_version: number;
 }
 
 /** A chunk with the fields of vLLM and of this runtime. */
-export interface AnswerChunk extends OpenAI.Chat.ChatCompletionChunk {
+export interface CompletionChunk extends OpenAI.Chat.ChatCompletionChunk {
   readonly choices: (OpenAI.Chat.ChatCompletionChunk.Choice & { readonly token_ids?: number[] })[];
   readonly prompt_token_ids?: number[];
   readonly policy_version: number;
@@ -31,9 +31,9 @@ export interface ModelService {
   /** Headers with the API key. */
   readonly authorization: Readonly<Record<string, string>>;
   newModel(modelId: string): Promise<RuntimeModel>;
-  ask(question: Question): Promise<Answer>;
+  ask(question: Question): Promise<Completion>;
   /** All chunks of a streamed response. */
-  stream(question: Question): Promise<readonly AnswerChunk[]>;
+  stream(question: Question): Promise<readonly CompletionChunk[]>;
   close(): Promise<void>;
 }
 
@@ -60,14 +60,14 @@ export async function startModelService(): Promise<ModelService> {
     authorization: { authorization: `Bearer ${server.apiKey}` },
     newModel,
     ask: async (question) => {
-      const answer = await openai.chat.completions.create({ ...plainQuestion, ...question, stream: false });
-      return answer as Answer;
+      const completion = await openai.chat.completions.create({ ...plainQuestion, ...question, stream: false });
+      return completion as Completion;
     },
     stream: async (question) => {
       const stream = await openai.chat.completions.create({ ...plainQuestion, ...question, stream: true });
       const chunks: OpenAI.Chat.ChatCompletionChunk[] = [];
       for await (const chunk of stream) chunks.push(chunk);
-      return chunks as AnswerChunk[];
+      return chunks as CompletionChunk[];
     },
     close: async () => {
       await runtime.close();
@@ -78,7 +78,7 @@ export async function startModelService(): Promise<ModelService> {
 }
 
 /** The ids and log-probabilities of a response's first choice. */
-export function tokensOf({ choices: [choice] }: Answer): { readonly ids: number[]; readonly logprobs: number[] } {
+export function tokensOf({ choices: [choice] }: Completion): { readonly ids: number[]; readonly logprobs: number[] } {
   const logprobs = choice?.logprobs?.content?.map(({ logprob }) => logprob) ?? [];
   return { ids: choice?.token_ids ?? [], logprobs };
 }

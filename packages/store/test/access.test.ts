@@ -9,7 +9,7 @@ import { storeRoutes } from '../src/server/store-route.ts';
 
 const attemptTokens = new AttemptTokens({ secrets: ['s'.repeat(32)] });
 
-/** Sends a request; the status and what the answer says went wrong. */
+/** Sends a request; the status and the error of the response. */
 async function call(
   url: string,
   { key, method = 'GET', body }: { readonly key?: string; readonly method?: string; readonly body?: unknown } = {},

@@ -163,8 +163,8 @@ function describeSpans(): void {
         for (const bytes of [text, new Blob([text]).stream()]) {
           const init: RequestInit & { readonly duplex: 'half' } = { method: 'POST', body: bytes, duplex: 'half' };
           const response = await fetch(server.url + path, { ...init, headers: { 'content-type': 'application/json' } });
-          const answer = (await response.json()) as { readonly error: unknown };
-          expect([response.status, answer.error]).toMatchObject([
+          const body = (await response.json()) as { readonly error: unknown };
+          expect([response.status, body.error]).toMatchObject([
             413,
             { code: 'PAYLOAD_TOO_LARGE', remedy: expect.any(String) },
           ]);

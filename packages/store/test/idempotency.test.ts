@@ -32,12 +32,12 @@ async function finishedRun(runId: string): Promise<void> {
   await store.updateRun(runId, { status: 'finished' });
 }
 
-interface Answer {
+interface ReceivedResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-async function post(path: string, body: unknown, key: string): Promise<Answer> {
+async function post(path: string, body: unknown, key: string): Promise<ReceivedResponse> {
   const response = await fetch(server.url + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
@@ -115,8 +115,8 @@ describe('a retried request with its key has one effect and one response', () =>
 
 test('concurrent attempts of one request have one effect', async () => {
   const tries = Array.from({ length: 20 }, () => post('/v1/agl/rollouts', { input: 'at once' }, 'at once'));
-  const answers = await Promise.all(tries);
-  expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  const responses = await Promise.all(tries);
+  expect(new Set(responses.map(({ body }) => JSON.stringify(body))).size).toBe(1);
 });
 
 test('every POST supports a key, or has the same effect when it is repeated', () => {
@@ -147,7 +147,7 @@ test('a retried batched deletion returns the total, also concurrently', async ()
   const tries = await Promise.all(
     Array.from({ length: 5 }, () => post('/v1/agl/deletions/runs', { run_id: 'run-5' }, 'delete run-5')),
   );
-  expect(new Set(tries.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  expect(new Set(tries.map((response) => JSON.stringify(response))).size).toBe(1);
   expect(tries[0]).toMatchObject({ status: 200, body: { runs: 1 } });
   expect(await post('/v1/agl/deletions/runs', { run_id: 'run-5' }, 'another key')).toMatchObject({ status: 404 });
 });

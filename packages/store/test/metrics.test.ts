@@ -68,7 +68,7 @@ test('requests are counted by route, method and status, unknown routes as none',
   await fetch(`${server.url}/no/such`);
   const count = (labels: string): Promise<number | null> =>
     sampleOf(`agl_store_request_duration_seconds_count{${labels}}`);
-  // What an answer does to the counts comes right after it.
+  // The counts change right after the response.
   await vi.waitFor(async () => {
     expect(await count('method="GET",route="/v1/agl/rollouts/:rolloutId",status="200"')).toBe(2);
     expect(await count('method="GET",route="/v1/agl/rollouts/:rolloutId",status="404"')).toBe(1);

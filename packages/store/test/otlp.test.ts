@@ -132,8 +132,8 @@ describe('OTLP/JSON', () => {
       { key: 'agentlightning.reward.0.name', value: { stringValue: 'primary' } },
       { key: 'agentlightning.reward.0.value', value: { doubleValue } },
     ];
-    const answer = await send(requestOf(rollout, { name: 'agentlightning.annotation', attributes }));
-    expect(await answer.json()).toMatchObject({
+    const response = await send(requestOf(rollout, { name: 'agentlightning.annotation', attributes }));
+    expect(await response.json()).toMatchObject({
       partialSuccess: { rejectedSpans: '1', errorMessage: expect.stringContaining('Reward "primary" is out of range') },
     });
     expect(await spansOf(rollout)).toEqual([]);
@@ -249,35 +249,35 @@ describe('a bad request', () => {
       what: 'no protobuf',
       status: 400,
       reason: 'is not an OTLP request',
-      answer: () => sendBytes(Buffer.from('not a message')),
+      respond: () => sendBytes(Buffer.from('not a message')),
     },
     {
       what: 'no gzip',
       status: 400,
       reason: 'is not gzip',
-      answer: () => sendBytes(Buffer.from('plain'), { 'content-encoding': 'gzip' }),
+      respond: () => sendBytes(Buffer.from('plain'), { 'content-encoding': 'gzip' }),
     },
     {
       what: 'another compression',
       status: 400,
       reason: 'got br',
-      answer: () => sendBytes(Buffer.from('x'), { 'content-encoding': 'br' }),
+      respond: () => sendBytes(Buffer.from('x'), { 'content-encoding': 'br' }),
     },
     {
       what: 'another type',
       status: 400,
       reason: 'got text/plain',
-      answer: () => send('x', { 'content-type': 'text/plain' }),
+      respond: () => send('x', { 'content-type': 'text/plain' }),
     },
     {
       what: 'a bomb',
       status: 413,
       reason: 'decompressed request body exceeds 100000 bytes',
-      answer: () => sendBytes(gzipSync(Buffer.alloc(200_000)), { 'content-encoding': 'gzip' }),
+      respond: () => sendBytes(gzipSync(Buffer.alloc(200_000)), { 'content-encoding': 'gzip' }),
     },
   ];
-  test.each(cases)('with $what gets status $status and a status message', async ({ status, reason, answer }) => {
-    const response = await answer();
+  test.each(cases)('with $what gets status $status and a status message', async ({ status, reason, respond }) => {
+    const response = await respond();
     expect(response.status).toBe(status);
     expect(fromBinary(StatusSchema, await response.bytes()).message).toContain(reason);
   });
@@ -287,7 +287,7 @@ describe('a bad request', () => {
     '[]',
     '{"resourceSpans": 1}',
     '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"xyz"}]}]}]}',
-  ])('in JSON is answered in JSON: %s', async (text) => {
+  ])('in JSON gets a response in JSON: %s', async (text) => {
     const response = await send(text);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ code: 3, message: expect.stringMatching(/Correct the field/) });

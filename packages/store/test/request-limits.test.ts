@@ -18,16 +18,16 @@ afterEach(async () => {
 /** Sends bytes unchanged and returns everything received until the server closes the connection. */
 async function send(...pieces: string[]): Promise<string> {
   const socket = connect(server.port, '127.0.0.1');
-  let answer = '';
+  let received = '';
   socket.on('data', (chunk: Buffer) => {
-    answer += chunk.toString();
+    received += chunk.toString();
   });
-  // A connection may be reset when much more is sent than is read; what was answered counts.
+  // A connection may be reset when much more is sent than is read; the response counts.
   socket.on('error', () => undefined);
   const closed = once(socket, 'close');
   for (const piece of pieces) socket.write(piece);
   await closed;
-  return answer;
+  return received;
 }
 
 describe('the head of a request', () => {

@@ -32,7 +32,7 @@ afterEach(async () => {
   await store.close();
 });
 
-/** The line about a request; it comes right after its answer. */
+/** The line about a request; it follows the response. */
 async function lineOf(requestId: string | null): Promise<Line | undefined> {
   const find = (): Line | undefined => lines.find(({ fields }) => fields['requestId'] === requestId);
   await vi.waitFor(() => expect(find()).toBeDefined(), 10_000);
@@ -136,13 +136,13 @@ test('logs a client that disconnects before the response', async () => {
     reached = resolve;
   });
   const slow = await openStore(':memory:');
-  let answer = (): void => undefined;
+  let respond = (): void => undefined;
   const statistics = slow.statistics.bind(slow);
   Object.assign(slow, {
     statistics: async () => {
       reached();
       await new Promise<void>((resolve) => {
-        answer = resolve;
+        respond = resolve;
       });
       return statistics();
     },
@@ -158,7 +158,7 @@ test('logs a client that disconnects before the response', async () => {
     message: 'client disconnected',
     fields: { status: null },
   });
-  answer();
+  respond();
   await patient.close();
   await slow.close();
 });

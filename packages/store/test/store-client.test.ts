@@ -8,27 +8,27 @@ import { createStoreServer, openStore } from '../src/index.ts';
 describe('a request whose response is lost', () => {
   test('is retried and has one effect', async () => {
     await using setup = await withLossyNetwork();
-    const { client, store, loseNextAnswer } = setup;
-    loseNextAnswer();
+    const { client, store, loseNextResponse } = setup;
+    loseNextResponse();
     const [rollout] = await client.enqueueRollouts([{ input: 1 }]);
     const rolloutId = rollout?.rolloutId ?? '';
-    loseNextAnswer();
+    loseNextResponse();
     expect(await client.claimRollouts()).toMatchObject([{ rolloutId, attempt: { sequenceId: 1 } }]);
-    loseNextAnswer();
+    loseNextResponse();
     expect((await client.startAttempt(rolloutId)).attempt.sequenceId).toBe(2);
-    loseNextAnswer();
+    loseNextResponse();
     await client.addResources({});
-    loseNextAnswer();
+    loseNextResponse();
     const attemptId = (await client.getLatestAttempt(rolloutId))?.attemptId ?? '';
-    loseNextAnswer();
+    loseNextResponse();
     expect(await client.nextSpanSequenceIds([{ rolloutId, attemptId }])).toEqual([1]);
-    loseNextAnswer();
+    loseNextResponse();
     await client.createRun({ runId: 'run-1', name: 'once', config: {} });
-    loseNextAnswer();
+    loseNextResponse();
     expect((await client.updateResources('rs-1', {})).version).toBe(1);
-    loseNextAnswer();
+    loseNextResponse();
     await client.updateRollout(rolloutId, { status: 'requeuing' });
-    loseNextAnswer();
+    loseNextResponse();
     expect((await client.startRollout({ input: 2 })).attempt.sequenceId).toBe(1);
     expect(setup.lost()).toBe(10);
     expect(await store.statistics()).toMatchObject({ totalRollouts: 2, totalAttempts: 3, totalResources: 2 });
@@ -151,12 +151,12 @@ test.each(['http://agl:hunter@store:4747', 'http://hunter@store', 'http://agl:hu
   },
 );
 
-/** A client over a network that loses the answer of a request, after the server has done what it asked. */
+/** A client over a network that loses the response to a request, after the server has executed it. */
 async function withLossyNetwork(): Promise<
   AsyncDisposable & {
     readonly client: StoreClient;
     readonly store: Awaited<ReturnType<typeof openStore>>;
-    readonly loseNextAnswer: () => void;
+    readonly loseNextResponse: () => void;
     readonly lost: () => number;
   }
 > {
@@ -175,7 +175,7 @@ async function withLossyNetwork(): Promise<
   return {
     client: new StoreClient({ baseUrl: server.url, fetch: fetchAndLose }),
     store,
-    loseNextAnswer: () => {
+    loseNextResponse: () => {
       isLosing = true;
     },
     lost: () => lost,

@@ -19,12 +19,12 @@ afterAll(async () => {
   await store.close();
 });
 
-interface Answer {
+interface ReceivedResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-async function call(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+async function call(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<ReceivedResponse> {
   const response = await fetch(`${server.url}/v1/agl${path}`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
@@ -148,7 +148,7 @@ describe('wire formats', () => {
 });
 
 describe('bad input', () => {
-  const cases: [what: string, status: number, code: string, answer: () => Promise<Answer>][] = [
+  const cases: [what: string, status: number, code: string, respond: () => Promise<ReceivedResponse>][] = [
     ['an unknown rollout', 404, 'NOT_FOUND', () => call('/rollouts/ro-unknown')],
     ['an unknown rollout to change', 404, 'NOT_FOUND', () => call('/rollouts/ro-unknown', { mode: 'val' })],
     ['an unknown route', 404, 'NOT_FOUND', () => call('/nonsense')],
@@ -181,9 +181,9 @@ describe('bad input', () => {
     ['a body that is too large', 413, 'PAYLOAD_TOO_LARGE', () => call('/rollouts', { input: 'x'.repeat(10_001) })],
     ['another host', 403, 'PERMISSION_DENIED', () => callAsHost('evil.example')],
   ];
-  for (const [what, status, code, answer] of cases) {
-    test(`${what} is answered with ${status} ${code} and what to do`, async () => {
-      expect(await answer()).toEqual({
+  for (const [what, status, code, respond] of cases) {
+    test(`${what} gets ${status} ${code} and what to do`, async () => {
+      expect(await respond()).toEqual({
         status,
         body: {
           error: {
@@ -200,7 +200,7 @@ describe('bad input', () => {
 
   test('stores nothing', async () => {
     const { total } = await store.queryRollouts();
-    for (const [, , , answer] of cases) await answer();
+    for (const [, , , respond] of cases) await respond();
     expect((await store.queryRollouts()).total).toBe(total);
     expect(faults).toEqual([]);
   });
@@ -344,7 +344,7 @@ async function drain(): Promise<void> {
 }
 
 /** Calls as a web page would whose own name was made to lead to this machine. */
-async function callAsHost(host: string): Promise<Answer> {
+async function callAsHost(host: string): Promise<ReceivedResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(`${server.url}/v1/agl/statistics`, { headers: { host } }, (response) => {
       let text = '';

@@ -19,10 +19,10 @@ ${table(Object.entries(step.attributes).map(([name, value]) => [name, cut(valueT
 
 function conversation({ inputMessages, outputMessages }: TraceStep): Html | null {
   if (inputMessages.length === 0 && outputMessages.length === 0) return null;
-  return html`<h3>Messages</h3><div class="talk">${inputMessages.map((message) => bubble(message, 'asked'))}${outputMessages.map((message) => bubble(message, 'answered'))}</div>`;
+  return html`<h3>Messages</h3><div class="talk">${inputMessages.map((message) => bubble(message, 'input'))}${outputMessages.map((message) => bubble(message, 'output'))}</div>`;
 }
 
-function bubble({ role, parts }: TraceMessage, side: 'asked' | 'answered'): Html {
+function bubble({ role, parts }: TraceMessage, side: 'input' | 'output'): Html {
   return html`<div class="said ${side}"><b>${role}</b>${parts.map(({ type, text }) => html`<div class="part ${type}">${cut(text)}</div>`)}</div>`;
 }
 

@@ -28,7 +28,7 @@ list-style:none;cursor:pointer;padding:.25rem .5rem;border-top:1px solid var(--l
 .details{padding:.25rem 1rem 1rem calc(var(--depth)*1.1rem + 1.2rem)}
 .wrong{color:var(--wrong);white-space:pre-wrap}.path{color:var(--soft);margin:.2rem 0}
 .talk{display:grid;gap:.4rem}.said{padding:.4rem .7rem;border-radius:8px;background:var(--shade);max-width:60rem}
-.said b{font-size:.75rem;color:var(--soft)}.said.answered{border-left:3px solid var(--model)}
+.said b{font-size:.75rem;color:var(--soft)}.said.output{border-left:3px solid var(--model)}
 .part{white-space:pre-wrap;overflow-wrap:anywhere}.part.reasoning{color:var(--soft);font-style:italic}
 .part.tool-call::before{content:"→ ";color:var(--tool)}.part.tool-result::before{content:"← ";color:var(--tool)}
 .part.attachment::before{content:"⧉ "}

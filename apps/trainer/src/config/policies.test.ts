@@ -4,7 +4,7 @@ import { resolvePolicies } from './policies.ts';
 
 const grpo = { type: 'grpo', groupSize: 4 } as const;
 
-test('a run that names no policies has one, which answers everybody', () => {
+test('a run that names no policies has one, which serves all agents', () => {
   expect(resolvePolicies(undefined, grpo)).toEqual([{ name: null, agents: [], algorithm: grpo, baseModel: null }]);
 });
 

@@ -8,7 +8,7 @@ import type { PolicyConfig } from './train-config.ts';
 export interface ResolvedPolicy {
   /** Null for the only policy of a run that does not name any. */
   readonly name: string | null;
-  /** Whose calls it answers: names and paths of agents. */
+  /** Agents whose calls it serves: names and paths of agents. */
   readonly agents: readonly string[];
   /** The algorithm; null for a policy that is not trained. */
   readonly algorithm: AlgorithmOptions | null;

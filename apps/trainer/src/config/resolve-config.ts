@@ -17,7 +17,7 @@ import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.
 export interface ResolvedConfig extends SharedSettings {
   readonly tasks: { readonly train: TaskSource; readonly test: TaskSource; readonly validation: TaskSource | null };
   readonly algorithm: AlgorithmOptions;
-  /** In order; the first one answers calls that are no other's. At least one is trained. */
+  /** In order; the first one serves the calls of no other. At least one is trained. */
   readonly policies: readonly ResolvedPolicy[];
   readonly runtime: RuntimeConfig;
   readonly steps: number;

@@ -65,7 +65,7 @@ export interface SamplingConfig {
   readonly temperature?: number;
   /** Nucleus sampling; keep 1 for training, so that the recorded log-probabilities are the policy's. */
   readonly topP?: number;
-  /** Upper bound of the answer's length, in tokens. */
+  /** Upper bound of the response's length, in tokens. */
   readonly maxTokens?: number;
 }
 
@@ -122,7 +122,7 @@ export interface StopConfig {
 /** One of several models that are at work in the same rollouts. */
 export interface PolicyConfig {
   /**
-   * Whose calls it answers and learns from: agents by name, or by the path from the outermost agent on (`boss>expert`).
+   * Agents whose calls it serves and learns from: by name, or by the path from the outermost agent on (`boss>expert`).
    * Calls of all others go to the first policy. A call that asks for the policy by its name as `model` goes to it in any
    * case.
    *
@@ -133,7 +133,7 @@ export interface PolicyConfig {
   readonly algorithm?: AlgorithmOptions;
   /** One of the runtime's base models. @default that of `runtime` */
   readonly model?: string;
-  /** False for a model that only answers, with the weights it began with. @default true */
+  /** False for a model that only serves, with its initial weights. @default true */
   readonly train?: boolean;
 }
 
@@ -161,7 +161,7 @@ export interface TrainConfig<TTask = unknown> {
   /** How to learn: a name, or a name with options. @default 'grpo' with vetted defaults */
   readonly algorithm?: AlgorithmType | AlgorithmOptions;
   /**
-   * Several models in one run, by name: one for each agent, say. Each is trained on the calls that it answered, with
+   * Several models in one run, by name: one for each agent, say. Each is trained on the calls that it served, with
    * its own batches, optimizer and checkpoints; rollouts and evaluations are shared. Each is also a resource of this
    * name, for agents that select a model.
    *

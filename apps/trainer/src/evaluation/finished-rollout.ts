@@ -26,7 +26,7 @@ export async function readFinishedRollout(store: Store, rollout: Rollout): Promi
   const collected = { rollout, attemptId, spans, failureCause: null };
   if (status === 'succeeded') return { ...collected, failure: null };
   if (status === 'cancelled') return { ...collected, failure: 'cancelled' };
-  const isLost = attemptFailureOrigin(attempt) === 'infrastructure' || hasUnansweredCall(collected);
+  const isLost = attemptFailureOrigin(attempt) === 'infrastructure' || hasFailedCall(collected);
   return {
     ...collected,
     failure: isLost ? 'infrastructure' : 'agent',
@@ -35,12 +35,12 @@ export async function readFinishedRollout(store: Store, rollout: Rollout): Promi
 }
 
 /** The gateway's error codes for an upstream that failed, and for one that did not respond in time. */
-const unansweredCodes: readonly ErrorCode[] = ['UPSTREAM_FAILED', 'TIMEOUT'];
+const failedCallCodes: readonly ErrorCode[] = ['UPSTREAM_FAILED', 'TIMEOUT'];
 
 /** Whether the gateway recorded that a model endpoint did not respond to a call of the rollout. */
-function hasUnansweredCall({ spans }: CollectedRollout): boolean {
+function hasFailedCall({ spans }: CollectedRollout): boolean {
   return spans.some((span) => {
     const reason = modelCallFromSpan(span)?.untrainableReason ?? '';
-    return unansweredCodes.some((code) => reason.startsWith(`[${code}]`));
+    return failedCallCodes.some((code) => reason.startsWith(`[${code}]`));
   });
 }

@@ -37,7 +37,7 @@ async function sampled(
   const connection = await connectRuntime({ address: runtime.address, apiKey: runtime.apiKey });
   const model = await connection.createModel({ baseModel: 'tiny-chat', modelId, seed: 1 });
   const { baseUrl } = await model.endpoint();
-  const answer = await fetch(`${baseUrl}/chat/completions`, {
+  const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${runtime.apiKey}` },
     body: JSON.stringify({
@@ -50,7 +50,7 @@ async function sampled(
       ...more,
     }),
   });
-  const { prompt_token_ids: prompt, choices } = completion.parse(await answer.json());
+  const { prompt_token_ids: prompt, choices } = completion.parse(await response.json());
   const [choice] = choices;
   const tokens = choice?.token_ids ?? [];
   const datum: TrainingDatum = {

@@ -17,7 +17,7 @@ export async function askOptimizer(
   const known = record.state.replies[question];
   const reply = known ?? (await optimizer.ask(messages, request.temperature));
   if (known === undefined) await record.change({ replies: { ...record.state.replies, [question]: reply } });
-  progress.answered();
+  progress.optimizerResponded();
   return reply;
 }
 

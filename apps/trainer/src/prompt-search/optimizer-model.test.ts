@@ -5,31 +5,31 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ResolvedOptimizer } from '../config/resolve-prompt-search.ts';
 import { OptimizerModel } from './optimizer-model.ts';
 
-/** What the server answers, one after the other; the last one again and again. */
-type Answer = { readonly status: number; readonly body: string; readonly headers?: Record<string, string> };
+/** The responses of the server in order; the last one repeats. */
+type ScriptedResponse = { readonly status: number; readonly body: string; readonly headers?: Record<string, string> };
 
 let server: Server;
-let answers: Answer[];
+let responses: ScriptedResponse[];
 let seen: { readonly body: string; readonly key: string | undefined }[];
 let slept: number[];
 let underWay: { now: number; most: number };
 
-const said = (content: string | null): Answer => ({
+const said = (content: string | null): ScriptedResponse => ({
   status: 200,
   body: JSON.stringify({ choices: [{ message: { role: 'assistant', content } }] }),
 });
 
 beforeEach(async () => {
-  [answers, seen, slept, underWay] = [[], [], [], { now: 0, most: 0 }];
+  [responses, seen, slept, underWay] = [[], [], [], { now: 0, most: 0 }];
   server = createServer(async (request, response) => {
     underWay.now += 1;
     underWay.most = Math.max(underWay.most, underWay.now);
     let body = '';
     for await (const chunk of request) body += String(chunk);
     seen.push({ body, key: request.headers.authorization });
-    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    const next = responses.length > 1 ? responses.shift() : responses[0];
     underWay.now -= 1;
-    response.writeHead(answer?.status ?? 500, answer?.headers).end(answer?.body);
+    response.writeHead(next?.status ?? 500, next?.headers).end(next?.body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -59,7 +59,7 @@ function model(
 const messages = [{ role: 'user', content: 'Well?' }] as const;
 
 test('sends what was asked, with its key and the fields of the configuration', async () => {
-  answers = [said('Fine.')];
+  responses = [said('Fine.')];
   const asked = model({ apiKey: 'sk-1', parameters: { reasoning_effort: 'low' } });
   expect(await asked.ask(messages, 0.5)).toBe('Fine.');
   const body = { model: 'm', messages, temperature: 0.5, reasoning_effort: 'low' };
@@ -68,29 +68,29 @@ test('sends what was asked, with its key and the fields of the configuration', a
 
 test('waits as long as a busy model asks for, and longer and longer where it does not say', async () => {
   const busy = { status: 429, body: '{}' };
-  answers = [{ ...busy, headers: { 'retry-after': '3' } }, busy, { status: 500, body: 'oops' }, said('At last.')];
+  responses = [{ ...busy, headers: { 'retry-after': '3' } }, busy, { status: 500, body: 'oops' }, said('At last.')];
   expect(await model().ask(messages, 1)).toBe('At last.');
   expect(slept).toEqual([3000, 1000, 2000]);
 });
 
 test('gives up on a model that refuses at once, and on one that does not respond after five times', async () => {
-  answers = [{ status: 401, body: JSON.stringify({ error: { message: 'Incorrect API key provided.' } }) }];
+  responses = [{ status: 401, body: JSON.stringify({ error: { message: 'Incorrect API key provided.' } }) }];
   const refused = model().ask(messages, 1);
   await expect(refused).rejects.toThrow(/optimiser model m at http.*HTTP 401: Incorrect API key provided/);
   await expect(refused).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
   expect(seen.length).toBe(1);
-  answers = [{ status: 200, body: '{"choices":[]}' }];
+  responses = [{ status: 200, body: '{"choices":[]}' }];
   await expect(model().ask(messages, 1)).rejects.toThrow(/the response is not a chat completion: \{"choices":\[\]\}/);
   expect(seen.length).toBe(6);
 });
 
-test('an answer without text is an empty one', async () => {
-  answers = [said(null)];
+test('a response without text is empty', async () => {
+  responses = [said(null)];
   expect(await model().ask(messages, 1)).toBe('');
 });
 
-test('asks no more at a time than it may, and answers all', async () => {
-  answers = [said('Yes.')];
+test('limits concurrent requests, and completes all', async () => {
+  responses = [said('Yes.')];
   const asked = model({ maxConcurrent: 2 });
   const replies = await Promise.all(Array.from({ length: 12 }, () => asked.ask(messages, 1)));
   expect(replies).toEqual(Array<string>(12).fill('Yes.'));

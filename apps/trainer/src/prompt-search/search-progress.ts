@@ -35,7 +35,7 @@ export class SearchProgress {
   }
 
   /** The optimiser model has responded. */
-  answered(): void {
+  optimizerResponded(): void {
     this.#calls += 1;
     this.#tell();
   }

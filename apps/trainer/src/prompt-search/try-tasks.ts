@@ -33,7 +33,7 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
   const onProgress = progress.trial(requests.length);
   const { assertHealthy } = session;
   const collected = await collectRollouts(requests, { store, signal, onProgress, assertHealthy });
-  await assertModelAnswers(session, collected);
+  await assertModelResponds(session, collected);
   const tried = await Promise.all(
     collected.map(async (one, place) => ({
       task: trial.tasks[place] ?? 0,
@@ -54,12 +54,12 @@ async function failureOf({ store }: SearchSession, collected: FinishedRollout): 
 }
 
 /** An unreachable model does not lower the score of a prompt: the search stops, and can be resumed. */
-async function assertModelAnswers(session: SearchSession, collected: readonly FinishedRollout[]): Promise<void> {
-  const unanswered = collected.filter(({ failure }) => failure === 'infrastructure');
-  const [first] = unanswered;
+async function assertModelResponds(session: SearchSession, collected: readonly FinishedRollout[]): Promise<void> {
+  const failed = collected.filter(({ failure }) => failure === 'infrastructure');
+  const [first] = failed;
   if (first === undefined) return;
   await session.assertHealthy();
-  if (unanswered.length === collected.length) throw await allFailed(session.store, collected);
+  if (failed.length === collected.length) throw await allFailed(session.store, collected);
   await warnOfLost(session, collected);
 }
 

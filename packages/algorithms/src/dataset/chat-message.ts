@@ -1,22 +1,22 @@
 import type { JsonObject, JsonValue, ModelCall } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 
-/** A message of a chat completion, as the request or the answer has it. */
+/** A message of a chat completion, as in the request or the response. */
 export type ChatMessage = JsonObject;
 
-/** The messages that a chat completion was asked with; null when the call is not a chat completion, or no body was recorded. */
-export function askedMessages({ request }: ModelCall): readonly ChatMessage[] | null {
+/** The messages of the request of a chat completion; null when the call is not a chat completion, or no body was recorded. */
+export function requestMessages({ request }: ModelCall): readonly ChatMessage[] | null {
   const messages = request?.['messages'];
   return isList(messages) && messages.every(isJsonObject) ? messages : null;
 }
 
 /**
- * The first answer of a chat completion, with nothing but what a later request would say of it: role, content and tool
- * calls. Null when it is missing or was cut off.
+ * The first response message of a chat completion, with the fields that a later request repeats: role, content and
+ * tool calls. Null when it is missing or was cut off.
  */
-export function answeredMessage({ response, choices }: ModelCall): ChatMessage | null {
-  const answered = response?.['choices'];
-  const choice = isList(answered) ? answered[0] : undefined;
+export function responseMessage({ response, choices }: ModelCall): ChatMessage | null {
+  const candidates = response?.['choices'];
+  const choice = isList(candidates) ? candidates[0] : undefined;
   const message = isJsonObject(choice) ? choice['message'] : undefined;
   if (!isJsonObject(message) || choices[0]?.finishReason === null) return null;
   const { content = null, tool_calls: toolCalls } = message;

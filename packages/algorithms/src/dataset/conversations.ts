@@ -1,5 +1,5 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
-import { answeredMessage, askedMessages, type ChatMessage, isSameMessage } from './chat-message.ts';
+import { type ChatMessage, isSameMessage, requestMessages, responseMessage } from './chat-message.ts';
 
 /** What an agent and its model said to each other, as long as each list of messages extends the one before. */
 export interface Conversation {
@@ -11,21 +11,21 @@ export interface Conversation {
 }
 
 /**
- * The conversations of an attempt: a call whose messages continue an earlier call's messages and answer is the same
- * conversation, anything else a new one. Calls without recorded bodies, or with an answer that broke off, are left out.
+ * The conversations of an attempt: a call whose messages continue an earlier call's messages and response is the same
+ * conversation, anything else a new one. Calls without recorded bodies, or with an incomplete response, are left out.
  *
  * @param calls - in order of sequence id
  */
 export function conversations(calls: readonly ModelCall[]): readonly Conversation[] {
   const open: Conversation[] = [];
   for (const call of calls) {
-    const asked = askedMessages(call);
-    const answer = answeredMessage(call);
-    if (asked === null || answer === null) continue;
+    const asked = requestMessages(call);
+    const response = responseMessage(call);
+    if (asked === null || response === null) continue;
     const place = open.findIndex(({ messages }) => goesOn(asked, messages));
     const earlier = open[place]?.sampled ?? [];
     const conversation = {
-      messages: [...asked, answer],
+      messages: [...asked, response],
       sampled: [...earlier, asked.length],
       tools: call.request?.['tools'] ?? null,
     };

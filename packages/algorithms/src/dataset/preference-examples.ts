@@ -1,7 +1,7 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { type PairOptions, preferencePairs } from '../preference/preference-pairs.ts';
-import { answeredMessage, askedMessages, type ChatMessage, isSameMessage } from './chat-message.ts';
+import { type ChatMessage, isSameMessage, requestMessages, responseMessage } from './chat-message.ts';
 import { type DatasetOptions, judgedCalls } from './judged-calls.ts';
 
 /** A line of a file for direct preference optimisation, in OpenAI's format. */
@@ -14,7 +14,7 @@ export interface PreferenceExample {
 /** Preference examples, and what could not become one. */
 export interface PreferenceExamples {
   readonly examples: readonly PreferenceExample[];
-  /** Pairs whose rollouts were never asked the same: there is no answer to compare. */
+  /** Pairs whose rollouts have no request in common: there are no responses to compare. */
   readonly withoutCommonPrompt: number;
 }
 
@@ -43,8 +43,8 @@ function firstDifference(chosen: readonly ModelCall[], rejected: readonly ModelC
   for (const [index, call] of chosen.entries()) {
     const other = rejected[index];
     if (other === undefined) return null;
-    const [asked, alsoAsked] = [askedMessages(call), askedMessages(other)];
-    const [better, worse] = [answeredMessage(call), answeredMessage(other)];
+    const [asked, alsoAsked] = [requestMessages(call), requestMessages(other)];
+    const [better, worse] = [responseMessage(call), responseMessage(other)];
     if (asked === null || alsoAsked === null || better === null || worse === null) return null;
     if (!isSameConversation(asked, alsoAsked)) return null;
     if (isSameMessage(better, worse)) continue;

@@ -1,5 +1,5 @@
 import type { ModelCall } from '@agentlightning/core';
-import { answerText } from './answer-text.ts';
+import { responseText } from './response-text.ts';
 import type { JudgedTrace, RewardRule, RuleVerdict, ToolCall } from './reward-rule.ts';
 
 /** Which tool calls a rule is about. */
@@ -37,7 +37,7 @@ export const air: {
   onRepeatedCall(value: number, choice?: ToolChoice): RewardRule;
   /** A tool call that took longer than so many milliseconds. Clocks differ between machines and runs, so this rule is the least repeatable. */
   onSlowTool(value: number, limit: ToolChoice & { readonly aboveMs: number }): RewardRule;
-  /** An answer of the model whose text matches; an answer without text, such as tool calls alone, is not judged. */
+  /** A response of the model whose text matches; a response without text, such as tool calls alone, is not judged. */
   onFormat(pattern: RegExp, values: { readonly match?: number; readonly mismatch?: number }): RewardRule;
   /** A model call of which a predicate is true. */
   when(name: string, predicate: (call: ModelCall, trace: JudgedTrace) => boolean, value: number): RewardRule;
@@ -66,10 +66,10 @@ export const air: {
     name: `format ${pattern.source}`,
     judge: ({ modelCalls }) =>
       modelCalls.flatMap((call): readonly RuleVerdict[] => {
-        const answer = answerText(call);
-        if (answer === null) return [];
+        const text = responseText(call);
+        if (text === null) return [];
         // A pattern with the flag g or y remembers where it was.
-        const value = new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, '')).test(answer) ? match : mismatch;
+        const value = new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, '')).test(text) ? match : mismatch;
         return value === undefined ? [] : [{ spanId: call.spanId, value }];
       }),
   }),

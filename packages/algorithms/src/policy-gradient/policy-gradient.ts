@@ -133,7 +133,8 @@ class PolicyGradientPlan {
     throw new AgentLightningError({
       code: 'CONFIG',
       message: `The algorithm ${this.#name} needs ${missing.map((policy) => askedOf[policy]).join(' and ')}, and got none`,
-      remedy: 'Ask `algorithm.scoring(groups, context)` first, and give its answer to `planStep` as `context.scores`.',
+      remedy:
+        'Call `algorithm.scoring(groups, context)` first, score its data, and pass the scores to `planStep` as `context.scores`.',
     });
   }
 }

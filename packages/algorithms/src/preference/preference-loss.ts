@@ -1,5 +1,5 @@
 /** The log-probability of everything that was sampled in one rollout, under the policy and under the reference. */
-export interface ScoredAnswer {
+export interface ScoredResponse {
   readonly current: number;
   readonly reference: number;
 }
@@ -8,9 +8,9 @@ export interface ScoredAnswer {
 export interface PairLoss {
   /** `-log σ(β·Δ)`, at least 0. */
   readonly loss: number;
-  /** `Δ`: by how much more than the reference the policy prefers the chosen answer, in nats. */
+  /** `Δ`: by how much more than the reference the policy prefers the chosen response, in nats. */
   readonly margin: number;
-  /** `β·σ(-β·Δ)`: minus the derivative by the chosen answer's log-probability, and the derivative by the rejected one's. */
+  /** `β·σ(-β·Δ)`: minus the derivative by the chosen response's log-probability, and the derivative by the rejected one's. */
   readonly pull: number;
 }
 
@@ -21,7 +21,7 @@ export interface PairLoss {
  * Rafailov et al., arXiv 2305.18290, equation 7. Its gradient, below that equation, is
  * `-β·σ(-β·Δ)·(∇log p(chosen) - ∇log p(rejected))`.
  */
-export function pairLoss(chosen: ScoredAnswer, rejected: ScoredAnswer, beta: number): PairLoss {
+export function pairLoss(chosen: ScoredResponse, rejected: ScoredResponse, beta: number): PairLoss {
   const margin = chosen.current - chosen.reference - (rejected.current - rejected.reference);
   // log(1 + e^x) without overflow.
   const x = -beta * margin;

@@ -3,7 +3,7 @@ import { aCollectedGroup } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dpo } from '../recipes/dpo.ts';
-import { pairLoss, type ScoredAnswer } from './preference-loss.ts';
+import { pairLoss, type ScoredResponse } from './preference-loss.ts';
 import { preferencePairs } from './preference-pairs.ts';
 
 describe('the loss of a pair', () => {
@@ -21,13 +21,13 @@ describe('the loss of a pair', () => {
   });
 
   const logprob = fc.double({ min: -80, max: 0, noNaN: true });
-  const answer: fc.Arbitrary<ScoredAnswer> = fc.record({ current: logprob, reference: logprob });
+  const response: fc.Arbitrary<ScoredResponse> = fc.record({ current: logprob, reference: logprob });
   const beta = fc.double({ min: 0.01, max: 2, noNaN: true });
 
   test('its pull is the derivative that small steps measure, with both signs', () => {
     const step = 1e-5;
     fc.assert(
-      fc.property(answer, answer, beta, (chosen, rejected, strength) => {
+      fc.property(response, response, beta, (chosen, rejected, strength) => {
         const shifted = (by: number): number =>
           pairLoss({ ...chosen, current: chosen.current + by }, rejected, strength).loss;
         const other = (by: number): number =>
@@ -41,7 +41,7 @@ describe('the loss of a pair', () => {
 
   test('is finite, at least 0, and smaller the larger the margin', () => {
     fc.assert(
-      fc.property(answer, answer, beta, (chosen, rejected, strength) => {
+      fc.property(response, response, beta, (chosen, rejected, strength) => {
         const { loss, pull } = pairLoss(chosen, rejected, strength);
         expect(loss >= 0 && Number.isFinite(loss) && pull >= 0 && pull <= strength).toBe(true);
         const better = pairLoss({ ...chosen, current: chosen.current + 1 }, rejected, strength);

@@ -112,7 +112,7 @@ export class Questions {
     this.#left = options.left;
   }
 
-  /** The answer; null when no question is left. */
+  /** The response; null when the budget is used up. */
   async ask(messages: readonly OptimizerMessage[], temperature: number): Promise<string | null> {
     if (this.#left === 0) return null;
     this.#left -= 1;

@@ -3,7 +3,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { StepContext, Trajectory } from '@agentlightning/core/algorithm';
 import { mean } from '../advantage/sample-statistics.ts';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
-import { pairLoss, type ScoredAnswer } from '../preference/preference-loss.ts';
+import { pairLoss, type ScoredResponse } from '../preference/preference-loss.ts';
 import { type PreferenceOptions, parsePreferenceOptions } from '../preference/preference-options.ts';
 import { type PreferencePair, preferencePairs } from '../preference/preference-pairs.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
@@ -45,7 +45,7 @@ export function dpo(options: PreferenceOptions = {}): Algorithm {
       const paired = pairedTrajectories(pairs);
       const scores = scoresOf(paired, context);
       const losses = pairs.map(({ chosen, rejected }) =>
-        pairLoss(answerOf(chosen, scores), answerOf(rejected, scores), beta),
+        pairLoss(scoredResponse(chosen, scores), scoredResponse(rejected, scores), beta),
       );
       const scored = paired.map(scoredAlike);
       const batches = trainingBatches(scored, {
@@ -93,7 +93,7 @@ function pairedTrajectories(pairs: readonly Pair[]): readonly Trajectory[] {
   return pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
 }
 
-function answerOf({ rows }: Trajectory, scores: ScoresByRow): ScoredAnswer {
+function scoredResponse({ rows }: Trajectory, scores: ScoresByRow): ScoredResponse {
   const total = (policy: 'current' | 'reference'): number =>
     rows.reduce((sum, row) => sum + sumOf(scores.get(row)?.[policy] ?? new Float32Array()), 0);
   return { current: total('current'), reference: total('reference') };
@@ -123,6 +123,7 @@ function scoresOf(paired: readonly Trajectory[], { scores }: StepContext): Score
   throw new AgentLightningError({
     code: 'CONFIG',
     message: 'The algorithm dpo needs the log-probabilities of the current and the reference policy, and got none',
-    remedy: 'Ask `algorithm.scoring(groups, context)` first, and give its answer to `planStep` as `context.scores`.',
+    remedy:
+      'Call `algorithm.scoring(groups, context)` first, score its data, and pass the scores to `planStep` as `context.scores`.',
   });
 }

@@ -30,7 +30,7 @@ export function scoringData(trajectories: readonly Trajectory[], policyVersion: 
 /**
  * Finds the scores of each row again.
  *
- * @param scores - the answer to a request for {@link scoringData} of the same trajectories
+ * @param scores - the results for {@link scoringData} of the same trajectories
  * @throws ValidationError when a list has another length than the rows, or an array than the row's trained tokens
  */
 export function scoresByRow(trajectories: readonly Trajectory[], scores: SequenceScores): ScoresByRow {

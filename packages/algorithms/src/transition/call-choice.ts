@@ -21,13 +21,13 @@ export interface CallChoice {
   /** Only calls of which the span, or one that it lies in, has one of these tags. @default all */
   readonly tags?: readonly string[];
   /**
-   * Only calls that one of these models answered, by the name that its endpoint knows it under. Where several policies
+   * Only calls that one of these models served, by its name at the endpoint. Where several policies
    * are trained at once, the trainer says here which calls are whose.
    *
    * @default all
    */
   readonly models?: readonly string[];
-  /** Only calls of which this is true. The same call must get the same answer every time. @default all */
+  /** Only calls of which this is true. The result for a call must not change. @default all */
   readonly onlyCalls?: (call: ModelCall, trace: Pick<JudgedTrace, 'spans' | 'modelCalls'>) => boolean;
 }
 

@@ -62,7 +62,7 @@ function withAgent(
   return modelCallFromSpan({ ...record, attributes }) ?? call;
 }
 
-/** Who made the call of each answer, by all spans that tell; none where they differ, as with an id that is repeated. */
+/** The caller of each response, by all spans that record it; absent where they differ, as with a repeated id. */
 function agentsByResponse(spans: readonly Span[]): ReadonlyMap<string, ReportedAgent | null> {
   const agents = new Map<string, ReportedAgent | null>();
   for (const span of spans) {
@@ -94,7 +94,7 @@ function withoutDuplicates(calls: readonly ModelCall[]): readonly ModelCall[] {
   });
 }
 
-/** Guards against engines that give every answer the same id. */
+/** Guards against engines that give every response the same id. */
 function hasSameTokens(one: ModelCall, other: ModelCall): boolean {
   return (
     areEqual(one.promptTokenIds, other.promptTokenIds) &&

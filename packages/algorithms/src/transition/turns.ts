@@ -11,7 +11,7 @@ export class Turns {
   /** The sequence ids of each agent's calls, and under null those of all, in order. */
   readonly #sequenceIds: ReadonlyMap<string | null, readonly number[]>;
   readonly #sequenceIdBySpan: ReadonlyMap<string, number>;
-  #answers: ReadonlyMap<ModelCall, string> | null = null;
+  #responses: ReadonlyMap<ModelCall, string> | null = null;
 
   constructor({ calls, stepped }: CapturedCalls) {
     this.#calls = calls;
@@ -23,13 +23,13 @@ export class Turns {
   }
 
   /**
-   * The turn of a span: the call itself when it records one, the call whose answer asked for it when it records a tool
+   * The turn of a span: the call itself when it records one, the call whose response requested it when it records a tool
    * call, else the last call before it.
    *
    * @returns the sequence id of the model call; null when the span came before the first one
    */
   ofSpan(span: Span): number | null {
-    return this.#sequenceIdBySpan.get(span.spanId) ?? this.#thatAskedFor(span) ?? this.before(span.sequenceId);
+    return this.#sequenceIdBySpan.get(span.spanId) ?? this.#requesting(span) ?? this.before(span.sequenceId);
   }
 
   /**
@@ -59,13 +59,13 @@ export class Turns {
     return this.#sequenceIds.has(name);
   }
 
-  #thatAskedFor(span: Span): number | null {
+  #requesting(span: Span): number | null {
     const callId = span.attributes[genAiAttributes.toolCallId];
     if (typeof callId !== 'string' || callId === '') return null;
     const quoted = JSON.stringify(callId);
-    this.#answers ??= new Map(this.#calls.map((call) => [call, JSON.stringify(call.response)]));
-    // Ids may repeat in what is said later, and a call id is made by the answer that it is first seen in.
-    for (const [call, answer] of this.#answers) if (answer.includes(quoted)) return call.sequenceId;
+    this.#responses ??= new Map(this.#calls.map((call) => [call, JSON.stringify(call.response)]));
+    // Ids may repeat in later messages, and a call id comes from the response in which it occurs first.
+    for (const [call, response] of this.#responses) if (response.includes(quoted)) return call.sequenceId;
     return null;
   }
 }

@@ -83,7 +83,7 @@ function errorFromStatus(status: number, body: unknown): AgentLightningError {
   const text = JSON.stringify(body)?.slice(0, 500) ?? 'nothing';
   return new AgentLightningError({
     code: codeOf(status),
-    message: `The store answered with status ${status}: ${text}`,
+    message: `The store responded with status ${status}: ${text}`,
     details: { status },
   });
 }

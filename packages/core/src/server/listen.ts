@@ -18,7 +18,7 @@ export interface ListeningServer {
  *
  * @example
  * ```ts
- * const port = await listen(createServer(answer), 'the gateway', { host: '127.0.0.1', port: 0 });
+ * const port = await listen(createServer(handleRequest), 'the gateway', { host: '127.0.0.1', port: 0 });
  * ```
  */
 export function listen(server: ListeningServer, what: string, at: ListenAddress): Promise<number> {

@@ -29,7 +29,7 @@ export function joinModelCalls(spans: readonly Span[]): readonly JoinedModelCall
   const within = new Map(captures.map((capture) => [capture, steps.takeAround(capture)]));
   const joined = captures.map((captured) => ({
     captured,
-    step: within.get(captured) ?? steps.takeAnswered(captured),
+    step: within.get(captured) ?? steps.takeByResponse(captured),
   }));
   const alone = steps.rest().map((step) => ({ captured: null, step }));
   return [...joined, ...alone].sort((one, other) => orderOf(one) - orderOf(other));
@@ -76,7 +76,7 @@ class UnjoinedSteps {
   }
 
   /** The step with the same response id. */
-  takeAnswered(capture: Span): Span | null {
+  takeByResponse(capture: Span): Span | null {
     const ids = this.#idsByResponse.get(responseIdOf(capture) ?? '') ?? [];
     const spanId = ids.find((id) => this.#steps.has(id));
     return spanId === undefined ? null : this.#take(spanId);

@@ -12,7 +12,7 @@ export interface ScriptedReply {
 }
 
 /** Sends a response as its step specifies: whole or in chunks, delayed, truncated, or with an error. */
-export async function sendAnswer(response: ServerResponse, { step, prepared, api }: ScriptedReply): Promise<void> {
+export async function sendCompletion(response: ServerResponse, { step, prepared, api }: ScriptedReply): Promise<void> {
   const gone = new Promise((resolve) => response.once('close', resolve));
   const pause = (): Promise<unknown> => Promise.race([step.until, gone]);
   const { isStreamed } = prepared.call;

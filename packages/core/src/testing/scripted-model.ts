@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import type { JsonObject } from '../json.ts';
 import { embeddingsBody } from './scripted-embeddings.ts';
-import { sendAnswer, sendError, sendJson } from './scripted-model-reply.ts';
+import { sendCompletion, sendError, sendJson } from './scripted-model-reply.ts';
 import { prepareResponse } from './scripted-model-response.ts';
 import { type AcceptedRequest, readScriptedRequest, readText } from './scripted-model-route.ts';
 import type { ScriptedFailure, ScriptedRequest, ScriptedResponse, ScriptedStep } from './scripted-model-step.ts';
@@ -140,7 +140,7 @@ export class ScriptedModel implements AsyncDisposable {
     if (decided.type === 'failure') sendError(response, decided);
     else if (read.embeddings !== null) sendJson(response, embeddingsBody(read.embeddings));
     else
-      await sendAnswer(response, {
+      await sendCompletion(response, {
         step: decided,
         prepared: prepareResponse(decided, read.call, index),
         api: request.api,

@@ -18,8 +18,8 @@ async function refusal(body: string | ReadableStream): Promise<Record<string, un
     duplex: 'half' as const,
   };
   const response = await fetch(`${service.baseUrl}/chat/completions`, init);
-  const answer: unknown = await response.json();
-  return { status: response.status, ...(answer as { error: object }).error };
+  const received: unknown = await response.json();
+  return { status: response.status, ...(received as { error: object }).error };
 }
 
 const user = (content: unknown): object => ({ messages: [{ role: 'user', content }] });
@@ -44,9 +44,9 @@ test.each([
   ['129 choices', { request: { n: 129 }, param: 'n', words: 'n:' }],
 ])('rejects %s with the reason', async (_what, { request, param, words }) => {
   for (const stream of [false, true]) {
-    const answer = await refusal(JSON.stringify({ ...plainQuestion, stream, ...request }));
-    expect(answer).toMatchObject({ status: 400, type: 'invalid_request_error', param });
-    expect(answer['message']).toContain(words);
+    const rejected = await refusal(JSON.stringify({ ...plainQuestion, stream, ...request }));
+    expect(rejected).toMatchObject({ status: 400, type: 'invalid_request_error', param });
+    expect(rejected['message']).toContain(words);
   }
 });
 

@@ -2,7 +2,7 @@ import type { Generation } from '../sampling/generation.ts';
 import type { SampleResult } from '../sampling/sample-request.ts';
 import type { TokenChoice } from '../sampling/token-choice.ts';
 import type { ParsedResponse } from '../text/chat-message.ts';
-import { type AnswerIdentity, callIdPrefix, logprobEntry, readResponse, usageOf } from './chat-answer.ts';
+import { type CompletionIdentity, callIdPrefix, logprobEntry, readResponse, usageOf } from './chat-completion.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { ChatSampling } from './chat-sampling.ts';
 import { StreamedText } from './streamed-text.ts';
@@ -15,7 +15,7 @@ type Chunk = Record<string, unknown>;
  * the response's in the chunk of each token. The choices of one request are interleaved.
  */
 export async function* chatChunks(
-  identity: AnswerIdentity,
+  identity: CompletionIdentity,
   request: ChatRequest,
   sampling: ChatSampling,
 ): AsyncGenerator<Chunk> {
@@ -61,7 +61,7 @@ class ChoiceStream {
   }
 
   /** The chunks of the next token; after the last token, the remainder. */
-  async next(request: ChatRequest, { id }: AnswerIdentity): Promise<readonly Chunk[]> {
+  async next(request: ChatRequest, { id }: CompletionIdentity): Promise<readonly Chunk[]> {
     const { index } = this;
     const { done, value } = await this.#tokens.next();
     if (done !== true) return [{ index, ...this.#tokenPart(value, request), finish_reason: null }];

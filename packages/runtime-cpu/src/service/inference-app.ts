@@ -3,7 +3,7 @@ import { AgentLightningError, type Clock, ValidationError } from '@agentlightnin
 import { parse } from '@agentlightning/core/internal';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { type AnswerIdentity, chatCompletion } from './chat-answer.ts';
+import { type CompletionIdentity, chatCompletion } from './chat-completion.ts';
 import { type ChatRequest, chatRequestSchema } from './chat-request.ts';
 import { startChatSampling } from './chat-sampling.ts';
 import { chatChunks } from './chat-stream.ts';
@@ -95,7 +95,7 @@ function servingModel(models: ModelDirectory, name: string): CpuModel {
   return model;
 }
 
-function newIdentity(model: string, clock: Clock): AnswerIdentity {
+function newIdentity(model: string, clock: Clock): CompletionIdentity {
   return {
     id: `chatcmpl-${randomUUID().replaceAll('-', '').slice(0, 24)}`,
     created: Math.floor(clock.now() / 1000),

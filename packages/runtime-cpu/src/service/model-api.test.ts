@@ -1,8 +1,8 @@
 import type OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  type Answer,
-  type AnswerChunk,
+  type Completion,
+  type CompletionChunk,
   type ModelService,
   plainQuestion,
   startModelService,
@@ -33,10 +33,10 @@ afterAll(() => service.close());
 
 describe('a complete response', () => {
   test('has tokens in the fields of vLLM, with log-probabilities', async () => {
-    const answer = await service.ask({ ...withTokens, top_logprobs: 2 });
-    const [choice] = answer.choices;
-    expect(answer).toMatchObject({ object: 'chat.completion', model: 'first', policy_version: 0 });
-    expect(answer.prompt_token_ids).toEqual([
+    const completion = await service.ask({ ...withTokens, top_logprobs: 2 });
+    const [choice] = completion.choices;
+    expect(completion).toMatchObject({ object: 'chat.completion', model: 'first', policy_version: 0 });
+    expect(completion.prompt_token_ids).toEqual([
       specialToken.user,
       ...encodeText('Count to three.'),
       specialToken.assistant,
@@ -49,7 +49,7 @@ describe('a complete response', () => {
       expect(top.map((other) => other.logprob)).toEqual(top.map((other) => other.logprob).toSorted((a, b) => b - a));
       expect(top).toHaveLength(2);
     }
-    expect(answer.usage).toMatchObject({ prompt_tokens: 17, completion_tokens: 8, total_tokens: 25 });
+    expect(completion.usage).toMatchObject({ prompt_tokens: 17, completion_tokens: 8, total_tokens: 25 });
   });
 
   test('accepts null for absent message fields, as sent by OpenAI Agents', async () => {
@@ -67,10 +67,10 @@ describe('a complete response', () => {
   });
 
   test('omits tokens unless requested', async () => {
-    const answer = await service.ask({});
-    expect(answer).not.toHaveProperty('prompt_token_ids');
-    expect(answer.choices[0]).not.toHaveProperty('token_ids');
-    expect(answer.choices[0]?.logprobs).toBeNull();
+    const completion = await service.ask({});
+    expect(completion).not.toHaveProperty('prompt_token_ids');
+    expect(completion.choices[0]).not.toHaveProperty('token_ids');
+    expect(completion.choices[0]?.logprobs).toBeNull();
   });
 
   test('ends with "length" at max_tokens, by either name, and at the end of the context', async () => {
@@ -196,14 +196,14 @@ describe('a model trained over gRPC', () => {
     const call = [specialToken.firstTool, ...encodeText('12'), specialToken.argument, ...encodeText('7')];
     await teach(model, prompt, [...call, specialToken.end]);
 
-    const answer = await service.ask({ ...first, messages });
-    const message = answer.choices[0]?.message;
-    expect(answer.choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } });
-    expect(answer.policy_version).toBe(1);
+    const completion = await service.ask({ ...first, messages });
+    const message = completion.choices[0]?.message;
+    expect(completion.choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } });
+    expect(completion.policy_version).toBe(1);
     const [toolCall] = message?.tool_calls ?? [];
     expect(toolCall).toMatchObject({ type: 'function', function: { name: 'add', arguments: '{"left":12,"right":7}' } });
     expect(joined(await service.stream({ ...first, messages }))).toMatchObject([
-      { content: null, finish_reason: 'tool_calls', token_ids: tokensOf(answer).ids },
+      { content: null, finish_reason: 'tool_calls', token_ids: tokensOf(completion).ids },
     ]);
 
     const next = [
@@ -212,7 +212,7 @@ describe('a model trained over gRPC', () => {
       { role: 'tool' as const, tool_call_id: toolCall?.id ?? '', content: '19' },
     ];
     const second = await service.ask({ ...first, messages: next.flat() });
-    const sofar = [...prompt, ...tokensOf(answer).ids];
+    const sofar = [...prompt, ...tokensOf(completion).ids];
     expect(second.prompt_token_ids?.slice(0, sofar.length)).toEqual(sofar);
     expect(second.usage?.prompt_tokens_details?.cached_tokens).toBeGreaterThanOrEqual(sofar.length - 1);
   });
@@ -240,9 +240,9 @@ describe('a model trained over gRPC', () => {
     const { prompt_token_ids: lesson = [] } = await service.ask({ ...withTokens, model: 'twin' });
     await teach(model, lesson, encodeText('some other weights'));
     const gaps = [1, 0.6].map(async (temperature) => {
-      const answer = await service.ask({ ...withTokens, model: 'twin', temperature, max_tokens: 40, seed: 3 });
-      const { ids, logprobs } = tokensOf(answer);
-      const data = [datum([...(answer.prompt_token_ids ?? []), ...ids], { count: ids.length, temperature })];
+      const completion = await service.ask({ ...withTokens, model: 'twin', temperature, max_tokens: 40, seed: 3 });
+      const { ids, logprobs } = tokensOf(completion);
+      const data = [datum([...(completion.prompt_token_ids ?? []), ...ids], { count: ids.length, temperature })];
       const [trained = new Float32Array()] = await model.logprobs({ data });
       return Math.max(...Array.from(trained, (value, at) => Math.abs(value - (logprobs[at] ?? Number.NaN))));
     });
@@ -255,7 +255,7 @@ describe('a model trained over gRPC', () => {
       const { data, response } = await service.openai.chat.completions
         .create({ ...plainQuestion, model: 'versioned' })
         .withResponse();
-      return [(data as Answer).policy_version, response.headers.get('x-agl-policy-version')];
+      return [(data as Completion).policy_version, response.headers.get('x-agl-policy-version')];
     };
     expect(await versions()).toEqual([0, '0']);
     await (await model.publishWeights()).result;
@@ -293,7 +293,7 @@ async function elapsedMs(work: () => Promise<void>): Promise<number> {
 }
 
 /** The content of a stream's chunks, combined by choice as in OpenAI's clients. */
-function joined(chunks: readonly AnswerChunk[]): readonly object[] {
+function joined(chunks: readonly CompletionChunk[]): readonly object[] {
   const indexes = new Set(chunks.flatMap(({ choices }) => choices.map(({ index }) => index)));
   return [...indexes].toSorted().map((index) => {
     const parts = chunks.flatMap(({ choices }) => choices.filter((choice) => choice.index === index));

@@ -1,4 +1,4 @@
-import { constants } from 'node:http2';
+import { constants, type Http2Session } from 'node:http2';
 import type { Interceptor, Transport } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { http2SessionOptions, maxMessageBytes } from '../runtime-limits.ts';
@@ -61,15 +61,18 @@ export function openTransport(settings: TransportSettings): RuntimeTransport {
     writeMaxBytes: maxMessageBytes,
     ...(callTimeoutMs === undefined ? {} : { defaultTimeoutMs: callTimeoutMs }),
   });
-  return { transport, close: () => sessionManager.abort() };
+  return { transport, close: () => sessionManager.close() };
 }
 
 /** Connect's sessions, with what it leaves to Node. */
 class SessionManager extends Http2SessionManager {
+  #session: Http2Session | undefined;
+
   override async request(
     ...call: Parameters<Http2SessionManager['request']>
   ): ReturnType<Http2SessionManager['request']> {
     const stream = await super.request(...call);
+    this.#session = stream.session;
     // The window of the connection; the setting `initialWindowSize` applies to its streams only.
     stream.session?.setLocalWindowSize(receiveWindowBytes);
     // An upload with an early response would stay open, with its part of the window. Connect reads the response first.
@@ -78,6 +81,12 @@ class SessionManager extends Http2SessionManager {
     };
     stream.once('end', () => setImmediate(closeUpload));
     return stream;
+  }
+
+  /** Closes gracefully: Connect destroys a session with an error code, which servers log. */
+  close(): void {
+    if (this.#session === undefined || this.#session.closed) this.abort();
+    else this.#session.close(() => this.abort());
   }
 }
 

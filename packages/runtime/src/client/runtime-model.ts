@@ -26,7 +26,7 @@ import type { ExportOptions, InferenceState, PauseMode as PauseModeName } from '
 import { encodeBatch, trainedTokenCount } from '../wire/batch.ts';
 import { decodeCheckpoint, encodeClientState } from '../wire/checkpoint.ts';
 import { type BatchContent, batchHeader } from './batch-header.ts';
-import { toBatchResult, toEndpoint, toInferenceState, toModelState } from './decode-answers.ts';
+import { toBatchResult, toEndpoint, toInferenceState, toModelState } from './decode-responses.ts';
 import { decodeArtifact, downloadArtifact, type ExportedArtifact } from './download-artifact.ts';
 import { fetchOutput } from './fetch-output.ts';
 import { outcome } from './operation-outcome.ts';

@@ -12,17 +12,17 @@ it('sends all operations, within the window after the oldest unacknowledged one'
     fc.asyncProperty(scenario, async ({ width, count, picks }) => {
       const window = new SendWindow(width);
       const sent: number[] = [];
-      const unanswered = new Set(Array.from({ length: count }, (_, at) => at + 1));
-      for (const seq of [...unanswered]) void window.enter(seq).then(() => sent.push(seq));
-      for (let turn = 0; unanswered.size > 0; turn += 1) {
+      const unacknowledged = new Set(Array.from({ length: count }, (_, at) => at + 1));
+      for (const seq of [...unacknowledged]) void window.enter(seq).then(() => sent.push(seq));
+      for (let turn = 0; unacknowledged.size > 0; turn += 1) {
         await new Promise((resolve) => setImmediate(resolve));
-        const oldest = Math.min(...unanswered);
-        const open = sent.filter((seq) => unanswered.has(seq));
+        const oldest = Math.min(...unacknowledged);
+        const open = sent.filter((seq) => unacknowledged.has(seq));
         expect(Math.max(...open)).toBeLessThan(oldest + width);
         // Responses arrive in any order.
-        const answered = open[(picks[turn % picks.length] ?? 0) % open.length] ?? 0;
-        unanswered.delete(answered);
-        window.leave(answered);
+        const acknowledged = open[(picks[turn % picks.length] ?? 0) % open.length] ?? 0;
+        unacknowledged.delete(acknowledged);
+        window.leave(acknowledged);
       }
       expect(sent.toSorted((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, at) => at + 1));
     }),

@@ -22,7 +22,7 @@ interface ChatRequest {
 /** Serves the models of a map at `/v1/chat/completions`. */
 export async function serveBags(models: ReadonlyMap<string, BagModel>): Promise<BagEndpoint> {
   const server = createServer((request, response) => {
-    void answer(request, response, models);
+    void respond(request, response, models);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -37,7 +37,7 @@ export async function serveBags(models: ReadonlyMap<string, BagModel>): Promise<
   };
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   models: ReadonlyMap<string, BagModel>,

@@ -20,7 +20,7 @@ export interface EventStreamOptions {
  * Streams server-sent events with backpressure: the next event is read after the client has received the previous one,
  * so slow clients use bounded memory.
  */
-export function answerEvents(
+export function eventStreamResponse(
   context: Context,
   events: AsyncGenerator<ServerEvent, void, undefined>,
   { heartbeatMs, onEnd }: EventStreamOptions,

@@ -5,7 +5,7 @@ import { type Context, Hono } from 'hono';
 import type { SqlStore } from '../sql-store.ts';
 import { guardRoutes } from './access/access-control.ts';
 import { Gatekeeper } from './access/gatekeeper.ts';
-import { answerError, answerUnknownRoute } from './error-answer.ts';
+import { errorResponse, unknownRouteResponse } from './error-response.ts';
 import { limitBody, limitRequests } from './limits/limit-requests.ts';
 import { OpenWaits } from './limits/open-waits.ts';
 import { StoreMetrics } from './observation/store-metrics.ts';
@@ -20,7 +20,7 @@ import { spanHandlers } from './routes/span-handlers.ts';
 import { tokenHandlers } from './routes/token-handlers.ts';
 import { waitHandlers } from './routes/wait-handlers.ts';
 import {
-  answerJson,
+  jsonResponse,
   type RouteHandler,
   type RouteName,
   type SpecialHandlers,
@@ -56,8 +56,8 @@ export function createStoreApp(options: StoreAppOptions): Hono {
   const { waits = new OpenWaits(defaultMaxWaits) } = options;
   const { metrics = newMetrics(store, waits) } = options;
   const app = new Hono();
-  app.onError((error, context) => answerError(context, error, onFault));
-  app.notFound((context) => answerUnknownRoute(app, context));
+  app.onError((error, context) => errorResponse(context, error, onFault));
+  app.notFound((context) => unknownRouteResponse(app, context));
   app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
   app.use(guardRoutes(new Gatekeeper({ keys: store, apiKey, attemptTokens, clock })));
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
@@ -99,11 +99,11 @@ function handlersOf(options: StoreRouteOptions): Readonly<Record<RouteName, Rout
 function serverHandlers({ metrics }: StoreRouteOptions): Pick<SpecialHandlers, 'health' | 'prometheus' | 'openApi'> {
   let document: unknown;
   return {
-    health: (context) => answerJson(context, { status: 'ok' }),
+    health: (context) => jsonResponse(context, { status: 'ok' }),
     prometheus: async (context) => context.body(await metrics.text(), 200, { 'content-type': metrics.contentType }),
     openApi: (context) => {
       document ??= openApiDocument();
-      return answerJson(context, document);
+      return jsonResponse(context, document);
     },
   };
 }

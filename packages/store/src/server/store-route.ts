@@ -54,15 +54,15 @@ export function idsOf(context: Context, route: StoreRoute): readonly string[] {
 }
 
 /** Responds with JSON. */
-export function answerJson(context: Context, value: unknown, status: 200 | 201 = 200): Response {
+export function jsonResponse(context: Context, value: unknown, status: 200 | 201 = 200): Response {
   return context.body(JSON.stringify(value), status, { 'content-type': 'application/json' });
 }
 
 /** Responds with the output of a route. */
-export function answerOutput<TOutput>(
+export function outputResponse<TOutput>(
   context: Context,
   { response, status }: StoreRoute<unknown, TOutput>,
   output: TOutput,
 ): Response {
-  return answerJson(context, response?.encode(output), status === 201 ? 201 : 200);
+  return jsonResponse(context, response?.encode(output), status === 201 ? 201 : 200);
 }

@@ -35,8 +35,8 @@ from agentlightning.types import (  # noqa: E402
 )
 from agentlightning.utils.otlp import LightningStoreOTLPExporter  # noqa: E402
 
-# Answers go to the real standard output; whatever else prints must not get in between.
-answers = sys.stdout
+# Responses go to the real standard output; whatever else prints must not get in between.
+responses = sys.stdout
 sys.stdout = sys.stderr
 logging.disable(logging.CRITICAL)
 
@@ -128,10 +128,10 @@ async def run_client(url):
             result = method(**typed(request["args"]))
             if inspect.isawaitable(result):
                 result = await result
-            answer = {"ok": page(result) if hasattr(result, "total") and hasattr(result, "items") else plain(result)}
+            response = {"ok": page(result) if hasattr(result, "total") and hasattr(result, "items") else plain(result)}
         except Exception as error:  # The test looks at it.
-            answer = {"error": {"type": type(error).__name__, "status": getattr(error, "status", None), "text": str(error)}}
-        print(json.dumps(answer), file=answers, flush=True)
+            response = {"error": {"type": type(error).__name__, "status": getattr(error, "status", None), "text": str(error)}}
+        print(json.dumps(response), file=responses, flush=True)
     await client.close()
 
 
@@ -140,7 +140,7 @@ async def run_server():
 
     server = LightningStoreServer(InMemoryLightningStore(), host="127.0.0.1", port=pick_unused_port())
     await server.start()
-    print(json.dumps({"url": server.endpoint}), file=answers, flush=True)
+    print(json.dumps({"url": server.endpoint}), file=responses, flush=True)
     await asyncio.to_thread(sys.stdin.read)
     await server.stop()
 

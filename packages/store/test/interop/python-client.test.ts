@@ -464,7 +464,7 @@ interface FragileServer extends AsyncDisposable {
   readonly requests: () => readonly string[];
 }
 
-/** Passes requests on, but answers the first one with a failure. */
+/** Forwards requests, but fails the first one. */
 async function withOneFailure(port: number): Promise<FragileServer> {
   const requests: string[] = [];
   const proxy: Server = createServer((incoming, outgoing) => {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 
-/** What the Python side answered. */
-interface PeerAnswer {
+/** The response of the Python side. */
+interface PeerResponse {
   readonly ok?: JsonValue;
   readonly error?: { readonly type: string; readonly status: number | null; readonly text: string };
 }
 
-/** A program in Python that answers each line with a line. */
+/** A program in Python that responds to each line with a line. */
 class PythonPeer implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #lines: AsyncIterator<string>;
@@ -62,7 +62,7 @@ export class PythonClient implements AsyncDisposable {
     return ok as TResult;
   }
 
-  /** Calls a method that fails, and gives back the status that the server answered with. */
+  /** Calls a method that fails, and returns the status of the response. */
   async statusOf(method: string, args: JsonObject = {}): Promise<number | null> {
     const { error } = await this.#ask(method, args);
     if (error === undefined) throw new TypeError(`${method} did not fail`);
@@ -73,10 +73,10 @@ export class PythonClient implements AsyncDisposable {
     return this.#peer[Symbol.asyncDispose]();
   }
 
-  async #ask(method: string, args: JsonObject): Promise<PeerAnswer> {
+  async #ask(method: string, args: JsonObject): Promise<PeerResponse> {
     this.#called.add(method);
     this.#peer.send(JSON.stringify({ method, args }));
-    return (await this.#peer.read()) as PeerAnswer;
+    return (await this.#peer.read()) as PeerResponse;
   }
 }
 

@@ -212,7 +212,7 @@ describeInterop('our client against the Python server of Agent Lightning 0.3', (
     });
   });
 
-  describe('the answers of both servers', () => {
+  describe('the responses of both servers', () => {
     let ours: StoreServer;
     let behind: SqlStore;
 

@@ -54,7 +54,7 @@ export function addGatewayCommand(program: Command): void {
     .option('--model <name>', "the model's name at --upstream; the agent's own when absent")
     .option('--text', 'request no token ids from --upstream: for model APIs that reject unknown fields', false)
     .option('--max-concurrent <n>', 'calls that each --upstream gets at a time; others wait', wholeNumber({ min: 1 }))
-    .option('--max-in-flight <n>', 'calls in flight, beyond which 429 is answered', wholeNumber({ min: 1 }), 4096)
+    .option('--max-in-flight <n>', 'calls in flight; further calls get 429', wholeNumber({ min: 1 }), 4096)
     .addOption(
       new Option('--upstream-timeout <time>', 'how long a model server may be silent within a response')
         .argParser(durationMs)
@@ -69,13 +69,13 @@ export function addGatewayCommand(program: Command): void {
     .option('--train-temperature <t>', "replaces the agent's, for training", temperature)
     .option('--val-temperature <t>', "replaces the agent's, for validation and tests", temperature)
     .addOption(
-      new Option('--durability <mode>', 'whether an answer waits for its record')
+      new Option('--durability <mode>', 'whether a response waits for its record')
         .choices(['before-response', 'background'])
         .default('before-response'),
     )
     .option('--pass-plain-calls', 'record nothing of calls that belong to no attempt', false)
     .option('--secret-field <name...>', 'further fields of request bodies that are recorded as …')
-    .option('--agl-server', "also answer what Python's agl-server 1.0 does; models may be registered later", false)
+    .option('--agl-server', "also serve the routes of Python's agl-server 1.0; models may be registered later", false)
     .option('--allow-unauthenticated', 'accept calls of this machine without a token or key', false)
     .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
     .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4750)

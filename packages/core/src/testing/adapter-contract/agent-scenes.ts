@@ -20,7 +20,7 @@ export function describeAgentScenes<TModel>(adapter: AdapterUnderTest<TModel>): 
     describePlainCall(adapter);
     describeTools(adapter);
     describeSubAgents(adapter);
-    describeAnswers(adapter);
+    describeOutputs(adapter);
   });
 }
 
@@ -213,7 +213,7 @@ function describeSubAgents<TModel>(adapter: AdapterUnderTest<TModel>): void {
   });
 }
 
-function describeAnswers<TModel>(adapter: AdapterUnderTest<TModel>): void {
+function describeOutputs<TModel>(adapter: AdapterUnderTest<TModel>): void {
   test('structured output is recorded unchanged', async (context) => {
     context.skip(adapter.cannot['structured-output'] !== undefined, adapter.cannot['structured-output']);
     const weather = { city: 'Paris', degrees: 21 };

@@ -4,7 +4,7 @@ import { aDatum, batchOfFour } from '../a-batch.ts';
 import { type Bench, trainOnce } from '../bench.ts';
 
 /** The parts of a chat completion that training needs. */
-interface SampledAnswer {
+interface SampledCompletion {
   readonly status: number;
   readonly policyVersion: number;
   readonly promptTokenIds: readonly number[];
@@ -21,8 +21,8 @@ export function describeServing(bench: Bench): void {
         const model = await bench.model();
         await trainOnce(model, batchOfFour);
         await (await model.publishWeights()).result;
-        const answer = await sample(model, temperature, bench);
-        expect(await trainerGap(model, answer, temperature)).toBeLessThan(bench.settings.logprobTolerance);
+        const completion = await sample(model, temperature, bench);
+        expect(await trainerGap(model, completion, temperature)).toBeLessThan(bench.settings.logprobTolerance);
       },
     );
 
@@ -50,9 +50,9 @@ export function describeServing(bench: Bench): void {
       for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
       await (await model.publishWeights()).result;
       await (await model.loadCheckpoint(saved.uri)).result;
-      const answer = await sample(model, 1, bench);
-      expect(answer.policyVersion).toBe(0);
-      expect(await trainerGap(model, answer, 1)).toBeLessThan(bench.settings.logprobTolerance);
+      const completion = await sample(model, 1, bench);
+      expect(completion.policyVersion).toBe(0);
+      expect(await trainerGap(model, completion, 1)).toBeLessThan(bench.settings.logprobTolerance);
     });
 
     it.each(['drain', 'abort'] as const)(
@@ -68,7 +68,7 @@ export function describeServing(bench: Bench): void {
   });
 }
 
-async function sample(model: RuntimeModel, temperature: number, bench: Bench): Promise<SampledAnswer> {
+async function sample(model: RuntimeModel, temperature: number, bench: Bench): Promise<SampledCompletion> {
   const { baseUrl, model: name } = await model.endpoint();
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
@@ -102,8 +102,8 @@ interface ChatCompletion {
 }
 
 /** The largest difference between a response's log-probabilities and those of the trained weights. */
-async function trainerGap(model: RuntimeModel, answer: SampledAnswer, temperature: number): Promise<number> {
-  const { promptTokenIds, tokenIds, logprobs } = answer;
+async function trainerGap(model: RuntimeModel, completion: SampledCompletion, temperature: number): Promise<number> {
+  const { promptTokenIds, tokenIds, logprobs } = completion;
   expect(tokenIds.length).toBeGreaterThan(0);
   expect(logprobs).toHaveLength(tokenIds.length);
   const all = [...promptTokenIds, ...tokenIds];

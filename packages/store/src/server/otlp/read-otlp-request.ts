@@ -7,7 +7,7 @@ import {
   type ExportTraceServiceRequest,
   ExportTraceServiceRequestSchema,
 } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
-import type { OtlpEncoding } from './otlp-answer.ts';
+import type { OtlpEncoding } from './otlp-response.ts';
 
 const decompress = promisify(gunzip);
 

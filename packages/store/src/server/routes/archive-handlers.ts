@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { specialRoutes } from '@agentlightning/core/protocol';
 import { assertContentType } from '../request-input.ts';
-import { answerOutput, idsOf, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
 
 const archiveType = 'application/gzip';
 
@@ -23,7 +23,7 @@ export function archiveHandlers({ store }: StoreRouteOptions): Pick<SpecialHandl
       const body = context.req.raw.body;
       const chunks = body === null ? [] : Readable.fromWeb(body as unknown as ReadableStream);
       const run = await store.importRun(Readable.from(chunks, { objectMode: false }));
-      return answerOutput(context, specialRoutes.importRun, run);
+      return outputResponse(context, specialRoutes.importRun, run);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { idempotentRequest } from '../idempotency.ts';
 import { note } from '../observation/request-notes.ts';
 import { readInput } from '../request-input.ts';
-import { answerOutput, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
 
 type Claimed = readonly AttemptedRollout[];
 
@@ -20,7 +20,7 @@ export function claimHandlers({
   return {
     claimRollouts: async (context) => {
       const { limit = 1, workerId = null, runId, waitMs = 0 } = await readInput(context, route);
-      if (limit <= 0) return answerOutput(context, route, []);
+      if (limit <= 0) return outputResponse(context, route, []);
       const idempotency = await idempotentRequest(context);
       const claim = (wait: { readonly waitMs?: number; readonly signal?: AbortSignal }): Promise<Claimed> =>
         store.claimRollouts({
@@ -33,7 +33,7 @@ export function claimHandlers({
       // Created for waits only: the abort signal of a request costs as much as the claim.
       const claimed = waitMs > 0 ? await waiting(context, (signal) => claim({ waitMs, signal })) : await claim({});
       metrics.rolloutsClaimed(claimed.length);
-      return answerOutput(context, route, claimed);
+      return outputResponse(context, route, claimed);
     },
   };
 

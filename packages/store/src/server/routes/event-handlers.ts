@@ -1,6 +1,6 @@
 import { changeCodec, specialRoutes } from '@agentlightning/core/protocol';
 import type { JournalReading } from '../../change-journal.ts';
-import { answerEvents, type ServerEvent } from '../event-stream.ts';
+import { eventStreamResponse, type ServerEvent } from '../event-stream.ts';
 import { note } from '../observation/request-notes.ts';
 import { readInput } from '../request-input.ts';
 import type { SpecialHandlers, StoreRouteOptions } from '../store-route.ts';
@@ -24,7 +24,7 @@ export function eventHandlers({
         end();
         gone.abort();
       };
-      return answerEvents(context, eventsOf(reading), { heartbeatMs, onEnd });
+      return eventStreamResponse(context, eventsOf(reading), { heartbeatMs, onEnd });
     },
   };
 

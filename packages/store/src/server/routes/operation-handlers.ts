@@ -4,12 +4,12 @@ import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery
 import type { Context } from 'hono';
 import type { StreamedPage } from '../../list-pages.ts';
 import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
-import { answerList } from '../answer-list.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
+import { listResponse } from '../list-response.ts';
 import { readInput } from '../request-input.ts';
 import {
-  answerOutput,
   idsOf,
+  outputResponse,
   type RouteHandler,
   type SpecialHandlers,
   type StoreRouteOptions,
@@ -78,7 +78,7 @@ export function operationHandlers(options: StoreRouteOptions): Readonly<Record<O
       const run = (): Promise<object> =>
         route.idempotency === undefined ? runOn(store) : doOnce(context, store, runOn);
       const call = { context, parameters: parameters as AnyCall['parameters'], run };
-      return answerOutput(context, route, await (wrappers[name]?.(call) ?? run()));
+      return outputResponse(context, route, await (wrappers[name]?.(call) ?? run()));
     };
   };
   return Object.fromEntries(routes.map(([name, route]) => [name, handlerOf(name, route)])) as Record<
@@ -129,7 +129,7 @@ export function listHandlers(
 function listHandler(route: StoreRoute, read: PageReader, onFault: (error: unknown) => void): RouteHandler {
   return async (context) => {
     const parameters = await readParameters(context, route);
-    return answerList(context, read(...(parameters as never[])), {
+    return listResponse(context, read(...(parameters as never[])), {
       toWire: (item) => route.item?.encode(item),
       onFault,
     });

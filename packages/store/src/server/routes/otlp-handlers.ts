@@ -1,7 +1,7 @@
 import { AgentLightningError, NotFoundError, type Span, type SpanInput, ValidationError } from '@agentlightning/core';
 import type { Context } from 'hono';
 import { agentOf, refusedSpans } from '../access/agent-limits.ts';
-import { answerExport, answerOtlpError, presentable } from '../otlp/otlp-answer.ts';
+import { exportResponse, otlpErrorResponse, presentable } from '../otlp/otlp-response.ts';
 import { spansFromOtlp } from '../otlp/otlp-spans.ts';
 import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
 import { bodyBytes } from '../request-input.ts';
@@ -35,12 +35,12 @@ export function otlpHandlers({
         const allowed = spans.filter((span) => !refused.has(span));
         const { recorded, rejected } = await append(allowed);
         metrics.spansRecorded(recorded, { format: 'otlp', bytes: await bodyBytes(context) });
-        return answerExport(context, encoding, [...leftOut, ...reasonsOf(refused), ...rejected]);
+        return exportResponse(context, encoding, [...leftOut, ...reasonsOf(refused), ...rejected]);
       } catch (error) {
         const shown = presentable(error);
         if (shown.code === 'INTERNAL') onFault(error);
         // Clients with an unknown encoding get the same response as from the protocol's reference server.
-        return answerOtlpError(context, encoding ?? 'application/x-protobuf', shown);
+        return otlpErrorResponse(context, encoding ?? 'application/x-protobuf', shown);
       }
     },
   };

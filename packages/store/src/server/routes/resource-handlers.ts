@@ -1,6 +1,6 @@
 import { specialRoutes } from '@agentlightning/core/protocol';
 import { assertOwnResources } from '../access/agent-limits.ts';
-import { answerOutput, idsOf, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
 
 const route = specialRoutes.getResources;
 
@@ -11,7 +11,7 @@ export function resourceHandlers({ store }: StoreRouteOptions): Pick<SpecialHand
       const [resourcesId = ''] = idsOf(context, route);
       await assertOwnResources(context, store, resourcesId);
       const [snapshot = null] = (await store.queryResources({ resourcesId, limit: 1 })).items;
-      return answerOutput(context, route, snapshot);
+      return outputResponse(context, route, snapshot);
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { assertMayAppend, assertOwnAttempts } from '../access/agent-limits.ts';
 import { doOnce } from '../idempotency.ts';
 import { bodyBytes, readInput } from '../request-input.ts';
-import { answerOutput, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
 
 const { appendSpan, appendSpans, nextSpanSequenceId } = specialRoutes;
 
@@ -19,7 +19,7 @@ export function spanHandlers({
       await assertMayAppend(context, store, [span]);
       const [recorded = null] = await doOnce(context, store, (transaction) => transaction.appendSpans([span]));
       await countSpans(context, recorded === null ? 0 : 1);
-      return answerOutput(context, appendSpan, recorded);
+      return outputResponse(context, appendSpan, recorded);
     },
 
     appendSpans: async (context) => {
@@ -30,7 +30,7 @@ export function spanHandlers({
         return recorded.map((span) => span?.sequenceId ?? null);
       });
       await countSpans(context, sequenceIds.filter((sequenceId) => sequenceId !== null).length);
-      return answerOutput(context, appendSpans, sequenceIds);
+      return outputResponse(context, appendSpans, sequenceIds);
     },
 
     nextSpanSequenceId: async (context) => {
@@ -39,7 +39,7 @@ export function spanHandlers({
       const [sequenceId = 0] = await doOnce(context, store, (transaction) =>
         transaction.nextSpanSequenceIds([attempt]),
       );
-      return answerOutput(context, nextSpanSequenceId, sequenceId);
+      return outputResponse(context, nextSpanSequenceId, sequenceId);
     },
   };
 

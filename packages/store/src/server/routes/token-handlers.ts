@@ -1,7 +1,7 @@
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import { type AttemptTokens, isRewardedByEvaluator, specialRoutes } from '@agentlightning/core/protocol';
 import { readInput } from '../request-input.ts';
-import { answerOutput, idsOf, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
 
 const { createAttemptToken, revokeAttemptToken } = specialRoutes;
 
@@ -24,12 +24,12 @@ export function tokenHandlers({
         mayReward: mayReward && !isRewardedByEvaluator(rollout),
         ...lifetime,
       });
-      return answerOutput(context, createAttemptToken, { token, ...(await tokens.verify(token)) });
+      return outputResponse(context, createAttemptToken, { token, ...(await tokens.verify(token)) });
     },
 
     revokeAttemptToken: async (context) => {
       await store.revokeAttemptToken(await readInput(context, revokeAttemptToken));
-      return answerOutput(context, revokeAttemptToken, await store.revokedAttemptTokens());
+      return outputResponse(context, revokeAttemptToken, await store.revokedAttemptTokens());
     },
   };
 }

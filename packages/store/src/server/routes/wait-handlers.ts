@@ -2,10 +2,10 @@ import { AgentLightningError, type Rollout } from '@agentlightning/core';
 import { errorCodec, specialRoutes } from '@agentlightning/core/protocol';
 import type { WaitOptions } from '@agentlightning/core/store';
 import type { Context } from 'hono';
-import { answerEvents, type ServerEvent } from '../event-stream.ts';
+import { eventStreamResponse, type ServerEvent } from '../event-stream.ts';
 import { note } from '../observation/request-notes.ts';
 import { readInput } from '../request-input.ts';
-import { answerOutput, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
 
 const route = specialRoutes.waitForRollouts;
 
@@ -23,7 +23,11 @@ export function waitHandlers({
       const isStream = context.req.header('accept')?.includes('text/event-stream') ?? false;
       if (!isStream) {
         const wait = { timeoutMs, signal: untilClosed(context) };
-        return answerOutput(context, route, await within(context, wait, () => store.waitForRollouts(rolloutIds, wait)));
+        return outputResponse(
+          context,
+          route,
+          await within(context, wait, () => store.waitForRollouts(rolloutIds, wait)),
+        );
       }
       // Validated before the stream begins, so errors have their HTTP status.
       await store.waitForRollouts(rolloutIds, { timeoutMs: 0 });
@@ -36,7 +40,7 @@ export function waitHandlers({
         gone.abort();
       };
       const wait = { timeoutMs: streamTimeoutMs, signal };
-      return answerEvents(context, finishing(rolloutIds, wait), { heartbeatMs, onEnd });
+      return eventStreamResponse(context, finishing(rolloutIds, wait), { heartbeatMs, onEnd });
     },
   };
 

@@ -36,7 +36,7 @@ export const HealthCheckRequestSchema: GenMessage<HealthCheckRequest> = /*@__PUR
   messageDesc(file_grpc_health_v1_health, 0);
 
 /**
- * Whether a service answers requests.
+ * Whether a service accepts requests.
  *
  * @generated from message grpc.health.v1.HealthCheckResponse
  */
@@ -78,7 +78,7 @@ export const HealthCheckResponse_ServingStatus = {
   NOT_SERVING: 2,
 
   /**
-   * Only in answers of Watch.
+   * Only in responses of Watch.
    *
    * @generated from enum value: SERVICE_UNKNOWN = 3;
    */

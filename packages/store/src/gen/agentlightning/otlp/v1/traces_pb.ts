@@ -39,13 +39,13 @@ export const ExportTraceServiceRequestSchema: GenMessage<ExportTraceServiceReque
   messageDesc(file_agentlightning_otlp_v1_traces, 0);
 
 /**
- * The answer when all or some of the spans were taken.
+ * The response when all or some of the spans were accepted.
  *
  * @generated from message agentlightning.otlp.v1.ExportTraceServiceResponse
  */
 export type ExportTraceServiceResponse = Message<"agentlightning.otlp.v1.ExportTraceServiceResponse"> & {
   /**
-   * Set only when some were not.
+   * Set only when some were rejected.
    *
    * @generated from field: agentlightning.otlp.v1.ExportTracePartialSuccess partial_success = 1;
    */
@@ -60,20 +60,20 @@ export const ExportTraceServiceResponseSchema: GenMessage<ExportTraceServiceResp
   messageDesc(file_agentlightning_otlp_v1_traces, 1);
 
 /**
- * Which spans were not taken. They must not be sent again.
+ * The rejected spans. They must not be sent again.
  *
  * @generated from message agentlightning.otlp.v1.ExportTracePartialSuccess
  */
 export type ExportTracePartialSuccess = Message<"agentlightning.otlp.v1.ExportTracePartialSuccess"> & {
   /**
-   * How many.
+   * Their number.
    *
    * @generated from field: int64 rejected_spans = 1;
    */
   rejectedSpans: bigint;
 
   /**
-   * Why, for people.
+   * The reason, for people.
    *
    * @generated from field: string error_message = 2;
    */
@@ -88,7 +88,7 @@ export const ExportTracePartialSuccessSchema: GenMessage<ExportTracePartialSucce
   messageDesc(file_agentlightning_otlp_v1_traces, 2);
 
 /**
- * The answer when a request was not taken at all: google.rpc.Status.
+ * The response to a rejected request: google.rpc.Status.
  *
  * @generated from message agentlightning.otlp.v1.Status
  */

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { Context } from 'hono';
 import type { StreamedPage } from '../list-pages.ts';
-import { answerJson } from './store-route.ts';
+import { jsonResponse } from './store-route.ts';
 
 /**
  * Responds with a list. Several pages are streamed: the next page is read after the client has received the previous
@@ -9,7 +9,7 @@ import { answerJson } from './store-route.ts';
  *
  * @throws the error of the first page; later errors truncate the response
  */
-export async function answerList<TItem>(
+export async function listResponse<TItem>(
   context: Context,
   list: AsyncIterable<StreamedPage<TItem>>,
   { toWire, onFault }: { readonly toWire: (item: TItem) => unknown; readonly onFault: (error: unknown) => void },
@@ -18,7 +18,7 @@ export async function answerList<TItem>(
   const first = await pages.next();
   if (first.done === true) throw new AgentLightningError({ code: 'INTERNAL', message: 'The list has no first page' });
   const { isLast, ...page } = first.value;
-  if (isLast) return answerJson(context, { ...page, items: page.items.map(toWire) });
+  if (isLast) return jsonResponse(context, { ...page, items: page.items.map(toWire) });
   context.header('content-type', 'application/json');
   return context.body(streamOf(textOfPages(pages, { page, toWire }), onFault));
 }

@@ -6,16 +6,16 @@ import { note, requestIdOf } from './observation/request-notes.ts';
 import { MalformedRequestError } from './request-input.ts';
 
 /** Responds with an error and its remedy. Details of unexpected errors are not exposed. */
-export function answerError(context: Context, error: unknown, onFault: (error: unknown) => void): Response {
+export function errorResponse(context: Context, error: unknown, onFault: (error: unknown) => void): Response {
   if (!AgentLightningError.isInstance(error)) {
     onFault(error);
-    return errorResponse(context, opaqueError(requestIdOf(context)));
+    return knownErrorResponse(context, opaqueError(requestIdOf(context)));
   }
   if (error.code === 'INTERNAL') onFault(error);
-  return errorResponse(context, error);
+  return knownErrorResponse(context, error);
 }
 
-function errorResponse(context: Context, error: AgentLightningError): Response {
+function knownErrorResponse(context: Context, error: AgentLightningError): Response {
   const status = statusOf(error);
   note(context, { errorCode: error.code });
   context.status(status as Parameters<typeof context.status>[0]);
@@ -39,7 +39,7 @@ function statusOf(error: AgentLightningError): number {
 }
 
 /** Responds to an unknown route: 405 when the path has a route with another method, 404 otherwise. */
-export function answerUnknownRoute(app: Hono, context: Context): Response {
+export function unknownRouteResponse(app: Hono, context: Context): Response {
   const { method, path } = context.req;
   const verbs = ['GET', 'POST', 'DELETE'].filter((verb) => hasRoute(app, verb, path));
   context.status(verbs.length > 0 ? 405 : 404);

@@ -9,19 +9,19 @@ import { ExportTraceServiceResponseSchema, StatusSchema } from '../../gen/agentl
 export type OtlpEncoding = 'application/x-protobuf' | 'application/json';
 
 /** Responds to an export, with the rejected spans as partial success. */
-export function answerExport(context: Context, encoding: OtlpEncoding, rejected: readonly string[]): Response {
+export function exportResponse(context: Context, encoding: OtlpEncoding, rejected: readonly string[]): Response {
   const partialSuccess = { rejectedSpans: BigInt(rejected.length), errorMessage: summaryOf(rejected) };
   const message = create(ExportTraceServiceResponseSchema, rejected.length === 0 ? {} : { partialSuccess });
-  return answerMessage(context, { encoding, status: 200, schema: ExportTraceServiceResponseSchema, message });
+  return messageResponse(context, { encoding, status: 200, schema: ExportTraceServiceResponseSchema, message });
 }
 
 /** Responds with an error in the encoding of the request, as OTLP requires. */
-export function answerOtlpError(context: Context, encoding: OtlpEncoding, error: AgentLightningError): Response {
+export function otlpErrorResponse(context: Context, encoding: OtlpEncoding, error: AgentLightningError): Response {
   const status = otlpStatusOf(error);
   if (status === 503) context.header('retry-after', '1');
   const text = `${error.message} ${error.remedy}`;
   const message = create(StatusSchema, { code: rpcCodes[status] ?? 13, message: text });
-  return answerMessage(context, { encoding, status, schema: StatusSchema, message });
+  return messageResponse(context, { encoding, status, schema: StatusSchema, message });
 }
 
 /** An error for clients: an AgentLightningError unchanged, any other without details. */
@@ -46,12 +46,12 @@ interface OtlpMessage<TSchema extends DescMessage> {
   readonly message: MessageShape<TSchema>;
 }
 
-function answerMessage<TSchema extends DescMessage>(context: Context, answer: OtlpMessage<TSchema>): Response {
-  const { encoding, schema, message } = answer;
+function messageResponse<TSchema extends DescMessage>(context: Context, response: OtlpMessage<TSchema>): Response {
+  const { encoding, schema, message } = response;
   const isBinary = encoding === 'application/x-protobuf';
   const plain = isBinary ? toBinary(schema, message) : Buffer.from(toJsonString(schema, message));
   const isCompressed = acceptsGzip(context.req.header('accept-encoding') ?? '');
-  context.status(answer.status as Parameters<typeof context.status>[0]);
+  context.status(response.status as Parameters<typeof context.status>[0]);
   context.header('content-type', encoding);
   if (isCompressed) context.header('content-encoding', 'gzip');
   return context.body(Uint8Array.from(isCompressed ? gzipSync(plain) : plain));

@@ -17,7 +17,7 @@ export interface LogprobEntry {
 }
 
 /** The responding model, and the time. */
-export interface AnswerIdentity {
+export interface CompletionIdentity {
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
@@ -35,14 +35,14 @@ export function readResponse(result: SampleResult, tools: readonly ChatTool[], c
 
 /** The body of a chat completion that is not streamed. */
 export function chatCompletion(
-  identity: AnswerIdentity,
-  answer: {
+  identity: CompletionIdentity,
+  sampled: {
     readonly request: ChatRequest;
     readonly results: readonly SampleResult[];
     readonly sampling: ChatSampling;
   },
 ): Record<string, unknown> {
-  const { request, results, sampling } = answer;
+  const { request, results, sampling } = sampled;
   return {
     ...identity,
     object: 'chat.completion',
@@ -63,8 +63,8 @@ export function chatCompletion(
 }
 
 /** Makes the ids of tool calls unique in a conversation. */
-export function callIdPrefix(answerId: string, choice: number): string {
-  return `call_${answerId.slice('chatcmpl-'.length)}_${choice}`;
+export function callIdPrefix(completionId: string, choice: number): string {
+  return `call_${completionId.slice('chatcmpl-'.length)}_${choice}`;
 }
 
 /** Tokens read and written, in OpenAI's form. */

@@ -1,8 +1,8 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 
-/** The text of a model call's first answer; null when it has none, or the body was not recorded. */
-export function answerText({ response }: ModelCall): string | null {
+/** The text of a model call's first response; null when it has none, or the body was not recorded. */
+export function responseText({ response }: ModelCall): string | null {
   const message = field(first(response?.['choices']), 'message');
   const content = field(message, 'content') ?? field(first(response?.['choices']), 'text');
   return typeof content === 'string' && content !== '' ? content : null;
