@@ -100,7 +100,7 @@ describe('agl gateway', () => {
       .catch((error: unknown) => error);
     while (model.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     agl.terminate();
-    expect(await call).toMatchObject({ status: 503, code: 'CANCELLED' });
+    expect(await call).toMatchObject({ status: 503, code: 'UNREACHABLE' });
     expect(await agl.exitCode()).toBe(0);
     await model.close();
   });

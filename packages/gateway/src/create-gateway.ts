@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { createGatewayApp } from './gateway-app.ts';
 import { assembleGateway, type GatewayCore } from './gateway-core.ts';
-import { GatewayError } from './gateway-error.ts';
+import { GatewayError, gatewayClosing } from './gateway-error.ts';
 import type { GatewayOptions, GatewayState, PauseOptions, Upstream, UpstreamState } from './gateway-options.ts';
 
 /** The capturing model proxy. */
@@ -109,16 +109,5 @@ function tookTooLong(maxCallMs: number): GatewayError {
     type: 'timeout_error',
     message: `the call took longer than ${maxCallMs} ms`,
     remedy: 'Raise the gateway option `maxCallMs`, or request fewer tokens.',
-  });
-}
-
-function gatewayClosing(): GatewayError {
-  return new GatewayError({
-    code: 'CANCELLED',
-    httpStatus: 503,
-    type: 'cancelled',
-    message: 'the gateway is closing',
-    remedy: 'Retry when the gateway is back.',
-    headers: { 'retry-after': '1' },
   });
 }

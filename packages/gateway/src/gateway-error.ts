@@ -73,6 +73,18 @@ export class GatewayError extends AgentLightningError {
   }
 }
 
+/** The gateway stops, so the call is not sent, or is aborted. Like any outage of the gateway, it is not the agent's failure. */
+export function gatewayClosing(): GatewayError {
+  return new GatewayError({
+    code: 'UNREACHABLE',
+    httpStatus: 503,
+    type: 'gateway_closing',
+    message: 'the gateway is closing',
+    remedy: 'Retry when the gateway is back.',
+    headers: { 'retry-after': '1' },
+  });
+}
+
 /** Store failure: the call is not recorded, so its response is not returned. */
 export function storeUnavailable(cause: unknown): GatewayError {
   const isOurs = AgentLightningError.isInstance(cause);

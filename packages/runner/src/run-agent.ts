@@ -10,6 +10,7 @@ import {
   withRollout,
 } from '@agentlightning/core';
 import { isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
+import { failureOriginOf } from '@agentlightning/core/store';
 import type { AgentContext, AgentResult } from './agent.ts';
 import type { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';
@@ -77,6 +78,9 @@ async function executeAgent<TTask>({
     return null;
   } catch (thrown) {
     const error = attemptError(thrown);
+    // The agent's own error may follow from the failed call.
+    const isOfCall = modelCalls.isUnavailable && !(error instanceof AttemptAborted);
+    if (isOfCall && failureOriginOf(error) === 'agent') return modelUnavailable(rollout, error);
     if (error instanceof AttemptAborted && error.ending === 'returned') {
       // Spans of the agent must not arrive after its rollout has returned to the queue.
       await settlesWithin(work.then(nothing, nothing), settleMs, services.clock);
@@ -85,11 +89,12 @@ async function executeAgent<TTask>({
   }
 }
 
-/** An agent that catches the failure of its last model call returns an invalid reward. */
-function modelUnavailable({ rolloutId }: AttemptedRollout): AgentLightningError {
+/** An agent that handles the failure of its last model call returns an invalid reward, or throws an error that follows from it. */
+function modelUnavailable({ rolloutId }: AttemptedRollout, cause?: AgentLightningError): AgentLightningError {
   return new AgentLightningError({
     code: 'UPSTREAM_FAILED',
     message: `Last model call of rollout ${rolloutId} failed: the gateway or its upstream was unavailable. The reward is not used.`,
+    cause,
   });
 }
 

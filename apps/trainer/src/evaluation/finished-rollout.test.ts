@@ -13,6 +13,7 @@ afterEach(() => store.close());
 test.each([
   ['UPSTREAM_FAILED', 'infrastructure'],
   ['TIMEOUT', 'infrastructure'],
+  ['UNREACHABLE', 'infrastructure'],
   ['VALIDATION', 'agent'],
 ] as const)('a failed rollout with a model call that ended with %s failed by %s', async (code, failure) => {
   await store.enqueueRollouts([{ rolloutId: 'ro-1', input: null }]);

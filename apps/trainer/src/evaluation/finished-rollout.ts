@@ -1,8 +1,8 @@
-import type { ErrorCode, Rollout, Store } from '@agentlightning/core';
+import type { ErrorCode, Rollout, Span, Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { attemptFailureOrigin, type FailureOrigin } from '@agentlightning/core/store';
-import { attemptFailureCause, type FailureCause } from '../rollouts/failure-cause.ts';
+import { attemptFailureCause, type FailureCause, lastCall } from '../rollouts/failure-cause.ts';
 
 /** A rollout that has ended, with the spans of its latest attempt. */
 export interface FinishedRollout extends CollectedRollout {
@@ -24,7 +24,8 @@ export async function readFinishedRollout(store: Store, rollout: Rollout): Promi
   }
   const { attemptId } = attempt;
   const collected = { rollout, attemptId, spans, failureCause: null };
-  if (status === 'succeeded') return { ...collected, failure: null };
+  // The reward of an agent that hid the failure of its last model call says nothing about the agent.
+  if (status === 'succeeded' && !isFailedCall(lastCall(spans))) return { ...collected, failure: null };
   if (status === 'cancelled') return { ...collected, failure: 'cancelled' };
   const isLost = attemptFailureOrigin(attempt) === 'infrastructure' || hasFailedCall(collected);
   return {
@@ -34,13 +35,15 @@ export async function readFinishedRollout(store: Store, rollout: Rollout): Promi
   };
 }
 
-/** The gateway's error codes for an upstream that failed, and for one that did not respond in time. */
-const failedCallCodes: readonly ErrorCode[] = ['UPSTREAM_FAILED', 'TIMEOUT'];
+/** The gateway's error codes for an upstream that failed, for one that did not respond in time, and for a closing gateway. */
+const failedCallCodes: readonly ErrorCode[] = ['UPSTREAM_FAILED', 'TIMEOUT', 'UNREACHABLE'];
 
 /** Whether the gateway recorded that a model endpoint did not respond to a call of the rollout. */
 function hasFailedCall({ spans }: CollectedRollout): boolean {
-  return spans.some((span) => {
-    const reason = modelCallFromSpan(span)?.untrainableReason ?? '';
-    return failedCallCodes.some((code) => reason.startsWith(`[${code}]`));
-  });
+  return spans.some(isFailedCall);
+}
+
+function isFailedCall(span: Span | null): boolean {
+  const reason = (span === null ? null : modelCallFromSpan(span))?.untrainableReason ?? '';
+  return failedCallCodes.some((code) => reason.startsWith(`[${code}]`));
 }

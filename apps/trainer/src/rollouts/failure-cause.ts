@@ -28,16 +28,16 @@ export function attemptFailureCause(
   const code = recordedFailure(attempt)?.code;
   if (code === 'TIMEOUT') return 'timeout';
   if (code === 'AGENT_CRASHED') return 'crash';
-  if (hasFailedLastCall(spans)) return 'model_error';
+  if (lastCall(spans)?.status.code === 'ERROR') return 'model_error';
   return attemptFailureOrigin(attempt) === 'infrastructure' ? 'infrastructure' : 'agent_error';
 }
 
-function hasFailedLastCall(spans: readonly Span[]): boolean {
-  const last = spans
+/** The last model call of an attempt; null without one. */
+export function lastCall(spans: readonly Span[]): Span | null {
+  return spans
     .filter((span) => modelCallFromSpan(span) !== null)
     .reduce<Span | null>(
       (latest, span) => (latest === null || span.sequenceId > latest.sequenceId ? span : latest),
       null,
     );
-  return last?.status.code === 'ERROR';
 }

@@ -11,6 +11,10 @@ describe('failure origin', () => {
     ['an agent that threw such an error', agentFailed(new TypeError('fetch failed', { cause: refused }))],
     ['an HTTP 503 of an OpenAI client', agentFailed(Object.assign(new Error('503'), { status: 503 }))],
     ['an HTTP 502 of the AI SDK, after retries', retryError(Object.assign(new Error('502'), { statusCode: 502 }))],
+    [
+      'a stream that the gateway broke off',
+      agentFailed(Object.assign(new Error('it closes'), { code: 'UNREACHABLE' })),
+    ],
     ['several errors, one of them a connection', new AggregateError([new Error('no'), refused])],
     ['a store that cannot be reached', new AgentLightningError({ code: 'UNREACHABLE', message: 'store' })],
   ])('of %s is the infrastructure', (_name, error) => {

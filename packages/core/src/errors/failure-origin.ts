@@ -40,13 +40,16 @@ const connectionCodes: ReadonlySet<unknown> = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ]);
 
+/** Error codes of the gateway within a stream of a model response, which clients of a model API copy to their errors. */
+const gatewayCodes: ReadonlySet<unknown> = new Set<ErrorCode>(['UNREACHABLE', 'UPSTREAM_FAILED']);
+
 /** Maximum depth of a chain of causes. */
 const maxDepth = 8;
 
 /**
  * Origin of the error that ended an attempt. It is `infrastructure` when the error, or one of its causes, is a broken
- * or refused connection, an HTTP response 502, 503 or 504, or an unavailability error of this project. Causes are
- * followed through `cause`, `lastError` and `errors`.
+ * or refused connection, an HTTP response 502, 503 or 504, the gateway's error within a stream, or an unavailability error
+ * of this project. Causes are followed through `cause`, `lastError` and `errors`.
  */
 export function failureOriginOf(error: unknown): FailureOrigin {
   return isInfrastructureError(error, 0) ? 'infrastructure' : 'agent';
@@ -61,9 +64,8 @@ function isInfrastructureError(error: unknown, depth: number): boolean {
   if (typeof error !== 'object' || error === null || depth > maxDepth) return false;
   const { code, status, statusCode, cause, lastError, errors } = error as Readonly<Record<string, unknown>>;
   if (AgentLightningError.isInstance(error) && infrastructureCodes.has(error.code)) return true;
-  if (connectionCodes.has(code) || infrastructureStatuses.has(status) || infrastructureStatuses.has(statusCode)) {
-    return true;
-  }
+  if (connectionCodes.has(code) || gatewayCodes.has(code)) return true;
+  if (infrastructureStatuses.has(status) || infrastructureStatuses.has(statusCode)) return true;
   const nested = [cause, lastError, ...(Array.isArray(errors) ? (errors as readonly unknown[]) : [])];
   return nested.some((inner) => isInfrastructureError(inner, depth + 1));
 }

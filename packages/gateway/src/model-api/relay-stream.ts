@@ -94,7 +94,7 @@ function interrupted({ stream, address, signal }: CapturedStream, cause: unknown
   const isWhole = stream.isFinished;
   const { reason } = signal;
   if (reason instanceof GatewayError) {
-    return { kind: 'failure', message: isWhole ? null : reason.text, text: stream.broken(reason) };
+    return { kind: 'failure', message: isWhole ? null : reason.message, text: stream.broken(reason) };
   }
   return {
     kind: 'failure',

@@ -1,5 +1,5 @@
 import { backoffMs, parseRetryAfterMs, withRetry } from '@agentlightning/core/internal';
-import { GatewayError } from '../gateway-error.ts';
+import { GatewayError, gatewayClosing } from '../gateway-error.ts';
 import type { RetryOptions } from '../gateway-options.ts';
 import { enterUpstream, type UpstreamSlot } from './enter-upstream.ts';
 import { FailoverOrder } from './failover-order.ts';
@@ -83,13 +83,7 @@ async function slotFor(
 function assertWanted(caller: UpstreamCaller, request: UpstreamRequest): void {
   if (request.signal.aborted) throw cancelled(request.signal.reason);
   if (!caller.closing.aborted) return;
-  throw new GatewayError({
-    code: 'CANCELLED',
-    type: 'cancelled',
-    httpStatus: 503,
-    message: 'the gateway is closing',
-    remedy: 'Retry when the gateway is back.',
-  });
+  throw gatewayClosing();
 }
 
 /** The error of an aborted call. After a disconnect, it only reaches the record. */
