@@ -22,7 +22,7 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     const runId = String((await first.event('started'))['run']);
     await first.event('step', (event) => event['step'] === 2);
     await first.kill();
-    const finishedBefore = await folder.withStore(async (store) => (await store.queryMetrics(runId)).length);
+    const finishedBefore = await folder.withStore(async (store) => (await store.queryMetrics(runId)).total);
     expect(finishedBefore).toBeGreaterThanOrEqual(2);
     expect(finishedBefore).toBeLessThan(smallSteps);
     const stepsDone = await folder.resumeAndFinish(runId);

@@ -29,7 +29,7 @@ const stepsOf = (events: readonly TrainingEvent[]): readonly number[] =>
 
 /** Everything that was measured in the steps of a run, but how long it took. */
 async function metricsOf(runId: string, place = folder): Promise<readonly object[]> {
-  const points = await withStore(place, (store) => store.queryMetrics(runId));
+  const { items: points } = await withStore(place, (store) => store.queryMetrics(runId));
   return points.map(({ step, values }) => {
     const measured = Object.entries(values).filter(([name]) => !name.startsWith('time/'));
     return { step, ...Object.fromEntries(measured) };
@@ -80,7 +80,7 @@ test('a learning rate that falls does so towards the new last step', { tags: ['l
   await trainSmall(trainer(2, { algorithm }), { runId: 'falling' });
   const { events } = await trainSmall(trainer(4, { algorithm }), { resume: 'falling' });
   expect(stepsOf(events)).toEqual([3, 4]);
-  const points = await withStore(folder, (store) => store.queryMetrics('falling'));
+  const { items: points } = await withStore(folder, (store) => store.queryMetrics('falling'));
   const rates = points.map(({ values }) => values['optim/learning_rate'] ?? Number.NaN);
   // As in a run of two steps first, then as in one of four.
   for (const [index, rate] of [1e-2, 0, 1e-2 / 3, 0].entries()) expect(rates[index]).toBeCloseTo(rate, 6);

@@ -80,7 +80,7 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
     expect(version).toBeGreaterThan(1);
     const first = await store.getResources('planted-v0');
     expect(first.resources['doing']).toMatchObject({ template: 'You do what you are asked to do.\n{request}' });
-    const metrics = await store.queryMetrics('planted');
+    const { items: metrics } = await store.queryMetrics('planted');
     expect(metrics.map(({ step, values }) => [`v${step}`, values['validation/score']])).toEqual(
       prompts?.versions.map(({ version, score }) => [version, score]),
     );

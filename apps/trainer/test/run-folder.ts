@@ -75,7 +75,7 @@ export class RunFolder implements Disposable {
   async expectWholeRun(runId: string): Promise<void> {
     await this.withStore(async (store) => {
       expect((await store.getRun(runId)).status).toBe('finished');
-      const metrics = await store.queryMetrics(runId);
+      const { items: metrics } = await store.queryMetrics(runId);
       expect(metrics.map(({ step }) => step)).toEqual(Array.from({ length: smallSteps }, (_, index) => index + 1));
       const { items } = await store.queryRollouts({ runId, modeIn: ['train'] });
       expect(items.length).toBe(smallSteps * rolloutsPerStep);

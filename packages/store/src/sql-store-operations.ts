@@ -18,6 +18,7 @@ import type {
   GroupQuery,
   GroupStatistics,
   MetricPoint,
+  MetricQuery,
   Page,
   ResourcesQuery,
   ResourcesSnapshot,
@@ -25,6 +26,7 @@ import type {
   RetentionPreview,
   RolloutPatch,
   RolloutQuery,
+  RolloutTrace,
   RunPatch,
   RunStatistics,
   SpanQuery,
@@ -34,16 +36,9 @@ import type {
   Worker,
   WorkerQuery,
 } from '@agentlightning/core/store';
-import type { AccessKey, AccessKeyRequest, NewAccessKey, StoredAccessKey } from './access/access-key.ts';
+import { AccessKeyOperations } from './access/access-key-operations.ts';
 import { collectPages, readPages, type StreamedPage } from './list-pages.ts';
 import { lenientRunner, type OperationRunner } from './operation-runner.ts';
-import {
-  createAccessKey,
-  findAccessKey,
-  hasAccessKeys,
-  listAccessKeys,
-  revokeAccessKey,
-} from './operations/access-keys.ts';
 import { assertRetentionPolicy } from './operations/apply-retention.ts';
 import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
 import { startAttempt } from './operations/attempts/start-attempt.ts';
@@ -66,18 +61,18 @@ import { runStatistics } from './operations/runs/run-statistics.ts';
 import { updateRun } from './operations/runs/update-run.ts';
 import { appendSpans, reserveSpanSequenceIds } from './operations/spans/append-spans.ts';
 import { querySpans } from './operations/spans/read-spans.ts';
+import { readTraces } from './operations/spans/read-traces.ts';
 import { searchSpans } from './operations/spans/search-spans.ts';
 import { updateWorker } from './operations/update-worker.ts';
 import type { StoreTransaction } from './store-transaction.ts';
 
 /** The operations of a store. The runner provides the transactions. */
-export class SqlStoreOperations implements StoreTransaction {
-  protected readonly runner: OperationRunner;
+export class SqlStoreOperations extends AccessKeyOperations implements StoreTransaction {
   /** Lease of a claimed attempt in milliseconds. */
   protected readonly claimLeaseMs: number;
 
   constructor(runner: OperationRunner, claimLeaseMs: number) {
-    this.runner = runner;
+    super(runner);
     this.claimLeaseMs = claimLeaseMs;
   }
 
@@ -161,6 +156,10 @@ export class SqlStoreOperations implements StoreTransaction {
     return readPages(query, (window) => this.runner.read((context) => querySpans(context, query, window)));
   }
 
+  async readTraces(rolloutIds: readonly string[]): Promise<readonly RolloutTrace[]> {
+    return this.runner.read((context) => readTraces(context, rolloutIds));
+  }
+
   searchSpans(search: SpanSearch = {}): Promise<SpanSearchPage> {
     return this.runner.read((context) => searchSpans(context, search));
   }
@@ -228,8 +227,14 @@ export class SqlStoreOperations implements StoreTransaction {
     return this.runner.write((context) => updateRun(context, { runId, patch, metrics }));
   }
 
-  queryMetrics(runId: string): Promise<readonly MetricPoint[]> {
-    return this.runner.read((context) => queryMetrics(context, runId));
+  queryMetrics(runId: string, query: MetricQuery = {}): Promise<Page<MetricPoint>> {
+    return collectPages(this.streamMetrics(runId, query));
+  }
+
+  /** As `queryMetrics`, page by page. */
+  streamMetrics(runId: string, query: MetricQuery = {}): AsyncIterable<StreamedPage<MetricPoint>> {
+    const list = { runId, query };
+    return readPages(query, (window) => this.runner.read((context) => queryMetrics(context, list, window)));
   }
 
   runStatistics(runId: string): Promise<RunStatistics> {
@@ -252,41 +257,5 @@ export class SqlStoreOperations implements StoreTransaction {
 
   async deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
     return this.runner.write((context) => deleteRollouts(context, rolloutIds));
-  }
-  /**
-   * Creates an access key for clients of the store's server. The key is returned only once; the store keeps its digest.
-   *
-   * @throws ValidationError when the scope is unknown, the name is empty, or the lifetime is not positive
-   * @example
-   * ```ts
-   * const { key } = await store.createAccessKey({ name: 'runners in Frankfurt', scope: 'runner' });
-   * ```
-   */
-  createAccessKey(request: AccessKeyRequest): Promise<NewAccessKey> {
-    return this.runner.write((context) => createAccessKey(context, request));
-  }
-
-  /** The records of all keys, oldest first, including revoked ones. */
-  listAccessKeys(): Promise<readonly AccessKey[]> {
-    return this.runner.read(listAccessKeys);
-  }
-
-  /**
-   * Revokes an access key. Servers reject it within five seconds.
-   *
-   * @throws NotFoundError when there is no such key
-   */
-  revokeAccessKey(keyId: string): Promise<AccessKey> {
-    return this.runner.write((context) => revokeAccessKey(context, keyId));
-  }
-
-  /** A key with its digest; null if unknown. */
-  findAccessKey(keyId: string): Promise<StoredAccessKey | null> {
-    return this.runner.read((context) => findAccessKey(context, keyId));
-  }
-
-  /** Whether a key was ever created: servers then require a key, even when all are revoked. */
-  hasAccessKeys(): Promise<boolean> {
-    return this.runner.read(hasAccessKeys);
   }
 }

@@ -95,7 +95,7 @@ export class RunReader {
   async #metricsOf({ runId, updateTimeMs }: Run): Promise<readonly MetricPoint[]> {
     const known = this.#metrics.get(runId);
     if (known?.updateTimeMs === updateTimeMs) return known.points;
-    const points = await this.#store.queryMetrics(runId);
+    const { items: points } = await this.#store.queryMetrics(runId);
     this.#metrics.set(runId, { updateTimeMs, points });
     return points;
   }

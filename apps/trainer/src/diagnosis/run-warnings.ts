@@ -12,9 +12,9 @@ type DiagnosedSession = Pick<TrainingSession, 'config' | 'tasks' | 'policies' | 
 /** Adds a finished step to the history of the session, and emits its new warnings. */
 export function warnOfStep(session: DiagnosedSession, record: StepRecord): readonly RunWarning[] {
   const { config, policies, stepHistory, emit } = session;
-  stepHistory.push(record);
+  stepHistory.add(record);
   const names = trainedPolicies(policies).map(({ name }) => name);
-  const history = { steps: stepHistory, policies: names, range: rangeOf(session) };
+  const history = { steps: stepHistory.steps, policies: names, range: rangeOf(session) };
   return emitted(emit, diagnoseSteps(history, config.diagnosis));
 }
 

@@ -2,7 +2,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { aModelCallSpan } from '@agentlightning/core/testing';
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readFinishedRollout } from './finished-rollout.ts';
+import { readFinishedRollouts } from './finished-rollout.ts';
 
 let store: SqlStore;
 beforeEach(async () => {
@@ -23,5 +23,5 @@ test.each([
   const untrainableReason = new AgentLightningError({ code, message: 'the model call failed' }).message;
   await store.appendSpans([aModelCallSpan({ attemptId, isTrainable: false, untrainableReason })]);
   await store.updateAttempt('ro-1', attemptId, { status: 'failed' });
-  expect(await readFinishedRollout(store, await store.getRollout('ro-1'))).toMatchObject({ failure });
+  expect(await readFinishedRollouts(store, [await store.getRollout('ro-1')])).toMatchObject([{ failure }]);
 });

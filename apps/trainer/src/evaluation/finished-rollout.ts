@@ -1,7 +1,8 @@
 import type { ErrorCode, Rollout, Span, Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import { attemptFailureOrigin, type FailureOrigin } from '@agentlightning/core/store';
+import { attemptFailureOrigin, type FailureOrigin, type RolloutTrace } from '@agentlightning/core/store';
+import pMap from 'p-map';
 import { attemptFailureCause, type FailureCause, lastCall } from '../rollouts/failure-cause.ts';
 
 /** A rollout that has ended, with the spans of its latest attempt. */
@@ -12,13 +13,37 @@ export interface FinishedRollout extends CollectedRollout {
   readonly failureCause: FailureCause | null;
 }
 
-/** Reads the spans of a rollout's latest attempt, and the origin of its failure. */
-export async function readFinishedRollout(store: Store, rollout: Rollout): Promise<FinishedRollout> {
-  const { rolloutId, status } = rollout;
-  const [attempt, { items: spans }] = await Promise.all([
-    store.getLatestAttempt(rolloutId),
-    store.querySpans({ rolloutId, attemptId: 'latest' }),
-  ]);
+/** How many rollouts a request names: about as many as fit in its response. */
+const batchSize = 64;
+
+/** How many requests are made at a time: most of their duration is the round trip to the store. */
+const readConcurrency = 8;
+
+/** Reads the spans of the latest attempts of rollouts, and the origins of their failures, in the same order. */
+export async function readFinishedRollouts(
+  store: Store,
+  rollouts: readonly Rollout[],
+): Promise<readonly FinishedRollout[]> {
+  const starts = Array.from({ length: Math.ceil(rollouts.length / batchSize) }, (_, index) => index * batchSize);
+  const batches = starts.map((start) => rollouts.slice(start, start + batchSize));
+  return (await pMap(batches, (batch) => readBatch(store, batch), { concurrency: readConcurrency })).flat();
+}
+
+async function readBatch(store: Store, batch: readonly Rollout[]): Promise<readonly FinishedRollout[]> {
+  const finished: FinishedRollout[] = [];
+  while (finished.length < batch.length) {
+    const rest = batch.slice(finished.length);
+    const traces = await store.readTraces(rest.map(({ rolloutId }) => rolloutId));
+    for (const [index, trace] of traces.entries()) {
+      const rollout = rest[index];
+      if (rollout !== undefined) finished.push(finishedRollout(rollout, trace));
+    }
+  }
+  return finished;
+}
+
+function finishedRollout(rollout: Rollout, { attempt, spans }: RolloutTrace): FinishedRollout {
+  const { status } = rollout;
   if (attempt === null) {
     return { rollout, attemptId: null, spans: [], failure: status === 'failed' ? 'agent' : null, failureCause: null };
   }

@@ -3,7 +3,7 @@ import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algo
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import { type EnqueueRolloutRequest, isTerminalRolloutStatus, type RolloutQuery } from '@agentlightning/core/store';
 import pMap from 'p-map';
-import { type FinishedRollout, readFinishedRollout } from '../evaluation/finished-rollout.ts';
+import { type FinishedRollout, readFinishedRollouts } from '../evaluation/finished-rollout.ts';
 
 /** The dependencies of collecting rollouts. */
 export interface CollectOptions {
@@ -21,8 +21,8 @@ export interface CollectOptions {
   readonly waitMs?: number;
 }
 
-/** How many rollouts are read back at a time: most of the duration is the round trip to the store. */
-const readConcurrency = 64;
+/** How many rollouts are changed at a time: most of the duration is the round trip to the store. */
+const changeConcurrency = 64;
 
 /** Retries of a rollout that failed by infrastructure. */
 const maxRetries = 3;
@@ -47,8 +47,7 @@ export async function collectRollouts(
   const collect = async (rollouts: readonly Rollout[]): Promise<void> => {
     const report = (ended: number): void => onProgress(enqueued.length - rollouts.length + ended, enqueued.length);
     const ended = await waitForAll(rollouts, { store, signal, waitMs, onProgress: report });
-    const read = await pMap(ended, (rollout) => readFinishedRollout(store, rollout), { concurrency: readConcurrency });
-    for (const each of read) finished.set(each.rollout.rolloutId, each);
+    for (const each of await readFinishedRollouts(store, ended)) finished.set(each.rollout.rolloutId, each);
   };
   await collect(enqueued);
   for (let retry = 1; retry <= maxRetries && hasLost(finished); retry += 1) {
@@ -67,16 +66,18 @@ function hasLost(finished: ReadonlyMap<string, FinishedRollout>): boolean {
 
 /** Requeues the rollouts that failed by infrastructure. */
 async function requeueLost(store: Store, finished: Map<string, FinishedRollout>): Promise<readonly Rollout[]> {
-  const requeued: Rollout[] = [];
-  for (const { rollout, failure } of [...finished.values()]) {
-    if (failure !== 'infrastructure') continue;
-    // Read again: a slow runner may have reported in the meantime.
-    const latest = await readFinishedRollout(store, rollout);
-    finished.set(rollout.rolloutId, latest);
-    if (latest.failure !== 'infrastructure') continue;
-    requeued.push(await store.updateRollout(rollout.rolloutId, { status: 'requeuing' }));
-  }
-  return requeued;
+  const lost = [...finished.values()].filter(({ failure }) => failure === 'infrastructure');
+  // Read again: a slow runner may have reported in the meantime.
+  const latest = await readFinishedRollouts(
+    store,
+    lost.map(({ rollout }) => rollout),
+  );
+  for (const each of latest) finished.set(each.rollout.rolloutId, each);
+  return await pMap(
+    latest.filter(({ failure }) => failure === 'infrastructure'),
+    ({ rollout }) => store.updateRollout(rollout.rolloutId, { status: 'requeuing' }),
+    { concurrency: changeConcurrency },
+  );
 }
 
 /**
@@ -94,19 +95,21 @@ export async function cancelUnfinished(
     ...scope,
     statusIn: ['queuing', 'requeuing', 'preparing', 'running'],
   });
-  let cancelled = 0;
-  for (const { rolloutId, status } of items) {
-    try {
-      // Requeued first: the interrupted attempt must not count towards `maxAttempts`.
-      if (status === 'preparing' || status === 'running') await store.updateRollout(rolloutId, { status: 'requeuing' });
-      await store.updateRollout(rolloutId, { status: 'cancelled' });
-      cancelled += 1;
-    } catch (error) {
-      // A remote runner has ended the rollout in the meantime.
-      if (!AgentLightningError.isInstance(error) || error.code !== 'ILLEGAL_TRANSITION') throw error;
-    }
+  const cancelled = await pMap(items, (rollout) => cancel(store, rollout), { concurrency: changeConcurrency });
+  return cancelled.filter((isCancelled) => isCancelled).length;
+}
+
+async function cancel(store: Store, { rolloutId, status }: Rollout): Promise<boolean> {
+  try {
+    // Requeued first: the interrupted attempt must not count towards `maxAttempts`.
+    if (status === 'preparing' || status === 'running') await store.updateRollout(rolloutId, { status: 'requeuing' });
+    await store.updateRollout(rolloutId, { status: 'cancelled' });
+    return true;
+  } catch (error) {
+    // A remote runner has ended the rollout in the meantime.
+    if (!AgentLightningError.isInstance(error) || error.code !== 'ILLEGAL_TRANSITION') throw error;
+    return false;
   }
-  return cancelled;
 }
 
 /** The group id of a rollout: each occurrence of a task in a step is a group. */
@@ -137,21 +140,23 @@ async function reopenLost(
 ): Promise<readonly Rollout[]> {
   const haveAllFailed = known.every(({ status }) => status === 'failed');
   const resourcesIds = new Map(requests.map(({ rolloutId, resourcesId }) => [rolloutId, resourcesId ?? null]));
-  const isLost = async (rollout: Rollout): Promise<boolean> => {
-    if (rollout.status === 'cancelled') return true;
-    if (rollout.status !== 'failed') return false;
-    return haveAllFailed || (await readFinishedRollout(store, rollout)).failure === 'infrastructure';
-  };
-  const reopened: Rollout[] = [];
-  for (const rollout of known) {
+  const failed = await readFinishedRollouts(
+    store,
+    known.filter(({ status }) => status === 'failed'),
+  );
+  const lost = new Set(
+    [
+      ...known.filter(({ status }) => status === 'cancelled'),
+      ...failed.filter(({ failure }) => haveAllFailed || failure === 'infrastructure').map(({ rollout }) => rollout),
+    ].map(({ rolloutId }) => rolloutId),
+  );
+  const reopen = async (rollout: Rollout): Promise<Rollout> => {
     const { rolloutId } = rollout;
+    if (!lost.has(rolloutId)) return rollout;
     const resourcesId = resourcesIds.get(rolloutId) ?? null;
-    const next = (await isLost(rollout))
-      ? await store.updateRollout(rolloutId, { status: 'requeuing', resourcesId })
-      : rollout;
-    reopened.push(next);
-  }
-  return reopened;
+    return await store.updateRollout(rolloutId, { status: 'requeuing', resourcesId });
+  };
+  return await pMap(known, reopen, { concurrency: changeConcurrency });
 }
 
 async function waitForAll(

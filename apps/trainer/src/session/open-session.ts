@@ -3,7 +3,7 @@ import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { loadTasks } from '../config/load-tasks.ts';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { StepRecord } from '../diagnosis/diagnose-steps.ts';
+import { readStepRecords } from '../diagnosis/step-records.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import type { Found, RunChoice } from '../run/find-or-create.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
@@ -129,15 +129,9 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     pauseCalls: gateway.pauseCalls,
     emit,
     emittedWarnings: new Set(),
-    stepHistory: await finishedSteps(store, run.runId, state.finishedStep),
+    stepHistory: await readStepRecords(store, run.runId, state.finishedStep),
     signal,
   };
-}
-
-/** The metrics of the finished steps. Later ones, of an interrupted process, are repeated. */
-async function finishedSteps(store: Store, runId: string, finishedStep: number): Promise<StepRecord[]> {
-  if (finishedStep === 0) return [];
-  return (await store.queryMetrics(runId)).filter(({ step }) => step >= 1 && step <= finishedStep);
 }
 
 type ServedSessionPolicy = SessionPolicy & { readonly endpoint: InferenceEndpoint };

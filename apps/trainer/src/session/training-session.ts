@@ -1,7 +1,7 @@
 import type { Store } from '@agentlightning/core';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { StepRecord } from '../diagnosis/diagnose-steps.ts';
+import type { StepRecords } from '../diagnosis/step-records.ts';
 import type { FoundRun } from '../run/find-or-create-run.ts';
 import type { RunTasks } from '../run/run-shape.ts';
 import type { OpenGateway } from '../runtime/open-gateway.ts';
@@ -29,8 +29,8 @@ export interface TrainingSession extends FoundRun {
   readonly emit: TrainingListener;
   /** Keys of emitted warnings: each is emitted once. */
   readonly emittedWarnings: Set<string>;
-  /** The metrics of the finished steps, in order, which warnings are derived from. */
-  readonly stepHistory: StepRecord[];
+  /** The metrics of the finished steps that warnings are derived from. */
+  readonly stepHistory: StepRecords;
   /** Aborts to stop the run. */
   readonly signal: AbortSignal;
 }

@@ -11,6 +11,16 @@ export { newId, newSpanId, newTraceId } from '../id.ts';
 export type { RevokedTokens } from '../revoked-tokens.ts';
 export { isTerminalAttemptStatus, terminalAttemptStatuses } from '../store/attempt.ts';
 export type { GroupQuery, GroupStatistics } from '../store/group-statistics.ts';
+export type {
+  AttemptQuery,
+  MetricQuery,
+  Page,
+  PageOptions,
+  ResourcesQuery,
+  RolloutQuery,
+  SpanQuery,
+  WorkerQuery,
+} from '../store/queries.ts';
 export type { ResourcesSnapshot } from '../store/resource.ts';
 export { attemptBaseUrl } from '../store/resource.ts';
 export type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../store/retention.ts';
@@ -25,21 +35,16 @@ export {
   rolloutTransitions,
   terminalRolloutStatuses,
 } from '../store/rollout-status.ts';
+export type { RolloutTrace } from '../store/rollout-trace.ts';
+export { maxTraceRollouts } from '../store/rollout-trace.ts';
 export type { MetricPoint, RunStatistics, RunStatus } from '../store/run.ts';
 export type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 export type {
   AttemptPatch,
-  AttemptQuery,
   ClaimOptions,
-  Page,
-  PageOptions,
-  ResourcesQuery,
   RolloutPatch,
-  RolloutQuery,
   RunPatch,
-  SpanQuery,
   WaitOptions,
-  WorkerQuery,
 } from '../store/store.ts';
 export type { StoreChange, WatchOptions } from '../store/store-change.ts';
 export type { StoreStatistics } from '../store/store-statistics.ts';

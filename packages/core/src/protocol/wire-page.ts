@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ValidationError } from '../errors/validation-error.ts';
-import type { Page, PageOptions } from '../store/store.ts';
+import type { Page, PageOptions } from '../store/queries.ts';
 import type { WireFields } from './wire-fields.ts';
 
 /** Codec of one page of a list. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '../store/queries.ts';
 import type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
-import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '../store/store.ts';
 import { wireRolloutModeSchema, wireRolloutStatusSchema } from './rollouts/wire-rollout.ts';
 import { optionsCodec, recordCodec, seconds } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';

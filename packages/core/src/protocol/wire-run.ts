@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { JsonObject } from '../json.ts';
+import type { MetricQuery } from '../store/queries.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from '../store/run.ts';
 import type { RunPatch } from '../store/store.ts';
 import type { StoreStatistics } from '../store/store-statistics.ts';
 import { present } from './present.ts';
-import { fieldCodec, optionsCodec, recordCodec, seconds } from './wire-fields.ts';
+import { optionsCodec, recordCodec, seconds } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';
 
 /** The statuses of a run. */
@@ -61,8 +62,12 @@ export const metricPointCodec: z.ZodType<MetricPoint> = recordCodec<MetricPoint>
   values: ['values', z.record(z.string(), metricCodec)],
 });
 
-/** The metrics of a run, in one object. */
-export const metricsCodec: z.ZodType<readonly MetricPoint[]> = fieldCodec('items', z.array(metricPointCodec));
+/** Pagination of metrics, as URL parameters. */
+export const metricQueryCodec: z.ZodType<MetricQuery> = optionsCodec<MetricQuery>({
+  sortOrder: ['sort_order', z.enum(['asc', 'desc']).optional()],
+  limit: ['limit', z.int().optional()],
+  offset: ['offset', z.int().optional()],
+});
 
 /** Changes to a run, with the metrics to record. */
 export type RunUpdate = readonly [patch: RunPatch, metrics?: readonly MetricPoint[]];

@@ -3,6 +3,15 @@ import type { RevokedTokens } from '../revoked-tokens.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Attempt, AttemptStatus } from './attempt.ts';
 import type { GroupQuery, GroupStatistics } from './group-statistics.ts';
+import type {
+  AttemptQuery,
+  MetricQuery,
+  Page,
+  ResourcesQuery,
+  RolloutQuery,
+  SpanQuery,
+  WorkerQuery,
+} from './queries.ts';
 import type { NamedResources, ResourcesSnapshot } from './resource.ts';
 import type { DeletionCounts, RetentionPolicy, RetentionPreview } from './retention.ts';
 import type {
@@ -14,103 +23,12 @@ import type {
   StartRolloutRequest,
 } from './rollout.ts';
 import type { RolloutStatus } from './rollout-status.ts';
+import type { RolloutTrace } from './rollout-trace.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from './run.ts';
 import type { SpanSearch, SpanSearchPage } from './span-search.ts';
 import type { StoreChange, WatchOptions } from './store-change.ts';
 import type { StoreStatistics } from './store-statistics.ts';
-import type { Worker, WorkerStatus } from './worker.ts';
-
-/** One page of a list. */
-export interface Page<TItem> {
-  readonly items: readonly TItem[];
-  /** The requested limit; -1 for none. */
-  readonly limit: number;
-  readonly offset: number;
-  /** Total number of items. */
-  readonly total: number;
-}
-
-/** Sorting and pagination of a list. */
-export interface PageOptions<TSortField extends string> {
-  readonly sortBy?: TSortField;
-  /** @default 'asc' */
-  readonly sortOrder?: 'asc' | 'desc';
-  /** At least 1, or -1 for all. @default -1 */
-  readonly limit?: number;
-  /** @default 0 */
-  readonly offset?: number;
-}
-
-/** Rollout filters. An empty list of statuses or ids matches nothing. */
-export interface RolloutQuery
-  extends PageOptions<'startTimeMs' | 'endTimeMs' | 'status' | 'rolloutId' | 'mode' | 'resourcesId'> {
-  readonly statusIn?: readonly RolloutStatus[];
-  readonly rolloutIdIn?: readonly string[];
-  readonly rolloutIdContains?: string;
-  readonly modeIn?: readonly RolloutMode[];
-  readonly runId?: string;
-  /** Top-level metadata fields that must be equal. */
-  readonly metadata?: JsonObject;
-  /** Only rollouts that started at or after this time, in Unix milliseconds. */
-  readonly startTimeFromMs?: number;
-  /** Only rollouts that started before this time, in Unix milliseconds. */
-  readonly startTimeBeforeMs?: number;
-  /** Only rollouts that ended at or after this time, in Unix milliseconds. */
-  readonly endTimeFromMs?: number;
-  /** Only rollouts that ended before this time, in Unix milliseconds. */
-  readonly endTimeBeforeMs?: number;
-  /** How the status and id filters combine; all other filters must match. @default 'and' */
-  readonly filterLogic?: 'and' | 'or';
-}
-
-/** Attempt filters. */
-export type AttemptQuery = PageOptions<
-  'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'status' | 'attemptId' | 'workerId' | 'lastHeartbeatTimeMs'
->;
-
-/** Span filters within a rollout. */
-export interface SpanQuery
-  extends PageOptions<
-    'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'name' | 'attemptId' | 'traceId' | 'spanId' | 'parentId'
-  > {
-  readonly rolloutId: string;
-  /** An attempt's id, or `latest`; every attempt by default. */
-  readonly attemptId?: string;
-  readonly traceId?: string;
-  readonly traceIdContains?: string;
-  readonly spanId?: string;
-  readonly spanIdContains?: string;
-  readonly parentId?: string;
-  readonly parentIdContains?: string;
-  readonly name?: string;
-  readonly nameContains?: string;
-  /** How the filters combine; rollout and attempt must match. @default 'and' */
-  readonly filterLogic?: 'and' | 'or';
-}
-
-/** Worker filters. */
-export interface WorkerQuery
-  extends PageOptions<
-    | 'workerId'
-    | 'status'
-    | 'lastHeartbeatTimeMs'
-    | 'lastDequeueTimeMs'
-    | 'lastBusyTimeMs'
-    | 'lastIdleTimeMs'
-    | 'currentRolloutId'
-    | 'currentAttemptId'
-  > {
-  readonly statusIn?: readonly WorkerStatus[];
-  readonly workerIdContains?: string;
-  /** How the filters combine. @default 'and' */
-  readonly filterLogic?: 'and' | 'or';
-}
-
-/** Resources snapshot filters. */
-export interface ResourcesQuery extends PageOptions<'resourcesId' | 'version' | 'createTimeMs' | 'updateTimeMs'> {
-  readonly resourcesId?: string;
-  readonly resourcesIdContains?: string;
-}
+import type { Worker } from './worker.ts';
 
 /** Options of a claim. */
 export interface ClaimOptions {
@@ -216,6 +134,13 @@ export interface Store extends RevokedTokens {
     attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
   ): Promise<readonly number[]>;
   querySpans(query: SpanQuery): Promise<Page<Span>>;
+  /**
+   * Reads the traces of rollouts, in the order of the ids: those of the first ids whose spans have about one MiB in total,
+   * at least one. Call it again for the rest.
+   *
+   * @param rolloutIds - at most 1,000; NOT_FOUND when one of those read does not exist
+   */
+  readTraces(rolloutIds: readonly string[]): Promise<readonly RolloutTrace[]>;
   /** Finds spans across rollouts. Throws NOT_FOUND for an unknown run. */
   searchSpans(search?: SpanSearch): Promise<SpanSearchPage>;
 
@@ -241,8 +166,8 @@ export interface Store extends RevokedTokens {
   queryRuns(options?: { readonly limit?: number; readonly offset?: number }): Promise<Page<Run>>;
   /** Changes a run and records the metrics of a step in one transaction. */
   updateRun(runId: string, patch: RunPatch, metrics?: readonly MetricPoint[]): Promise<Run>;
-  /** In order of step; a later record of a step replaces the earlier one. */
-  queryMetrics(runId: string): Promise<readonly MetricPoint[]>;
+  /** In order of step by default; a later record of a step replaces the earlier one. */
+  queryMetrics(runId: string, query?: MetricQuery): Promise<Page<MetricPoint>>;
   /** Progress of the rollouts of a run; `queryRollouts({ runId })` lists them. */
   runStatistics(runId: string): Promise<RunStatistics>;
   /** The training rollouts of a run by step and task, in this order. Rollouts without both are not among them. */

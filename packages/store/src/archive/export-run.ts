@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { readPages } from '../list-pages.ts';
 import type { OperationRunner } from '../operation-runner.ts';
 import {
   type ExportedRollout,
@@ -47,13 +48,12 @@ async function* linesOf(records: AsyncIterable<ArchiveRecord>): AsyncGenerator<s
 }
 
 async function* recordsOf(runner: OperationRunner, runId: string): AsyncGenerator<ArchiveRecord> {
-  const { run, metrics } = await runner.read(async (context) => ({
-    run: await loadRun(context, runId),
-    metrics: await queryMetrics(context, runId),
-  }));
+  const run = await runner.read((context) => loadRun(context, runId));
   yield { kind: 'header', format: archiveFormat, version: archiveVersion, run_id: runId };
   yield { kind: 'run', run };
-  for (const point of metrics) yield { kind: 'metrics', metrics: point };
+  const metrics = { runId, query: {} };
+  const pages = readPages({}, (window) => runner.read((context) => queryMetrics(context, metrics, window)));
+  for await (const { items } of pages) for (const point of items) yield { kind: 'metrics', metrics: point };
   const writtenResources = new Set<string>();
   for await (const rolloutId of rolloutIdsOf(runner, runId)) {
     const exported = await runner.read((context) => readExportedRollout(context, rolloutId));

@@ -61,14 +61,17 @@ export function rolloutFromRow(row: SqlRow): Rollout {
   };
 }
 
-/** The columns of a rollout and of its latest attempt, for {@link attemptedRolloutFromRow}. */
-export const rolloutWithAttempt = {
-  columns: `r.*, a.attempt_id AS a_attempt_id, a.sequence_id AS a_sequence_id, a.status AS a_status,
+/** The columns of a rollout's latest attempt, for {@link attemptFromRow} with the prefix `a_`. */
+export const latestAttemptColumns: string = `a.attempt_id AS a_attempt_id, a.sequence_id AS a_sequence_id, a.status AS a_status,
     a.worker_id AS a_worker_id, a.start_time_ms AS a_start_time_ms, a.end_time_ms AS a_end_time_ms,
-    a.last_heartbeat_time_ms AS a_last_heartbeat_time_ms, a.metadata AS a_metadata`,
+    a.last_heartbeat_time_ms AS a_last_heartbeat_time_ms, a.metadata AS a_metadata`;
+
+/** The columns of a rollout and of its latest attempt, for {@link attemptedRolloutFromRow}. */
+export const rolloutWithAttempt: { readonly columns: string; readonly from: string } = {
+  columns: `r.*, ${latestAttemptColumns}`,
   from: `rollouts AS r
     LEFT JOIN attempts AS a ON a.rollout_id = r.rollout_id AND a.attempt_id = r.latest_attempt_id`,
-} as const;
+};
 
 /** The rollout of a row, with its latest attempt if it has one. */
 export function attemptedRolloutFromRow(row: SqlRow): Rollout | AttemptedRollout {

@@ -12,7 +12,7 @@ export async function findLosses(store: Store, work: AcknowledgedWork): Promise<
     else if (rollout.isFinished && status !== 'succeeded') losses.push(`${rollout.rolloutId} is ${status} again`);
     else losses.push(...(await attemptLosses(store, rollout)), ...(await spanLosses(store, rollout)));
   }
-  const steps = new Set((await store.queryMetrics(work.runId)).map((point) => point.step));
+  const steps = new Set((await store.queryMetrics(work.runId)).items.map((point) => point.step));
   losses.push(...work.steps.filter((step) => !steps.has(step)).map((step) => `metrics of ${work.runId} step ${step}`));
   return losses;
 }

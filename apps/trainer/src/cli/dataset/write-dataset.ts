@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms';
 import { AgentLightningError, type Rollout, type RolloutMode, type Store } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
-import { readFinishedRollout } from '../../evaluation/finished-rollout.ts';
+import { readFinishedRollouts } from '../../evaluation/finished-rollout.ts';
 import { groupRollouts } from '../../rollouts/collect-rollouts.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
@@ -77,7 +77,8 @@ async function* groupsOf(store: Store, { run, mode, format }: DatasetFlags): Asy
   const bare = items.map((rollout) => ({ rollout, attemptId: null, spans: [] }));
   const groups = format === 'chat' ? groupRollouts(bare, taskOf) : groupRollouts(bare);
   for (const { groupId, rollouts } of groups) {
-    yield { groupId, rollouts: await Promise.all(rollouts.map(({ rollout }) => readFinishedRollout(store, rollout))) };
+    const members = rollouts.map(({ rollout }) => rollout);
+    yield { groupId, rollouts: await readFinishedRollouts(store, members) };
   }
 }
 

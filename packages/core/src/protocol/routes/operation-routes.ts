@@ -22,7 +22,8 @@ import {
 } from '../wire-query.ts';
 import { namedResourcesCodec, resourcesSnapshotCodec } from '../wire-resources.ts';
 import {
-  metricsCodec,
+  metricPointCodec,
+  metricQueryCodec,
   runCodec,
   runQueryCodec,
   runRequestCodec,
@@ -31,6 +32,7 @@ import {
   statisticsCodec,
 } from '../wire-run.ts';
 import { sequenceIdBatchCodec, sequenceIdsCodec, spanCodec } from '../wire-span.ts';
+import { traceQueryCodec, tracesCodec } from '../wire-trace.ts';
 import { workerCodec, workerHeartbeatCodec } from '../wire-worker.ts';
 import { get, list, type OperationName, type OperationRoute, original, post } from './store-route.ts';
 
@@ -177,6 +179,12 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     response: sequenceIdsCodec,
     idempotency: 'key',
   },
+  readTraces: {
+    ...post('/searches/traces', 'trainer'),
+    summary: 'Read the latest attempts of rollouts with their spans, up to about one MiB',
+    body: traceQueryCodec,
+    response: tracesCodec,
+  },
   searchSpans: {
     ...post('/searches/spans', 'trainer'),
     summary: 'Search spans across rollouts',
@@ -214,7 +222,8 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
   queryMetrics: {
     ...get('/runs/:runId/metrics', 'trainer'),
     summary: 'Read the metrics of a run by step',
-    response: metricsCodec,
+    query: metricQueryCodec,
+    ...list(metricPointCodec),
   },
   runStatistics: {
     ...get('/runs/:runId/statistics', 'trainer'),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Span, SpanInput } from '../../spans/span.ts';
 import type { Attempt } from '../../store/attempt.ts';
+import type { AttemptQuery, Page, RolloutQuery, SpanQuery, WorkerQuery } from '../../store/queries.ts';
 import type { ResourcesSnapshot } from '../../store/resource.ts';
 import type { AttemptedRollout, Rollout } from '../../store/rollout.ts';
 import type { Run } from '../../store/run.ts';
-import type { AttemptQuery, Page, RolloutQuery, SpanQuery, WorkerQuery } from '../../store/store.ts';
 import type { Worker } from '../../store/worker.ts';
 import { attemptCodec } from '../rollouts/wire-attempt.ts';
 import { attemptedRolloutCodec, rolloutCodec } from '../rollouts/wire-rollout.ts';

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { Page, Store } from '../../store/store.ts';
+import type { Page } from '../../store/queries.ts';
+import type { Store } from '../../store/store.ts';
 import { pageCodec } from '../wire-page.ts';
 
 /**

@@ -159,7 +159,7 @@ async function everythingOf(store: Store): Promise<{
   const { items: rollouts } = await store.queryRollouts({ runId: 'run-1' });
   return {
     run: await store.getRun('run-1'),
-    metrics: await store.queryMetrics('run-1'),
+    metrics: (await store.queryMetrics('run-1')).items,
     rollouts,
     attempts: await Promise.all(rollouts.map(({ rolloutId }) => store.queryAttempts(rolloutId))),
     spans: await store.searchSpans({ runId: 'run-1' }),

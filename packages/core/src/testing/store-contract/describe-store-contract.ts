@@ -14,6 +14,7 @@ import { describeSearch } from './search-contract.ts';
 import { describeSpans } from './span-contract.ts';
 import { describeStateMachine } from './state-machine-contract.ts';
 import type { StoreTest } from './store-test.ts';
+import { describeTraces } from './trace-contract.ts';
 import { describeWaits } from './wait-contract.ts';
 import { describeWatching } from './watch-contract.ts';
 import { describeWatchdog } from './watchdog-contract.ts';
@@ -84,6 +85,7 @@ const parts: readonly ((test: StoreTest) => void)[] = [
   describeStateMachine,
   describeWatchdog,
   describeSpans,
+  describeTraces,
   describeSearch,
   describeResources,
   describeWorkers,

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { RolloutQuery, Store } from '../../store/store.ts';
+import type { RolloutQuery } from '../../store/queries.ts';
+import type { Store } from '../../store/store.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
 /** Queries and changes of rollouts and their attempts. */

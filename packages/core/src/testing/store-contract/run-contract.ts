@@ -46,7 +46,7 @@ export function describeRuns(test: StoreTest): void {
         status: 'finished',
         state: { step: 1 },
       });
-      expect(await store.queryMetrics('run-1')).toEqual([aPoint(1, { 'reward/mean': 0.25 })]);
+      expect((await store.queryMetrics('run-1')).items).toEqual([aPoint(1, { 'reward/mean': 0.25 })]);
     });
 
     test('do not change when recording metrics fails', async ({ store }) => {
@@ -54,14 +54,30 @@ export function describeRuns(test: StoreTest): void {
       const update = store.updateRun('run-1', { state: { step: 1 } }, [aPoint(1), { ...aPoint(2), runId: 'run-2' }]);
       await expect(update).rejects.toMatchObject({ code: 'VALIDATION' });
       expect(await store.getRun('run-1')).toMatchObject({ state: {} });
-      expect(await store.queryMetrics('run-1')).toEqual([]);
+      expect((await store.queryMetrics('run-1')).items).toEqual([]);
     });
 
     test('have metrics in order of step, the later record of a step replacing the earlier', async ({ store }) => {
       await store.createRun({ runId: 'run-1', name: 'first', config: {} });
       await store.updateRun('run-1', {}, [aPoint(2), aPoint(0, { x: Number.NaN })]);
       await store.updateRun('run-1', {}, [aPoint(1), aPoint(2, { x: 5 })]);
-      expect(await store.queryMetrics('run-1')).toEqual([aPoint(0, { x: Number.NaN }), aPoint(1), aPoint(2, { x: 5 })]);
+      expect((await store.queryMetrics('run-1')).items).toEqual([
+        aPoint(0, { x: Number.NaN }),
+        aPoint(1),
+        aPoint(2, { x: 5 }),
+      ]);
+    });
+
+    test('have metrics that are read in parts, also from the last step', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      const points = Array.from({ length: 150 }, (_, index) => aPoint(index + 1));
+      await store.updateRun('run-1', {}, points);
+      expect((await store.queryMetrics('run-1')).items).toEqual(points);
+      const part = { items: points.slice(120, 122), limit: 2, offset: 120, total: 150 };
+      expect(await store.queryMetrics('run-1', { offset: 120, limit: 2 })).toEqual(part);
+      const { items } = await store.queryMetrics('run-1', { sortOrder: 'desc', limit: 1 });
+      expect(items).toEqual(points.slice(-1));
+      await expect(store.queryMetrics('run-1', { limit: 0 })).rejects.toMatchObject({ code: 'VALIDATION' });
     });
 
     test('count their rollouts by status', async ({ store }) => {

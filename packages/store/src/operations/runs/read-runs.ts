@@ -1,7 +1,7 @@
 import { NotFoundError, type Run } from '@agentlightning/core';
-import type { MetricPoint } from '@agentlightning/core/store';
+import type { MetricPoint, MetricQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../../operation.ts';
-import { type ListPage, type PageWindow, readPage } from '../../page.ts';
+import { equals, type ListPage, type PageWindow, readPage } from '../../page.ts';
 import { metricPointFromRow, runFromRow } from '../../rows/row.ts';
 import { readTextOrNull } from '../../rows/row-value.ts';
 
@@ -35,14 +35,26 @@ export function queryRuns(
 }
 
 /**
- * Reads the metrics of a run, ordered by step.
+ * Lists the metrics of a run, in order of step by default.
  *
  * @throws NotFoundError when the run does not exist
  */
-export async function queryMetrics(context: OperationContext, runId: string): Promise<readonly MetricPoint[]> {
+export async function queryMetrics(
+  context: OperationContext,
+  { runId, query }: { readonly runId: string; readonly query: MetricQuery },
+  window: PageWindow,
+): Promise<ListPage<MetricPoint>> {
   await loadRun(context, runId);
-  const rows = await context.db.all('SELECT * FROM metrics WHERE run_id = ? ORDER BY step', [runId]);
-  return rows.map(metricPointFromRow);
+  return readPage<MetricPoint, never>(context, {
+    columns: '*',
+    from: 'metrics',
+    conditions: [equals('run_id', runId)],
+    sortColumns: {},
+    tieBreaker: 'step',
+    query,
+    window,
+    toItem: metricPointFromRow,
+  });
 }
 
 /** The run of a rollout; null when it has none or the rollout does not exist. */

@@ -1,6 +1,13 @@
 import type { Store } from '@agentlightning/core';
 import { type OperationName, operationRoutes, type StoreRoute, specialRoutes } from '@agentlightning/core/protocol';
-import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '@agentlightning/core/store';
+import type {
+  AttemptQuery,
+  MetricQuery,
+  ResourcesQuery,
+  RolloutQuery,
+  SpanQuery,
+  WorkerQuery,
+} from '@agentlightning/core/store';
 import type { Context } from 'hono';
 import type { StreamedPage } from '../../list-pages.ts';
 import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
@@ -97,7 +104,14 @@ async function readParameters(context: Context, route: AnyRoute): Promise<readon
   return [...ids, ...(route.isSpread === true ? (input as readonly unknown[]) : [input])];
 }
 
-type ListOperation = 'queryRollouts' | 'queryAttempts' | 'queryWorkers' | 'queryResources' | 'querySpans' | 'queryRuns';
+type ListOperation =
+  | 'queryRollouts'
+  | 'queryAttempts'
+  | 'queryWorkers'
+  | 'queryResources'
+  | 'querySpans'
+  | 'queryRuns'
+  | 'queryMetrics';
 type PageReader = (...parameters: readonly never[]) => AsyncIterable<StreamedPage<unknown>>;
 
 /** Readers of lists page by page. */
@@ -109,6 +123,7 @@ function pageReaders({ store }: StoreRouteOptions): Readonly<Record<ListOperatio
     queryResources: (query: ResourcesQuery) => store.streamResources(query),
     querySpans: (query: SpanQuery) => store.streamSpans(query),
     queryRuns: (query: { readonly limit?: number; readonly offset?: number }) => store.streamRuns(query),
+    queryMetrics: (runId: string, query: MetricQuery) => store.streamMetrics(runId, query),
   };
 }
 
