@@ -10,13 +10,14 @@ import { withStore } from './with-store.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 let folder = '';
+let runId = '';
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'agl-diagnosis-'));
+  runId = path.basename(folder);
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const train = (changes: Partial<TrainConfig<SmallTask>>) =>
-  trainSmall(smallTrainer(folder, changes), { runId: 'run-1' });
+const train = (changes: Partial<TrainConfig<SmallTask>>) => trainSmall(smallTrainer(folder, changes), { runId });
 
 const warningsOf = (events: readonly TrainingEvent[]): readonly string[] =>
   events.flatMap((event) =>
@@ -49,12 +50,12 @@ test('a warning of `stopWhen` ends the run, with a checkpoint, an evaluation, an
   expect(events.at(-1)).toMatchObject({ type: 'finished', summary: { training: { ended: 'warning' } } });
   // The entropy bonus alone takes no step.
   for (const metrics of metricsOf(events)) expect(metrics).not.toHaveProperty('policy/version');
-  const { status, state } = await withStore(folder, (store) => store.getRun('run-1'));
+  const { status, state } = await withStore(folder, (store) => store.getRun(runId));
   expect(status).toBe('finished');
   expect(state).toMatchObject({ finishedStep: 2, checkpoint: { step: 2 } });
   expect(state['warnings']).toMatchObject(expected.map((text) => ({ step: 2, name: text.slice(2), policy: null })));
 
-  const again = await trainSmall(smallTrainer(folder, { agent: alwaysOne, steps: 3 }), { resume: 'run-1' });
+  const again = await trainSmall(smallTrainer(folder, { agent: alwaysOne, steps: 3 }), { resume: runId });
   expect(warningsOf(again.events)).toEqual(['3 constant-rewards', '3 constant-groups', '3 zero-advantages']);
   expect(again.events.at(-1)).toMatchObject({ summary: { training: { ended: 'steps' } } });
 });
@@ -63,7 +64,7 @@ test('selectors that match no agent end the run in step 1, with the agents seen'
   const algorithm = { type: 'grpo', groupSize: 2, agents: ['writer'] } as const;
   const { events, error } = await train({ algorithm, steps: 2 });
   expect(error).toMatchObject({ code: 'CONFIG' });
-  expect(String(error)).toMatch(/match no model call of step 1; agents seen: unknown agent at run-1 \(8\)/);
+  expect(String(error)).toContain(`match no model call of step 1; agents seen: unknown agent at ${runId} (8)`);
   expect(metricsOf(events)).toEqual([]);
 });
 

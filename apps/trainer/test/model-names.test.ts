@@ -16,11 +16,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Each run has a runtime, with checkpoints in the folder. */
+const runtime = { type: 'embedded', model: 'tiny-random' } as const;
+
 const checkpoints = (...parts: string[]): string => path.join(folder, 'checkpoints', ...parts);
 
 /** A trainer of runs with a policy `b`. */
 function trainerOfB(steps: number): Trainer<SmallTask> {
-  return smallTrainer(folder, { policies: { b: {} }, steps, checkpointEvery: 1 });
+  return smallTrainer(folder, { runtime, policies: { b: {} }, steps, checkpointEvery: 1 });
 }
 
 /** A run of policy `b` that was stopped in its second step, as it was left when one hyphen stood before the policy. */
@@ -52,7 +55,7 @@ function urisOf(events: readonly TrainingEvent[]): readonly string[] {
 test('run "a" with policy "b" and run "a-b" keep what they save apart', async () => {
   const one = await trainSmall(trainerOfB(1), { runId: 'a' });
   const saved = readFileSync(checkpoints('a--b', 'step-000001.safetensors'));
-  const other = await trainSmall(smallTrainer(folder, { seed: 7 }), { runId: 'a-b' });
+  const other = await trainSmall(smallTrainer(folder, { runtime, seed: 7 }), { runId: 'a-b' });
   expect([one.error, other.error]).toEqual([null, null]);
   expect([urisOf(one.events).at(-1), urisOf(other.events).at(-1)]).toEqual(['a--b/step-000001', 'a-b/step-000001']);
   expect(readFileSync(checkpoints('a--b', 'step-000001.safetensors')).equals(saved)).toBe(true);
@@ -68,7 +71,7 @@ test('a run of an earlier version resumes from its checkpoints, and no other run
   expect(readdirSync(checkpoints())).not.toContain('old--b');
 
   const saved = readdirSync(checkpoints('old-b'));
-  const other = await trainSmall(smallTrainer(folder), { runId: 'old-b' });
+  const other = await trainSmall(smallTrainer(folder, { runtime }), { runId: 'old-b' });
   expect(other.error).toMatchObject({
     code: 'CONFLICT',
     message: expect.stringMatching(/the checkpoint old-b\/step-\d+ belongs to run "old", not to "old-b"/),
@@ -77,7 +80,7 @@ test('a run of an earlier version resumes from its checkpoints, and no other run
 });
 
 test('a run of an earlier version does not resume from a checkpoint that another run has overwritten', async () => {
-  await trainSmall(smallTrainer(folder), { runId: 'thief' });
+  await trainSmall(smallTrainer(folder, { runtime }), { runId: 'thief' });
   await leaveOldRun('lost');
   copyFileSync(checkpoints('thief', 'step-000001.safetensors'), checkpoints('lost-b', 'step-000001.safetensors'));
   const { error } = await trainSmall(trainerOfB(2), { resume: 'lost' });
@@ -89,7 +92,7 @@ test('a run of an earlier version does not resume from a checkpoint that another
 
 test('an id with which a run could be taken for a policy of another is refused', async () => {
   for (const runId of ['a--b', 'a-']) {
-    const { error } = await trainSmall(smallTrainer(folder), { runId });
+    const { error } = await trainSmall(smallTrainer(folder, { runtime }), { runId });
     expect(error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining(`invalid run id: "${runId}"`) });
   }
 });

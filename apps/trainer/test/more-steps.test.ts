@@ -20,6 +20,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const runOf = (runId: string): Promise<Run> => withStore(folder, (store) => store.getRun(runId));
 
+/** A runtime of each run, with checkpoints in its data directory. */
+const runtime = { type: 'embedded', model: 'tiny-random' } as const;
+
 /** Steps large enough that one taken without what Adam has gathered shows in all that comes after it. */
 const trainer = (steps: number, changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTask> =>
   smallTrainer(folder, { steps, algorithm: { type: 'grpo', groupSize: 2, learningRate: 1e-2 }, ...changes });
@@ -89,7 +92,7 @@ test('a learning rate that falls does so towards the new last step', { tags: ['l
 test('an interrupted run has the learning rates and the weights of an uninterrupted one', async () => {
   const learningRate = { schedule: 'cosine', peak: 1e-2, warmupSteps: 2, finalRatio: 0.5 } as const;
   const algorithm = { type: 'grpo', groupSize: 2, learningRate, epochs: 2, minibatches: 2 } as const;
-  const settings = { algorithm, checkpointEvery: 2 };
+  const settings = { algorithm, checkpointEvery: 2, runtime };
   const place = (name: string): string => path.join(folder, name);
   const trainerIn = (name: string): Trainer<SmallTask> => trainer(5, { ...settings, dataDir: place(name) });
   await trainSmall(trainerIn('whole'), { runId: 'cosine' });
@@ -155,10 +158,10 @@ test('a failed run continues with more steps, too', { tags: ['long'] }, async ()
 });
 
 test('a finished run whose checkpoint is gone says what to do, and stays what it was', async () => {
-  const first = await trainSmall(trainer(1), { runId: 'cleaned' });
+  const first = await trainSmall(trainer(1, { runtime }), { runId: 'cleaned' });
   const before = await runOf('cleaned');
   rmSync(path.join(folder, 'checkpoints/cleaned'), { recursive: true });
-  const { events, error } = await trainSmall(trainer(2), { resume: 'cleaned' });
+  const { events, error } = await trainSmall(trainer(2, { runtime }), { resume: 'cleaned' });
   expect(events).toEqual([]);
   expect(error).toMatchObject({
     code: 'NOT_FOUND',
@@ -168,7 +171,7 @@ test('a finished run whose checkpoint is gone says what to do, and stays what it
     remedy: expect.stringMatching(/`dataDir`.*restore the checkpoint from a backup.*start a new run/),
   });
   expect(await runOf('cleaned')).toEqual(before);
-  const again = await trainSmall(trainer(1), { resume: 'cleaned' });
+  const again = await trainSmall(trainer(1, { runtime }), { resume: 'cleaned' });
   expect(outcomeOf(again.events)).toEqual(outcomeOf(first.events));
 });
 

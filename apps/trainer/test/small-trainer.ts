@@ -2,6 +2,7 @@ import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
 import OpenAI from 'openai';
 import { type FitOptions, type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
+import { sharedRuntime } from './shared-runtime.ts';
 
 /** A task of the smallest runs. */
 export interface SmallTask {
@@ -23,13 +24,15 @@ export const countLetters: Agent<SmallTask> = async (task) => (await ask(task)).
 
 const tasks = Array.from({ length: 8 }, (_, index) => ({ question: `Number ${index}?`, index }));
 
-/** A trainer of runs that take a second: 4 tasks twice a step. */
+/** A trainer of runs that take a second: 4 tasks twice a step, with the runtime that this process shares. */
 export function smallTrainer(folder: string, changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTask> {
   return new Trainer<SmallTask>({
     agent: countLetters,
     tasks: { train: tasks, test: tasks.slice(0, 4) },
     algorithm: { type: 'grpo', groupSize: 2 },
-    runtime: { type: 'embedded', model: 'tiny-random' },
+    runtime: sharedRuntime,
+    // As with an embedded runtime.
+    checkpointEvery: 1,
     steps: 1,
     tasksPerStep: 4,
     dataDir: folder,
