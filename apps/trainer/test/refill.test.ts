@@ -24,7 +24,9 @@ async function stepsOf(collection: object): Promise<readonly Readonly<Record<str
   const trainer = smallTrainer(folder, { agent: evenTasksTeach, steps: 2, collection });
   const { events, error } = await trainSmall(trainer);
   expect(error).toBeNull();
-  return events.flatMap((event) => (event.type === 'stepped' ? [event.summary.metrics] : []));
+  const metrics = events.flatMap((event) => (event.type === 'stepped' ? [event.summary.metrics] : []));
+  expect(metrics).toHaveLength(2);
+  return metrics;
 }
 
 test('groups without a signal are replaced until all have one', async () => {

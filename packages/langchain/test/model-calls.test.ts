@@ -134,6 +134,7 @@ describe('model calls', () => {
     const llm = modelOf(model);
     const endpoint = { baseUrl: model.baseUrl, model: 'policy', apiKey: 'key' };
     const { spans } = await traced(() => Promise.all(['a', 'b', 'c'].map((text) => llm.invoke(text))), { endpoint });
+    expect(model.requests).toHaveLength(3);
     for (const { headers, messages } of model.requests) {
       const span = spans.find(({ spanId }) => spanId === headers['x-agl-parent-span-id']);
       expect(String(span?.attributes['gen_ai.input.messages'])).toContain(`"${messages[0]?.content}"`);
