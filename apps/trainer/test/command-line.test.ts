@@ -173,7 +173,7 @@ test('a store served over http holds a whole run, which runs and show can read',
 });
 
 test('standard output of --json is JSON whatever the agent writes, and its invalid output stops nothing', async () => {
-  await using agl = new AglProcess(['train', carelessConfig, '--json', '--data-dir', folder, '--steps', '1']);
+  await using agl = new AglProcess(['train', carelessConfig, '--json', '--data-dir', folder, '--steps', '0']);
   expect(await agl.exitCode()).not.toBeNull();
   expect(agl.events.map(({ event }) => event)).not.toContain('text');
   expect(agl.events.at(-1)?.event).toBe('done');

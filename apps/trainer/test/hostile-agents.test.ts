@@ -86,7 +86,9 @@ test('an agent that exits fails, and the processes that it started end', async (
   await vi.waitFor(() => expect(() => process.kill(forked, 0)).toThrow(/ESRCH/), { timeout: 30_000 });
 });
 
-test('an agent that always runs out of memory is found among the others, and fails alone', async () => {
+test('an agent that always runs out of memory is found among the others, and fails alone', {
+  tags: ['long'],
+}, async () => {
   await using agl = train('memory', { HOSTILE_ALWAYS: 'yes', NODE_OPTIONS: '--max-old-space-size=120' });
   expect(await agl.event('evaluated')).toMatchObject({ phase: 'before', rollouts: 12, failed: 1, missing: 0 });
   await agl.event('done');

@@ -52,10 +52,18 @@ afterAll(async () => {
   whole.folder[Symbol.dispose]();
 });
 
-test.each([
-  ['within its first round', 40],
-  ['within a later round', 170],
-])('a search that is killed %s resumes, repeats nothing, and has the same outcome', async (_, requests) => {
+test(
+  'a search that is killed within its first round resumes, repeats nothing, and has the same outcome',
+  {
+    tags: ['long'],
+  },
+  () => expectSameOutcomeWhenKilledAfter(40),
+);
+
+test('a search that is killed within a later round resumes, repeats nothing, and has the same outcome', () =>
+  expectSameOutcomeWhenKilledAfter(170));
+
+async function expectSameOutcomeWhenKilledAfter(requests: number): Promise<void> {
   using folder = new RunFolder();
   await using models = await PlantedModels.start();
   await using first = search(folder, models, '--run', 'planted');
@@ -78,7 +86,7 @@ test.each([
     const { items } = await store.queryRollouts({ runId: 'planted' });
     expect(new Set(items.map(({ status }) => status))).toEqual(new Set(['succeeded']));
   });
-});
+}
 
 test('a finished search reports its outcome again, and runs nothing', async () => {
   const asked = whole.models.requests.length;

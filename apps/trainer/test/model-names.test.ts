@@ -62,7 +62,9 @@ test('run "a" with policy "b" and run "a-b" keep what they save apart', async ()
   expect(readFileSync(checkpoints('a-b', 'step-000001.safetensors')).equals(saved)).toBe(false);
 });
 
-test('a run of an earlier version resumes from its checkpoints, and no other run writes there', async () => {
+test('a run of an earlier version resumes from its checkpoints, and no other run writes there', {
+  tags: ['long'],
+}, async () => {
   await leaveOldRun('old');
   const { events, error } = await trainSmall(trainerOfB(2), { resume: 'old' });
   expect(error).toBeNull();
@@ -79,7 +81,9 @@ test('a run of an earlier version resumes from its checkpoints, and no other run
   expect(readdirSync(checkpoints('old-b'))).toEqual(saved);
 });
 
-test('a run of an earlier version does not resume from a checkpoint that another run has overwritten', async () => {
+test('a run of an earlier version does not resume from a checkpoint that another run has overwritten', {
+  tags: ['long'],
+}, async () => {
   await trainSmall(smallTrainer(folder, { runtime }), { runId: 'thief' });
   await leaveOldRun('lost');
   copyFileSync(checkpoints('thief', 'step-000001.safetensors'), checkpoints('lost-b', 'step-000001.safetensors'));

@@ -83,7 +83,9 @@ test('a run without an embedded runner reports this, and is trained by a runner 
   );
 });
 
-test('a runner that is killed or drained loses nothing, and its agents have not failed', async () => {
+test('a runner that is killed or drained loses nothing, and its agents have not failed', {
+  tags: ['long'],
+}, async () => {
   await using server = startStore();
   const url = await urlOf(server);
   const store = new StoreClient({ baseUrl: url });

@@ -35,7 +35,9 @@ function search(
 
 const resume = { resume: 'planted' };
 
-test('a finished search with a larger budget resumes, and has the outcome of that budget', async () => {
+test('a finished search with a larger budget resumes, and has the outcome of that budget', {
+  tags: ['long'],
+}, async () => {
   const algorithm = (maxRollouts: number): Partial<PromptSearchConfig<PlantedTask>> => ({
     algorithm: { type: 'gepa', maxRollouts, proposals: 2 },
     tasks: { train: plantedTasks(0, 8), validation: plantedTasks(100, 8), test: plantedTasks(200, 8) },
