@@ -18,13 +18,13 @@ const otherRunId = 'run-other';
 const pages: readonly (readonly [path: string, text: string])[] = [
   ['/', sampleTexts.name],
   [`/runs/${sampleRunId}`, 'All metrics'],
-  [`/runs/${sampleRunId}/tasks?task=1&step=2`, 'ro-2-1-2'],
+  [`/runs/${sampleRunId}/tasks?task=1&step=2&compare=best`, 'ro-2-1-2'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?run=${sampleRunId}&sort=reward-low&minReward=0.4`, 'ro-1-0-1'],
   [rollout, sampleTexts.answer],
   ['/rollouts/ro-1-0-0', sampleTexts.failure],
   [`${rollout}?view=trace`, '5 steps'],
-  [`${rollout}?view=tokens`, 'finish reason stop'],
+  [`${rollout}?view=tokens&color=advantage`, 'advantage ≥ 1: made more likely'],
   [`${rollout}?view=raw`, 'Copy as curl'],
   [`${rollout}?view=task`, 'task_index'],
   [`/compare?runs=${sampleRunId},${otherRunId}`, 'reward/mean'],
@@ -151,7 +151,9 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     expect(await page.locator('nav [data-section=current]').textContent()).toBe('Runs');
     await page.getByRole('link', { name: 'ro-2-1-0' }).waitFor();
     expect(await page.locator('.sibling').count()).toBe(3);
-    expect(new URL(page.url()).search).toBe('?task=1&step=2');
+    await page.getByRole('link', { name: 'Compare with the highest reward' }).click();
+    await page.locator('.sibling .difference').nth(1).waitFor();
+    expect(new URL(page.url()).search).toBe('?task=1&step=2&compare=best');
     await page.context().close();
   });
 
@@ -174,6 +176,9 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.getByRole('button', { name: 'Training mask' }).click();
     await page.locator('.tokens .token[data-level=trained]').first().waitFor();
     expect(new URL(page.url()).searchParams.get('color')).toBe('mask');
+    await page.getByText('Step 2 trained on it with the advantage 1.').waitFor();
+    await page.getByRole('button', { name: 'Advantage' }).click();
+    expect(await page.locator('p.tokens .token').first().getAttribute('data-level')).toBe('up-3');
     await page.context().close();
   });
 

@@ -1,6 +1,12 @@
 import type { AttemptedRollout, JsonObject, JsonValue } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
-import { agentLightningAttributes, genAiAttributes, modelCallToSpan, spanNames } from '@agentlightning/core/spans';
+import {
+  agentLightningAttributes,
+  genAiAttributes,
+  modelCallToSpan,
+  spanNames,
+  trainingToSpan,
+} from '@agentlightning/core/spans';
 import { failureMetadata } from '@agentlightning/core/store';
 import { aModelCall, aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import type { SqlStore } from '@agentlightning/store';
@@ -104,8 +110,22 @@ async function finish(store: SqlStore, rollout: AttemptedRollout, texts: SampleT
     return;
   }
   const { sequenceId: _assigned, ...reward } = aRewardSpan(position / (sample.groupSize - 1), ids);
-  await store.appendSpans([reward]);
+  await store.appendSpans([reward, trainingSpan(ids, Number(rollout.metadata?.['step']), position - 1)]);
   await store.updateAttempt(rolloutId, ids.attemptId, { status: 'succeeded' });
+}
+
+/** The first call is not trained on, or has an advantage for each token; the second one has one for all. */
+function trainingSpan(
+  ids: { readonly rolloutId: string; readonly attemptId: string },
+  step: number,
+  advantage: number,
+) {
+  const first = { sequenceId: 2, tokenAdvantages: null, advantage: null, exclusion: 'stale' as const };
+  const byToken = { sequenceId: 2, tokenAdvantages: [-0.5, 0, 1.5], advantage: 1 / 3, exclusion: null };
+  const second = { sequenceId: 4, tokenAdvantages: null, advantage, exclusion: null };
+  const training = { ...ids, step, policy: null, calls: [advantage === 0 ? byToken : first, second] };
+  const fields = { spanId: '00000000000000c1', traceId: '1'.padStart(32, '0'), endTimeMs: 1_700_000_000_950 };
+  return trainingToSpan(training, fields);
 }
 
 function attemptSpans(ids: { readonly rolloutId: string; readonly attemptId: string }, texts: SampleTexts) {

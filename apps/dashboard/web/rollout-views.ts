@@ -15,6 +15,12 @@ export const viewLabels: Readonly<Record<RolloutViewName, string>> = {
   task: 'Task',
 };
 
+/** What can colour the tokens. */
+export const tokenColors = ['logprob', 'advantage', 'mask'] as const;
+
+/** One of {@link tokenColors}. */
+export type TokenColor = (typeof tokenColors)[number];
+
 /** The state of a rollout's page, as in the URL. */
 export interface RolloutSearch {
   readonly view?: RolloutViewName | undefined;
@@ -22,7 +28,7 @@ export interface RolloutSearch {
   /** The model call of the token view and the raw view. */
   readonly call?: string | undefined;
   /** What colours the tokens. */
-  readonly color?: 'logprob' | 'mask' | undefined;
+  readonly color?: TokenColor | undefined;
 }
 
 /** Reads the state from the URL; invalid values are ignored. */
@@ -31,6 +37,6 @@ export function rolloutSearch(values: SearchValues): RolloutSearch {
     view: choiceValue(rolloutViews, values['view']),
     attempt: textValue(values['attempt']),
     call: textValue(values['call']),
-    color: choiceValue(['logprob', 'mask'], values['color']),
+    color: choiceValue(tokenColors, values['color']),
   });
 }

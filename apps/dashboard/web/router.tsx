@@ -12,7 +12,8 @@ import { PageFrame } from './parts/page-frame.tsx';
 import { PageTitle } from './parts/page-title.tsx';
 import { type RolloutFilters, rolloutFilters } from './rollout-filters.ts';
 import { type RolloutSearch, rolloutSearch } from './rollout-views.ts';
-import { definedValues, numberValue, textValue } from './search-values.ts';
+import { definedValues, textValue } from './search-values.ts';
+import { type TasksSearch, tasksSearch } from './tasks-search.ts';
 
 const root = createRootRoute({ component: PageFrame, notFoundComponent: UnknownPage, errorComponent: FailedPage });
 
@@ -52,8 +53,7 @@ const run = createRoute({
 const tasks = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId/tasks',
-  validateSearch: (values: Record<string, unknown>): { task?: number | undefined; step?: number | undefined } =>
-    definedValues({ task: numberValue(values['task']), step: numberValue(values['step']) }),
+  validateSearch: (values: Record<string, unknown>): TasksSearch => tasksSearch(values),
   component: lazyRouteComponent(() => import('./pages/tasks-page.tsx'), 'TasksPage'),
 });
 

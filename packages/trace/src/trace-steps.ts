@@ -1,5 +1,5 @@
 import type { Span } from '@agentlightning/core';
-import { joinModelCalls } from '@agentlightning/core/spans';
+import { joinModelCalls, spanNames } from '@agentlightning/core/spans';
 import { readStep } from './read-step.ts';
 import type { TraceStep } from './trace-step.ts';
 
@@ -18,7 +18,8 @@ import type { TraceStep } from './trace-step.ts';
  * ```
  */
 export function traceSteps(spans: readonly Span[]): readonly TraceStep[] {
-  const joined = joinedSpans(spans);
+  // How a step trained on the attempt is not a step of the agent.
+  const joined = joinedSpans(spans.filter(({ name }) => name !== spanNames.training));
   const parents = parentsOf(joined);
   const childrenOf = new Map<string | null, JoinedSpan[]>();
   for (const item of joined) {

@@ -95,6 +95,11 @@ describe('the steps of a trace', () => {
     );
   });
 
+  test('how a training step used the attempt is not drawn', () => {
+    const training = aSpan({ spanId: 'training', sequenceId: 99, name: 'agentlightning.training' });
+    expect(traceSteps([...aTrace(), training])).toEqual(traceSteps(aTrace()));
+  });
+
   test('ten thousand steps under one are drawn', () => {
     const spans = Array.from({ length: 10_000 }, (_, index) =>
       aSpan({ spanId: `s${index}`, sequenceId: index + 1, parentId: index === 0 ? null : 's0' }),

@@ -7,6 +7,7 @@ import type {
   RolloutMode,
   RolloutStatus,
 } from '@agentlightning/core';
+import type { CallTraining } from '@agentlightning/core/algorithm';
 import type { RecordedFailure } from '@agentlightning/core/store';
 import type { TraceMessage, TraceStepKind, TraceStepOutcome, TraceTokens } from '@agentlightning/trace';
 
@@ -81,6 +82,14 @@ export interface ConversationTurn {
   readonly error: string | null;
 }
 
+/** How a training step used the model calls of an attempt. */
+export interface TrainingView {
+  readonly step: number;
+  /** Name of the trained policy; null for a single policy. */
+  readonly policy: string | null;
+  readonly calls: readonly CallTraining[];
+}
+
 /** A rollout with its attempts and the trace of one of them. */
 export interface RolloutDetail {
   readonly rollout: RolloutRow;
@@ -92,6 +101,8 @@ export interface RolloutDetail {
   readonly attemptId: string | null;
   readonly trace: readonly TraceNode[];
   readonly turns: readonly ConversationTurn[];
+  /** The training steps that used the attempt; empty when none has recorded it. */
+  readonly training: readonly TrainingView[];
   /** The final reward of the attempt, all dimensions; empty without one. */
   readonly rewards: readonly Reward[];
   /** The rollouts of the same group, this one included, in order of sample. */
@@ -123,6 +134,15 @@ export interface CallTokens {
   /** Whether the response tokens can be trained on. */
   readonly isTrainable: boolean;
   readonly untrainableReason: string | null;
+  /** The training steps that used the call; empty when none has recorded it. */
+  readonly training: readonly CallTrainingView[];
+}
+
+/** How a training step used a model call. */
+export interface CallTrainingView extends CallTraining {
+  readonly step: number;
+  /** Name of the trained policy; null for a single policy. */
+  readonly policy: string | null;
 }
 
 /** A recorded span: attributes with the raw bodies of a model call. */

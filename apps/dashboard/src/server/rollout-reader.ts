@@ -1,6 +1,12 @@
 import { type Attempt, NotFoundError, type Span } from '@agentlightning/core';
-import { findFinalReward, modelCallAttributes, modelCallFromSpan } from '@agentlightning/core/spans';
-import type { CallTokens, RolloutDetail, RolloutRow, SpanView } from '../api/rollout-views.ts';
+import {
+  findFinalReward,
+  modelCallAttributes,
+  modelCallFromSpan,
+  spanNames,
+  trainingFromSpan,
+} from '@agentlightning/core/spans';
+import type { CallTokens, RolloutDetail, RolloutRow, SpanView, TrainingView } from '../api/rollout-views.ts';
 import type { DashboardStore } from './dashboard-store.ts';
 import type { RolloutLists } from './rollout-lists.ts';
 import { numberIn } from './rollout-row.ts';
@@ -45,6 +51,7 @@ export class RolloutReader {
       attempts,
       attemptId: attempt?.attemptId ?? null,
       ...attemptTrace(spans?.items ?? []),
+      training: trainingsOf(spans?.items ?? []),
       rewards: findFinalReward(spans?.items ?? [])?.rewards ?? [],
       siblings: await this.#siblings(row),
       totalSpans: spans?.total ?? 0,
@@ -72,6 +79,9 @@ export class RolloutReader {
       policyVersion: call.policyVersion,
       isTrainable: call.isTrainable,
       untrainableReason: call.untrainableReason,
+      training: (await this.#trainings(address)).flatMap(({ step, policy, calls }) =>
+        calls.filter(({ sequenceId }) => sequenceId === span.sequenceId).map((each) => ({ ...each, step, policy })),
+      ),
     };
   }
 
@@ -92,6 +102,10 @@ export class RolloutReader {
     return await this.#store.querySpans({ rolloutId, attemptId, limit: maxSpans });
   }
 
+  async #trainings({ rolloutId, attemptId }: SpanAddress): Promise<readonly TrainingView[]> {
+    return trainingsOf((await this.#store.querySpans({ rolloutId, attemptId, name: spanNames.training })).items);
+  }
+
   async #span({ rolloutId, attemptId, spanId }: SpanAddress): Promise<Span> {
     const { items } = await this.#store.querySpans({ rolloutId, attemptId, spanId, limit: 1 });
     const [span] = items;
@@ -107,6 +121,15 @@ export class RolloutReader {
     );
     return await this.#lists.rows(ordered);
   }
+}
+
+function trainingsOf(spans: readonly Span[]): readonly TrainingView[] {
+  return spans.flatMap((span) => {
+    const training = trainingFromSpan(span);
+    if (training === null) return [];
+    const { step, policy, calls } = training;
+    return [{ step, policy, calls }];
+  });
 }
 
 function chosenAttempt(attempts: readonly Attempt[], attemptId: string | null): Attempt | null {

@@ -9,6 +9,7 @@ import { rolloutQuery, rolloutsQuery, runQuery, tasksQuery } from '../data/queri
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { RunHead } from '../parts/run-head.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
+import { TextDifference } from '../parts/text-difference.tsx';
 
 const route = getRouteApi('/runs/$runId/tasks');
 
@@ -28,10 +29,16 @@ export function TasksPage(): ReactNode {
 }
 
 function TaskMapView({ runId, map }: { readonly runId: string; readonly map: TaskMap }): ReactNode {
-  const { task, step } = route.useSearch();
+  const { task, step, compare } = route.useSearch();
   const navigate = useNavigate();
   const select = (position: HeatMapPosition): void =>
-    void navigate({ to: '/runs/$runId/tasks', params: { runId }, search: position, replace: true, resetScroll: false });
+    void navigate({
+      to: '/runs/$runId/tasks',
+      params: { runId },
+      search: { ...position, compare },
+      replace: true,
+      resetScroll: false,
+    });
   if (map.tasks.length === 0) {
     return (
       <EmptyNotice title="No training rollouts yet">
@@ -73,6 +80,9 @@ function Group(props: {
   const details = useQueries({
     queries: rollouts.slice(0, maxSiblings).map(({ rolloutId }) => rolloutQuery(rolloutId)),
   });
+  const { compare } = route.useSearch();
+  const best = highestReward(details.flatMap(({ data }) => data ?? []));
+  const base = compare === 'best' && best !== null ? responseOf(best) : null;
   return (
     <section aria-labelledby="group-title">
       <h2 id="group-title">
@@ -85,11 +95,24 @@ function Group(props: {
       </p>
       <p className="foreign mono">{row?.preview}</p>
       {cell?.spread === 0 ? <p className="muted">All rewards are equal: this group gives no learning signal.</p> : null}
+      <p>
+        <Link
+          to="/runs/$runId/tasks"
+          params={{ runId }}
+          search={{ task, step, compare: compare === 'best' ? undefined : 'best' }}
+          replace
+          resetScroll={false}
+        >
+          {compare === 'best' ? 'Hide differences' : 'Compare with the highest reward'}
+        </Link>
+      </p>
       <QueryView query={query}>
         {() => (
           <div className="siblings">
             {details.flatMap(({ data }) =>
-              data === undefined ? [] : [<Sibling key={data.rollout.rolloutId} detail={data} map={map} />],
+              data === undefined
+                ? []
+                : [<Sibling key={data.rollout.rolloutId} detail={data} map={map} base={data === best ? null : base} />],
             )}
           </div>
         )}
@@ -105,10 +128,36 @@ function Group(props: {
   );
 }
 
-function Sibling({ detail, map }: { readonly detail: RolloutDetail; readonly map: TaskMap }): ReactNode {
+/** The rollout with the highest reward; null when none has one. */
+function highestReward(details: readonly RolloutDetail[]): RolloutDetail | null {
+  return details.reduce<RolloutDetail | null>((best, detail) => {
+    const { reward } = detail.rollout;
+    return reward !== null && reward > (best?.rollout.reward ?? Number.NEGATIVE_INFINITY) ? detail : best;
+  }, null);
+}
+
+/** The text of the last response. */
+function responseOf({ turns }: RolloutDetail): string {
+  const output = turns.at(-1)?.outputMessages ?? [];
+  return output.flatMap(({ parts }) => parts.map((part) => part.text)).join('\n');
+}
+
+/** The mean advantage of the trained calls in the last step that used the rollout; null when none is recorded. */
+function advantageOf({ training }: RolloutDetail): number | null {
+  const advantages = (training.at(-1)?.calls ?? []).flatMap(({ advantage }) => advantage ?? []);
+  return advantages.length === 0 ? null : advantages.reduce((sum, value) => sum + value, 0) / advantages.length;
+}
+
+function Sibling(props: {
+  readonly detail: RolloutDetail;
+  readonly map: TaskMap;
+  /** The text that its response is compared with; null for none. */
+  readonly base: string | null;
+}): ReactNode {
+  const { detail, map, base } = props;
   const { rolloutId, status, reward, failure } = detail.rollout;
-  const output = detail.turns.at(-1)?.outputMessages ?? [];
-  const text = output.flatMap(({ parts }) => parts.map((part) => part.text)).join('\n');
+  const advantage = advantageOf(detail);
+  const text = responseOf(detail);
   return (
     <article className="sibling" style={toneOf(reward, map)}>
       <h3>
@@ -119,10 +168,13 @@ function Sibling({ detail, map }: { readonly detail: RolloutDetail; readonly map
       </h3>
       <p>
         Reward <strong>{numberText(reward)}</strong>
-        <span className="muted">{` · ${detail.turns.length} model calls`}</span>
+        <span className="muted">
+          {advantage === null ? '' : ` · advantage ${numberText(advantage)}`}
+          {` · ${detail.turns.length} model calls`}
+        </span>
       </p>
       {failure === null ? null : <p className="error foreign">{failure.message}</p>}
-      <pre className="foreign">{text}</pre>
+      {base === null ? <pre className="foreign">{text}</pre> : <TextDifference text={text} base={base} />}
     </article>
   );
 }

@@ -1,18 +1,26 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
-import type { CallTokens, RolloutDetail, TokenChoice } from '../../src/api/rollout-views.ts';
+import { Fragment, type ReactNode, useState } from 'react';
+import type { CallTokens, CallTrainingView, RolloutDetail, TokenChoice } from '../../src/api/rollout-views.ts';
 import { numberText } from '../data/format.ts';
 import { tokensQuery } from '../data/queries.ts';
+import { advantageOf, exclusionText, lastTraining, legends, tokenLevel } from '../data/token-levels.ts';
 import { CallSelect } from '../parts/call-select.tsx';
 import { QueryView } from '../parts/notice.tsx';
+import { type TokenColor, tokenColors } from '../rollout-views.ts';
 
 const route = getRouteApi('/rollouts/$rolloutId');
 
 /** Number of tokens that are added to the page at a time. */
 const pageSize = 4000;
 
-/** The tokens of a model call, coloured by log-probability or training mask. */
+const colorLabels: Readonly<Record<TokenColor, string>> = {
+  logprob: 'Log-probability',
+  advantage: 'Advantage',
+  mask: 'Training mask',
+};
+
+/** The tokens of a model call, coloured by log-probability, advantage or training mask. */
 export function TokenView({ detail }: { readonly detail: RolloutDetail }): ReactNode {
   return (
     <CallSelect detail={detail}>
@@ -30,7 +38,7 @@ function CallTokensView(props: { readonly address: Parameters<typeof tokensQuery
   const { rolloutId } = address;
   const color = search.color ?? 'logprob';
   const query = useQuery(tokensQuery(address));
-  const colorBy = (next: 'logprob' | 'mask'): void =>
+  const colorBy = (next: TokenColor): void =>
     void navigate({
       to: '/rollouts/$rolloutId',
       params: { rolloutId },
@@ -45,14 +53,20 @@ function CallTokensView(props: { readonly address: Parameters<typeof tokensQuery
           <h2 id="tokens-title">Tokens</h2>
           <p>
             Colour:{' '}
-            <button type="button" aria-pressed={color === 'logprob'} onClick={() => colorBy('logprob')}>
-              Log-probability
-            </button>{' '}
-            <button type="button" aria-pressed={color === 'mask'} onClick={() => colorBy('mask')}>
-              Training mask
-            </button>
+            {tokenColors.map((each) => (
+              <Fragment key={each}>
+                <button type="button" aria-pressed={color === each} onClick={() => colorBy(each)}>
+                  {colorLabels[each]}
+                </button>{' '}
+              </Fragment>
+            ))}
           </p>
           <p className="muted">{factsOf(tokens)}</p>
+          {tokens.training.map((each) => (
+            <p key={`${each.step}/${each.policy}`} className="muted">
+              {trainingText(each)}
+            </p>
+          ))}
           <PromptTokens tokens={tokens} />
           {tokens.choices.map((choice) => (
             <ChoiceTokens key={choice.index} tokens={tokens} choice={choice} color={color} />
@@ -68,9 +82,17 @@ function factsOf({ temperature, policyVersion, isTrainable, untrainableReason }:
     `temperature ${numberText(temperature)}`,
     policyVersion === null ? 'policy version unknown' : `policy version ${policyVersion}`,
     isTrainable
-      ? 'response tokens are trained'
+      ? 'response tokens can be trained on'
       : `excluded from training: ${untrainableReason ?? 'no reason recorded'}`,
   ].join(', ');
+}
+
+function trainingText(training: CallTrainingView): string {
+  const { step, policy, advantage, tokenAdvantages, exclusion } = training;
+  const subject = `Step ${step}${policy === null ? '' : ` of policy ${policy}`}`;
+  if (exclusion !== null) return `${subject} did not train on it: ${exclusionText(training)}.`;
+  const kind = tokenAdvantages === null ? 'advantage' : 'mean advantage';
+  return `${subject} trained on it with the ${kind} ${numberText(advantage)}.`;
 }
 
 function PromptTokens({ tokens: { promptTokenIds } }: { readonly tokens: CallTokens }): ReactNode {
@@ -85,9 +107,10 @@ function PromptTokens({ tokens: { promptTokenIds } }: { readonly tokens: CallTok
 function ChoiceTokens(props: {
   readonly tokens: CallTokens;
   readonly choice: TokenChoice;
-  readonly color: 'logprob' | 'mask';
+  readonly color: TokenColor;
 }): ReactNode {
   const { tokens, choice, color } = props;
+  const training = lastTraining(tokens);
   const [shown, setShown] = useState(pageSize);
   const { tokenIds, logprobs, finishReason, index } = choice;
   const mean = logprobs.length === 0 ? null : logprobs.reduce((sum, value) => sum + value, 0) / logprobs.length;
@@ -108,8 +131,8 @@ function ChoiceTokens(props: {
               // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of a recorded call do not change
               key={position}
               className="token foreign"
-              data-level={color === 'mask' ? maskLevel(tokens) : logprobLevel(logprob)}
-              title={`token ${position + 1}, id ${tokenId}${logprob === undefined ? '' : `, log-probability ${logprob.toFixed(3)}, probability ${(Math.exp(logprob) * 100).toFixed(1)} %`}`}
+              data-level={tokenLevel(color, tokens, { position, ...(logprob === undefined ? {} : { logprob }) })}
+              title={`token ${position + 1}, id ${tokenId}${logprobText(logprob)}${advantageText(training, position)}`}
             >
               {text ?? tokenId}
             </span>
@@ -126,34 +149,21 @@ function ChoiceTokens(props: {
   );
 }
 
-function maskLevel({ isTrainable }: CallTokens): string {
-  return isTrainable ? 'trained' : 'masked';
+function logprobText(logprob: number | undefined): string {
+  if (logprob === undefined) return '';
+  return `, log-probability ${logprob.toFixed(3)}, probability ${(Math.exp(logprob) * 100).toFixed(1)} %`;
 }
 
-/** 0 for a likely token to 4 for a very unlikely one; by probability 80, 50, 20 and 5 %. */
-function logprobLevel(logprob: number | undefined): string {
-  if (logprob === undefined) return 'unknown';
-  const probability = Math.exp(logprob);
-  return String([0.8, 0.5, 0.2, 0.05].filter((limit) => probability < limit).length);
+function advantageText(training: CallTrainingView | null, position: number): string {
+  if (training === null) return '';
+  const advantage = advantageOf(training, position);
+  return advantage === null ? `, not trained: ${exclusionText(training)}` : `, advantage ${numberText(advantage)}`;
 }
 
-function Legend({ color }: { readonly color: 'logprob' | 'mask' }): ReactNode {
-  const entries =
-    color === 'mask'
-      ? ([
-          ['trained', 'trained'],
-          ['masked', 'not trained'],
-        ] as const)
-      : ([
-          ['0', 'probability ≥ 80 %'],
-          ['1', '≥ 50 %'],
-          ['2', '≥ 20 %'],
-          ['3', '≥ 5 %'],
-          ['4', '< 5 %'],
-        ] as const);
+function Legend({ color }: { readonly color: TokenColor }): ReactNode {
   return (
     <p className="legend">
-      {entries.map(([level, label]) => (
+      {legends[color].map(([level, label]) => (
         <span key={level} className="token" data-level={level}>
           {label}
         </span>

@@ -16,6 +16,7 @@ import { assertTrainable } from './assert-trainable.ts';
 import { checkSelectors } from './check-selectors.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
 import { planPolicy } from './plan-policy.ts';
+import { recordTraining } from './record-training.ts';
 import { collectedReward, type PolicyStep, policyMetrics, trainedReward } from './step-outcome.ts';
 import type { TimeEstimate } from './time-estimate.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -39,6 +40,7 @@ export async function trainStep(options: {
   await assertTrainable(session, collected);
   await annotate(session, collected);
   const outcomes = await updatePolicies(session, { collected, isOnPolicy, step });
+  await recordTraining(session, { collected, outcomes, step });
   const unmatched = checkSelectors(session, { collected, outcomes, step });
   warnExcluded(session, { collected, outcomes, step });
   const reward = collectedReward(outcomes, collection);

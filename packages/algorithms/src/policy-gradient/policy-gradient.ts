@@ -17,6 +17,7 @@ import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
 import { mergedColumns, type RowColumns } from '../training-batch/training-datum.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
+import { attemptTrainings } from './attempt-trainings.ts';
 import { type Judge, judgeOf, klOf } from './judge.ts';
 import { leaveOutConstantGroups } from './leave-out-constant-groups.ts';
 import { leaveOutStale } from './leave-out-stale.ts';
@@ -82,6 +83,16 @@ class PolicyGradientPlan {
     const fresh = leaveOutStale(judged.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
     const sampled = sampleTurns(fresh.scored, settings.maxTurns ?? Infinity, context.seed);
     const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(sampled.scored) : sampled.scored;
+    const attempts = attemptTrainings({
+      trajectories: collected.trajectories,
+      stages: [
+        { scored: judged.scored, exclusion: 'no-reward' },
+        { scored: fresh.scored, exclusion: 'stale' },
+        { scored: sampled.scored, exclusion: 'turn-limit' },
+        { scored: trained, exclusion: 'constant-group' },
+      ],
+      columns: judged.columns,
+    });
     const { epochs = 1, minibatches: parts = 1, samplerCorrection = null } = settings;
     const loss = lossSpec(
       { ...settings, klCoefficient: klOf(settings).inLoss },
@@ -111,6 +122,7 @@ class PolicyGradientPlan {
         ...(samplerCorrection === null ? {} : samplerMetrics(trained, scores, samplerCorrection)),
         'optim/learning_rate': finalLearningRate(settings, context),
       },
+      attempts,
     };
   }
 

@@ -1,6 +1,7 @@
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Rollout } from '../store/rollout.ts';
 import type { AdamParameters, LossSpec, TrainingBatch, TrainingDatum } from '../training-runtime/training-batch.ts';
+import type { AttemptTraining } from './attempt-training.ts';
 
 /** A finished rollout with the spans of its latest attempt. */
 export interface CollectedRollout {
@@ -61,6 +62,8 @@ export interface StepPlan {
   readonly updates: readonly ModelUpdate[];
   /** Reported counts and means: `rollouts/used`, `groups/constant`, `advantage/std`. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** How the step trains on each attempt, recorded with its trace for people. @default not recorded */
+  readonly attempts?: readonly AttemptTraining[];
 }
 
 /** Computes model updates from rollouts. Trainer and runtime are independent of the concrete algorithm. */

@@ -14,6 +14,7 @@ export type {
   StepContext,
   StepPlan,
 } from '../algorithm/algorithm.ts';
+export type { AttemptTraining, CallTraining, TrainingExclusion } from '../algorithm/attempt-training.ts';
 export type {
   JudgedPrompts,
   OptimizerMessage,

@@ -25,9 +25,12 @@ export {
   modelCallAttributes,
   pythonReaderAttributes,
   spanNames,
+  trainingAttributes,
 } from '../spans/span-attributes.ts';
 export type { AttributeLinks } from '../spans/span-links.ts';
 export { findLinkedSpans, linkAttributes, linksFromSpan, tagAttributes, tagsFromSpan } from '../spans/span-links.ts';
+export type { RecordedTraining, TrainingSpanFields, TrainingStep } from '../spans/training-span.ts';
+export { trainingFromSpan, trainingToSpan } from '../spans/training-span.ts';
 export { unflattenAttributes } from '../spans/unflatten-attributes.ts';
 export { agentPathFromText, agentPathOf, agentPathText, isAgentAmong } from '../tracing/agent-path.ts';
 export type { AttemptSpansOptions } from '../tracing/attempt-spans.ts';

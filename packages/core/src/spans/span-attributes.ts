@@ -14,6 +14,8 @@ export const spanNames = {
   operation: 'agentlightning.operation',
   /** A reward that a rule assigned to an intermediate step: shown in traces, not a reward of the attempt. */
   intermediateReward: 'agentlightning.intermediate_reward',
+  /** How a training step used the model calls of an attempt, recorded by the trainer; not a step of the agent. */
+  training: 'agentlightning.training',
   /** A model call recorded by the gateway. */
   modelCall: 'openai.chat.completion',
   /** The root span of an attempt, recorded by the runner. */
@@ -97,6 +99,24 @@ export const modelCallAttributes = {
   requestBody: 'agentlightning.request_body',
   /** JSON of the response body as the agent received it, without token ids and log-probabilities. */
   responseBody: 'agentlightning.response_body',
+} as const;
+
+/** Attributes of a span `agentlightning.training`. */
+export const trainingAttributes = {
+  /** Training step. */
+  step: 'agentlightning.training.step',
+  /** Name of the trained policy; absent for a single policy. */
+  policy: 'agentlightning.training.policy',
+  /** Sequence ids of the model calls that were trained on. */
+  calls: 'agentlightning.training.calls',
+  /** Advantage of each of these calls. */
+  advantages: 'agentlightning.training.advantages',
+  /** Prefix: `agentlightning.training.token_advantages.{sequence id}`, for calls whose tokens have different advantages. */
+  tokenAdvantages: 'agentlightning.training.token_advantages',
+  /** Sequence ids of the model calls that were not trained on. */
+  excludedCalls: 'agentlightning.training.excluded_calls',
+  /** Reason for each of these calls: see `TrainingExclusion`. */
+  exclusions: 'agentlightning.training.exclusions',
 } as const;
 
 /** Further attribute names that the Python Agent Lightning reads. */

@@ -1,0 +1,18 @@
+import { choiceValue, definedValues, numberValue, type SearchValues } from './search-values.ts';
+
+/** The state of the tasks page, as in the URL. */
+export interface TasksSearch {
+  readonly task?: number | undefined;
+  readonly step?: number | undefined;
+  /** Whether the texts are compared with the one of the highest reward. */
+  readonly compare?: 'best' | undefined;
+}
+
+/** Reads the state from the URL; invalid values are ignored. */
+export function tasksSearch(values: SearchValues): TasksSearch {
+  return definedValues({
+    task: numberValue(values['task']),
+    step: numberValue(values['step']),
+    compare: choiceValue(['best'], values['compare']),
+  });
+}
