@@ -26,6 +26,7 @@ const request: OpenAI.ChatCompletionCreateParamsNonStreaming = {
 describeWithPython(environment, 'the GPU runtime behind the gateway', (python) => {
   test('token ids, log-probabilities and policy version reach the span, streamed and not', {
     timeout: testTimeoutMs,
+    tags: ['long'],
   }, async () => {
     await withModel(python, async (model) => {
       await (await model.publishWeights()).result;

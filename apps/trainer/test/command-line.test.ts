@@ -102,7 +102,7 @@ test('a bad line of a task file is named by file and line', async () => {
   expect(stderr).toMatch(/train\.jsonl:2: not JSON/);
 });
 
-test('a runtime that is not there is named, and nothing hangs', async () => {
+test('a runtime that is not there is named, and nothing hangs', { tags: ['long'] }, async () => {
   const { code, stderr } = await fail('train', smallConfig, '--runtime', '127.0.0.1:1', '--data-dir', folder);
   expect(code).toBe(3);
   expect(stderr).toMatch(/RUNTIME_UNAVAILABLE.*127\.0\.0\.1:1/);

@@ -1,7 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describeRuntimeConformance } from '@agentlightning/runtime/testing';
+import { vi } from 'vitest';
 import { startProcess } from './cpu-runtime-process.ts';
+
+/** Tests start processes and compile programs, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 describeRuntimeConformance({
   name: 'the embedded runtime',

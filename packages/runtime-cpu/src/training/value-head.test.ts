@@ -1,5 +1,5 @@
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { datum, smallConfig } from '../../test/small-model.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { initialParameters, parameterLayout, withValueHead } from '../model/parameters.ts';
@@ -7,6 +7,9 @@ import { Random } from '../random.ts';
 import { initialAdamState } from './optimizer.ts';
 import { ProgramCache } from './program-cache.ts';
 import { Trainer } from './trainer.ts';
+
+/** Programs are compiled slowly on a busy machine. */
+vi.setConfig({ testTimeout: 120_000 });
 
 const programs = new ProgramCache();
 const headed = { ...smallConfig, hasValueHead: true };
