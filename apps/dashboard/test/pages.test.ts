@@ -17,7 +17,7 @@ const otherRunId = 'run-other';
 /** Every page and view, with a text that appears when its data has arrived. */
 const pages: readonly (readonly [path: string, text: string])[] = [
   ['/', sampleTexts.name],
-  [`/runs/${sampleRunId}`, 'All metrics'],
+  [`/runs/${sampleRunId}?step=2&against=${otherRunId}`, 'Rollouts of step 2'],
   [`/runs/${sampleRunId}/tasks?task=1&step=2&compare=best`, 'ro-2-1-2'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?run=${sampleRunId}&sort=reward-low&minReward=0.4`, 'ro-1-0-1'],
@@ -166,6 +166,17 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.getByLabel(/^other\/metric by step.*other run \(run-other\): first 2, last 2/).waitFor();
     const search = new URL(page.url()).searchParams;
     expect([search.get('runs'), search.get('metric')]).toEqual([`${otherRunId},${sampleRunId}`, 'other/metric']);
+    await page.context().close();
+  });
+
+  test('the slider moves all panels of a run to a step, and the configuration is compared', async () => {
+    const page = await visit(`/runs/${sampleRunId}`, 'Time of a step (mean)');
+    await page.getByRole('slider', { name: 'Step' }).fill('1');
+    await page.getByRole('heading', { name: 'Time of step 2' }).waitFor();
+    await page.getByRole('heading', { name: /^reward.mean 0.5/ }).waitFor();
+    await page.getByLabel('Compare with run').selectOption(otherRunId);
+    await page.getByRole('row', { name: 'steps 3 –' }).waitFor();
+    expect(new URL(page.url()).search).toBe(`?step=2&against=${otherRunId}`);
     await page.context().close();
   });
 

@@ -12,6 +12,7 @@ import { PageFrame } from './parts/page-frame.tsx';
 import { PageTitle } from './parts/page-title.tsx';
 import { type RolloutFilters, rolloutFilters } from './rollout-filters.ts';
 import { type RolloutSearch, rolloutSearch } from './rollout-views.ts';
+import { type RunSearch, runSearch } from './run-search.ts';
 import { definedValues, textValue } from './search-values.ts';
 import { type TasksSearch, tasksSearch } from './tasks-search.ts';
 
@@ -45,8 +46,7 @@ const rollouts = createRoute({
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId',
-  validateSearch: (values: Record<string, unknown>): { metric?: string | undefined } =>
-    definedValues({ metric: textValue(values['metric']) }),
+  validateSearch: (values: Record<string, unknown>): RunSearch => runSearch(values),
   component: lazyRouteComponent(() => import('./pages/run-page.tsx'), 'RunPage'),
 });
 

@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { colorOf, useIsDark } from '../data/color-theme.ts';
 import { numberText } from '../data/format.ts';
+import { useStepMarker } from './step-marker.ts';
 
 /** A line of a chart. */
 export interface ChartLine {
@@ -31,6 +32,8 @@ export interface LineChartProps {
 /** Lines over training steps. Charts of a page share the cursor. */
 export function LineChart({ title, steps, lines, height = 200, hasLegend = true }: LineChartProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
+  const shown = useRef<uPlot | null>(null);
+  const drawMarker = useStepMarker(shown);
   const isDark = useIsDark();
   useEffect(() => {
     const element = place.current;
@@ -38,10 +41,11 @@ export function LineChart({ title, steps, lines, height = 200, hasLegend = true 
     // The colours of a canvas do not follow the theme.
     element.dataset['dark'] = String(isDark);
     const chart = new uPlot(
-      chartOptions(lines, { width: element.clientWidth, height, hasLegend }),
+      { ...chartOptions(lines, { width: element.clientWidth, height, hasLegend }), hooks: { draw: [drawMarker] } },
       chartData(steps, lines),
       element,
     );
+    shown.current = chart;
     const observer = new ResizeObserver(() => {
       if (element.clientWidth > 0) chart.setSize({ width: element.clientWidth, height });
     });
@@ -49,8 +53,9 @@ export function LineChart({ title, steps, lines, height = 200, hasLegend = true 
     return () => {
       observer.disconnect();
       chart.destroy();
+      shown.current = null;
     };
-  }, [steps, lines, height, hasLegend, isDark]);
+  }, [steps, lines, height, hasLegend, isDark, drawMarker]);
   return (
     <figure className="chart" aria-label={`${title}. ${lines.map(lineSummary).join('; ')}`}>
       <div ref={place} aria-hidden="true" />

@@ -79,11 +79,14 @@ function invalidate(client: QueryClient, { runIds, rolloutIds, isUnknown }: Chan
     void client.invalidateQueries({ queryKey }, { cancelRefetch: false });
   };
   if (isUnknown) {
-    for (const name of ['store', 'runs', 'run', 'rollouts', 'rollout', 'workers']) refetch([name]);
+    for (const name of ['store', 'runs', 'run', 'rollouts', 'rollout', 'tokens', 'workers']) refetch([name]);
     return;
   }
   if (runIds.length > 0) refetch(['runs']);
   for (const runId of runIds) refetch(['run', runId]);
   if (rolloutIds.length > 0) refetch(['rollouts']);
-  for (const rolloutId of rolloutIds) refetch(['rollout', rolloutId]);
+  for (const rolloutId of rolloutIds) {
+    refetch(['rollout', rolloutId]);
+    refetch(['tokens', rolloutId]);
+  }
 }

@@ -3,6 +3,7 @@ import type { MetricSeries, RunMetrics } from '../../src/api/run-views.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { metricLine } from '../charts/metric-line.ts';
 import { numberText } from '../data/format.ts';
+import { nearestIndex } from '../parts/step-scrubber.tsx';
 
 /** Number of charts that are drawn; more metrics are listed by their last value. */
 const maxCharts = 24;
@@ -10,10 +11,13 @@ const maxCharts = 24;
 /** Every metric of a run, with a search field. */
 export function MetricBrowser(props: {
   readonly metrics: RunMetrics;
+  /** The step whose values are shown; null for the latest. */
+  readonly step: number | null;
   readonly search: string;
   readonly onSearch: (search: string) => void;
 }): ReactNode {
-  const { metrics, search, onSearch } = props;
+  const { metrics, step, search, onSearch } = props;
+  const index = step === null ? null : nearestIndex(metrics.steps, step);
   const shown = metrics.series.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
   return (
     <section className="panel" aria-labelledby="metrics-title">
@@ -30,8 +34,8 @@ export function MetricBrowser(props: {
       </div>
       {shown.length === 0 ? <p className="muted">No metric has this name. Change the search.</p> : null}
       <div className="metric-list">
-        {shown.map((series, index) => (
-          <Metric key={series.name} series={series} steps={metrics.steps} isDrawn={index < maxCharts} />
+        {shown.map((series, place) => (
+          <Metric key={series.name} series={series} steps={metrics.steps} index={index} isDrawn={place < maxCharts} />
         ))}
       </div>
     </section>
@@ -41,14 +45,17 @@ export function MetricBrowser(props: {
 function Metric(props: {
   readonly series: MetricSeries;
   readonly steps: readonly number[];
+  /** The index of the shown value; null for the last one. */
+  readonly index: number | null;
   readonly isDrawn: boolean;
 }): ReactNode {
-  const { series, steps, isDrawn } = props;
+  const { series, steps, index, isDrawn } = props;
+  const value = index === null ? series.mean.findLast((each) => each !== null) : series.mean[index];
   const lines = useMemo(() => [{ ...metricLine(series, 0), label: 'value' }], [series]);
   return (
     <div>
       <h3 className="foreign">
-        {series.name} <span className="muted">{numberText(series.mean.findLast((value) => value !== null))}</span>
+        {series.name} <span className="muted">{numberText(value)}</span>
       </h3>
       {isDrawn ? <LineChart title={series.name} steps={steps} lines={lines} height={110} hasLegend={false} /> : null}
     </div>

@@ -4,6 +4,7 @@ import { type Bar, BarList } from '../charts/bar-list.tsx';
 import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
 import { metricLine } from '../charts/metric-line.ts';
 import { durationText } from '../data/format.ts';
+import { nearestIndex } from '../parts/step-scrubber.tsx';
 
 /** Metrics that show whether training is stable; those that a run has are shown. */
 const healthMetrics: readonly (readonly [ending: string, title: string])[] = [
@@ -18,15 +19,22 @@ const healthMetrics: readonly (readonly [ending: string, title: string])[] = [
 ];
 
 /** The charts of a run. */
-export function RunCharts({ run, metrics }: { readonly run: RunDetail; readonly metrics: RunMetrics }): ReactNode {
+export function RunCharts(props: {
+  readonly run: RunDetail;
+  readonly metrics: RunMetrics;
+  /** The step of the panels that show one; null for all steps. */
+  readonly step: number | null;
+}): ReactNode {
+  const { run, metrics, step } = props;
+  const index = step === null ? null : nearestIndex(metrics.steps, step);
   return (
     <div className="panels">
       <RewardPanel evaluations={run.evaluations} metrics={metrics} />
       {healthMetrics.map(([ending, title]) => (
         <HealthPanel key={ending} ending={ending} title={title} metrics={metrics} />
       ))}
-      <TimePanel metrics={metrics} />
-      <FailurePanel failures={run.failures} />
+      <TimePanel metrics={metrics} index={index} />
+      <FailurePanel failures={index === null ? run.failures : failuresAt(metrics, index)} step={step} />
     </div>
   );
 }
@@ -90,21 +98,23 @@ function HealthPanel(props: {
   );
 }
 
-function TimePanel({ metrics }: { readonly metrics: RunMetrics }): ReactNode {
-  const bars = timeBars(metrics);
+function TimePanel(props: { readonly metrics: RunMetrics; readonly index: number | null }): ReactNode {
+  const { metrics, index } = props;
+  const bars = timeBars(metrics, index);
   if (bars.length === 0) return null;
   return (
     <section className="panel" aria-labelledby="time-title">
-      <h2 id="time-title">Time of a step (mean)</h2>
+      <h2 id="time-title">{index === null ? 'Time of a step (mean)' : `Time of step ${metrics.steps[index]}`}</h2>
       <BarList bars={bars} />
     </section>
   );
 }
 
-/** The mean time of each part of a step. What no part covers is the optimiser, weights and checkpoint. */
-function timeBars({ series }: RunMetrics): readonly Bar[] {
+/** The time of each part of a step, or its mean over all steps. What no part covers is the optimiser, weights and checkpoint. */
+function timeBars({ series }: RunMetrics, index: number | null): readonly Bar[] {
   const mean = (name: string): number => {
-    const known = (series.find((each) => each.name === name)?.mean ?? []).filter((value) => value !== null);
+    const values = series.find((each) => each.name === name)?.mean ?? [];
+    const known = (index === null ? values : [values[index] ?? null]).filter((value) => value !== null);
     return known.length === 0 ? 0 : known.reduce((sum, value) => sum + value, 0) / known.length;
   };
   const step = mean('time/step_s');
@@ -121,12 +131,24 @@ function timeBars({ series }: RunMetrics): readonly Bar[] {
   }));
 }
 
-function FailurePanel({ failures }: { readonly failures: RunDetail['failures'] }): ReactNode {
+/** The failures of a step by cause. */
+function failuresAt({ series }: RunMetrics, index: number): RunDetail['failures'] {
+  const prefix = 'failures/';
+  const counts = series
+    .filter(({ name }) => name.startsWith(prefix))
+    .map(({ name, mean }) => [name.slice(prefix.length), mean[index] ?? 0] as const);
+  return Object.fromEntries(counts);
+}
+
+function FailurePanel(props: { readonly failures: RunDetail['failures']; readonly step: number | null }): ReactNode {
+  const { failures, step } = props;
   const causes = Object.entries(failures).filter(([, count]) => count > 0);
   if (Object.keys(failures).length === 0) return null;
   return (
     <section className="panel" aria-labelledby="failures-title">
-      <h2 id="failures-title">Failed training rollouts by cause</h2>
+      <h2 id="failures-title">
+        {step === null ? 'Failed training rollouts by cause' : `Failed rollouts of step ${step} by cause`}
+      </h2>
       {causes.length === 0 ? <p className="muted">None failed.</p> : null}
       <BarList bars={causes.map(([label, value]) => ({ label, value, text: String(value) }))} />
     </section>

@@ -2,11 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunDetail, WarningView } from '../../src/api/run-views.ts';
+import { MarkedStep } from '../charts/step-marker.ts';
 import { countText, durationText, numberText } from '../data/format.ts';
 import { metricsQuery, runQuery } from '../data/queries.ts';
+import { ConfigPanel } from '../parts/config-panel.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { RunHead } from '../parts/run-head.tsx';
+import { StepScrubber } from '../parts/step-scrubber.tsx';
 import { type Tile, Tiles } from '../parts/tiles.tsx';
+import { type RunSearch, runSearch } from '../run-search.ts';
 import { MetricBrowser } from './metric-browser.tsx';
 import { RunCharts } from './run-charts.tsx';
 
@@ -25,14 +29,15 @@ export function RunPage(): ReactNode {
 }
 
 function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
-  const { metric = '' } = route.useSearch();
+  const search = route.useSearch();
+  const { metric = '', step = null, against = null } = search;
   const navigate = useNavigate();
   const { runId } = run;
-  const search = (text: string): void =>
+  const change = (changes: RunSearch): void =>
     void navigate({
       to: '/runs/$runId',
       params: { runId },
-      search: text === '' ? {} : { metric: text },
+      search: runSearch({ ...search, ...changes }),
       replace: true,
       resetScroll: false,
     });
@@ -45,20 +50,25 @@ function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
           metrics.steps.length === 0 ? (
             <EmptyNotice title="No finished step yet">Metrics appear here after the first training step.</EmptyNotice>
           ) : (
-            <>
-              <RunCharts run={run} metrics={metrics} />
-              <MetricBrowser metrics={metrics} search={metric} onSearch={search} />
-            </>
+            <MarkedStep value={step}>
+              <StepScrubber
+                runId={runId}
+                steps={metrics.steps}
+                selected={step}
+                onSelect={(next) => change({ step: next ?? undefined })}
+              />
+              <RunCharts run={run} metrics={metrics} step={step} />
+              <MetricBrowser
+                metrics={metrics}
+                step={step}
+                search={metric}
+                onSearch={(text) => change({ metric: text })}
+              />
+            </MarkedStep>
           )
         }
       </QueryView>
-      <section className="panel" aria-labelledby="config-title">
-        <h2 id="config-title">Configuration</h2>
-        <details>
-          <summary>Show</summary>
-          <pre className="foreign">{JSON.stringify(run.config, null, 2)}</pre>
-        </details>
-      </section>
+      <ConfigPanel run={run} against={against} onCompare={(other) => change({ against: other ?? undefined })} />
     </>
   );
 }
