@@ -101,7 +101,11 @@ module.exports = {
       comment:
         'What ships never imports a test file; contract suites live under src/testing, and src/contracts lists them.',
       severity: 'error',
-      from: { path: '/src/', pathNot: [tests, '/src/testing/', '/src/contracts/'] },
+      // `agl dev --script` serves the scripted model of core.
+      from: {
+        path: '/src/',
+        pathNot: [tests, '/src/testing/', '/src/contracts/', '/evaluation-run/scripted-endpoint\\.ts$'],
+      },
       to: { path: [tests, '^(packages|apps)/[^/]+/src/testing/'] },
     },
     {

@@ -20,6 +20,16 @@ export type {
 export type { CurriculumConfig } from './curriculum/curriculum-settings.ts';
 export type { DiagnosisConfig } from './diagnosis/diagnosis-settings.ts';
 export type { RunWarning, WarningExplanation, WarningName } from './diagnosis/run-warning.ts';
+export type { DevOptions, DevReport, DevRollout } from './evaluation-run/dev-options.ts';
+export type { EndpointModel, EvaluateOptions, SubjectOptions } from './evaluation-run/evaluate-options.ts';
+export type { EvaluationEvent, EvaluationListener } from './evaluation-run/evaluation-event.ts';
+export type {
+  EvaluatedSubject,
+  EvaluationComparison,
+  EvaluationReport,
+  TaskDifference,
+} from './evaluation-run/evaluation-report.ts';
+export type { ScriptedAnswer } from './evaluation-run/scripted-endpoint.ts';
 export type { FitOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';
 export type {
@@ -31,6 +41,7 @@ export type {
   PromptsOutcome,
   RolloutPhase,
   SearchStart,
+  ServiceEvent,
   StepSummary,
   TrainingEvent,
   TrainingListener,

@@ -5,6 +5,11 @@ import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
 import type { TrainConfig } from './config/train-config.ts';
+import type { DevOptions, DevReport } from './evaluation-run/dev-options.ts';
+import { devWith } from './evaluation-run/dev-with.ts';
+import type { EvaluateOptions } from './evaluation-run/evaluate-options.ts';
+import { evaluateWith } from './evaluation-run/evaluate-with.ts';
+import type { EvaluationReport } from './evaluation-run/evaluation-report.ts';
 import { completionReason } from './loop/completion-reason.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
@@ -14,7 +19,8 @@ import type { SearchSession } from './prompt-search/search-session.ts';
 import { summariseSearch } from './prompt-search/summarise-search.ts';
 import { Restarts } from './restarts.ts';
 import { type RunChoice, reopenRun } from './run/find-or-create.ts';
-import { type Closer, type OpenRun, openRun, openSession, type SessionOptions } from './session/open-session.ts';
+import { type Closer, closeAll } from './session/close-all.ts';
+import { type OpenRun, openRun, openSession, type SessionOptions } from './session/open-session.ts';
 import { trainedPolicies } from './session/session-policies.ts';
 import type { TrainingSession } from './session/training-session.ts';
 import type { NothingLeftEvent, TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
@@ -65,6 +71,39 @@ export class Trainer<TTask = unknown> {
    */
   fit(options: FitOptions = {}): Promise<TrainingSummary> {
     return trainWith(this.#config, options);
+  }
+
+  /**
+   * Evaluates on the tasks that select the best checkpoint or version: `tasks.validation`; of a training without them,
+   * `tasks.test`. At most the first `evaluation.tasks`.
+   *
+   * @throws AgentLightningError for wrong input, an unavailable service, and when every rollout failed
+   */
+  validate(options: EvaluateOptions = {}): Promise<EvaluationReport> {
+    return evaluateWith(this.#config, { ...options, split: 'validation' });
+  }
+
+  /**
+   * Evaluates on all of `tasks.test`, or compares two: `agl eval`.
+   *
+   * @throws AgentLightningError for wrong input, an unavailable service, and when every rollout failed
+   *
+   * @example
+   * ```ts
+   * const { comparison } = await trainer.test({ of: `${summary.runId}@best`, against: 'base' });
+   * ```
+   */
+  test(options: EvaluateOptions = {}): Promise<EvaluationReport> {
+    return evaluateWith(this.#config, { ...options, split: 'test' });
+  }
+
+  /**
+   * Runs a few tasks without training, and finds what would prevent training on them: `agl dev`.
+   *
+   * @throws AgentLightningError for wrong input and an unavailable service; failures of the agent are in the report
+   */
+  dev(options: DevOptions = {}): Promise<DevReport> {
+    return devWith(this.#config, options);
   }
 }
 
@@ -195,7 +234,7 @@ async function runThenClose<TRun extends StoredRun, TSession>(
     if (run !== null && hasEnded) await recordEnd(run, isStopped ? 'stopped' : 'failed');
     throw isStopped && run !== null ? stopped(run.run.runId, error) : error;
   } finally {
-    for (const close of closers) await closeQuietly(close, options);
+    await closeAll(closers, options.emit);
   }
 }
 
@@ -210,18 +249,6 @@ async function recordEnd({ store, run, lease }: StoredRun, status: RunStatus): P
     await store.updateRun(run.runId, { status });
   } catch {
     // Ignored: the error that ended the run is the one to report.
-  }
-}
-
-/** Closes a resource. A failure is a warning: the other resources must be closed, and the run keeps its result. */
-async function closeQuietly(close: Closer, { emit }: RunOptions): Promise<void> {
-  try {
-    await close();
-  } catch (error) {
-    emit({
-      type: 'warning',
-      message: `closing a resource failed: ${error instanceof Error ? error.message : String(error)}`,
-    });
   }
 }
 

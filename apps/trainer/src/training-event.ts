@@ -207,6 +207,12 @@ export type TrainingEvent =
     }
   | { readonly type: 'finished'; readonly summary: TrainingSummary };
 
+/** An event about the services and the agents of a run. */
+export type ServiceEvent = Extract<TrainingEvent, { readonly type: 'warning' | 'runners' | 'agent-output' }>;
+
+/** Receives the events about services and agents. */
+export type ServiceListener = (event: ServiceEvent) => void;
+
 /** The phase of an evaluation. */
 export type EvaluationPhase = 'before' | 'during' | 'after';
 

@@ -29,6 +29,8 @@ export { fineTuneExamples } from './dataset/fine-tune-examples.ts';
 export type { DatasetOptions } from './dataset/judged-calls.ts';
 export type { PreferenceExample, PreferenceExampleOptions, PreferenceExamples } from './dataset/preference-examples.ts';
 export { preferenceExamples } from './dataset/preference-examples.ts';
+export type { BootstrapOptions } from './evaluation/bootstrap-mean.ts';
+export { bootstrapMean } from './evaluation/bootstrap-mean.ts';
 export type { MeanComparison } from './evaluation/compare-means.ts';
 export { compareMeans, comparePairs } from './evaluation/compare-means.ts';
 export type { IntervalOptions, MeanInterval, MeanIntervalOptions } from './evaluation/mean-interval.ts';

@@ -2,6 +2,8 @@ import { withoutPasswords } from '@agentlightning/core/internal';
 import { Command } from 'commander';
 import { packageVersion } from '../package-version.ts';
 import { addDatasetCommand } from './dataset/dataset-command.ts';
+import { addDevCommand } from './evaluation/dev-command.ts';
+import { addEvalCommand } from './evaluation/eval-command.ts';
 import { addExportCommand } from './export/export-command.ts';
 import { addPromptsCommand } from './inspect/prompts-command.ts';
 import { addRolloutsCommand } from './inspect/rollouts-command.ts';
@@ -31,6 +33,8 @@ export function buildProgram(options: ProgramOptions): Command {
   addTrainCommand(program, options);
   addResumeCommand(program);
   addStopCommand(program);
+  addEvalCommand(program, options);
+  addDevCommand(program, options);
   addRunsCommand(program);
   addRolloutsCommand(program);
   addShowCommand(program);

@@ -1,8 +1,7 @@
-import { collectPhase } from '../rollouts/collect-phase.ts';
-import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
+import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { EvaluationPhase } from '../training-event.ts';
-import type { FinishedRollout } from './finished-rollout.ts';
+import { collectEvaluation } from './collect-evaluation.ts';
 import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from './stored-evaluation.ts';
 
 /** What is evaluated. */
@@ -37,30 +36,14 @@ export function emitEvaluated(
 
 /** {@link evaluate} without the report. */
 export async function measure(session: TrainingSession, options: EvaluationOptions): Promise<StoredEvaluation> {
-  const { config, tasks } = session;
+  const { config, tasks, emit } = session;
+  const { rolloutsPerTask, rewardRange } = config.evaluation;
   const heldOut = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
-  const collected = await collectPhase(session, {
+  const plan = {
     ...options,
     tasks: heldOut.slice(0, config.evaluation.tasks).map((input, index) => ({ index, input })),
-    rolloutsPerTask: config.evaluation.rolloutsPerTask,
-  });
-  if (collected.some(({ failure }) => failure !== null)) await session.assertHealthy();
-  if (collected.every(({ failure }) => failure !== null)) throw await allFailed(session.store, collected);
-  await warnOfLost(session, collected);
-  return summariseRewards(measureRewards(collected, config.evaluation), config.evaluation.rewardRange);
-}
-
-/** Warns of rollouts that are excluded because they failed by infrastructure. */
-export async function warnOfLost(
-  { store, emit }: Pick<TrainingSession, 'store' | 'emit'>,
-  collected: readonly FinishedRollout[],
-): Promise<void> {
-  const lost = collected.filter(({ failure }) => failure === 'infrastructure');
-  const [first] = lost;
-  if (first === undefined) return;
-  const reason = await failureText(store, first);
-  emit({
-    type: 'warning',
-    message: `${lost.length} of ${collected.length} rollouts are excluded because of infrastructure failures; the first: ${reason}`,
-  });
+    rolloutsPerTask,
+  };
+  const collected = await collectEvaluation(planPhase(session, plan), { ...phaseServices(session, plan), emit });
+  return summariseRewards(measureRewards(collected, config.evaluation, rolloutsPerTask), rewardRange);
 }

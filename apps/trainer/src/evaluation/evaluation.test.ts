@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { rolloutReward } from './rollout-reward.ts';
 import { summariseRewards } from './stored-evaluation.ts';
-import { judgeImprovement } from './verdict.ts';
+import { judgeImprovement, pairByTask } from './verdict.ts';
 
 const substitutes = { failedReward: 0, missingReward: null };
 
@@ -23,15 +23,16 @@ describe('the reward of a rollout', () => {
 });
 
 test('missing rewards are counted and excluded from the mean', () => {
-  const measured = { rewards: [1, null, 0, 1], rolloutIds: ['a', 'b', 'c', 'd'], failed: 0 };
+  const measured = { rewards: [1, null, 0, 1], rolloutIds: ['a', 'b', 'c', 'd'], failed: 0, rolloutsPerTask: 2 };
   expect(summariseRewards(measured, undefined)).toMatchObject({ reward: 2 / 3, rollouts: 3, missing: 1 });
   const none = { ...measured, rewards: [null, null] };
   expect(() => summariseRewards(none, undefined)).toThrow('Evaluation has no reward: all 2 are missing');
 });
 
 describe('the verdict', () => {
-  const before = { rewards: Array.from({ length: 20 }, () => 0) };
-  const after = (missing: number): { rewards: (number | null)[] } => ({
+  const before = { rewards: Array.from({ length: 20 }, () => 0), rolloutsPerTask: 1 };
+  const after = (missing: number): { rewards: (number | null)[]; rolloutsPerTask: number } => ({
+    rolloutsPerTask: 1,
     rewards: Array.from({ length: 20 }, (_, index) => (index < missing ? null : 1)),
   });
 
@@ -47,5 +48,26 @@ describe('the verdict', () => {
     expect(judgeImprovement(before, after(2), 0.05)).toMatchObject({ isImproved: null, missingShare: 0.1 });
     expect(judgeImprovement(before, after(2), 0.1)).toMatchObject({ isImproved: true });
     expect(judgeImprovement(before, after(20), 1)).toEqual({ isImproved: null, pValue: null, missingShare: 1 });
+  });
+
+  test('is that of the tasks: more samples of the same few tasks do not make it significant', () => {
+    const often = { rewards: before.rewards, rolloutsPerTask: 10 };
+    expect(judgeImprovement(often, { ...after(0), rolloutsPerTask: 10 }, 0.05)).toEqual({
+      isImproved: false,
+      pValue: 0.5,
+      missingShare: 0,
+    });
+  });
+
+  test('pairs the samples of a task, and leaves out those without both rewards', () => {
+    const one = { rewards: [0, null, 1, 1, null, null], rolloutsPerTask: 2 };
+    const other = { rewards: [1, 1, 0, 1, 1, 1], rolloutsPerTask: 2 };
+    expect(pairByTask(one, other)).toEqual({
+      tasks: [
+        { task: 0, before: 0, after: 1, differences: [1], firstIndex: 0 },
+        { task: 1, before: 1, after: 0.5, differences: [-1, 0], firstIndex: 2 },
+      ],
+      missingShare: 0.5,
+    });
   });
 });

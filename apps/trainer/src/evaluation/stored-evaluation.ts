@@ -1,4 +1,4 @@
-import { meanInterval } from '@agentlightning/algorithms';
+import { bootstrapMean } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import { z } from 'zod';
 import type { RewardSubstitutes } from '../config/resolve-config.ts';
@@ -13,6 +13,8 @@ export interface MeasuredRewards {
   readonly rolloutIds: readonly string[];
   /** The number of rollouts whose agent failed. */
   readonly failed: number;
+  /** The number of rollouts of each task, which are next to each other. */
+  readonly rolloutsPerTask: number;
 }
 
 /** An evaluation with the rewards that the final comparison needs. */
@@ -37,11 +39,18 @@ export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.object({
   ...summaryShape,
   rewards: z.array(z.number().nullable()),
   rolloutIds: z.array(z.string()),
+  // Absent in older states.
+  rolloutsPerTask: z.int().min(1).default(1),
 });
 
-/** The rewards of finished rollouts. */
-export function measureRewards(rollouts: readonly FinishedRollout[], substitutes: RewardSubstitutes): MeasuredRewards {
+/** The rewards of finished rollouts, in the order of tasks. */
+export function measureRewards(
+  rollouts: readonly FinishedRollout[],
+  substitutes: RewardSubstitutes,
+  rolloutsPerTask: number,
+): MeasuredRewards {
   return {
+    rolloutsPerTask,
     rewards: rollouts.map((rollout) => rolloutReward(rollout, substitutes)),
     rolloutIds: rollouts.map(({ rollout }) => rollout.rolloutId),
     failed: rollouts.filter(({ failure }) => failure === 'agent').length,
@@ -49,7 +58,7 @@ export function measureRewards(rollouts: readonly FinishedRollout[], substitutes
 }
 
 /**
- * The mean of the rewards that exist, with its confidence interval.
+ * The mean of the rewards that exist, with its confidence interval by the bootstrap of tasks.
  *
  * @throws AgentLightningError INVALID_REWARD when no rollout has a reward
  */
@@ -62,8 +71,15 @@ export function summariseRewards(measured: MeasuredRewards, range: RewardRange):
       message: `Evaluation has no reward: all ${missing} are missing`,
     });
   }
-  const { mean, low, high } = meanInterval(known, { range });
+  const { mean, low, high } = bootstrapMean(byTask(measured.rewards, measured.rolloutsPerTask), { range });
   return { ...measured, reward: mean, ci95: [low, high], rollouts: known.length, missing };
+}
+
+/** The values that exist, by task. */
+export function byTask(values: readonly (number | null)[], rolloutsPerTask: number): readonly (readonly number[])[] {
+  return Array.from({ length: Math.ceil(values.length / rolloutsPerTask) }, (_, task) =>
+    values.slice(task * rolloutsPerTask, (task + 1) * rolloutsPerTask).filter((value) => value !== null),
+  );
 }
 
 /** The summary of an evaluation, without its rewards. */

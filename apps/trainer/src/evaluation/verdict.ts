@@ -7,29 +7,82 @@ export interface Verdict {
   readonly isImproved: boolean | null;
   /** The probability of a difference at least as large by chance; null when there is no pair of rewards. */
   readonly pValue: number | null;
-  /** The share of tasks without a reward before or after, from 0 to 1. */
+  /** The share of samples without a reward before or after, from 0 to 1. */
   readonly missingShare: number;
 }
 
-/**
- * Compares two evaluations task by task, over the tasks with a reward in both. There is no verdict when the share of the
- * other tasks is above `maxMissingShare`: which tasks are missing may depend on how well they went.
- */
-export function judgeImprovement(
-  before: Pick<MeasuredRewards, 'rewards'>,
-  after: Pick<MeasuredRewards, 'rewards'>,
-  maxMissingShare: number,
-): Verdict {
+/** The rewards of a task in two evaluations, over the samples with a reward in both. */
+export interface TaskPairs {
+  /** The index of the task. */
+  readonly task: number;
+  /** The mean rewards. */
+  readonly before: number;
+  readonly after: number;
+  /** The reward after minus the reward before, of each sample. */
+  readonly differences: readonly number[];
+  /** The index of the first of these samples in the rewards. */
+  readonly firstIndex: number;
+}
+
+/** The parts of evaluations that are compared. */
+export type ComparedRewards = Pick<MeasuredRewards, 'rewards' | 'rolloutsPerTask'>;
+
+/** Pairs two evaluations by task and sample; pairs with a missing reward, and tasks without a pair, are left out. */
+export function pairByTask(
+  before: ComparedRewards,
+  after: ComparedRewards,
+): { readonly tasks: readonly TaskPairs[]; readonly missingShare: number } {
+  const { rolloutsPerTask } = before;
   const count = Math.max(before.rewards.length, after.rewards.length);
-  const pairs = before.rewards.flatMap((reward, index) => {
-    const later = after.rewards[index] ?? null;
-    return reward === null || later === null ? [] : [[reward, later] as const];
+  const tasks = Array.from({ length: Math.ceil(count / rolloutsPerTask) }, (_, task) => {
+    const indexes = Array.from({ length: rolloutsPerTask }, (_each, sample) => task * rolloutsPerTask + sample);
+    return pairSamples(indexes, before, after);
   });
-  const missingShare = count === 0 ? 1 : (count - pairs.length) / count;
-  if (pairs.length === 0) return { isImproved: null, pValue: null, missingShare };
+  const paired = tasks.reduce((sum, samples) => sum + samples.length, 0);
+  return {
+    tasks: tasks.flatMap((samples, task) => (samples.length === 0 ? [] : [taskPairs(task, samples)])),
+    missingShare: count === 0 ? 1 : (count - paired) / count,
+  };
+}
+
+interface Pair {
+  readonly index: number;
+  readonly reward: number;
+  readonly later: number;
+}
+
+function pairSamples(indexes: readonly number[], before: ComparedRewards, after: ComparedRewards): readonly Pair[] {
+  return indexes.flatMap((index) => {
+    const reward = before.rewards[index] ?? null;
+    const later = after.rewards[index] ?? null;
+    return reward === null || later === null ? [] : [{ index, reward, later }];
+  });
+}
+
+function taskPairs(task: number, samples: readonly Pair[]): TaskPairs {
+  return {
+    task,
+    before: meanOf(samples.map(({ reward }) => reward)),
+    after: meanOf(samples.map(({ later }) => later)),
+    differences: samples.map(({ reward, later }) => later - reward),
+    firstIndex: samples[0]?.index ?? 0,
+  };
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/**
+ * Compares two evaluations task by task, over the samples with a reward in both. There is no verdict when the share of the
+ * other samples is above `maxMissingShare`: which ones are missing may depend on how well they went.
+ */
+export function judgeImprovement(before: ComparedRewards, after: ComparedRewards, maxMissingShare: number): Verdict {
+  const { tasks, missingShare } = pairByTask(before, after);
+  if (tasks.length === 0) return { isImproved: null, pValue: null, missingShare };
   const { difference, pValue } = comparePairs(
-    pairs.map(([reward]) => reward),
-    pairs.map(([, later]) => later),
+    tasks.map((task) => task.before),
+    tasks.map((task) => task.after),
   );
   const isDecided = missingShare <= maxMissingShare;
   return { isImproved: isDecided ? difference > 0 && pValue < 0.05 : null, pValue, missingShare };

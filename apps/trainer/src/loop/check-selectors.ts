@@ -1,4 +1,4 @@
-import { AgentLightningError, type ModelCall } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { isAgentAmong, modelCallFromSpan } from '@agentlightning/core/spans';
 import { policyKey } from '../config/policies.ts';
@@ -37,28 +37,36 @@ export function checkSelectors(
   },
 ): readonly RunWarning[] {
   if (step !== 1) return [];
-  const calls = collected.flatMap(({ spans }) => spans.flatMap((span) => modelCallFromSpan(span) ?? []));
   for (const { policy, plan } of outcomes) {
     if (selectedCalls(plan.metrics) === 0) throw nothingSelected(policy, callers(collected));
   }
   return emitted(
     emit,
-    policies.flatMap((policy) => unmatchedSelectors(policy, calls, callers(collected))),
+    policies.flatMap((policy) => unmatchedSelectors(policy, collected)),
   );
 }
 
 function unmatchedSelectors(
   policy: SelectorSession['policies'][number],
-  calls: readonly ModelCall[],
-  seen: string,
+  collected: readonly CollectedRollout[],
 ): readonly RunWarning[] {
-  const unmatched = agentSelectors(policy).filter((agent) => !calls.some((call) => isAgentAmong([agent], call)));
-  return unmatched.map((agent) => ({
+  return unmatchedAgents(policy, collected).map((message) => ({
     name: 'unmatched-selector',
     step: 1,
     policy: policy.name,
-    message: `the selector "${agent}" matches no agent; agents seen: ${seen}`,
+    message,
   }));
+}
+
+/** A message for each selector of a policy that matches no model call. */
+export function unmatchedAgents(
+  policy: SelectorSession['policies'][number],
+  collected: readonly CollectedRollout[],
+): readonly string[] {
+  const calls = collected.flatMap(({ spans }) => spans.flatMap((span) => modelCallFromSpan(span) ?? []));
+  return agentSelectors(policy)
+    .filter((agent) => !calls.some((call) => isAgentAmong([agent], call)))
+    .map((agent) => `the selector "${agent}" matches no agent; agents seen: ${callers(collected)}`);
 }
 
 function agentSelectors({ agents, algorithm }: SelectorSession['policies'][number]): readonly string[] {

@@ -8,7 +8,10 @@ const never = { warnings: [], patience: null, minDelta: 0 } as const;
 function measuredRun(means: readonly number[]): Parameters<typeof completionReason>[0] {
   const [before = null, ...during] = means.map((mean) => {
     const rewards = Array.from({ length: 10 }, (_, task) => (task < 10 * mean ? 1 : 0));
-    return summariseRewards({ rewards, rolloutIds: rewards.map((_, task) => `ro-${task}`), failed: 0 }, undefined);
+    return summariseRewards(
+      { rewards, rolloutIds: rewards.map((_, task) => `ro-${task}`), failed: 0, rolloutsPerTask: 1 },
+      undefined,
+    );
   });
   return aRun({ before, evaluations: during.map((summary, index) => ({ step: index + 1, summary })) });
 }
@@ -53,7 +56,7 @@ test.each([
   [[0.1, 0.3, 0.2, 0.4], null],
 ] as const)('with a patience of 2, held-out rewards of %j give %s', (measured, expected) => {
   const [before, ...during] = measured.map((reward) =>
-    summariseRewards({ rewards: [reward], rolloutIds: ['ro-1'], failed: 0 }, undefined),
+    summariseRewards({ rewards: [reward], rolloutIds: ['ro-1'], failed: 0, rolloutsPerTask: 1 }, undefined),
   );
   const evaluations = during.map((summary, index) => ({ step: index + 1, summary }));
   const run = aRun({ before: before ?? null, evaluations });

@@ -1,5 +1,5 @@
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
-import { warnOfLost } from '../evaluation/evaluate.ts';
+import { collectEvaluation } from '../evaluation/collect-evaluation.ts';
 import {
   type MeasuredRewards,
   measureRewards,
@@ -7,8 +7,6 @@ import {
   type StoredEvaluation,
   summariseRewards,
 } from '../evaluation/stored-evaluation.ts';
-import { collectRollouts } from '../rollouts/collect-rollouts.ts';
-import { allFailed } from '../rollouts/rollout-failures.ts';
 import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import type { SearchSession } from './search-session.ts';
@@ -41,11 +39,8 @@ export async function measureOnTest(session: SearchSession, { phase, judged }: M
   const onProgress = (finished: number, total: number): void =>
     emit({ type: 'rollout-finished', phase, step: 0, finished, total });
   const { assertHealthy } = session;
-  const collected = await collectRollouts(requests, { store, signal, onProgress, assertHealthy });
-  if (collected.some(({ failure }) => failure !== null)) await assertHealthy();
-  if (collected.every(({ failure }) => failure !== null)) throw await allFailed(store, collected);
-  await warnOfLost(session, collected);
-  return measureRewards(collected, config);
+  const collected = await collectEvaluation(requests, { store, signal, onProgress, assertHealthy, emit });
+  return measureRewards(collected, config, config.evaluation.rolloutsPerTask);
 }
 
 /** The evaluation of a version on the validation tasks, with its rollouts. */
@@ -59,6 +54,7 @@ export async function evaluationOnValidation(
   return {
     rewards: judged.taskScores,
     rolloutIds: judged.taskScores.map((_, task) => byTask.get(task)?.rolloutId ?? ''),
+    rolloutsPerTask: 1,
     failed: [...byTask.values()].filter(({ status }) => status !== 'succeeded').length,
   };
 }

@@ -20,7 +20,7 @@ export interface OpenSearchModel {
 
 /** Options of {@link openSearchModel}. */
 export interface SearchModelOptions {
-  readonly config: ResolvedPromptSearch;
+  readonly config: Pick<ResolvedPromptSearch, 'runtime' | 'sampling' | 'evaluation' | 'shared'>;
   readonly store: Store;
   readonly run: Run;
   readonly seed: number;

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
-import { warnOfLost } from '../evaluation/evaluate.ts';
+import { warnOfLost } from '../evaluation/collect-evaluation.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { rolloutReward } from '../evaluation/rollout-reward.ts';
 import { collectRollouts } from '../rollouts/collect-rollouts.ts';

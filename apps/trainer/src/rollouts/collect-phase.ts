@@ -2,7 +2,7 @@ import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { RolloutPhase } from '../training-event.ts';
-import { collectRollouts } from './collect-rollouts.ts';
+import { type CollectOptions, collectRollouts } from './collect-rollouts.ts';
 import { type NumberedTask, planRollouts } from './rollout-plan.ts';
 
 /** The rollouts of a step or of an evaluation. */
@@ -22,13 +22,20 @@ export interface PhasePlan {
  * @throws the abort reason when the run is stopped or one of its dependencies fails
  */
 export async function collectPhase(session: TrainingSession, plan: PhasePlan): Promise<readonly FinishedRollout[]> {
-  const { phase, step } = plan;
-  return await collectRollouts(planPhase(session, plan), {
-    store: session.store,
-    signal: AbortSignal.any([session.failure, session.signal]),
-    assertHealthy: session.assertHealthy,
-    onProgress: (finished, total) => session.emit({ type: 'rollout-finished', phase, step, finished, total }),
-  });
+  return await collectRollouts(planPhase(session, plan), phaseServices(session, plan));
+}
+
+/** What the rollouts of a step or evaluation are collected with. */
+export function phaseServices(
+  { store, failure, signal, assertHealthy, emit }: TrainingSession,
+  { phase, step }: Pick<PhasePlan, 'phase' | 'step'>,
+): CollectOptions {
+  return {
+    store,
+    signal: AbortSignal.any([failure, signal]),
+    assertHealthy,
+    onProgress: (finished, total) => emit({ type: 'rollout-finished', phase, step, finished, total }),
+  };
 }
 
 /** The rollouts of a step or evaluation, or of a part of it. */

@@ -5,10 +5,14 @@ import { type FailureCause, failureCauses } from './failure-cause.ts';
 
 /** The number of rollouts of a step by failure cause, as metrics: `failures/timeout`. */
 export function failureMetrics(collected: readonly FinishedRollout[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(countFailures(collected)).map(([cause, n]) => [`failures/${cause}`, n]));
+}
+
+/** The number of rollouts by failure cause. */
+export function countFailures(collected: readonly FinishedRollout[]): Readonly<Record<FailureCause, number>> {
   const causes = collected.map(causeOf);
-  return Object.fromEntries(
-    failureCauses.map((cause) => [`failures/${cause}`, causes.filter((each) => each === cause).length]),
-  );
+  const counts = failureCauses.map((cause) => [cause, causes.filter((each) => each === cause).length]);
+  return Object.fromEntries(counts) as Record<FailureCause, number>;
 }
 
 function causeOf({ failure, failureCause, spans }: FinishedRollout): FailureCause | null {

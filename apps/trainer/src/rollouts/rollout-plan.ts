@@ -51,6 +51,8 @@ export interface RolloutPlanOptions {
   readonly runId: string;
   /** The step or evaluation within the run: `step-7` or `before`. Different weights need different phases. */
   readonly phase: string;
+  /** The phase that sampling seeds are derived from: equal ones have equal seeds. @default phase */
+  readonly samplingPhase?: string;
   readonly step: number;
   readonly mode: RolloutMode;
   readonly tasks: readonly NumberedTask[];
@@ -65,7 +67,7 @@ export interface RolloutPlanOptions {
  * idempotent across a crash.
  */
 export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRolloutRequest[] {
-  const { runId, phase, step, mode, resourcesId } = options;
+  const { runId, phase, samplingPhase = phase, step, mode, resourcesId } = options;
   return options.tasks.flatMap((task, position) =>
     Array.from({ length: options.rolloutsPerTask }, (_, sample) => ({
       rolloutId: `ro-${digest(`${runId}/${phase}/${position}/${sample}`).slice(0, 12)}`,
@@ -85,7 +87,7 @@ export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRollo
         sample,
         group_id: `${phase}/${position}`,
         // The gateway derives seeds from this key and not from the id: equal in all runs.
-        sampling_key: `${phase}/${position}/${sample}`,
+        sampling_key: `${samplingPhase}/${position}/${sample}`,
       },
     })),
   );

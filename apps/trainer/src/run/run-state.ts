@@ -119,11 +119,25 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
  * @throws AgentLightningError CONFIG when the run is a prompt search
  */
 export function readRunState(run: Run, dataDir: string): RunState {
+  if (isEvaluationRun(run)) throw nothingTrained(run);
   if (!isSearchRun(run)) return parse(runState, { ...run.state, dataDir }, `the state of run ${run.runId}`);
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `run ${run.runId} is a prompt search and does not train a model`,
     remedy: 'Resume it with its original configuration. `agl runs` lists the runs of a store.',
+  });
+}
+
+/** Whether a run is an evaluation, according to its state. */
+function isEvaluationRun({ state }: Run): boolean {
+  return state['kind'] === 'evaluation';
+}
+
+function nothingTrained({ runId }: Run): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `run ${runId} is an evaluation and does not train a model`,
+    remedy: 'Use the id of a training run. `agl runs` lists the runs of a store.',
   });
 }
 

@@ -1,7 +1,5 @@
-import { AgentLightningError, type ProxyLlmResource, type Store } from '@agentlightning/core';
-import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
+import type { AgentLightningError, Store } from '@agentlightning/core';
 import { loadTasks } from '../config/load-tasks.ts';
-import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { readStepRecords } from '../diagnosis/step-records.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
@@ -9,21 +7,17 @@ import type { Found, RunChoice } from '../run/find-or-create.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import type { RunTasks } from '../run/run-shape.ts';
-import { assertReachable } from '../runtime/assert-reachable.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
-import { type OpenGateway, openGateway } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import { storeChecks, waitForStore } from '../runtime/wait-for-store.ts';
 import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
-import type { TrainingListener } from '../training-event.ts';
+import type { ServiceListener, TrainingListener } from '../training-event.ts';
 import { startRunner } from '../workers/start-runner.ts';
-import { openModel } from './open-models.ts';
-import { groupSizeOf, learnerOf, needsValueHead, type SessionPolicy } from './session-policies.ts';
+import type { Closer } from './close-all.ts';
+import { servePolicies } from './serve-policies.ts';
+import { groupSizeOf } from './session-policies.ts';
 import type { TrainingSession } from './training-session.ts';
-
-/** Closes an opened resource. */
-export type Closer = () => Promise<void> | void;
 
 /** How to open a session. */
 export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
@@ -56,7 +50,7 @@ export async function openRun(options: SessionOptions): Promise<OpenRun> {
 
 /** How long an unavailable service is waited for, and how the wait is reported. */
 export function waitOptions(
-  { emit, signal }: Pick<SessionOptions, 'emit' | 'signal'>,
+  { emit, signal }: Pick<SessionOptions, 'signal'> & { readonly emit: ServiceListener },
   { outageToleranceMs }: Pick<ResolvedConfig, 'outageToleranceMs'>,
 ): ServiceWait {
   return { timeoutMs: outageToleranceMs, onWait: (message) => emit({ type: 'warning', message }), signal };
@@ -64,7 +58,7 @@ export function waitOptions(
 
 /** Opens the store if necessary, and finds a run in it. The lease of the run is released before the store closes. */
 export async function findInStore<TState>(
-  options: Pick<SessionOptions, 'store' | 'onOpen' | 'emit' | 'signal'>,
+  options: Pick<SessionOptions, 'store' | 'onOpen' | 'signal'> & { readonly emit: ServiceListener },
   config: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey' | 'outageToleranceMs'>,
   find: (store: Store) => Promise<Found<TState>>,
 ): Promise<Found<TState> & { readonly store: Store }> {
@@ -93,21 +87,18 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   void connection.died.then(onFailure);
   signal.throwIfAborted();
   const capabilities = await connection.runtime.capabilities();
-  const source = { runtime: connection.runtime, config, run, state, capabilities };
-  const policies: ServedSessionPolicy[] = [];
-  for (const [index, policy] of config.policies.entries()) {
-    const opened = await openModel(source, { policy, index, hasValueHead: needsValueHead(policy) });
-    const endpoint = await opened.model.endpoint();
-    // The gateway records calls with the endpoint's name of the model.
-    policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model), endpoint });
-  }
-  const { inferenceKey } = connection;
-  const gateway = await openGateway({ config: { ...config, seed: state.seed }, store, policies, inferenceKey, wait });
-  onOpen(gateway.close);
-  const resourcesId = await publishResources(store, { gateway, policies, config });
+  const { runtime, inferenceKey } = connection;
+  const source = { runtime, config: { ...config, seed: state.seed }, run, state, capabilities };
+  const { policies, gateway, resources, checks } = await servePolicies({
+    ...source,
+    store,
+    inferenceKey,
+    wait,
+    onOpen,
+  });
+  const { resourcesId } = await store.addResources(resources);
   await cancelUnfinished(store, { runId: run.runId });
   onOpen(startRunner({ config, store, run, emit, onFailure }));
-  const checks = healthChecks(policies, gateway);
   const leaseCheck: HealthCheck = { what: 'the store', check: lease.renew };
   const health = watchHealth({
     checks: [...storeChecks(config), leaseCheck, ...checks],
@@ -132,70 +123,4 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     stepHistory: await readStepRecords(store, run.runId, state.finishedStep),
     signal,
   };
-}
-
-type ServedSessionPolicy = SessionPolicy & { readonly endpoint: InferenceEndpoint };
-
-function healthChecks(policies: readonly ServedSessionPolicy[], gateway: OpenGateway): readonly HealthCheck[] {
-  const urls = [...new Set(policies.map(({ endpoint }) => endpoint.baseUrl))];
-  return [
-    ...policies.map((policy) => ({ what: 'the training runtime', check: () => assertModelExists(policy) })),
-    ...urls.map((url) => ({
-      what: 'the model endpoint',
-      check: () =>
-        assertReachable({
-          what: `the model endpoint ${url}`,
-          url: `${url}/models`,
-          // A response that requires a key shows that it runs.
-          isFine: (status) => status < 500,
-          remedy: 'Check the log of the training runtime, then `agl train --resume <run>`.',
-        }),
-    })),
-    { what: 'the gateway', check: gateway.check },
-  ];
-}
-
-/** Detects a restarted runtime, which responds but does not have the model. */
-async function assertModelExists({ model }: SessionPolicy): Promise<void> {
-  try {
-    await model.state();
-  } catch (error) {
-    if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
-    throw new AgentLightningError({
-      code: 'RUNTIME_UNAVAILABLE',
-      message: `the training runtime does not have model "${model.modelId}": it was restarted`,
-      remedy: 'Resume from the last checkpoint with `agl train --resume <run>`.',
-      cause: error,
-    });
-  }
-}
-
-/** Stores a resource snapshot with all policies by name. Agents call the first one by default. */
-async function publishResources(
-  store: Store,
-  options: {
-    readonly gateway: OpenGateway;
-    readonly policies: readonly ServedSessionPolicy[];
-    readonly config: ResolvedConfig;
-  },
-): Promise<string> {
-  const { gateway, policies, config } = options;
-  const { temperature, topP, maxTokens } = config.sampling;
-  const samplingParameters = {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { top_p: topP }),
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-  };
-  const resources = policies.map((policy): [string, ProxyLlmResource] => [
-    policyKey(policy),
-    {
-      resourceType: 'proxy_llm',
-      endpoint: gateway.baseUrl,
-      model: policy.endpoint.model,
-      apiKey: null,
-      samplingParameters,
-    },
-  ]);
-  const snapshot = await store.addResources(Object.fromEntries(resources));
-  return snapshot.resourcesId;
 }

@@ -3,7 +3,7 @@ import { newId } from '@agentlightning/core/store';
 import { runRollouts } from '@agentlightning/runner';
 import { WorkerPool } from '@agentlightning/runner/workers';
 import type { SharedSettings } from '../config/shared-settings.ts';
-import type { TrainingListener } from '../training-event.ts';
+import type { ServiceListener } from '../training-event.ts';
 import { agentWorkerEntry } from './agent-worker-entry.ts';
 import { runnerStatistics } from './runner-record.ts';
 import { watchRunners } from './watch-runners.ts';
@@ -16,7 +16,7 @@ export interface StartRunnerOptions {
   >;
   readonly store: Store;
   readonly run: Run;
-  readonly emit: TrainingListener;
+  readonly emit: ServiceListener;
   /** Called when the runner fails; errors of agents are not failures of the runner. */
   readonly onFailure: (error: AgentLightningError) => void;
 }

@@ -1,7 +1,7 @@
 import { AgentLightningError, type Clock, type Run, type Store } from '@agentlightning/core';
 import { addressText, systemClock } from '@agentlightning/core/internal';
 import type { Worker } from '@agentlightning/core/store';
-import type { TrainingListener } from '../training-event.ts';
+import type { ServiceListener } from '../training-event.ts';
 import { readRunner } from './runner-record.ts';
 
 /** Options of {@link watchRunners}. */
@@ -12,7 +12,7 @@ export interface WatchRunnersOptions {
   readonly run: Pick<Run, 'runId'>;
   /** How long the run waits for a runner, in milliseconds. */
   readonly timeoutMs: number;
-  readonly emit: TrainingListener;
+  readonly emit: ServiceListener;
   /** Called when no runner has come in time. */
   readonly onFailure: (error: AgentLightningError) => void;
   /** @default systemClock */

@@ -22,6 +22,7 @@ export async function listRuns(flags: RunsFlags): Promise<void> {
 }
 
 const progress = z.object({
+  kind: z.string().nullish(),
   finishedStep: z.number().default(0),
   /** The latest number; older runs have it in their configuration only. */
   steps: z.number().nullish(),
@@ -33,10 +34,11 @@ const progress = z.object({
 });
 
 function runRecord(run: Run): Record<string, unknown> {
-  const { finishedStep, steps, spent, versions, before, after } = progress.parse(run.state);
+  const { kind, finishedStep, steps, spent, versions, before, after } = progress.parse(run.state);
   return {
     run: run.runId,
     name: run.name,
+    kind: kind ?? 'training',
     status: run.status,
     step: finishedStep,
     steps: steps ?? run.config['steps'] ?? null,
@@ -66,6 +68,7 @@ function runTable(runs: readonly Run[]): string[] {
 }
 
 function progressText(record: Record<string, unknown>): string {
+  if (record['kind'] === 'evaluation') return 'evaluation';
   if (typeof record['versions'] === 'number') return `${record['versions']} versions`;
   return `${String(record['step'])}/${String(record['steps'] ?? '?')}`;
 }

@@ -1,17 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { AgentLightningError, type Attempt, type Rollout, type Span, type Store } from '@agentlightning/core';
-import { terminalRolloutStatuses } from '@agentlightning/core/store';
-import {
-  type TraceStep,
-  terminalText,
-  traceHtml,
-  traceMermaid,
-  traceSteps,
-  traceSummary,
-  traceText,
-} from '@agentlightning/trace';
-import { conversationLines } from '../../trace/conversation.ts';
+import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
+import { traceHtml, traceMermaid, traceSteps } from '@agentlightning/trace';
+import { attemptsText, durationText, rolloutText, type ShownRollout } from '../../report/rollout-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import type { ShowFlags, ShowFormat } from './show-format.ts';
 
@@ -35,15 +26,6 @@ async function writeTo(path: string, text: string): Promise<void> {
   process.stdout.write(`Written to ${path}\n`);
 }
 
-/** The data of `agl show`. */
-interface ShownRollout {
-  readonly rollout: Rollout;
-  readonly attempts: readonly Attempt[];
-  /** Of the attempt that is shown. */
-  readonly spans: readonly Span[];
-  readonly steps: readonly TraceStep[];
-}
-
 async function readShown(store: Store, rolloutId: string, flags: ShowFlags): Promise<ShownRollout> {
   const rollout = await store.getRollout(rolloutId);
   const { items: attempts } = await store.queryAttempts(rolloutId);
@@ -62,27 +44,13 @@ function assertHasAttempt({ rolloutId }: Rollout, attempts: readonly Attempt[], 
 }
 
 const draw: Readonly<Record<ShowFormat, (shown: ShownRollout, look: { readonly isColoured: boolean }) => string>> = {
-  tree: treeText,
+  tree: rolloutText,
   mermaid: ({ steps }) => `${traceMermaid(steps)}\n`,
   html: (shown) => traceHtml(shown.steps, { title: shown.rollout.rolloutId, facts: pageFacts(shown) }),
 };
 
 function jsonText({ rollout, spans }: ShownRollout): string {
   return `${JSON.stringify({ rollout, spans }, null, 2)}\n`;
-}
-
-function treeText({ rollout, attempts, spans, steps }: ShownRollout, look: { readonly isColoured: boolean }): string {
-  const { rolloutId } = rollout;
-  return `${[
-    `${rolloutId}  ${rollout.status}  ${rollout.mode ?? ''}  ${durationText(rollout)}`.trimEnd(),
-    `run      ${rollout.runId ?? '-'}`,
-    `task     ${terminalText(JSON.stringify(rollout.input))}`,
-    `attempts ${attemptsText(attempts)}`,
-    '',
-    ...(steps.length === 0 ? ['(no spans yet)'] : [traceText(steps, look), traceSummary(steps)]),
-    '',
-    ...conversationLines(spans),
-  ].join('\n')}\n`;
 }
 
 function pageFacts({ rollout, attempts }: ShownRollout): Readonly<Record<string, string>> {
@@ -93,14 +61,4 @@ function pageFacts({ rollout, attempts }: ShownRollout): Readonly<Record<string,
     attempts: attemptsText(attempts),
     task: JSON.stringify(rollout.input),
   };
-}
-
-function attemptsText(attempts: readonly Attempt[]): string {
-  if (attempts.length === 0) return 'none yet';
-  return attempts.map(({ sequenceId, attemptId, status }) => `#${sequenceId} ${attemptId} ${status}`).join(', ');
-}
-
-function durationText(rollout: Rollout): string {
-  if (!terminalRolloutStatuses.includes(rollout.status) || rollout.endTimeMs === null) return '';
-  return `${((rollout.endTimeMs - rollout.startTimeMs) / 1000).toFixed(2)} s`;
 }

@@ -20,6 +20,7 @@ import { defaultDashboardPort } from '../dashboard-port.ts';
 import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { explainedFileError } from '../file-error.ts';
+import { listenToProcess } from '../listen-to-process.ts';
 import { type WatchedRun, watchForBlockedEventLoop } from './blocked-event-loop.ts';
 import { watchForEarlyExit } from './early-exit.ts';
 import { type LaunchedDashboard, launchDashboard } from './launch-dashboard.ts';
@@ -79,7 +80,10 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     if (event.type === 'started') hasBegun = true;
     report.onEvent(event.type === 'warning' ? { ...event, message: callableText(event.message, place) } : event);
   };
-  const stop = listenToProcess(report);
+  const stop = listenToProcess({
+    close: report.close,
+    onWarning: (message) => report.onEvent({ type: 'warning', message }),
+  });
   /** Reports a failed run: an error for people, and the last line of `--json`. */
   const failureOf = (thrown: unknown): unknown => {
     report.close();
@@ -179,28 +183,6 @@ function chooseReport(redirected: RedirectedStdout | null): Report {
   if (redirected !== null) return jsonReport(redirected.write, (text) => void process.stderr.write(text));
   const write = (text: string): void => void process.stdout.write(text);
   return process.stdout.isTTY ? terminalReport(process.stdout) : plainReport(write);
-}
-
-/** The first Ctrl+C stops the run in an orderly way, a second one at once. An unhandled rejection of an agent is a warning. */
-function listenToProcess(report: Report): { readonly signal: AbortSignal; readonly release: () => void } {
-  const controller = new AbortController();
-  const onSignal = (): void => {
-    report.close();
-    if (controller.signal.aborted) process.exit(exitCodes.interrupted);
-    process.stderr.write('Stopping after the work under way; Ctrl+C again stops at once.\n');
-    controller.abort(new DOMException('interrupted', 'AbortError'));
-  };
-  const onRejection = (reason: unknown): void => {
-    const text = withoutPasswords(reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason));
-    report.onEvent({ type: 'warning', message: `unhandled promise rejection: ${text}` });
-  };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('unhandledRejection', onRejection);
-  return {
-    signal: controller.signal,
-    release: () => {
-      process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('unhandledRejection', onRejection);
-    },
-  };
 }
 
 async function loadExamples(

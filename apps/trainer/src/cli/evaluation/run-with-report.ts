@@ -1,0 +1,84 @@
+import { withoutPasswords } from '@agentlightning/core/internal';
+import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
+import { isPromptSearch, type ResolvedRun } from '../../config/resolve-run.ts';
+import type { EvaluationListener } from '../../evaluation-run/evaluation-event.ts';
+import { redirectConsole } from '../../report/agent-console.ts';
+import type { CommandPlace } from '../../report/callable-text.ts';
+import { evaluationProgress } from '../../report/evaluation-progress.ts';
+import { errorText } from '../error-text.ts';
+import { explainedFileError } from '../file-error.ts';
+import { listenToProcess } from '../listen-to-process.ts';
+import { type WatchedRun, watchForBlockedEventLoop } from '../train/blocked-event-loop.ts';
+import { watchForEarlyExit } from '../train/early-exit.ts';
+import { redirectStdout } from '../train/redirect-stdout.ts';
+import { failureLine } from '../train/run-failure.ts';
+
+/** A command that runs agents and trains nothing. */
+export interface ReportedCommand<TReport> {
+  /** The configuration file. */
+  readonly file: string;
+  readonly overrides: ConfigOverrides;
+  readonly isJson: boolean;
+  readonly work: (
+    config: ResolvedRun,
+    options: { readonly onEvent: EvaluationListener; readonly signal: AbortSignal },
+  ) => Promise<TReport>;
+  /** The result as text for people. */
+  readonly text: (report: TReport, place: CommandPlace) => string;
+  /** The last lines of `--json`. */
+  readonly records: (report: TReport) => readonly object[];
+  readonly exitCode: (report: TReport) => number;
+}
+
+/**
+ * Runs a command with progress, Ctrl+C and JSON lines.
+ *
+ * @returns the exit code
+ * @throws the error of the work
+ */
+export async function runWithReport<TReport>(command: ReportedCommand<TReport>): Promise<number> {
+  const stdout = command.isJson ? redirectStdout() : null;
+  const write = (text: string): void => (stdout === null ? void process.stdout.write(text) : stdout.write(text));
+  const progress = evaluationProgress(
+    stdout === null ? { type: 'text', output: process.stdout } : { type: 'json', write },
+  );
+  const releaseConsole = redirectConsole(progress.print);
+  const stop = listenToProcess({
+    close: progress.close,
+    onWarning: (message) => progress.onEvent({ type: 'warning', message }),
+  });
+  const failureOf = (thrown: unknown): unknown => {
+    progress.close();
+    const error = explainedFileError(thrown);
+    if (stdout !== null) stdout.write(failureLine(error, { runId: progress.runId(), resume: null }));
+    return error;
+  };
+  const showFailure = (error: unknown): void => {
+    process.stderr.write(`${withoutPasswords(errorText(failureOf(error)))}\n`);
+  };
+  const unwatch = watchForEarlyExit(showFailure);
+  let watched: WatchedRun | null = null;
+  try {
+    const loaded = await loadConfig(command.file, command.overrides);
+    watched = watchForBlockedEventLoop(loaded, (error) => {
+      unwatch();
+      showFailure(error);
+    });
+    const { config } = watched;
+    const report = await command.work(config, { onEvent: progress.onEvent, signal: stop.signal });
+    progress.close();
+    const { storeUrl } = isPromptSearch(config) ? config.shared : config;
+    const place = { command: process.env['AGL_COMMAND'] ?? 'agl', storeUrl };
+    if (command.isJson) for (const record of command.records(report)) write(`${JSON.stringify(record)}\n`);
+    else write(command.text(report, place));
+    return command.exitCode(report);
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    await watched?.stop();
+    unwatch();
+    stop.release();
+    releaseConsole();
+    stdout?.release();
+  }
+}

@@ -1,0 +1,77 @@
+import { bootstrapMean } from '@agentlightning/algorithms';
+import type { JsonValue } from '@agentlightning/core';
+import type { MeasuredRewards } from '../evaluation/stored-evaluation.ts';
+import { judgeImprovement, pairByTask, type TaskPairs } from '../evaluation/verdict.ts';
+import type { EvaluationComparison, TaskDifference } from './evaluation-report.ts';
+import type { EvaluationSettings } from './evaluation-settings.ts';
+
+/** How many tasks with the largest gains, and how many with the largest losses are listed. */
+const listedTasks = 5;
+
+/** Compares two evaluations of the same tasks and sample indexes, task by task. */
+export function compareSubjects(
+  { of, against }: { readonly of: MeasuredRewards; readonly against: MeasuredRewards },
+  {
+    tasks,
+    settings,
+  }: { readonly tasks: readonly JsonValue[]; readonly settings: Pick<EvaluationSettings, 'shared' | 'evaluation'> },
+): EvaluationComparison {
+  const { isImproved, pValue, missingShare } = judgeImprovement(against, of, settings.shared.maxMissingShare);
+  const pairs = pairByTask(against, of).tasks;
+  const [low, high] = settings.evaluation.rewardRange ?? [0, 1];
+  const interval =
+    pairs.length === 0
+      ? null
+      : bootstrapMean(
+          pairs.map(({ differences }) => differences),
+          { range: [low - high, high - low] },
+        );
+  const differences = pairs.map((pair) => taskDifference(pair, { of, against, tasks }));
+  const sorted = differences.toSorted((one, other) => other.difference - one.difference);
+  return {
+    difference: interval?.mean ?? null,
+    ci95: interval === null ? null : [interval.low, interval.high],
+    pValue,
+    verdict: verdictOf({ isImproved, pValue, difference: interval?.mean ?? 0 }),
+    tasks: pairs.length,
+    missingShare,
+    gains: sorted.filter(({ difference }) => difference > 0).slice(0, listedTasks),
+    losses: sorted
+      .filter(({ difference }) => difference < 0)
+      .toReversed()
+      .slice(0, listedTasks),
+  };
+}
+
+function verdictOf({
+  isImproved,
+  pValue,
+  difference,
+}: {
+  readonly isImproved: boolean | null;
+  readonly pValue: number | null;
+  readonly difference: number;
+}): EvaluationComparison['verdict'] {
+  if (isImproved === null || pValue === null) return 'undecided';
+  if (pValue >= 0.05) return 'not-significant';
+  return difference > 0 ? 'better' : 'worse';
+}
+
+function taskDifference(
+  { task, before, after, firstIndex }: TaskPairs,
+  {
+    of,
+    against,
+    tasks,
+  }: { readonly of: MeasuredRewards; readonly against: MeasuredRewards; readonly tasks: readonly JsonValue[] },
+): TaskDifference {
+  return {
+    index: task,
+    task: tasks[task] ?? null,
+    of: after,
+    against: before,
+    difference: after - before,
+    rolloutOf: of.rolloutIds[firstIndex] ?? '',
+    rolloutAgainst: against.rolloutIds[firstIndex] ?? '',
+  };
+}

@@ -1,0 +1,128 @@
+import { AgentLightningError, type JsonValue, type Store } from '@agentlightning/core';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { loadTasks } from '../config/load-tasks.ts';
+import type { ResolvedRun } from '../config/resolve-run.ts';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { unmatchedAgents } from '../loop/check-selectors.ts';
+import { collectRollouts } from '../rollouts/collect-rollouts.ts';
+import { failureText } from '../rollouts/rollout-failures.ts';
+import { planRollouts } from '../rollouts/rollout-plan.ts';
+import { withClosers } from '../session/close-all.ts';
+import { primaryReward } from '../trace/primary-reward.ts';
+import type { DevOptions, DevReport, DevRollout } from './dev-options.ts';
+import type { EvaluationEvent } from './evaluation-event.ts';
+import { type EvaluationSession, openEvaluationSession } from './evaluation-session.ts';
+import { type EvaluationSettings, evaluationSettings } from './evaluation-settings.ts';
+import { openSubject } from './open-subject.ts';
+import { recordEnd } from './record-end.ts';
+import { scriptedModelName, serveScript } from './scripted-endpoint.ts';
+
+/** How many tasks are run by default. */
+const defaultTasks = 3;
+
+/**
+ * Runs an agent on a few tasks without training, and finds what would prevent training on its rollouts.
+ *
+ * @throws AgentLightningError CONFIG, NOT_FOUND or TASK_FILE for wrong input; UNREACHABLE or RUNTIME_UNAVAILABLE for a service that
+ *   does not respond in time. Failures of the agent are part of the result
+ */
+export async function devWith(config: ResolvedRun, options: DevOptions = {}): Promise<DevReport> {
+  const emit = options.onEvent ?? ((_event: EvaluationEvent): void => undefined);
+  const { script } = options;
+  if (script === undefined) return await runTasks(config, { ...options, emit });
+  const endpoint = await serveScript(script);
+  const model = { baseUrl: endpoint.baseUrl, model: scriptedModelName };
+  try {
+    const report = await runTasks(config, { ...options, emit, of: 'endpoint', endpoint: model });
+    const difference = await endpoint.finish();
+    return difference === null ? report : { ...report, problems: [...report.problems, difference] };
+  } finally {
+    await endpoint.finish();
+  }
+}
+
+type Request = DevOptions & { readonly emit: (event: EvaluationEvent) => void };
+
+async function runTasks(config: ResolvedRun, options: Request): Promise<DevReport> {
+  const { emit, of = options.endpoint === undefined ? 'base' : 'endpoint' } = options;
+  const settings = developmentSettings(config, options);
+  const tasks = await tasksOf(settings, options.tasks);
+  return await withClosers(emit, async (onOpen) => {
+    const request = { settings, options, purpose: 'development', references: [of], tasks, emit, onOpen } as const;
+    const session = await openEvaluationSession(request);
+    return await recordEnd(session, async () => {
+      const { run, store, subjects } = session;
+      const labels = subjects.map(({ label }) => label);
+      emit({ type: 'started', runId: run.runId, name: run.name, tasks: tasks.length, samples: 1, subjects: labels });
+      const collected = await collect(session, tasks);
+      await store.updateRun(run.runId, { status: 'finished' });
+      const rollouts = await Promise.all(collected.map((each) => devRollout(store, each)));
+      const problems = unmatchedSelectors(config, collected);
+      return { runId: run.runId, rollouts, problems, storeUrl: settings.shared.storeUrl };
+    });
+  });
+}
+
+/** A rollout is run once, and with a script one after another: the answers are in the order of the calls. */
+function developmentSettings(config: ResolvedRun, { endpoint, script }: DevOptions): EvaluationSettings {
+  const settings = evaluationSettings(config, endpoint ?? null);
+  const changes = { maxAttempts: 1, ...(script === undefined ? {} : { concurrency: 1, workers: 1 }) };
+  return { ...settings, shared: { ...settings.shared, ...changes } };
+}
+
+async function collect(session: EvaluationSession, tasks: readonly JsonValue[]): Promise<readonly FinishedRollout[]> {
+  const { settings, store, run, emit, signal, subjects } = session;
+  const [subject] = subjects;
+  if (subject === undefined)
+    throw new AgentLightningError({ code: 'INTERNAL', message: 'a session without a subject' });
+  return await withClosers(emit, async (onOpen) => {
+    const { resourcesId, assertHealthy } = await openSubject(subject, session, onOpen);
+    const requests = planRollouts({
+      runId: run.runId,
+      phase: 'development',
+      step: 0,
+      mode: 'test',
+      tasks: tasks.map((input, index) => ({ index, input })),
+      rolloutsPerTask: 1,
+      resourcesId,
+      timeoutMs: settings.shared.rolloutTimeoutMs,
+      maxAttempts: settings.shared.maxAttempts,
+    });
+    const onProgress = (finished: number, total: number): void =>
+      emit({ type: 'rollout-finished', subject: subject.label, finished, total });
+    return await collectRollouts(requests, { store, signal, assertHealthy, onProgress });
+  });
+}
+
+async function devRollout(store: Store, finished: FinishedRollout): Promise<DevRollout> {
+  const { rollout, spans, failure } = finished;
+  const { items: attempts } = await store.queryAttempts(rollout.rolloutId);
+  const reward = primaryReward(spans);
+  const hasCall = spans.some((span) => modelCallFromSpan(span) !== null);
+  const problems = [
+    ...(failure === null ? [] : [`the rollout failed: ${await failureText(store, finished)}`]),
+    ...(failure === null && reward === null ? ['no reward: return a number from the agent, or call emitReward'] : []),
+    ...(hasCall
+      ? []
+      : ['no model call was recorded: send the calls of the agent through an adapter, such as traceFetch']),
+  ];
+  return { rollout, attempts, spans, reward, problems };
+}
+
+function unmatchedSelectors(config: ResolvedRun, collected: readonly FinishedRollout[]): readonly string[] {
+  return 'policies' in config ? config.policies.flatMap((policy) => unmatchedAgents(policy, collected)) : [];
+}
+
+async function tasksOf(
+  settings: EvaluationSettings,
+  given: DevOptions['tasks'] = defaultTasks,
+): Promise<readonly JsonValue[]> {
+  const { taskSchema } = settings.shared;
+  if (typeof given !== 'number') return await loadTasks(given, taskSchema);
+  if (Number.isInteger(given) && given >= 1) return (await loadTasks(settings.tasks.train, taskSchema)).slice(0, given);
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `invalid number of tasks: ${given}`,
+    remedy: 'Use a whole number of at least 1.',
+  });
+}

@@ -1,0 +1,105 @@
+import type { AgentLightningError, JsonObject, JsonValue, Run, Store } from '@agentlightning/core';
+import { addressText } from '@agentlightning/core/internal';
+import { findOrCreate } from '../run/find-or-create.ts';
+import type { RunLease } from '../run/run-lease.ts';
+import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
+import type { ServiceWait } from '../runtime/wait-for-service.ts';
+import type { Closer } from '../session/close-all.ts';
+import { findInStore, waitOptions } from '../session/open-session.ts';
+import { startRunner } from '../workers/start-runner.ts';
+import type { SubjectOptions } from './evaluate-options.ts';
+import type { EvaluationListener } from './evaluation-event.ts';
+import { type EvaluationRunState, initialEvaluationState, readEvaluationState } from './evaluation-run-state.ts';
+import type { EvaluationSettings } from './evaluation-settings.ts';
+import { resolveSubject, type Subject } from './subject.ts';
+
+/** A run that evaluates subjects, with its open store and runner. */
+export interface EvaluationSession {
+  readonly settings: EvaluationSettings;
+  readonly store: Store;
+  readonly run: Run;
+  readonly lease: RunLease;
+  /** What is evaluated, in order. */
+  readonly subjects: readonly Subject[];
+  readonly emit: EvaluationListener;
+  readonly wait: ServiceWait;
+  /** Called when a service that rollouts depend on fails. */
+  readonly onFailure: (error: AgentLightningError) => void;
+  /** Aborts when the run is stopped, or when a service fails. */
+  readonly signal: AbortSignal;
+}
+
+/** What a session is opened for. */
+export interface SessionRequest {
+  readonly settings: EvaluationSettings;
+  readonly options: Pick<SubjectOptions, 'runId' | 'store' | 'signal'>;
+  /** The purpose of the run, as its record has it. */
+  readonly purpose: 'evaluation' | 'development';
+  /** References to what is evaluated. */
+  readonly references: readonly string[];
+  readonly tasks: readonly JsonValue[];
+  readonly emit: EvaluationListener;
+  readonly onOpen: (close: Closer) => void;
+}
+
+/**
+ * Opens the store, finds the subjects, creates the run, and starts the runner. Nothing is created when a subject does not
+ * exist.
+ */
+export async function openEvaluationSession(request: SessionRequest): Promise<EvaluationSession> {
+  const { options, emit, onOpen, references, tasks } = request;
+  const attemptTokens = await requiredAttemptTokens(request.settings.shared);
+  const settings = withTokens(request.settings, attemptTokens);
+  const { shared } = settings;
+  const failures = new AbortController();
+  const onFailure = (error: AgentLightningError): void => failures.abort(error);
+  const onStopRequest = (): void => failures.abort(new DOMException('stop requested', 'AbortError'));
+  const signal = AbortSignal.any([failures.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+  const opening = { store: options.store ?? null, onOpen, emit, signal };
+  let subjects: readonly Subject[] = [];
+  const found = await findInStore<EvaluationRunState>(opening, shared, async (store) => {
+    subjects = await Promise.all(references.map((reference) => resolveSubject(reference, settings, store)));
+    const choice = { runId: options.runId ?? null, resume: null, onStopRequest };
+    return await findOrCreate(store, choice, {
+      name: shared.name,
+      shape: {},
+      config: recordOf(request, subjects, tasks.length),
+      initial: initialEvaluationState,
+      read: readEvaluationState,
+      resumedState: () => null,
+    });
+  });
+  const { store, run, lease } = found;
+  onOpen(startRunner({ config: shared, store, run, emit, onFailure }));
+  const wait = waitOptions({ emit, signal }, shared);
+  return { settings, store, run, lease, subjects, emit, wait, onFailure, signal };
+}
+
+function withTokens(
+  settings: EvaluationSettings,
+  attemptTokens: EvaluationSettings['shared']['attemptTokens'],
+): EvaluationSettings {
+  const shared = { ...settings.shared, attemptTokens };
+  const { config } = settings;
+  return { ...settings, shared, config: 'kind' in config ? { ...config, shared } : { ...config, attemptTokens } };
+}
+
+/** The configuration in the store: without functions, keys and passwords. */
+function recordOf({ purpose, settings }: SessionRequest, subjects: readonly Subject[], tasks: number): JsonObject {
+  const { endpoint, evaluation, shared } = settings;
+  const { concurrency, rolloutTimeoutMs, maxAttempts, seed, storeUrl } = shared;
+  return JSON.parse(
+    JSON.stringify({
+      purpose,
+      subjects: subjects.map(({ label }) => label),
+      tasks,
+      evaluation,
+      endpoint: endpoint === null ? null : { ...endpoint, baseUrl: addressText(endpoint.baseUrl) },
+      storeUrl: addressText(storeUrl),
+      concurrency,
+      rolloutTimeoutMs,
+      maxAttempts,
+      seed,
+    }),
+  ) as JsonObject;
+}

@@ -1,0 +1,42 @@
+import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
+import { type CollectOptions, collectRollouts } from '../rollouts/collect-rollouts.ts';
+import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
+import type { ServiceListener } from '../training-event.ts';
+import type { FinishedRollout } from './finished-rollout.ts';
+
+/** The dependencies of an evaluation. */
+export interface EvaluationServices extends CollectOptions {
+  readonly emit: ServiceListener;
+}
+
+/**
+ * Runs the rollouts of an evaluation, in training, in a prompt search and of `agl eval`. Rollouts that failed by
+ * infrastructure are retried, then reported.
+ *
+ * @throws AgentLightningError when every rollout failed: the evaluation has no result
+ */
+export async function collectEvaluation(
+  requests: readonly EnqueueRolloutRequest[],
+  services: EvaluationServices,
+): Promise<readonly FinishedRollout[]> {
+  const collected = await collectRollouts(requests, services);
+  if (collected.some(({ failure }) => failure !== null)) await services.assertHealthy();
+  if (collected.every(({ failure }) => failure !== null)) throw await allFailed(services.store, collected);
+  await warnOfLost(services, collected);
+  return collected;
+}
+
+/** Warns of rollouts that are excluded because they failed by infrastructure. */
+export async function warnOfLost(
+  { store, emit }: Pick<EvaluationServices, 'store' | 'emit'>,
+  collected: readonly FinishedRollout[],
+): Promise<void> {
+  const lost = collected.filter(({ failure }) => failure === 'infrastructure');
+  const [first] = lost;
+  if (first === undefined) return;
+  const reason = await failureText(store, first);
+  emit({
+    type: 'warning',
+    message: `${lost.length} of ${collected.length} rollouts are excluded because of infrastructure failures; the first: ${reason}`,
+  });
+}

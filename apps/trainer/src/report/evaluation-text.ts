@@ -1,0 +1,102 @@
+import { terminalText } from '@agentlightning/trace';
+import type {
+  EvaluatedSubject,
+  EvaluationComparison,
+  EvaluationReport,
+  TaskDifference,
+} from '../evaluation-run/evaluation-report.ts';
+import { type CommandPlace, callableText, storeFlag } from './callable-text.ts';
+import { countOf } from './evaluation-progress.ts';
+import { percent, shortDuration } from './number-text.ts';
+import { textTable } from './text-table.ts';
+
+/** How much of a task is shown, in characters. */
+const maxTaskLength = 80;
+
+/** The result of an evaluation as a table, with the comparison and the rule for missing rewards. */
+export function evaluationText(report: EvaluationReport, place: CommandPlace): string {
+  const { of, against, comparison } = report;
+  const subjects = against === null ? [of] : [of, against];
+  const lines = [
+    ...textTable(['SUBJECT', 'REWARD', '95% INTERVAL', 'ROLLOUTS', 'FAILED', 'MISSING'], subjects.flatMap(rowsOf)),
+    '',
+    ...subjects.flatMap(failureLines),
+    ...missingLines(report, subjects),
+    ...(comparison === null || against === null ? [] : comparisonLines(comparison, { of, against }, place)),
+    `${shortDuration(report.seconds)}. Rollouts: ${place.command} rollouts --run ${report.runId}${storeFlag(place.storeUrl)}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function rowsOf({ subject, reward, ci95, rollouts, failed, missing, parts }: EvaluatedSubject): string[][] {
+  const partRows = Object.entries(parts).map(([name, part]) => [
+    `  ${name}`,
+    part.reward.toFixed(3),
+    intervalText(part.ci95),
+    String(part.rollouts),
+    '',
+    '',
+  ]);
+  const total = [subject, reward.toFixed(3), intervalText(ci95), String(rollouts), String(failed), String(missing)];
+  return [total, ...partRows];
+}
+
+function intervalText([low, high]: readonly [number, number]): string {
+  return `${low.toFixed(3)} to ${high.toFixed(3)}`;
+}
+
+function failureLines({ subject, failures }: EvaluatedSubject): string[] {
+  const causes = Object.entries(failures).map(([cause, count]) => `${cause} ${count}`);
+  return causes.length === 0 ? [] : [`Failures of ${subject}: ${causes.join(', ')}`];
+}
+
+function missingLines(
+  { isDecided, maxMissingShare }: EvaluationReport,
+  subjects: readonly EvaluatedSubject[],
+): string[] {
+  const missing = subjects.reduce((sum, subject) => sum + subject.missing, 0);
+  if (missing === 0) return [];
+  const limit = isDecided
+    ? ''
+    : ` More than ${percent(maxMissingShare)} are missing (--max-missing): the result is not reliable.`;
+  return [`${countOf(missing, 'rollout')} without a reward: excluded from the mean.${limit}`];
+}
+
+function comparisonLines(
+  comparison: EvaluationComparison,
+  { of, against }: { readonly of: EvaluatedSubject; readonly against: EvaluatedSubject },
+  place: CommandPlace,
+): string[] {
+  const { difference, ci95, pValue, verdict, tasks, gains, losses } = comparison;
+  const title = `${of.subject} minus ${against.subject}`;
+  if (difference === null || ci95 === null) return [`${title}: no task has a reward in both`];
+  const interval = `95% ${signed(ci95[0])} to ${signed(ci95[1])}`;
+  return [
+    `${title}: ${signed(difference)} (${interval}, paired bootstrap over ${countOf(tasks, 'task')}; ` +
+      `p ${pValue === null ? '-' : pValue.toFixed(4)}): ${verdictTexts[verdict]}`,
+    ...differenceLines('Largest gains', gains, place),
+    ...differenceLines('Largest losses', losses, place),
+  ];
+}
+
+const verdictTexts: Readonly<Record<EvaluationComparison['verdict'], string>> = {
+  better: 'better',
+  worse: 'worse',
+  'not-significant': 'no significant difference',
+  undecided: 'not decided, too many rewards are missing',
+};
+
+function differenceLines(title: string, differences: readonly TaskDifference[], place: CommandPlace): string[] {
+  if (differences.length === 0) return [];
+  const lines = differences.map(({ index, task, difference, of, against, rolloutOf }) => {
+    const text = JSON.stringify(task);
+    const shown = text.length > maxTaskLength ? `${text.slice(0, maxTaskLength)}…` : text;
+    const rewards = `${against.toFixed(3)} -> ${of.toFixed(3)}`;
+    return `  ${signed(difference)} (${rewards})  task ${index}  ${terminalText(shown)}  ${callableText(`agl show ${rolloutOf}`, place)}`;
+  });
+  return [`${title}:`, ...lines];
+}
+
+function signed(value: number): string {
+  return `${value < 0 ? '' : '+'}${value.toFixed(3)}`;
+}

@@ -1,0 +1,29 @@
+import type { ServiceListener } from '../training-event.ts';
+
+/** Closes an opened resource. */
+export type Closer = () => Promise<void> | void;
+
+/** Runs work, then closes the resources that it opened, in reverse order. */
+export async function withClosers<TResult>(
+  emit: ServiceListener,
+  work: (onOpen: (close: Closer) => void) => Promise<TResult>,
+): Promise<TResult> {
+  const closers: Closer[] = [];
+  try {
+    return await work((close) => closers.unshift(close));
+  } finally {
+    await closeAll(closers, emit);
+  }
+}
+
+/** Closes resources in order. A failure is a warning: the other resources must be closed, and the run keeps its result. */
+export async function closeAll(closers: readonly Closer[], emit: ServiceListener): Promise<void> {
+  for (const close of closers) {
+    try {
+      await close();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      emit({ type: 'warning', message: `closing a resource failed: ${reason}` });
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Agent } from '@agentlightning/runner';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ask, type SmallTask, smallTrainer } from './small-trainer.ts';
+
+/** Seconds on a free machine; this one may be busy. */
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-dev-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The problems of a rollout of this agent. */
+async function problemsOf(agent: Agent<SmallTask>): Promise<string> {
+  const { rollouts } = await smallTrainer(folder, { agent }).dev({ tasks: 1, script: ['yes'] });
+  return rollouts.flatMap(({ problems }) => problems).join('\n');
+}
+
+test('three rollouts with the configured model have traces and rewards', async () => {
+  const { rollouts, problems } = await smallTrainer(folder).dev();
+  expect(problems).toEqual([]);
+  expect(rollouts.map((each) => each.problems)).toEqual([[], [], []]);
+  for (const { reward, spans } of rollouts) {
+    expect(reward).toEqual(expect.any(Number));
+    expect(spans.length).toBeGreaterThan(1);
+  }
+});
+
+test.each<readonly [string, Agent<SmallTask>, RegExp]>([
+  [
+    'throws',
+    async (task) => {
+      await ask(task);
+      throw new Error('no hands');
+    },
+    /the rollout failed: .*no hands/,
+  ],
+  ['has no reward', async (task) => void (await ask(task)), /no reward: return a number/],
+  ['calls no model', async () => 1, /no model call was recorded/],
+])('an agent that %s is explained', async (_name, agent, problem) => {
+  expect(await problemsOf(agent)).toMatch(problem);
+});
+
+test('a script is followed in order, and calls beyond it are reported', async () => {
+  const { rollouts, problems } = await smallTrainer(folder).dev({ script: ['a', 'bb'] });
+  expect(rollouts.map(({ reward }) => reward)).toEqual([1, 2, null]);
+  expect(problems.join()).toMatch(/call 3 is not in the script/);
+  const unused = await smallTrainer(folder).dev({ tasks: 1, script: ['a', 'b'] });
+  expect(unused.problems.join()).toMatch(/1 steps of the script were not used/);
+});
+
+test('names of agents that are never called are reported with those seen', async () => {
+  const algorithm = { type: 'grpo', groupSize: 2, agents: ['writer'] } as const;
+  const { problems } = await smallTrainer(folder, { algorithm }).dev({ script: ['a'], tasks: 1 });
+  expect(problems.join()).toMatch(/the selector "writer" matches no agent; agents seen:/);
+});
