@@ -14,6 +14,27 @@ const rollout = '/rollouts/ro-2-1-2';
 /** A second run, with one step and without rollouts. */
 const otherRunId = 'run-other';
 
+/** A prompt search with two versions. */
+const searchRunId = 'run-search';
+
+const versionOf = (version: string, template: string, taskScores: readonly number[]) => ({
+  version,
+  prompts: { system: { resourceType: 'prompt_template', template, engine: 'f-string' } },
+  parents: version === 'v0' ? [] : ['v0'],
+  score: taskScores.reduce((sum, score) => sum + score, 0) / taskScores.length,
+  scoredTasks: taskScores.length,
+  taskScores,
+});
+
+const searchState = {
+  kind: 'prompt-search',
+  best: 'v1',
+  versions: [
+    versionOf('v0', 'Answer the question.', [0, 1]),
+    versionOf('v1', 'Answer the question with a number.', [1, 0.5]),
+  ],
+};
+
 /** Every page and view, with a text that appears when its data has arrived. */
 const pages: readonly (readonly [path: string, text: string])[] = [
   ['/', sampleTexts.name],
@@ -30,6 +51,7 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   [`/compare?runs=${sampleRunId},${otherRunId}`, 'reward/mean'],
   ['/compare', 'Choose runs to compare'],
   ['/workers', sampleTexts.worker],
+  [`/runs/${searchRunId}/prompts`, 'v1, differences from v0'],
   ['/runs/run-none', 'Not found'],
   ['/rollouts/ro-none', 'Not found'],
   ['/nothing', 'There is nothing at this address'],
@@ -46,6 +68,8 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await store.createRun({ runId: otherRunId, name: 'other run', config: {} });
     const point = { runId: otherRunId, step: 1, timeMs: 1, values: { 'reward/mean': 0.5, 'other/metric': 2 } };
     await store.updateRun(otherRunId, { status: 'failed', state: { finishedStep: 1 } }, [point]);
+    await store.createRun({ runId: searchRunId, name: 'prompt search', config: {} });
+    await store.updateRun(searchRunId, { status: 'finished', state: JSON.parse(JSON.stringify(searchState)) });
     browser = await startBrowser();
     dashboard = await serveDashboard({ store, webFolder: browser.webFolder });
   });
@@ -177,6 +201,17 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.getByLabel('Compare with run').selectOption(otherRunId);
     await page.getByRole('row', { name: 'steps 3 –' }).waitFor();
     expect(new URL(page.url()).search).toBe(`?step=2&against=${otherRunId}`);
+    await page.context().close();
+  });
+
+  test('the versions of a prompt search are a tree with scores and differences', async () => {
+    const page = await visit(`/runs/${searchRunId}`, 'Prompts');
+    await page.getByRole('link', { name: 'Prompts' }).click();
+    await page.getByRole('row', { name: 'v1 · highest score 0.750 2 1 tasks v0' }).waitFor();
+    expect(await page.locator('.difference ins').allTextContents()).toEqual([' with a number']);
+    await page.getByRole('link', { name: 'v0', exact: true }).click();
+    await page.getByRole('heading', { name: 'v0', exact: true }).waitFor();
+    expect(new URL(page.url()).search).toBe('?version=v0');
     await page.context().close();
   });
 

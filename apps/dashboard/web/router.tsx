@@ -57,6 +57,14 @@ const tasks = createRoute({
   component: lazyRouteComponent(() => import('./pages/tasks-page.tsx'), 'TasksPage'),
 });
 
+const prompts = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$runId/prompts',
+  validateSearch: (values: Record<string, unknown>): { version?: string | undefined } =>
+    definedValues({ version: textValue(values['version']) }),
+  component: lazyRouteComponent(() => import('./pages/prompts-page.tsx'), 'PromptsPage'),
+});
+
 const rollout = createRoute({
   getParentRoute: () => root,
   path: '/rollouts/$rolloutId',
@@ -73,7 +81,7 @@ const workers = createRoute({
 /** The router of the page. Every view has an address. */
 export function createAppRouter() {
   return createRouter({
-    routeTree: root.addChildren([runs, compare, run, tasks, rollouts, rollout, workers]),
+    routeTree: root.addChildren([runs, compare, run, tasks, prompts, rollouts, rollout, workers]),
     defaultPreload: 'intent',
     scrollRestoration: true,
   });

@@ -24,6 +24,7 @@ export function addApiRoutes(app: Hono, context: DashboardContext): void {
     return request.json(await runs.metrics(request.req.param('id'), points));
   });
   app.get('/api/runs/:id/tasks', async (request) => request.json(await tasks.read(request.req.param('id'))));
+  app.get('/api/runs/:id/prompts', async (request) => request.json(await runs.prompts(request.req.param('id'))));
   app.get('/api/rollouts', async (request) => request.json(await lists.page(readRolloutFilter(request.req.query()))));
   app.get('/api/rollouts/:id', async (request) => {
     const { attempt = null } = queryOf(request, detailParameters);

@@ -1,8 +1,10 @@
 import type { Clock, Run } from '@agentlightning/core';
 import type { MetricPoint } from '@agentlightning/core/store';
+import type { PromptVersions } from '../api/prompt-views.ts';
 import type { RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
 import type { DashboardStore } from './dashboard-store.ts';
 import { downSample, thinCurve } from './down-sample.ts';
+import { readPromptVersions } from './prompt-versions.ts';
 import { readProgress, type WarningExplanations } from './run-progress.ts';
 
 /** Age of the trainer's last heartbeat above which a running run counts as silent, in milliseconds. */
@@ -60,6 +62,11 @@ export class RunReader {
   /** The metrics of a run in at most `points` buckets. Throws NOT_FOUND for an unknown id. */
   async metrics(runId: string, points: number): Promise<RunMetrics> {
     return downSample(await this.#metricsOf(await this.#store.getRun(runId)), points);
+  }
+
+  /** The versions of a prompt search; none for a training run. Throws NOT_FOUND for an unknown id. */
+  async prompts(runId: string): Promise<PromptVersions> {
+    return readPromptVersions(await this.#store.getRun(runId));
   }
 
   async #summary(run: Run): Promise<RunSummary> {

@@ -20,10 +20,12 @@ export interface HeatMapProps {
   readonly map: TaskMap;
   readonly selected: HeatMapPosition | null;
   readonly onSelect: (position: HeatMapPosition) => void;
+  /** What the columns are. @default 'step' */
+  readonly columns?: string;
 }
 
 /** Mean reward by task (rows) and step (columns). Arrow keys move the selection. */
-export function HeatMap({ map, selected, onSelect }: HeatMapProps): ReactNode {
+export function HeatMap({ map, selected, onSelect, columns = 'step' }: HeatMapProps): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   const isDark = useIsDark();
   useEffect(() => {
@@ -43,7 +45,7 @@ export function HeatMap({ map, selected, onSelect }: HeatMapProps): ReactNode {
   return (
     <section
       className="heat-map"
-      aria-label="Heat map of rewards by task and step. Arrow keys move the selection."
+      aria-label={`Heat map of rewards by task and ${columns}. Arrow keys move the selection.`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the selection
       tabIndex={0}
       onKeyDown={(event) => moveSelection(event, { map, selected, onSelect })}

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { PromptVersions } from '../../src/api/prompt-views.ts';
 import type { CallTokens, RolloutDetail, RolloutPage, SpanView } from '../../src/api/rollout-views.ts';
 import type { RunDetail, RunList, RunMetrics, TaskMap } from '../../src/api/run-views.ts';
 import type { StoreView, WorkerList } from '../../src/api/store-views.ts';
@@ -33,6 +34,13 @@ export const tasksQuery = (runId: string) =>
   queryOptions({
     queryKey: ['run', runId, 'tasks'],
     queryFn: ({ signal }) => read<TaskMap>(`/api/runs/${segment(runId)}/tasks`, {}, signal),
+  });
+
+/** The versions of a prompt search. */
+export const promptsQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ['run', runId, 'prompts'],
+    queryFn: ({ signal }) => read<PromptVersions>(`/api/runs/${segment(runId)}/prompts`, {}, signal),
   });
 
 /** Rollouts, page by page. */

@@ -20,6 +20,11 @@ export function RunHead(props: { readonly runId: string; readonly run: RunDetail
         <Link to="/runs/$runId/tasks" params={{ runId }} activeOptions={{ includeSearch: false }}>
           Tasks
         </Link>
+        {run?.kind === 'prompt-search' ? (
+          <Link to="/runs/$runId/prompts" params={{ runId }} activeOptions={{ includeSearch: false }}>
+            Prompts
+          </Link>
+        ) : null}
         <Link to="/rollouts" search={{ run: runId }} activeOptions={{ exact: true }}>
           Rollouts
         </Link>

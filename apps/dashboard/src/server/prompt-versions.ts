@@ -1,0 +1,34 @@
+import type { Run } from '@agentlightning/core';
+import { z } from 'zod';
+import type { PromptVersions } from '../api/prompt-views.ts';
+
+const version = z.object({
+  version: z.string(),
+  prompts: z.record(z.string(), z.object({ template: z.string() })),
+  parents: z.array(z.string()),
+  score: z.number().nullable(),
+  scoredTasks: z.number(),
+  taskScores: z.array(z.number().nullable()),
+});
+
+/** A part of the state that cannot be read becomes absent: other programs may have written the run. */
+const searchState = z.object({ versions: z.array(version).catch([]), best: z.string().nullable().catch(null) });
+
+/** The versions of a prompt search; none for a training run. */
+export function readPromptVersions({ state }: Run): PromptVersions {
+  const { versions, best } = searchState.parse(state);
+  const highest: number[] = [];
+  for (const { taskScores } of versions) {
+    for (const [task, score] of taskScores.entries()) {
+      if (score !== null) highest[task] = Math.max(highest[task] ?? score, score);
+    }
+  }
+  return {
+    best,
+    versions: versions.map(({ prompts, ...rest }) => ({
+      ...rest,
+      templates: Object.fromEntries(Object.entries(prompts).map(([name, { template }]) => [name, template])),
+      bestTasks: rest.taskScores.filter((score, task) => score !== null && score === highest[task]).length,
+    })),
+  };
+}
