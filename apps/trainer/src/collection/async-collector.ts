@@ -1,6 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { mean } from '../evaluation/mean.ts';
 import { planPhase } from '../rollouts/collect-phase.ts';
 import { cancelUnfinished, collectRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainingSession } from '../session/training-session.ts';
@@ -65,11 +66,12 @@ export class AsyncCollector implements Collector {
     const { tasksPerStep } = this.#session.config;
     const versions = await readPolicyVersions(this.#session.policies);
     const dropped: DroppedGroups = { stale: 0, cancelled: await this.#cancelOverdue(step), replaced: 0, rollouts: [] };
+    const ready = new Map<number, FinishedGroup>();
     for (;;) {
-      const ready = this.#readyGroups(versions, dropped);
+      this.#addFinished(ready, versions, dropped);
       this.#fill(step);
-      this.#report(step, ready.length);
-      if (ready.length >= tasksPerStep) return this.#take(ready.slice(0, tasksPerStep), dropped);
+      this.#report(step, ready.size);
+      if (ready.size >= tasksPerStep) return this.#take(byIndex(ready.values()).slice(0, tasksPerStep), dropped);
       await Promise.race([...this.#open.values()].flatMap(({ rollouts, ended }) => (rollouts === null ? [ended] : [])));
     }
   }
@@ -94,16 +96,15 @@ export class AsyncCollector implements Collector {
     return overdue.length;
   }
 
-  /** The finished groups, oldest first; removes those that are too stale, or have no learning signal. */
-  #readyGroups(versions: PolicyVersions, dropped: DroppedGroups): readonly FinishedGroup[] {
+  /** Adds the groups that have finished since the last call; removes those that are too stale, or have no learning signal. */
+  #addFinished(ready: Map<number, FinishedGroup>, versions: PolicyVersions, dropped: DroppedGroups): void {
     const { maxStaleness, refillGroups } = this.#session.config.collection;
-    const ready: FinishedGroup[] = [];
-    for (const { index, rollouts } of [...this.#open.values()].toSorted((one, other) => one.index - other.index)) {
-      if (rollouts === null) continue;
+    for (const { index, rollouts } of byIndex(this.#open.values())) {
+      if (rollouts === null || ready.has(index)) continue;
       const staleness = groupStaleness(rollouts, versions);
       const isFresh = !staleness.isAhead && staleness.max <= maxStaleness;
       if (isFresh && (dropped.replaced >= refillGroups || hasLearningSignal(rollouts))) {
-        ready.push({ index, rollouts, staleness });
+        ready.set(index, { index, rollouts, staleness });
         continue;
       }
       this.#open.delete(index);
@@ -112,7 +113,6 @@ export class AsyncCollector implements Collector {
       if (!staleness.isAhead) dropped.rollouts.push(...rollouts);
       if (dropped.stale > 10 * this.#limit(1)) throw alwaysStale(dropped.stale, staleness, maxStaleness);
     }
-    return ready;
   }
 
   /** Enqueues groups up to the limit. */
@@ -211,6 +211,11 @@ interface FinishedGroup {
   readonly staleness: GroupStaleness;
 }
 
+/** Groups in the order of their index. */
+function byIndex<TGroup extends { readonly index: number }>(groups: Iterable<TGroup>): readonly TGroup[] {
+  return [...groups].toSorted((one, other) => one.index - other.index);
+}
+
 /** The mean, the maximum and the histogram of staleness over groups: `staleness/groups_1` counts those of one version. */
 function stalenessMetrics(staleness: readonly number[], maxStaleness: number): Readonly<Record<string, number>> {
   const counts = Array.from({ length: maxStaleness + 1 }, (_, versions) => [
@@ -218,7 +223,7 @@ function stalenessMetrics(staleness: readonly number[], maxStaleness: number): R
     staleness.filter((each) => each === versions).length,
   ]);
   return {
-    'staleness/mean': staleness.reduce((sum, each) => sum + each, 0) / staleness.length,
+    'staleness/mean': mean(staleness) ?? 0,
     'staleness/max': Math.max(...staleness),
     ...Object.fromEntries(counts),
   };

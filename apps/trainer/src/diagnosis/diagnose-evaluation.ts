@@ -1,3 +1,4 @@
+import { mean } from '../evaluation/mean.ts';
 import type { EvaluationSummary } from '../training-event.ts';
 import type { DiagnosisSettings } from './diagnosis-settings.ts';
 import type { RunWarning } from './run-warning.ts';
@@ -63,6 +64,5 @@ function heldOutFall(
 /** The mean training reward of the steps up to one; at the start of the run, of the first steps. */
 function meanAround(rewardCurve: readonly number[], step: number, count: number): number | null {
   const end = Math.max(step, Math.min(count, rewardCurve.length));
-  const rewards = rewardCurve.slice(Math.max(0, end - count), end);
-  return rewards.length === 0 ? null : rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
+  return mean(rewardCurve.slice(Math.max(0, end - count), end));
 }

@@ -1,3 +1,4 @@
+import { mean } from '../evaluation/mean.ts';
 import type { DiagnosisSettings } from './diagnosis-settings.ts';
 import type { RunWarning, WarningName } from './run-warning.ts';
 
@@ -78,10 +79,8 @@ class PolicyMetrics {
 
   /** The mean reward of the run's last steps. */
   reward(count: number): number | null {
-    const rewards = this.#steps
-      .slice(-count)
-      .flatMap(({ values }) => values['collection/reward_mean'] ?? values['reward/mean'] ?? []);
-    return rewards.length === 0 ? null : rewards.reduce((sum, value) => sum + value, 0) / rewards.length;
+    const steps = this.#steps.slice(-count);
+    return mean(steps.flatMap(({ values }) => values['collection/reward_mean'] ?? values['reward/mean'] ?? []));
   }
 
   #value({ values }: StepRecord, name: string): readonly number[] {

@@ -1,6 +1,7 @@
 import { findFinalReward } from '@agentlightning/core/spans';
 import type { ResolvedRewards, RewardRange } from '../config/resolve-config.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
+import { mean } from './mean.ts';
 
 /**
  * Metrics of the rewards of a step.
@@ -47,7 +48,7 @@ interface MeasuredPart {
 }
 
 function measure(name: string, values: readonly number[]): MeasuredPart {
-  return { name, values, mean: values.reduce((sum, value) => sum + value, 0) / values.length };
+  return { name, values, mean: mean(values) ?? 0 };
 }
 
 function partMetrics(

@@ -8,6 +8,7 @@ import type {
   TrainableModel,
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
+import { mean } from '../evaluation/mean.ts';
 
 /** The plan of a policy's step, and the models that it needs. */
 export interface PolicyPlan {
@@ -83,8 +84,8 @@ async function applyPlan(
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
       ...aggregate(batchResults),
-      'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)),
-      'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)),
+      'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)) ?? 0,
+      'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)) ?? 0,
       'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
       'policy/version': endpoint.policyVersion,
     },
@@ -146,8 +147,4 @@ function aggregate(results: readonly BatchResult[]): Record<string, number> {
     return [name, tokens === 0 ? 0 : total / tokens] as const;
   });
   return { ...Object.fromEntries(aggregated), 'policy/loss': results.reduce((sum, { loss }) => sum + loss, 0) };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

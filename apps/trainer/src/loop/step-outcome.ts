@@ -1,8 +1,9 @@
 import { collectTrajectories } from '@agentlightning/algorithms';
 import type { CollectedRollout, StepPlan } from '@agentlightning/core/algorithm';
+import { mean } from '../evaluation/mean.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
-import { primaryReward } from '../trace/primary-reward.ts';
+import { primaryRewards } from '../trace/primary-reward.ts';
 import type { AppliedPlan } from './apply-plans.ts';
 
 /** The update of one policy in a step. */
@@ -37,7 +38,7 @@ export function collectedReward(
   const all = [...rollouts, ...setAside];
   if (first.policy.name !== null) return trainedReward(steps, all);
   const { trajectories } = collectTrajectories(groupRollouts(all), first.policy.algorithm ?? {});
-  return meanOf(trajectories.flatMap(({ reward }) => reward ?? [])) ?? 0;
+  return mean(trajectories.flatMap(({ reward }) => reward ?? [])) ?? 0;
 }
 
 /**
@@ -47,11 +48,7 @@ export function collectedReward(
 export function trainedReward(steps: readonly PolicyStep[], collected: readonly CollectedRollout[]): number {
   const [first] = steps;
   if (first?.policy.name === null) return first.plan.metrics['reward/mean'] ?? 0;
-  const rewards = collected
-    .filter(({ rollout }) => rollout.status === 'succeeded')
-    .map(({ spans }) => primaryReward(spans))
-    .filter((reward) => reward !== null);
-  return meanOf(rewards) ?? 0;
+  return mean(primaryRewards(collected)) ?? 0;
 }
 
 /** Combines the metrics of all policies. */
@@ -66,7 +63,7 @@ export function policyMetrics(steps: readonly PolicyStep[], reward: number): Ste
   const entropies = steps.flatMap(({ applied }) => applied.metrics['policy/entropy'] ?? []).filter(Number.isFinite);
   return {
     metrics: { ...shared, ...Object.fromEntries(entries) },
-    entropy: meanOf(entropies),
+    entropy: mean(entropies),
     trainedTokens: steps.reduce((sum, { applied }) => sum + applied.trainedTokens, 0),
   };
 }
@@ -74,8 +71,4 @@ export function policyMetrics(steps: readonly PolicyStep[], reward: number): Ste
 /** The finite metrics: JSON cannot represent the others. */
 function finiteEntries(metrics: Readonly<Record<string, number>>): [name: string, value: number][] {
   return Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
-}
-
-function meanOf(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

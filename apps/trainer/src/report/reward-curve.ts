@@ -1,3 +1,5 @@
+import { mean } from '../evaluation/mean.ts';
+
 const blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /**
@@ -41,6 +43,6 @@ function resample(values: readonly number[], width: number): readonly number[] {
     const from = Math.floor((column * values.length) / width);
     const to = Math.max(from + 1, Math.floor(((column + 1) * values.length) / width));
     const part = values.slice(from, to);
-    return part.reduce((sum, value) => sum + value, 0) / part.length;
+    return mean(part) ?? 0;
   });
 }

@@ -32,10 +32,11 @@ export function describeWatching(bench: Bench): void {
 
     it('sends every operation to a slow reader', async () => {
       const model = await bench.rawModel();
-      const stream = watch(model)[Symbol.asyncIterator]();
-      await stream.next();
+      const responses = watch(model)[Symbol.asyncIterator]();
+      const first = await responses.next();
       await publishTimes(model, 60);
-      const events = await readEvents({ [Symbol.asyncIterator]: () => stream }, 60);
+      const rest = await readEvents({ [Symbol.asyncIterator]: () => responses }, 60);
+      const events = [...(first.value?.event === undefined ? [] : [first.value.event]), ...rest];
       expect(lastStates(events).size).toBe(61);
       expect(new Set(lastStates(events).values())).toEqual(new Set([OperationState.SUCCEEDED]));
     });
