@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
 import type { Migration } from './migration.ts';
 import { initialSchema } from './migrations/initial-schema.ts';
 import { readInteger, readText } from './rows/row-value.ts';
+import type { SqlDialect } from './sql-dialect.ts';
 import type { SqlConnection, SqlDriver } from './sql-driver.ts';
 
 /** Every migration, in order. */
@@ -18,28 +20,35 @@ export interface MigrateOptions {
 /**
  * Migrates the schema in one transaction. When several processes start together, one of them migrates.
  *
- * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the store, or when it is not a store
+ * @throws AgentLightningError STORE_SCHEMA when a newer version wrote the store, when it is not a store, or when a version of the
+ *   package before its release created it with other tables
  */
 export async function migrate(driver: SqlDriver, options: MigrateOptions): Promise<void> {
   const known = options.migrations ?? migrations;
   const newest = known.at(-1)?.version ?? 0;
-  const isCurrent = await driver.read(async (connection) => (await currentVersion(driver, connection)) === newest);
+  const isCurrent = await driver.read(async (connection) => {
+    if ((await currentVersion(driver, connection)) !== newest) return false;
+    await assertUnchanged(driver, connection, known);
+    return true;
+  });
   if (isCurrent) return;
   await driver.write(async (connection) => {
     if (driver.dialect.lockSchema !== null) await connection.all(driver.dialect.lockSchema);
     const version = await currentVersion(driver, connection);
     if (version > newest) throw newerSchema(version, newest);
     if (version === 0) {
+      const { real } = driver.dialect.columnTypes;
       await connection.run(
-        `CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, time_ms ${driver.dialect.columnTypes.real} NOT NULL)`,
+        `CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, time_ms ${real} NOT NULL, digest TEXT NOT NULL)`,
       );
-    }
+    } else await assertUnchanged(driver, connection, known);
     for (const migration of known.filter((candidate) => candidate.version > version)) {
       for (const statement of migration.statements(driver.dialect)) await connection.run(statement);
-      await connection.run('INSERT INTO schema_migrations (version, name, time_ms) VALUES (?, ?, ?)', [
+      await connection.run('INSERT INTO schema_migrations (version, name, time_ms, digest) VALUES (?, ?, ?, ?)', [
         migration.version,
         migration.name,
         options.nowMs,
+        digestOf(migration, driver.dialect),
       ]);
     }
   });
@@ -61,6 +70,38 @@ export async function currentVersion(driver: SqlDriver, connection: SqlConnectio
   }
   const [row] = await connection.all('SELECT max(version) AS version FROM schema_migrations');
   return row === undefined ? 0 : readInteger(row, 'version');
+}
+
+/**
+ * Asserts that the migrations of a store had the statements that they have now: until the first release, the initial schema
+ * changes.
+ *
+ * @throws AgentLightningError STORE_SCHEMA when one of them had others
+ */
+export async function assertUnchanged(
+  driver: SqlDriver,
+  connection: SqlConnection,
+  known: readonly Migration[],
+): Promise<void> {
+  for (const row of await connection.all('SELECT * FROM schema_migrations')) {
+    const version = readInteger(row, 'version');
+    const migration = known.find((candidate) => candidate.version === version);
+    if (migration === undefined || row['digest'] === digestOf(migration, driver.dialect)) continue;
+    throw new AgentLightningError({
+      code: 'STORE_SCHEMA',
+      message: `The store was created by another development version of this package: version ${version} of the schema had other tables`,
+      remedy:
+        'Move the file or database away, or name another store. To keep its runs, write them to files with the version that created it (`agl store export`), and read them with this one (`agl store import`).',
+      details: { version },
+    });
+  }
+}
+
+/** Identifies the statements of a migration. */
+function digestOf(migration: Migration, dialect: SqlDialect): string {
+  return createHash('sha256')
+    .update(JSON.stringify(migration.statements(dialect)))
+    .digest('hex');
 }
 
 /** The error for a schema that a newer version of the package wrote. */

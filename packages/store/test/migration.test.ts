@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { SqliteDriver } from '../src/drivers/sqlite.ts';
-import { openStore } from '../src/index.ts';
+import { migrateStore, openStore } from '../src/index.ts';
 import { migrate, migrations } from '../src/migrate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -24,13 +24,29 @@ test('rejects a store of a newer version and leaves it unchanged', async () => {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'agl.db');
   await (await openStore(file)).close();
-  execute(file, "INSERT INTO schema_migrations (version, name, time_ms) VALUES (999, 'from the future', 0)");
+  execute(
+    file,
+    "INSERT INTO schema_migrations (version, name, time_ms, digest) VALUES (999, 'from the future', 0, '')",
+  );
   await expect(openStore(file)).rejects.toMatchObject({
     code: 'STORE_SCHEMA',
     message: expect.stringContaining('999'),
   });
   execute(file, 'DELETE FROM schema_migrations WHERE version = 999');
   await (await openStore(file)).close();
+});
+
+test.each([
+  ["UPDATE schema_migrations SET digest = 'of other tables'"],
+  ['ALTER TABLE schema_migrations DROP COLUMN digest'],
+])('rejects a store whose schema had other tables: %s', async (change) => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'agl.db');
+  await (await openStore(file)).close();
+  execute(file, change);
+  const rejected = { code: 'STORE_SCHEMA', remedy: expect.stringContaining('agl store export') };
+  await expect(openStore(file)).rejects.toMatchObject(rejected);
+  await expect(migrateStore(file, { isDryRun: true })).rejects.toMatchObject(rejected);
 });
 
 test('rejects foreign databases and files that are not databases', async () => {

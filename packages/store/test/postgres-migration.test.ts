@@ -31,7 +31,8 @@ describePostgres('PostgreSQL', () => {
     const first = await openStore(database.url);
     const [rollout] = await first.enqueueRollouts([{ input: 'kept' }]);
     await first.close();
-    await database.execute("INSERT INTO schema_migrations (version, name, time_ms) VALUES (999, 'from the future', 0)");
+    const row = "(999, 'from the future', 0, '')";
+    await database.execute(`INSERT INTO schema_migrations (version, name, time_ms, digest) VALUES ${row}`);
     await expect(openStore(database.url)).rejects.toMatchObject({
       code: 'STORE_SCHEMA',
       message: expect.stringContaining('999'),

@@ -1,6 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
 import { resolveQuotas } from '../attempt-quotas.ts';
-import { currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
+import { assertUnchanged, currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
 import { openDriver } from '../open-store.ts';
 import { TransactionRunner } from '../operation-runner.ts';
 import { indexRollouts } from '../operations/rollouts/index-rollouts.ts';
@@ -38,6 +38,7 @@ export async function migrateStore(
     const fromVersion = await driver.read((connection) => currentVersion(driver, connection));
     const toVersion = migrations.at(-1)?.version ?? 0;
     if (fromVersion > toVersion) throw newerSchema(fromVersion, toVersion);
+    if (fromVersion > 0) await driver.read((connection) => assertUnchanged(driver, connection, migrations));
     if (options.isDryRun !== true) {
       await migrate(driver, { nowMs: systemClock.now() });
       await indexAllRollouts(driver, options.onIndexed ?? (() => undefined));
