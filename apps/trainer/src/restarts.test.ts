@@ -1,4 +1,5 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { ErrorReason, RuntimeError } from '@agentlightning/runtime';
 import { expect, test } from 'vitest';
 import { Restarts } from './restarts.ts';
 import type { TrainingEvent } from './training-event.ts';
@@ -29,6 +30,14 @@ test('a run is resumed a limited number of times without progress, and again aft
     restarts.observe(started);
     expect(restarts.isResumable(lost)).toBe(false);
   }
+});
+
+test('a run is resumed when its runtime was restarted, and does not know the model', () => {
+  const restarts = new Restarts({ maxRestarts: 1, emit: () => undefined, signal: new AbortController().signal, clock });
+  restarts.observe(started);
+  const reason = ErrorReason.NOT_FOUND;
+  expect(restarts.isResumable(new RuntimeError({ reason, message: 'Model "one" not found' }))).toBe(true);
+  expect(restarts.isResumable(new AgentLightningError({ code: 'NOT_FOUND', message: 'no such rollout' }))).toBe(false);
 });
 
 test('a run is not resumed when it has not started, was stopped, or failed otherwise', async () => {

@@ -1,5 +1,6 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
+import { ErrorReason, RuntimeError } from '@agentlightning/runtime';
 import type { TrainingEvent, TrainingListener } from './training-event.ts';
 
 /** Options of {@link Restarts}. */
@@ -34,6 +35,8 @@ export class Restarts {
   isResumable(error: unknown): boolean {
     const { maxRestarts, signal } = this.#options;
     if (signal.aborted || !this.#hasStarted || this.#inARow >= maxRestarts) return false;
+    // A runtime that was restarted responds again, and does not know the model.
+    if (error instanceof RuntimeError && error.reason === ErrorReason.NOT_FOUND) return true;
     return AgentLightningError.isInstance(error) && error.code === 'RUNTIME_UNAVAILABLE';
   }
 

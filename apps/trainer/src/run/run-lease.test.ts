@@ -51,6 +51,15 @@ test('acquires a released lease immediately', async () => {
   await (await acquireRunLease(store, 'run-1', { clock: never })).renew();
 });
 
+test('stays released when a renewal was in progress', async () => {
+  const first = await acquireRunLease(store, 'run-1', { clock: never });
+  const renewal = first.renew();
+  await first.release();
+  await renewal;
+  await first.renew();
+  await (await acquireRunLease(store, 'run-1', { clock: never })).renew();
+});
+
 test('watches the lease of another machine before acquiring it', async () => {
   await store.updateWorker('trainer-run-1', holder);
   let isWatched = false;

@@ -26,7 +26,7 @@ type Holder = z.infer<typeof holderSchema>;
 /** The exclusive right of one trainer to work on a run. */
 export interface RunLease {
   /**
-   * Renews the lease. Call it at least every {@link leaseIntervalMs}, and before writes.
+   * Renews the lease. Call it at least every {@link leaseIntervalMs}, and before writes. No effect after its release.
    *
    * @throws AgentLightningError CONFLICT when another trainer has acquired the lease
    */
@@ -70,14 +70,25 @@ export async function acquireRunLease(
     const worker = await store.getWorker(workerId);
     return worker === null ? null : holderOf(worker);
   };
+  const renew = async (): Promise<void> => {
+    const holder = await current();
+    if (holder?.lease !== ours.lease) throw leaseConflict(runId, holder);
+    if (holder.is_stop_requested) onStopRequest();
+    await write({ ...ours, is_stop_requested: holder.is_stop_requested });
+  };
+  let isReleased = false;
+  const renewals = new Set<Promise<void>>();
   return {
     renew: async () => {
-      const holder = await current();
-      if (holder?.lease !== ours.lease) throw leaseConflict(runId, holder);
-      if (holder.is_stop_requested) onStopRequest();
-      await write({ ...ours, is_stop_requested: holder.is_stop_requested });
+      if (isReleased) return;
+      const renewal = renew();
+      renewals.add(renewal);
+      await renewal.finally(() => renewals.delete(renewal));
     },
     release: async () => {
+      isReleased = true;
+      // The write of a renewal in progress would undo the release.
+      await Promise.allSettled(renewals);
       if ((await current())?.lease === ours.lease) await write({ ...ours, is_released: true });
     },
   };
