@@ -188,6 +188,18 @@ describe('an upstream that fails', () => {
     expect(await fixture.calls(attempt)).toHaveLength(1);
   });
 
+  it('that does not know the model that the gateway names has failed, as a runtime that was restarted: 502', async () => {
+    await using fixture = await startGateway({ script: [failWith(404, { message: 'Unknown model "policy"' })] });
+    const attempt = await fixture.attempt();
+    const error = await fixture
+      .client(attempt)
+      .chat.completions.create(simpleRequest)
+      .catch((reason: unknown) => reason);
+    const message = expect.stringMatching(/returned 404 for its model: Unknown model "policy"/);
+    expect(error).toMatchObject({ status: 502, code: 'UPSTREAM_FAILED', message });
+    expect((await fixture.calls(attempt))[0]?.untrainableReason).toMatch(/^\[UPSTREAM_FAILED\]/);
+  });
+
   it('with 400 returns its own message and is not retried', async () => {
     await using fixture = await startGateway({ script: [failWith(400, { message: 'too many tokens' })] });
     const attempt = await fixture.attempt();

@@ -9,7 +9,7 @@ import type { CallResponse } from '../http/call-response.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { UpstreamResult } from '../upstream/upstream-caller.ts';
-import { upstreamMessage } from '../upstream/upstream-failure.ts';
+import { upstreamErrored, upstreamMessage } from '../upstream/upstream-failure.ts';
 import { type CapturedStream, relayStream } from './relay-stream.ts';
 import { streamOfWhole, TranslatedStreamConverter } from './translated-stream-converter.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
@@ -67,6 +67,8 @@ export class ProxiedCall {
     try {
       const { body, status } = result.response;
       if (typeof body !== 'string') return this.#streamed(result, body);
+      if (status === 404 && result.upstream.model !== null)
+        throw upstreamErrored({ ...result, text: body }, 'for its model');
       if (status >= 400) return this.#refused(result, body);
       return await this.#whole(result, body);
     } catch (error) {
