@@ -1,6 +1,6 @@
 /**
- * `pnpm chaos <package> [flags]`: treats a part of the system badly for longer than tests have time for, such as
- * killing it a hundred times; without a name, lists what there is.
+ * `pnpm chaos <name> [flags]`: injects faults into a package, or into the processes of training runs (`train`), for longer
+ * than tests have time for; without a name, lists the names.
  *
  * @module
  */
@@ -8,16 +8,22 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-const folder = path.resolve(import.meta.dirname, '../packages');
+const root = path.resolve(import.meta.dirname, '..');
 const [name, ...flags] = process.argv.slice(2);
-const mainOf = (entry: string): string => path.join(folder, entry, 'test/chaos/main.ts');
-const names = readdirSync(folder).filter((entry) => existsSync(mainOf(entry)));
+const packages = readdirSync(path.join(root, 'packages')).map((entry) => [entry, `packages/${entry}`] as const);
+const mains = new Map(
+  [...packages, ['train', 'apps/trainer'] as const]
+    .map(([entry, folder]) => [entry, path.join(root, folder, 'test/chaos/main.ts')] as const)
+    .filter(([, file]) => existsSync(file)),
+);
+const main = name === undefined ? undefined : mains.get(name);
 
-if (name === undefined || !names.includes(name)) {
-  process.stderr.write(`${name === undefined ? 'Name a package' : `"${name}" has no chaos`}: ${names.join(', ')}\n`);
+if (main === undefined) {
+  const names = [...mains.keys()].join(', ');
+  process.stderr.write(`${name === undefined ? 'Give a name' : `"${name}" has no chaos`}: ${names}\n`);
   process.exit(2);
 }
-const run = spawnSync(process.execPath, ['--conditions=@agentlightning/source', mainOf(name), ...flags], {
+const run = spawnSync(process.execPath, ['--conditions=@agentlightning/source', main, ...flags], {
   stdio: 'inherit',
 });
 process.exit(run.status ?? 1);

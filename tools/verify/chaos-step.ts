@@ -1,11 +1,15 @@
 import { runCommand } from './run-command.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
-/** The fault injections: a store whose server is killed under load, and a gateway that gets malformed requests. */
+/**
+ * The fault injections: a store whose server is killed under load, and a gateway that gets malformed
+ * requests, and training runs whose processes are killed.
+ */
 const commands: readonly (readonly string[])[] = [
   ['node', 'tools/chaos.ts', 'store', '--kills', '40'],
   ['node', 'tools/chaos.ts', 'store', '--database', 'postgres', '--kills', '15', '--database-kills', '15'],
   ['node', 'tools/chaos.ts', 'gateway'],
+  ['node', 'tools/chaos.ts', 'train', '--kills', '10'],
 ];
 
 /** Runs the long fault injection. Each command counts. */

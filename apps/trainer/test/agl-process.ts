@@ -56,6 +56,11 @@ export class AglProcess implements AsyncDisposable {
     return this.#stderr;
   }
 
+  /** Whether it has ended. */
+  get hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** What it wrote to standard output so far. */
   get output(): string {
     return this.#output;
@@ -72,7 +77,7 @@ export class AglProcess implements AsyncDisposable {
     for (;;) {
       const found = this.events.find((event) => event.event === name && fits(event));
       if (found !== undefined) return found;
-      if (this.#hasExited()) throw new Error(`agl ended (${this.#child.exitCode}) before "${name}": ${this.#stderr}`);
+      if (this.hasExited) throw new Error(`agl ended (${this.#child.exitCode}) before "${name}": ${this.#stderr}`);
       await new Promise<void>((resolve) => {
         this.#onEvent = resolve;
       });
@@ -102,11 +107,7 @@ export class AglProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#hasExited()) await this.kill();
-  }
-
-  #hasExited(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+    if (!this.hasExited) await this.kill();
   }
 
   #take(line: string): void {
