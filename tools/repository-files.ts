@@ -14,6 +14,7 @@ const skippedFolders = new Set([
   '.turbo',
   '.agl',
   '.spike',
+  '.stryker-tmp',
   '.venv',
   '.readme-snippets',
 ]);

@@ -49,6 +49,29 @@ describe('the rewards of a rollout', () => {
     expect(discounted).toEqual([[0.125, 0.25 - 0.25, 0.5 - 0.5, 1 - 0.75]]);
   });
 
+  test('a turn has the mean of its tokens', () => {
+    const { scored } = scoreByValue([trajectory], scores, plain);
+    expect(scored).toEqual([{ trajectory, advantages: [[(1 + 0.75) / 2, (0.5 + 0.25) / 2]] }]);
+  });
+
+  test.each([
+    ['per-turn', 2, 1],
+    ['per-turn', null, 0],
+    ['terminal', 2, 0],
+  ] as const)(
+    'without an outcome, with rewards %s and a turn of %s, %i rollout is scored',
+    (rewards, reward, count) => {
+      const rows = [aTrajectoryRow([{ reward: null }, { reward }])];
+      const given = aTrajectory({ reward: null, rows });
+      const judged = scoreByValue(
+        [given],
+        scoresOf([given], () => 0),
+        { ...plain, rewards },
+      );
+      expect([judged.scored.length, judged.withoutReturn]).toEqual([count, 1 - count]);
+    },
+  );
+
   test('with λ = 0 only the last token hears of the outcome at once', () => {
     expect(advantagesOf(trajectory, scores, { ...plain, gae: { ...plain.gae, lambda: 0 } })).toEqual([
       [0.25, 0.25, 0.25, 0.25],
@@ -186,4 +209,52 @@ test('the metrics tell how much of the returns the value head explains', () => {
     ).metrics;
   expect(metricsOf(true)).toMatchObject({ 'value/mean': 0.5, 'value/target_mean': 0.5, 'value/explained_variance': 1 });
   expect(metricsOf(false)).toMatchObject({ 'value/mean': 0, 'value/target_mean': 0.5, 'value/explained_variance': 0 });
+});
+
+describe('statistics of few tokens', () => {
+  const scoreTokens = (rewards: readonly number[], gae: ValueScoring['gae'], value = 0) => {
+    const trajectories = rewards.map((reward, index) =>
+      aTrajectory({ rolloutId: `ro-${index}`, reward, rows: [aTrajectoryRow([{ sampled: 1 }])] }),
+    );
+    const { columns, metrics } = scoreByValue(
+      trajectories,
+      scoresOf(trajectories, () => value),
+      { ...plain, gae },
+    );
+    return { advantages: [...columns.values()].flatMap(({ advantages }) => [...(advantages ?? [])]), metrics };
+  };
+
+  test('a single token is not whitened', () => {
+    const { advantages, metrics } = scoreTokens([3], { type: 'gae' }, 1);
+    expect(advantages).toEqual([2]);
+    expect(metrics).toEqual({ 'advantage/std': 0, 'value/mean': 1, 'value/target_mean': 3 });
+  });
+
+  test('two tokens are whitened with the sample variance', () => {
+    const { advantages, metrics } = scoreTokens([3, 1], { type: 'gae' });
+    expect(advantages[0]).toBeCloseTo(Math.SQRT1_2, 6);
+    expect(advantages[1]).toBeCloseTo(-Math.SQRT1_2, 6);
+    expect(metrics['advantage/std']).toBeCloseTo(Math.SQRT2, 12);
+  });
+
+  test('without rollouts there are no metrics', () => {
+    expect(scoreTokens([], { type: 'gae' }).metrics).toEqual({});
+  });
+
+  test('equal returns have no explained variance', () => {
+    expect(scoreTokens([1, 1], plain.gae, 0.5).metrics).toEqual({
+      'advantage/std': 0,
+      'value/mean': 0.5,
+      'value/target_mean': 1,
+    });
+  });
+});
+
+test('the explained variance compares the errors of the value head with the returns', () => {
+  const trajectories = [1, 0].map((reward) => aTrajectory({ rolloutId: `ro-${reward}`, reward }));
+  const scores = scoresOf(trajectories, (_, row) => (row === trajectories[0]?.rows[0] ? 0.5 : 0.25));
+  const { metrics } = scoreByValue(trajectories, scores, plain);
+  // Four tokens with the advantage 0.5 and the return 1, and four with -0.25 and 0.
+  expect(metrics['advantage/std']).toBeCloseTo(Math.sqrt((8 * 0.375 ** 2) / 7), 12);
+  expect(metrics['value/explained_variance']).toBeCloseTo(1 - 0.375 ** 2 / 0.5 ** 2, 12);
 });

@@ -56,6 +56,18 @@ test('with per-turn credit the n-th turn is compared with the n-th turns of the 
   expect(scored.map(({ advantages }) => advantages)).toEqual([[[0.5, -0.25]], [[-0.5, 0.25]]]);
 });
 
+test('turns are compared by their sequence ids as numbers, in any order of rows', () => {
+  const one = rollout('ro-1', null, [[{ sequenceId: 10, reward: 0 }], [{ sequenceId: 9, reward: 1 }]]);
+  const other = rollout('ro-2', null, [
+    [
+      { sequenceId: 1, reward: 0 },
+      { sequenceId: 2, reward: 0.5 },
+    ],
+  ]);
+  const { scored } = scoreTrajectories([one, other], perTurnCredit(), meanCentredAdvantage());
+  expect(scored.map(({ advantages }) => advantages)).toEqual([[[-0.25], [0.5]], [[-0.5, 0.25]]]);
+});
+
 test('a turn without a return has no advantage, which is not 0', () => {
   const one = rollout('ro-1', null, [[{ reward: 1 }, { reward: null }]]);
   const other = rollout('ro-2', null, [[{ reward: 0 }, { reward: 0.5 }, { sequenceId: 3, reward: 2 }]]);
