@@ -51,9 +51,13 @@ module.exports = {
     },
     {
       name: 'apps-stay-apart',
-      comment: 'An app imports packages, and no other app. The trainer serves the dashboard: `agl dashboard`.',
+      comment:
+        'An app imports packages, and no other app. The trainer serves the dashboard: `agl dashboard`, `agl server`.',
       severity: 'error',
-      from: { path: '^apps/([^/]+)/src/', pathNot: [tests, '^apps/trainer/src/cli/serve/run-dashboard\\.ts$'] },
+      from: {
+        path: '^apps/([^/]+)/src/',
+        pathNot: [tests, '^apps/trainer/src/(cli/serve/run-dashboard|server/start-server)\\.ts$'],
+      },
       to: { path: '^apps/', pathNot: '^apps/$1/' },
     },
     {

@@ -19,6 +19,7 @@ import type { SearchSession } from './prompt-search/search-session.ts';
 import { summariseSearch } from './prompt-search/summarise-search.ts';
 import { Restarts } from './restarts.ts';
 import { type RunChoice, reopenRun } from './run/find-or-create.ts';
+import type { RegisterUpstreams } from './runtime/open-gateway.ts';
 import { type Closer, closeAll } from './session/close-all.ts';
 import { type OpenRun, openRun, openSession, type SessionOptions } from './session/open-session.ts';
 import { trainedPolicies } from './session/session-policies.ts';
@@ -111,6 +112,8 @@ export class Trainer<TTask = unknown> {
 export interface TrainWithOptions extends FitOptions {
   /** Receives the run id once the run is in the store, and can be resumed. */
   readonly onRun?: ((runId: string) => void) | undefined;
+  /** Registers the upstreams of the run at its external gateway. @default the operator of the gateway does */
+  readonly registerUpstreams?: RegisterUpstreams;
 }
 
 /**
@@ -126,6 +129,7 @@ export async function trainWith(config: ResolvedRun, options: TrainWithOptions =
   let choice: Pick<RunChoice, 'runId' | 'resume'> = { runId: options.runId ?? null, resume: options.resume ?? null };
   const runOptions = {
     store: options.store ?? null,
+    registerUpstreams: options.registerUpstreams ?? null,
     signal,
     emit: (event: TrainingEvent): void => {
       restarts.observe(event);

@@ -94,7 +94,7 @@ function assembleParts(options: GatewayOptions, foundations: Foundations): Gatew
   return {
     pool: new UpstreamPool({
       upstream: options.upstream,
-      mayBeEmpty: options.aglServer === true,
+      mayBeEmpty: options.aglServer === true || options.mayBeEmpty === true,
       onAdded: (upstream) => health.added(upstream),
     }),
     caller: {

@@ -42,6 +42,8 @@ export interface Upstream {
   readonly maxConcurrent?: number | null;
   /** Queue limit; calls beyond it are rejected with 429 and `Retry-After`. @default 256 */
   readonly maxQueued?: number;
+  /** Sampling by rollout mode of calls to this upstream, instead of that of the gateway. @default the gateway's */
+  readonly sampling?: SamplingByMode;
   /** Path of the health check, relative to the base URL: `/health` for vLLM. @default 'models' */
   readonly healthPath?: string;
 }
@@ -94,6 +96,9 @@ export interface SamplingOverrides {
   readonly seed?: number;
 }
 
+/** Sampling overrides by rollout mode. */
+export type SamplingByMode = Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
+
 /** Retries of calls to upstreams. A failover to another upstream is not a retry. */
 export interface RetryOptions {
   /** Retries once every upstream has failed. @default 5 */
@@ -127,9 +132,11 @@ export interface GatewayOptions {
   /**
    * The upstreams. A call is routed to those that serve the requested model, else to those whose `agents` include the
    * caller, else to those that serve the first upstream's model. Among several, a rollout prefers the same one; the others
-   * are fallbacks.
+   * are fallbacks. The list may be empty with `mayBeEmpty` or `aglServer`.
    */
   readonly upstream: Upstream | readonly Upstream[];
+  /** Whether upstreams may be registered later only: model calls fail with 503 until then. @default false */
+  readonly mayBeEmpty?: boolean;
   /**
    * Also serves the API of Python's `agl-server` 1.0 (`/api/…`, `/proxy/…`) for the trainer and the controller of Agent
    * Lightning 1.0. `upstream` may then be empty: trainers register their model servers. The single key of 1.0 is
@@ -139,7 +146,7 @@ export interface GatewayOptions {
    */
   readonly aglServer?: boolean;
   /** Sampling by rollout mode. @default the agent's; with `aglServer` a temperature of 1, and 0.7 for `val` */
-  readonly sampling?: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
+  readonly sampling?: SamplingByMode;
   /**
    * `before-response`: the call is recorded before the last byte of the response is sent; a call that cannot be recorded
    * fails. `background`: the response does not wait, and a record may be lost when the process is killed.

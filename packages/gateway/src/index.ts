@@ -8,6 +8,7 @@ export type {
   HealthCheckOptions,
   PauseOptions,
   RetryOptions,
+  SamplingByMode,
   SamplingOverrides,
   Upstream,
   UpstreamState,

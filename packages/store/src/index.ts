@@ -13,6 +13,8 @@ export type { IdempotentRequest } from './operations/run-idempotent.ts';
 export type { StoreServer, StoreServerOptions } from './server/create-store-server.ts';
 export { createStoreServer } from './server/create-store-server.ts';
 export type { StoreServerLog } from './server/observation/observe-requests.ts';
+export type { StoreHandler, StoreHandlerOptions } from './server/store-handler.ts';
+export { createStoreHandler } from './server/store-handler.ts';
 export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store.ts';
 export { SqlStore } from './sql-store.ts';
 export type { StoreChange, StoreChangeListener } from './store-change.ts';

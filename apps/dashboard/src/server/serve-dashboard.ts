@@ -1,36 +1,16 @@
 import { createServer } from 'node:http';
-import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { closeServer, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
+import { closeServer, hostAndPort, listen } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
-import { dashboardApp } from './dashboard-app.ts';
-import { dashboardContext } from './dashboard-context.ts';
-import type { DashboardStore } from './dashboard-store.ts';
-import type { WarningExplanations } from './run-progress.ts';
-import { ViewerAccess } from './viewer-access.ts';
-import { defaultWebFolder, readWebFiles } from './web-files.ts';
+import { createDashboardHandler, type DashboardHandlerOptions } from './dashboard-handler.ts';
 
 /** Limit for connections to end when the dashboard closes, in milliseconds. */
 const closeGraceMs = 1000;
 
 /** Options of {@link serveDashboard}. */
-export interface DashboardOptions {
-  /** The store to show. The dashboard only reads. */
-  readonly store: DashboardStore;
-  /** Label of the store in the page; it must not contain passwords. @default '' */
-  readonly label?: string;
-  /** Address to listen at; an address reachable from other machines requires a `viewerKey`. @default '127.0.0.1' */
-  readonly host?: string;
+export interface DashboardOptions extends DashboardHandlerOptions {
   /** 0 for any free port. @default 0 */
   readonly port?: number;
-  /** The key that viewers must enter. @default null none */
-  readonly viewerKey?: string | null;
-  /** Cause and remedy of the warnings that runs record, by name. @default none */
-  readonly warningExplanations?: WarningExplanations;
-  /** Folder of the built web page. @default the one of this package */
-  readonly webFolder?: string;
-  /** @default the system clock */
-  readonly clock?: Clock;
 }
 
 /** A listening dashboard. */
@@ -60,21 +40,9 @@ export interface Dashboard {
  * ```
  */
 export async function serveDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const { store, host = '127.0.0.1', viewerKey = null, clock = systemClock } = options;
-  if (!isLoopback(host) && !viewerKey) throw keyNeeded(host);
-  const closing = new AbortController();
-  const app = dashboardApp({
-    context: dashboardContext({
-      store,
-      clock,
-      label: options.label ?? '',
-      explanations: options.warningExplanations ?? {},
-    }),
-    access: new ViewerAccess({ viewerKey: viewerKey || null, isLoopback: isLoopback(host) }),
-    files: await readWebFiles(options.webFolder ?? defaultWebFolder()),
-    closing: closing.signal,
-  });
-  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const { host = '127.0.0.1', clock = systemClock } = options;
+  const dashboard = await createDashboardHandler(options);
+  const listener = getRequestListener(dashboard.fetch, { overrideGlobalObjects: false });
   const server = createServer({ requestTimeout: 30_000, maxHeaderSize: 32 * 1024 }, (incoming, outgoing) => {
     void listener(incoming, outgoing);
   });
@@ -83,16 +51,8 @@ export async function serveDashboard(options: DashboardOptions): Promise<Dashboa
     url: `http://${hostAndPort({ host, port })}`,
     port,
     close: async (notice) => {
-      closing.abort(notice);
+      dashboard.close(notice);
       await closeServer(server, closeGraceMs, clock);
     },
   };
-}
-
-function keyNeeded(host: string): AgentLightningError {
-  return new AgentLightningError({
-    code: 'CONFIG',
-    message: `Dashboard at ${host} refused: other machines can reach it, and it has no viewer key.`,
-    remedy: 'Set a viewerKey (for `agl dashboard`: the variable AGL_DASHBOARD_KEY), or listen at 127.0.0.1.',
-  });
 }

@@ -15,6 +15,7 @@ import { addDashboardCommand } from './serve/dashboard-command.ts';
 import { addGatewayCommand } from './serve/gateway-command.ts';
 import { addRunnerCommand } from './serve/runner-command.ts';
 import { addRuntimeCommand } from './serve/runtime-command.ts';
+import { addServerCommand } from './serve/server-command.ts';
 import { addStoreCommand } from './store/store-command.ts';
 import { addStopCommand } from './train/stop-command.ts';
 import { addResumeCommand, addTrainCommand } from './train/train-command.ts';
@@ -42,6 +43,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addWorkersCommand(program);
   addDatasetCommand(program);
   addExportCommand(program);
+  addServerCommand(program);
   addDashboardCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);

@@ -50,7 +50,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
 }
 
 /** The configuration without functions, schemas, keys and passwords, as the store keeps it. */
-function configForTheRecord(config: ResolvedConfig): JsonObject {
+export function configForTheRecord(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
   const { runtime, tasks, storeUrl, gatewayUrl, ...plain } = known;
   return JSON.parse(

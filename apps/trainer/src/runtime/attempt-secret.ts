@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AttemptTokens } from '@agentlightning/core/protocol';
 import type { SharedSettings } from '../config/shared-settings.ts';
+import { readOrCreateSecret } from './secret-file.ts';
 
 /** The file with the random secret of a data directory whose operator configured none. */
 const secretFile = 'attempt-secret';
@@ -36,21 +35,5 @@ export async function tokensOfStoreFile(storeUrl: string): Promise<AttemptTokens
 }
 
 async function tokensOfFolder(folder: string): Promise<AttemptTokens> {
-  return new AttemptTokens({ secrets: [await readOrCreateSecret(folder)] });
-}
-
-async function readOrCreateSecret(folder: string): Promise<string> {
-  const file = path.join(folder, secretFile);
-  const draft = `${file}.${randomBytes(6).toString('hex')}`;
-  await mkdir(folder, { recursive: true });
-  await writeFile(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
-  try {
-    // A link appears with its content: another process that starts now reads the whole secret.
-    await link(draft, file);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  } finally {
-    await rm(draft);
-  }
-  return (await readFile(file, 'utf8')).trim();
+  return new AttemptTokens({ secrets: [await readOrCreateSecret(path.join(folder, secretFile))] });
 }

@@ -1,7 +1,7 @@
 import type { Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
-import { type GatewayOptions, serveGateway } from '@agentlightning/gateway';
+import { type GatewayOptions, serveGateway, type Upstream } from '@agentlightning/gateway';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';
 import { assertReachable } from './assert-reachable.ts';
@@ -31,6 +31,9 @@ export interface ServedPolicy {
   readonly agents: readonly string[];
 }
 
+/** Registers the upstreams of a run at the external gateway, with the sampling of the run. */
+export type RegisterUpstreams = (upstreams: readonly Upstream[]) => Promise<void>;
+
 /** Starts a gateway in this process for the policies, or uses the configured external one. */
 export async function openGateway(options: {
   readonly config: ResolvedConfig;
@@ -38,18 +41,26 @@ export async function openGateway(options: {
   readonly policies: readonly ServedPolicy[];
   readonly inferenceKey: OpenRuntime['inferenceKey'];
   readonly wait: ServiceWait;
+  /** Null for an external gateway whose operator registers the upstreams. */
+  readonly registerUpstreams: RegisterUpstreams | null;
 }): Promise<OpenGateway> {
-  const { config, store, policies, inferenceKey, wait } = options;
-  if (config.gatewayUrl !== null) return await externalGateway(config.gatewayUrl, wait);
+  const { config, store, policies, inferenceKey, wait, registerUpstreams } = options;
+  const upstream = policies.map(({ endpoint, name, agents }) => ({
+    baseUrl: endpoint.baseUrl,
+    model: endpoint.model,
+    agents,
+    apiKey: inferenceKey(endpoint),
+    names: name === null ? [] : [name],
+  }));
+  if (config.gatewayUrl !== null) {
+    const gateway = await externalGateway(config.gatewayUrl, wait);
+    const sampling = seededSampling(config);
+    await registerUpstreams?.(upstream.map((each) => ({ ...each, sampling })));
+    return gateway;
+  }
   return await ownGateway({
     store,
-    upstream: policies.map(({ endpoint, name, agents }) => ({
-      baseUrl: endpoint.baseUrl,
-      model: endpoint.model,
-      agents,
-      apiKey: inferenceKey(endpoint),
-      names: name === null ? [] : [name],
-    })),
+    upstream,
     attemptTokens: config.attemptTokens,
     secretFields: config.secretFields,
     upstreamTimeoutMs: config.upstreamTimeoutMs,

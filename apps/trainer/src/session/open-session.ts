@@ -1,13 +1,14 @@
 import type { AgentLightningError, Store } from '@agentlightning/core';
-import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { readStepRecords } from '../diagnosis/step-records.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import type { Found, RunChoice } from '../run/find-or-create.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
+import { loadRunTasks } from '../run/load-run-tasks.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import type { RunTasks } from '../run/run-shape.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
+import type { RegisterUpstreams } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import { storeChecks, waitForStore } from '../runtime/wait-for-store.ts';
@@ -26,6 +27,8 @@ export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
   readonly store: Store | null;
   readonly emit: TrainingListener;
   readonly signal: AbortSignal;
+  /** Registers the upstreams of the run at its external gateway. @default the operator of the gateway does */
+  readonly registerUpstreams?: RegisterUpstreams | null;
   /** Called for each opened resource. Close them in reverse order. */
   readonly onOpen: (close: Closer) => void;
 }
@@ -39,11 +42,7 @@ export interface OpenRun extends FoundRun {
 /** Reads the tasks, opens the store, and finds or creates the run. */
 export async function openRun(options: SessionOptions): Promise<OpenRun> {
   const { config } = options;
-  const tasks: RunTasks = {
-    train: await loadTasks(config.tasks.train, config.taskSchema),
-    heldOut: await loadTasks(config.tasks.test, config.taskSchema),
-    validation: config.tasks.validation === null ? null : await loadTasks(config.tasks.validation, config.taskSchema),
-  };
+  const tasks = await loadRunTasks(config);
   const found = await findInStore(options, config, (store) => findOrCreateRun(store, { ...options, tasks }));
   return { tasks, ...found };
 }
@@ -94,6 +93,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     store,
     inferenceKey,
     wait,
+    registerUpstreams: options.registerUpstreams ?? null,
     onOpen,
   });
   const { resourcesId } = await store.addResources(resources);

@@ -3,7 +3,7 @@ import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
-import { type OpenGateway, openGateway } from '../runtime/open-gateway.ts';
+import { type OpenGateway, openGateway, type RegisterUpstreams } from '../runtime/open-gateway.ts';
 import type { OpenRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import type { HealthCheck } from '../runtime/watch-health.ts';
@@ -26,6 +26,8 @@ export interface ServeRequest extends ModelSource {
   readonly store: Store;
   readonly inferenceKey: OpenRuntime['inferenceKey'];
   readonly wait: ServiceWait;
+  /** Registers the upstreams at an external gateway. @default its operator does */
+  readonly registerUpstreams?: RegisterUpstreams | null;
   readonly onOpen: (close: Closer) => void;
 }
 
@@ -41,7 +43,8 @@ export async function servePolicies(request: ServeRequest): Promise<ServedPolici
     // The gateway records calls with the endpoint's name of the model.
     policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model), endpoint });
   }
-  const gateway = await openGateway({ config, store, policies, inferenceKey, wait });
+  const { registerUpstreams = null } = request;
+  const gateway = await openGateway({ config, store, policies, inferenceKey, wait, registerUpstreams });
   onOpen(gateway.close);
   const resources = resourcesOf(policies, { gateway, config });
   return { policies, gateway, resources, checks: healthChecks(policies, gateway) };

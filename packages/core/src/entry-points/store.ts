@@ -38,6 +38,7 @@ export {
 export type { RolloutTrace } from '../store/rollout-trace.ts';
 export { maxTraceRollouts } from '../store/rollout-trace.ts';
 export type { MetricPoint, RunStatistics, RunStatus } from '../store/run.ts';
+export { unfinishedRunStatuses } from '../store/run.ts';
 export type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 export type {
   AttemptPatch,

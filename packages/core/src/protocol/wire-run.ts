@@ -9,7 +9,14 @@ import { optionsCodec, recordCodec, seconds } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';
 
 /** The statuses of a run. */
-export const wireRunStatusSchema: z.ZodType<RunStatus> = z.enum(['running', 'finished', 'failed', 'stopped']);
+export const wireRunStatusSchema: z.ZodType<RunStatus> = z.enum([
+  'queued',
+  'running',
+  'stopping',
+  'finished',
+  'failed',
+  'stopped',
+]);
 
 /** A training run, an extension of the Agent Lightning 0.3 protocol. Times are Unix seconds. */
 export const runCodec: z.ZodType<Run> = recordCodec<Run>({

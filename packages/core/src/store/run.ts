@@ -1,8 +1,14 @@
 import type { JsonObject } from '../json.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 
-/** Lifecycle status of a training run. A `running` run whose process died can be resumed. */
-export type RunStatus = 'running' | 'finished' | 'failed' | 'stopped';
+/**
+ * Lifecycle status of a training run. A `running` run whose process died can be resumed. `queued`: it waits for a server to
+ * start it; `stopping`: it has been asked to stop, and still works.
+ */
+export type RunStatus = 'queued' | 'running' | 'stopping' | 'finished' | 'failed' | 'stopped';
+
+/** The statuses of runs that a trainer works on, or will. */
+export const unfinishedRunStatuses: readonly RunStatus[] = ['queued', 'running', 'stopping'];
 
 /** A training run: a group of rollouts, with the state for resuming after a crash. */
 export interface Run {

@@ -104,7 +104,7 @@ function proxiedCall({ name }: ClientApi, read: ReadCall, outgoing: OutgoingRequ
   const { request, requestText, spanId, attributes } = outgoing;
   const [upstream] = upstreams;
   if (upstream === undefined) throw badRequest(null, 'no upstream can take the call');
-  const sampling = (attempt?.mode && parts.sampling[attempt.mode]) || {};
+  const sampling = (attempt?.mode && (upstream.given.sampling ?? parts.sampling)[attempt.mode]) || {};
   const prepared = outgoing.api.prepare(request, { upstream, attempt, sampling });
   call.observation.model = prepared.model;
   const started =

@@ -60,7 +60,7 @@ export async function applyRetentionBatch(context: OperationContext, policy: Ret
 
 /** The condition of ended runs that were last updated before the cutoff and are not among the newest. */
 export function runsToDelete(policy: RetentionPolicy, cutoffMs: number | null): SqlCondition {
-  const conditions: SqlCondition[] = [{ sql: "r.status <> 'running'", parameters: [] }];
+  const conditions: SqlCondition[] = [{ sql: "r.status NOT IN ('queued', 'running', 'stopping')", parameters: [] }];
   if (cutoffMs !== null) conditions.push({ sql: 'r.update_time_ms < ?', parameters: [cutoffMs] });
   if (policy.keepRuns !== undefined) {
     const newest = 'SELECT run_id FROM runs ORDER BY position DESC LIMIT ?';

@@ -34,6 +34,8 @@ export interface StoreAppOptions {
   readonly apiKey: string | null;
   readonly attemptTokens?: AttemptTokens | null;
   readonly clock?: Clock;
+  /** @default one with `apiKey` and `attemptTokens` */
+  readonly gatekeeper?: Gatekeeper;
   readonly waits?: OpenWaits;
   readonly metrics?: StoreMetrics;
   readonly maxBodyBytes: number;
@@ -59,7 +61,8 @@ export function createStoreApp(options: StoreAppOptions): Hono {
   app.onError((error, context) => errorResponse(context, error, onFault));
   app.notFound((context) => unknownRouteResponse(app, context));
   app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
-  app.use(guardRoutes(new Gatekeeper({ keys: store, apiKey, attemptTokens, clock })));
+  const { gatekeeper = new Gatekeeper({ keys: store, apiKey, attemptTokens, clock }) } = options;
+  app.use(guardRoutes(gatekeeper));
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
   const handlers = handlersOf({
     store,

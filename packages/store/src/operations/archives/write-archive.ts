@@ -1,6 +1,11 @@
 import { AgentLightningError, type Attempt, type Rollout, type Run, type Span } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
-import { isTerminalRolloutStatus, type MetricPoint, type ResourcesSnapshot } from '@agentlightning/core/store';
+import {
+  isTerminalRolloutStatus,
+  type MetricPoint,
+  type ResourcesSnapshot,
+  unfinishedRunStatuses,
+} from '@agentlightning/core/store';
 import { archiveError } from '../../archive/archive-lines.ts';
 import type { ArchiveRecord } from '../../archive/run-archive-record.ts';
 import type { OperationContext } from '../../operation.ts';
@@ -68,7 +73,7 @@ export class WriteArchive {
   async #writeRun(run: Run): Promise<void> {
     assertId('runId', run.runId);
     // An imported run has no trainer.
-    const status = run.status === 'running' ? 'stopped' : run.status;
+    const status = unfinishedRunStatuses.includes(run.status) ? 'stopped' : run.status;
     // A path of the exporting machine, which is not valid here.
     const { dataDir: _dataDir, ...state } = run.state;
     const inserted = await this.#context.db.run(

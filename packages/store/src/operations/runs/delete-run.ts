@@ -1,5 +1,5 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
-import { type DeletionCounts, terminalRolloutStatuses } from '@agentlightning/core/store';
+import { type DeletionCounts, terminalRolloutStatuses, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../../operation.ts';
 import { readInteger, readText } from '../../rows/row-value.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from '../rollouts/delete-rollouts.ts';
@@ -24,7 +24,7 @@ export interface DeletionBatch {
 export async function assertDeletable(context: OperationContext, runId: string, isForced: boolean): Promise<void> {
   const run = await loadRun(context, runId);
   if (isForced) return;
-  if (run.status === 'running') throw notFinished(run, 'is running');
+  if (unfinishedRunStatuses.includes(run.status)) throw notFinished(run, `is ${run.status}`);
   const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
   const [row] = await context.db.all(
     `SELECT count(*) AS unfinished FROM rollouts WHERE run_id = ? AND NOT (${isOver.sql})`,

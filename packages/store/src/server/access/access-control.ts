@@ -21,7 +21,7 @@ export function guardRoutes(gatekeeper: Gatekeeper): MiddlewareHandler {
     if (needed !== 'anyone') {
       const bearer = await gatekeeper.bearerOf(context.req.header('authorization'));
       note(context, { sender: senderOf(bearer) });
-      if (!mayCall(bearer, needed)) throw forbidden(bearer, needed, route ?? context.req.path);
+      assertScope(bearer, needed, route ?? context.req.path);
       noteBearer(context, bearer);
     }
     await next();
@@ -36,6 +36,16 @@ export function routeOf(context: Context): string | null {
 }
 
 const ranks: Readonly<Record<RouteScope, number>> = { anyone: 0, agent: 1, runner: 2, trainer: 3, admin: 4 };
+
+/**
+ * Asserts that a bearer has a scope.
+ *
+ * @param action - what is requested, for the error message
+ * @throws AgentLightningError PERMISSION_DENIED
+ */
+export function assertScope(bearer: Bearer, needed: RouteScope, action: string): void {
+  if (!mayCall(bearer, needed)) throw forbidden(bearer, needed, action);
+}
 
 function mayCall(bearer: Bearer, needed: RouteScope): boolean {
   if (bearer.kind === 'anyone') return true;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beginNotes, type RequestNotes } from './request-notes.ts';
 import type { StoreMetrics } from './store-metrics.ts';
 
@@ -26,20 +26,17 @@ export interface RequestObservers {
 /** Accepted request ids of clients: short and without characters that need quoting. */
 const requestIdPattern = /^[\w.:-]{1,128}$/;
 
-/** Assigns an id to each request, or keeps the client's, and reports its outcome to metrics and log. */
-export function observeRequests(server: Server, observers: RequestObservers): void {
-  // Prepended: the application may respond synchronously.
-  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    const startMs = performance.now();
-    const given = request.headers['x-request-id'];
-    const isUsable = typeof given === 'string' && requestIdPattern.test(given);
-    const notes = beginNotes(request, isUsable ? given : randomUUID());
-    response.setHeader('x-request-id', notes.requestId);
-    response.once('close', () => {
-      const status = response.headersSent ? response.statusCode : null;
-      const durationMs = performance.now() - startMs;
-      report(observers, notes, { method: request.method ?? '', status, durationMs, isCut: !response.writableFinished });
-    });
+/** Assigns an id to one request, or keeps the client's, and reports its outcome. */
+export function observeRequest(request: IncomingMessage, response: ServerResponse, observers: RequestObservers): void {
+  const startMs = performance.now();
+  const given = request.headers['x-request-id'];
+  const isUsable = typeof given === 'string' && requestIdPattern.test(given);
+  const notes = beginNotes(request, isUsable ? given : randomUUID());
+  response.setHeader('x-request-id', notes.requestId);
+  response.once('close', () => {
+    const status = response.headersSent ? response.statusCode : null;
+    const durationMs = performance.now() - startMs;
+    report(observers, notes, { method: request.method ?? '', status, durationMs, isCut: !response.writableFinished });
   });
 }
 

@@ -1,0 +1,71 @@
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import { isLoopback } from '@agentlightning/core/protocol';
+import { dashboardApp } from './dashboard-app.ts';
+import { dashboardContext } from './dashboard-context.ts';
+import type { DashboardStore } from './dashboard-store.ts';
+import type { WarningExplanations } from './run-progress.ts';
+import { ViewerAccess } from './viewer-access.ts';
+import { defaultWebFolder, readWebFiles } from './web-files.ts';
+
+/** Options of {@link createDashboardHandler}. */
+export interface DashboardHandlerOptions {
+  /** The store to show. The dashboard only reads. */
+  readonly store: DashboardStore;
+  /** Label of the store in the page; it must not contain passwords. @default '' */
+  readonly label?: string;
+  /** Address of the server; one that is reachable from other machines requires a `viewerKey`. @default '127.0.0.1' */
+  readonly host?: string;
+  /** The key that viewers must enter. @default null none */
+  readonly viewerKey?: string | null;
+  /** Cause and remedy of the warnings that runs record, by name. @default none */
+  readonly warningExplanations?: WarningExplanations;
+  /** Folder of the built web page. @default the one of this package */
+  readonly webFolder?: string;
+  /** @default the system clock */
+  readonly clock?: Clock;
+}
+
+/** The HTTP application of a dashboard, to be served, or mounted in a server. */
+export interface DashboardHandler {
+  fetch(request: Request): Response | Promise<Response>;
+  /** Ends open event streams, with a notice that open pages show. */
+  close(notice?: string): void;
+}
+
+/**
+ * Creates the HTTP application of a dashboard, without a listener.
+ *
+ * @throws AgentLightningError CONFIG when a dashboard without a key would be reachable from other machines
+ *
+ * @example
+ * ```ts
+ * const dashboard = await createDashboardHandler({ store, viewerKey });
+ * const response = await dashboard.fetch(new Request('http://localhost/api/runs'));
+ * ```
+ */
+export async function createDashboardHandler(options: DashboardHandlerOptions): Promise<DashboardHandler> {
+  const { store, host = '127.0.0.1', viewerKey = null, clock = systemClock } = options;
+  if (!isLoopback(host) && !viewerKey) throw keyNeeded(host);
+  const closing = new AbortController();
+  const app = dashboardApp({
+    context: dashboardContext({
+      store,
+      clock,
+      label: options.label ?? '',
+      explanations: options.warningExplanations ?? {},
+    }),
+    access: new ViewerAccess({ viewerKey: viewerKey || null, isLoopback: isLoopback(host) }),
+    files: await readWebFiles(options.webFolder ?? defaultWebFolder()),
+    closing: closing.signal,
+  });
+  return { fetch: (request) => app.fetch(request), close: (notice) => closing.abort(notice) };
+}
+
+function keyNeeded(host: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `Dashboard at ${host} refused: other machines can reach it, and it has no viewer key.`,
+    remedy: 'Set a viewerKey (for `agl dashboard`: the variable AGL_DASHBOARD_KEY), or listen at 127.0.0.1.',
+  });
+}

@@ -1,0 +1,69 @@
+import { AgentLightningError } from '@agentlightning/core';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { isPromptSearch, resolveRun } from '../config/resolve-run.ts';
+import type { RuntimeConfig } from '../config/train-config.ts';
+import type { RunRequest } from './run-request.ts';
+import type { RunDefaults } from './server-settings.ts';
+
+/** What a server adds to the request of a client. */
+export interface RunSurroundings {
+  /** The data directory of the server. */
+  readonly dataDir: string;
+  /** The URL of the server, as its own processes reach it. */
+  readonly url: string;
+  readonly serverKey: string;
+  readonly runtime: RuntimeConfig;
+  /** Whether checkpoints are small, and saved after every step. */
+  readonly hasSmallCheckpoints: boolean;
+  readonly defaults: RunDefaults;
+  /** The files of the data sets. */
+  readonly tasks: { readonly train: string; readonly test: string };
+}
+
+/** A configuration of a training, as JSON. */
+export type RunSettings = Readonly<Record<string, unknown>>;
+
+/** The configuration of a run, without its agent, which the clients have. */
+export function runSettings(request: RunRequest, surroundings: RunSurroundings): RunSettings {
+  const { dataDir, url, serverKey, runtime, hasSmallCheckpoints, defaults, tasks } = surroundings;
+  const { steps, tasksPerStep, maxTokens } = defaults;
+  const { training } = request;
+  const sampling = maxTokens === undefined ? {} : { sampling: { temperature: 1, maxTokens } };
+  return {
+    ...(hasSmallCheckpoints ? { checkpointEvery: 1 } : {}),
+    ...(steps === undefined ? {} : { steps }),
+    ...(tasksPerStep === undefined ? {} : { tasksPerStep }),
+    ...sampling,
+    ...training,
+    algorithm: algorithmOf(training.algorithm, defaults),
+    name: request.name,
+    tasks,
+    runtime,
+    dataDir,
+    store: { url, apiKey: serverKey },
+    gatewayUrl: url,
+    workers: 0,
+  };
+}
+
+/** Resolves the configuration of a run. @throws AgentLightningError CONFIG */
+export function resolveRunSettings(settings: RunSettings): ResolvedConfig {
+  const resolved = resolveRun({ ...settings, agent: noAgent }, '/');
+  if (!isPromptSearch(resolved)) return resolved;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: 'algorithm: a search for prompts cannot run on the server',
+    remedy: 'Use `agl train` with a configuration file for algorithms apo and gepa.',
+  });
+}
+
+/** A name alone has the learning rate of the server. */
+function algorithmOf(given: unknown, { algorithm, learningRate }: RunDefaults): unknown {
+  const named = typeof given === 'object' && given !== null ? given : { type: given ?? algorithm };
+  return { ...(learningRate === undefined ? {} : { learningRate }), ...named };
+}
+
+/** Clients run the agent: a server has no workers. */
+function noAgent(): never {
+  throw new AgentLightningError({ code: 'INTERNAL', message: 'the server runs no agents' });
+}

@@ -1,0 +1,69 @@
+import process from 'node:process';
+import { AgentLightningError, type JsonObject } from '@agentlightning/core';
+import { withoutPasswords } from '@agentlightning/core/internal';
+import type { Upstream } from '@agentlightning/gateway';
+import { jsonReport } from '../report/json-report.ts';
+import { trainWith } from '../trainer.ts';
+import { resolveRunSettings } from './run-config.ts';
+import type { RunError, RunMessage, ServerMessage } from './run-messages.ts';
+
+// The process of one run. It ends with the server, which resumes the run when it is back.
+const stop = new AbortController();
+let onRegistered = (): void => undefined;
+
+process.on('disconnect', () => process.exit(1));
+// Ctrl+C reaches all processes of a terminal: the server stops this one.
+process.on('SIGINT', () => undefined);
+process.on('message', (message: ServerMessage) => {
+  switch (message.type) {
+    case 'start':
+      void runToEnd(message);
+      return;
+    case 'stop':
+      stop.abort(new DOMException('stop requested', 'AbortError'));
+      return;
+    case 'registered':
+      onRegistered();
+  }
+});
+await post({ type: 'ready' });
+
+async function runToEnd({ runId, settings }: Extract<ServerMessage, { type: 'start' }>): Promise<void> {
+  const report = jsonReport(
+    (line) => void post({ type: 'event', event: JSON.parse(line) as JsonObject }),
+    (text) => void process.stderr.write(text),
+  );
+  const error = await trainWith(resolveRunSettings(settings), {
+    resume: runId,
+    signal: stop.signal,
+    onEvent: report.onEvent,
+    registerUpstreams,
+  }).then(
+    () => null,
+    (cause: unknown) => runErrorOf(cause),
+  );
+  await post({ type: 'ended', error });
+  process.exit();
+}
+
+async function registerUpstreams(upstreams: readonly Upstream[]): Promise<void> {
+  const registered = new Promise<void>((resolve) => {
+    onRegistered = resolve;
+  });
+  await post({ type: 'upstreams', upstreams });
+  await registered;
+}
+
+function post(message: RunMessage): Promise<void> {
+  return new Promise((resolve) => {
+    process.send?.(message, undefined, undefined, () => resolve());
+  });
+}
+
+function runErrorOf(cause: unknown): RunError {
+  const error = AgentLightningError.isInstance(cause)
+    ? cause
+    : new AgentLightningError({ code: 'INTERNAL', message: String(cause), cause });
+  const message = withoutPasswords(error.message.replace(/^\[\w+\] /, ''));
+  return { code: error.code, message, remedy: withoutPasswords(error.remedy) };
+}

@@ -1,0 +1,95 @@
+import { AgentLightningError, type Run } from '@agentlightning/core';
+import type { Gateway, Upstream } from '@agentlightning/gateway';
+import { onlyPolicy } from '../config/policies.ts';
+import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
+import { modelName } from '../run/model-name.ts';
+import { readRunState } from '../run/run-state.ts';
+import type { ServerRuntime } from './server-runtime.ts';
+
+/** The models of runs at the gateway. Calls that name none of them are sent to the model of the last started run. */
+export class ServedModels {
+  readonly #gateway: Pick<Gateway, 'setUpstream'>;
+  readonly #runtime: ServerRuntime;
+  readonly #dataDir: string;
+  #runs = new Map<string, readonly Upstream[]>();
+  #current: string | null = null;
+
+  constructor(options: {
+    readonly gateway: Pick<Gateway, 'setUpstream'>;
+    readonly runtime: ServerRuntime;
+    readonly dataDir: string;
+  }) {
+    this.#gateway = options.gateway;
+    this.#runtime = options.runtime;
+    this.#dataDir = options.dataDir;
+  }
+
+  /** Serves the models of a run that starts. */
+  start(runId: string, upstreams: readonly Upstream[]): void {
+    this.#current = runId;
+    this.#runs.set(runId, upstreams);
+    this.#register();
+  }
+
+  /** Forgets all models: the runtime was started again. */
+  clear(): void {
+    this.#runs = new Map();
+    this.#register();
+  }
+
+  /**
+   * Serves the model of a run, loaded from its last checkpoint unless the runtime still has it.
+   *
+   * @returns the name of the model at the gateway
+   * @throws AgentLightningError CONFLICT for a run that has not started
+   */
+  async serve(run: Run): Promise<string> {
+    const known = this.#runs.get(run.runId)?.[0]?.model;
+    if (typeof known === 'string') return known;
+    const upstream = await this.#load(run);
+    this.#runs.set(run.runId, [upstream]);
+    this.#register();
+    return upstream.model ?? run.runId;
+  }
+
+  async #load(run: Run): Promise<Upstream & { readonly model: string }> {
+    if (Object.keys(run.state).length === 0) throw notStarted(run);
+    const state = readRunState(run, this.#dataDir);
+    const { seed, modelNaming } = state;
+    const saved = state.checkpoint === null ? null : chooseCheckpoint(state, 'final');
+    const { model: baseModel } = await this.#runtime.config();
+    return await this.#runtime.use(async ({ runtime, inferenceKey }) => {
+      const { models } = await runtime.capabilities();
+      const model = await runtime.createModel({
+        modelId: modelName({ runId: run.runId, policy: null, naming: modelNaming }),
+        baseModel: baseModel ?? models[0]?.name ?? 'default',
+        seed,
+      });
+      const { step } = await model.state();
+      const uri = saved?.uris[onlyPolicy] ?? null;
+      if (uri !== null && step === 0) await (await model.loadCheckpoint(uri)).result;
+      const endpoint = await model.endpoint();
+      return {
+        baseUrl: endpoint.baseUrl,
+        model: endpoint.model,
+        apiKey: inferenceKey(endpoint),
+        agents: [],
+        names: [],
+      };
+    });
+  }
+
+  #register(): void {
+    const others = [...this.#runs].filter(([runId]) => runId !== this.#current).flatMap(([, upstreams]) => upstreams);
+    const current = this.#current === null ? [] : (this.#runs.get(this.#current) ?? []);
+    this.#gateway.setUpstream([...current, ...others]);
+  }
+}
+
+function notStarted({ runId, status }: Run): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFLICT',
+    message: `run ${runId} has no model yet: it is ${status}`,
+    remedy: 'Wait until it has started.',
+  });
+}

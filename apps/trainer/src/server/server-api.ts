@@ -1,0 +1,127 @@
+import { AgentLightningError, type JsonObject, NotFoundError, type Run } from '@agentlightning/core';
+import { newId } from '@agentlightning/core/store';
+import type { SqlStore } from '@agentlightning/store';
+import { configForTheRecord } from '../run/find-or-create-run.ts';
+import { loadRunTasks } from '../run/load-run-tasks.ts';
+import { isRunId } from '../run/model-name.ts';
+import { rolloutShape, shapeKey } from '../run/run-shape.ts';
+import type { DataSets } from './data-sets.ts';
+import { type RunSettings, resolveRunSettings } from './run-config.ts';
+import type { RunQueue } from './run-queue.ts';
+import { parseRunRequest, type RunRequest, readRunRequest, writeRunRequest } from './run-request.ts';
+import { runView } from './run-view.ts';
+import type { ServedModels } from './served-models.ts';
+import type { ServerFolder } from './server-folder.ts';
+
+/** Options of a {@link ServerApi}. */
+export interface ServerApiOptions {
+  readonly store: SqlStore;
+  readonly folder: ServerFolder;
+  readonly queue: RunQueue;
+  readonly models: ServedModels;
+  readonly dataSets: DataSets;
+  /** The configuration of a request, with what the server adds. */
+  readonly settingsOf: (request: RunRequest) => Promise<RunSettings>;
+}
+
+/** A run of this server with its request. */
+interface ServerRun {
+  readonly run: Run;
+  readonly request: RunRequest;
+}
+
+/** What clients can do with runs. */
+export class ServerApi {
+  readonly #options: ServerApiOptions;
+
+  constructor(options: ServerApiOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Creates a run, and queues it.
+   *
+   * @throws AgentLightningError CONFIG for a wrong setting, NOT_FOUND for a data set that was not uploaded
+   */
+  async create(body: unknown): Promise<JsonObject> {
+    const { store, folder, queue, settingsOf } = this.#options;
+    const request = parseRunRequest(body);
+    const config = resolveRunSettings(await settingsOf(request));
+    const tasks = await loadRunTasks(config);
+    const runId = newId('run');
+    // Before the run: a run without a request is not one of this server.
+    await writeRunRequest(folder, runId, request);
+    const record = { ...configForTheRecord(config), [shapeKey]: rolloutShape(config, tasks) };
+    await store.createRun({ runId, name: request.name, config: record });
+    await queue.add({ runId, status: 'queued' });
+    return await this.view(runId);
+  }
+
+  /** The runs of this server, newest first. */
+  async list(): Promise<readonly JsonObject[]> {
+    const runs = await this.#options.queue.runs();
+    return await Promise.all(runs.map(async (run) => this.#viewOf(run, await this.#requestOf(run.runId))));
+  }
+
+  /** @throws NotFoundError for an unknown run */
+  async view(runId: string): Promise<JsonObject> {
+    const { run, request } = await this.find(runId);
+    return this.#viewOf(run, request);
+  }
+
+  async stop(runId: string): Promise<JsonObject> {
+    await this.find(runId);
+    await this.#options.queue.stop(runId);
+    return await this.view(runId);
+  }
+
+  /**
+   * Queues a run that has ended. A finished one needs more steps.
+   *
+   * @throws AgentLightningError CONFLICT for a finished run without more steps
+   */
+  async resume(runId: string, { steps }: { readonly steps?: number | undefined }): Promise<JsonObject> {
+    const { folder, queue, settingsOf } = this.#options;
+    const { run, request } = await this.find(runId);
+    const before = resolveRunSettings(await settingsOf(request)).steps;
+    if (run.status === 'finished' && (steps ?? 0) <= before) throw nothingLeft(run, before);
+    if (steps !== undefined) {
+      const next = { ...request, training: { ...request.training, steps } };
+      resolveRunSettings(await settingsOf(next));
+      await writeRunRequest(folder, runId, next);
+    }
+    await queue.add(run);
+    return await this.view(runId);
+  }
+
+  /** Serves the model of a run. @returns its name at the gateway */
+  async serve(runId: string): Promise<string> {
+    const { run } = await this.find(runId);
+    return await this.#options.models.serve(run);
+  }
+
+  /** @throws NotFoundError for a run that is not one of this server */
+  async find(runId: string): Promise<ServerRun> {
+    if (!isRunId(runId)) throw new NotFoundError('Run', runId);
+    const request = await this.#requestOf(runId);
+    return { request, run: await this.#options.store.getRun(runId) };
+  }
+
+  async #requestOf(runId: string): Promise<RunRequest> {
+    const request = await readRunRequest(this.#options.folder, runId);
+    if (request === null) throw new NotFoundError('Run', runId);
+    return request;
+  }
+
+  #viewOf(run: Run, request: RunRequest): JsonObject {
+    return runView(run, { request, position: this.#options.queue.position(run.runId) });
+  }
+}
+
+function nothingLeft({ runId }: Run, steps: number): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFLICT',
+    message: `run ${runId} has finished all of its ${steps} steps`,
+    remedy: `Resume it with more than ${steps} steps.`,
+  });
+}

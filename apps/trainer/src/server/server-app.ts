@@ -1,0 +1,164 @@
+import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
+import { errorCodec, httpStatusOf, type RouteScope } from '@agentlightning/core/protocol';
+import { unfinishedRunStatuses } from '@agentlightning/core/store';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { streamSSE } from 'hono/streaming';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { DataSets } from './data-sets.ts';
+import type { RunQueue } from './run-queue.ts';
+import type { ServerApi } from './server-api.ts';
+
+/** The version of the routes below `/v1/server`. A client requires at least the version that it was made for. */
+export const serverProtocol = 1;
+
+/** The largest part of a data set in bytes. */
+const maxPartBytes = 16 * 1024 * 1024;
+
+/** The largest data set in bytes. */
+const maxDataSetBytes = 4 * 1024 ** 3;
+
+/** The interval of comments in idle event streams, in milliseconds. */
+const heartbeatMs = 15_000;
+
+/** Options of {@link createServerApp}. */
+export interface ServerAppOptions {
+  readonly api: ServerApi;
+  readonly queue: RunQueue;
+  readonly dataSets: DataSets;
+  /** What the server is, for clients. */
+  readonly description: JsonObject;
+  /** Whether the server is ready, for probes. */
+  readonly isReady: () => boolean;
+  readonly authorize: (authorization: string | undefined, needed: RouteScope, action: string) => Promise<void>;
+  readonly closing: AbortSignal;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Creates the routes of the server: data sets, runs and their events. */
+export function createServerApp(options: ServerAppOptions): Hono {
+  const { api, dataSets, description, authorize, onFault } = options;
+  const app = new Hono();
+  app.onError((error, context) => errorResponse(context, error, onFault));
+  app.get('/healthz', (context) =>
+    options.isReady() ? context.json({ status: 'ok' }) : context.json({ status: 'stopping' }, 503),
+  );
+  app.use('/v1/server/*', requires('runner'));
+  app.get('/v1/server', (context) => context.json(description));
+
+  app.get('/v1/server/datasets/:digest', requires('trainer'), async (context) =>
+    context.json(dataSetView(await dataSets.state(param(context, 'digest')))),
+  );
+  app.put('/v1/server/datasets/:digest', requires('trainer'), bodyLimit({ maxSize: maxPartBytes }), async (context) => {
+    const part = {
+      offset: wholeNumber(context, 'offset'),
+      totalBytes: wholeNumber(context, 'total_bytes', maxDataSetBytes),
+      content: new Uint8Array(await context.req.arrayBuffer()),
+    };
+    return context.json(dataSetView(await dataSets.append(param(context, 'digest'), part)));
+  });
+
+  app.get('/v1/server/runs', async (context) => context.json({ items: await api.list() }));
+  app.post('/v1/server/runs', requires('trainer'), async (context) =>
+    context.json(await api.create(await jsonBody(context)), 201),
+  );
+  app.get('/v1/server/runs/:runId', async (context) => context.json(await api.view(param(context, 'runId'))));
+  app.post('/v1/server/runs/:runId/stop', requires('trainer'), async (context) =>
+    context.json(await api.stop(param(context, 'runId'))),
+  );
+  app.post('/v1/server/runs/:runId/resume', requires('trainer'), async (context) => {
+    const { steps } = await jsonBody(context);
+    const more = typeof steps === 'number' ? { steps } : {};
+    return context.json(await api.resume(param(context, 'runId'), more));
+  });
+  app.post('/v1/server/runs/:runId/endpoint', async (context) =>
+    context.json({ model: await api.serve(param(context, 'runId')) }),
+  );
+  app.get('/v1/server/runs/:runId/events', (context) => streamEvents(context, options));
+  app.notFound((context) => {
+    const error = new AgentLightningError({ code: 'NOT_FOUND', message: `no route ${context.req.path}` });
+    return errorResponse(context, error, onFault);
+  });
+  return app;
+
+  function requires(scope: RouteScope) {
+    return async (context: Context, next: () => Promise<void>): Promise<void> => {
+      const { method, path } = context.req;
+      await authorize(context.req.header('authorization'), scope, `${method} ${path}`);
+      await next();
+    };
+  }
+}
+
+/** The events of a run after `last-event-id`, until the run has ended. */
+async function streamEvents(context: Context, { api, queue, closing }: ServerAppOptions): Promise<Response> {
+  const runId = param(context, 'runId');
+  await api.find(runId);
+  const log = queue.log(runId);
+  const isUnfinished = ({ status }: Run): boolean => unfinishedRunStatuses.includes(status);
+  return streamSSE(context, async (stream) => {
+    const gone = new AbortController();
+    stream.onAbort(() => gone.abort());
+    let last = Number(context.req.header('last-event-id') ?? context.req.query('after') ?? 0) || 0;
+    while (!gone.signal.aborted && !closing.aborted) {
+      // Before the events: an event that follows the last check wakes this reader.
+      const woken = log.next(AbortSignal.any([gone.signal, closing, AbortSignal.timeout(heartbeatMs)]));
+      const isEnding = !queue.isActive(runId);
+      const { run } = await api.find(runId);
+      for (const { number, event } of await log.read(last)) {
+        last = number;
+        await stream.writeSSE({ id: String(number), event: String(event['event']), data: JSON.stringify(event) });
+      }
+      if (isEnding && !isUnfinished(run)) {
+        await stream.writeSSE({ event: 'end', data: JSON.stringify({ event: 'end', status: run.status }) });
+        return;
+      }
+      await woken;
+      // A comment: a client that is gone closes the stream.
+      await stream.write(': \n\n');
+    }
+  });
+}
+
+function param(context: Context, name: string): string {
+  return context.req.param(name) ?? '';
+}
+
+function dataSetView({ bytes, isComplete }: Awaited<ReturnType<DataSets['state']>>): JsonObject {
+  return { bytes, complete: isComplete };
+}
+
+async function jsonBody(context: Context): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const text = await context.req.text();
+    const value: unknown = text === '' ? {} : JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
+  } catch {
+    // Reported below.
+  }
+  throw new AgentLightningError({ code: 'VALIDATION', message: 'the body of the request is not a JSON object' });
+}
+
+function wholeNumber(context: Context, name: string, max = maxDataSetBytes): number {
+  const text = context.req.query(name) ?? '';
+  const value = Number(text);
+  if (text !== '' && Number.isSafeInteger(value) && value >= 0 && value <= max) return value;
+  throw new AgentLightningError({
+    code: 'VALIDATION',
+    message: `the parameter ${name} is "${text}"`,
+    remedy: `Send a whole number from 0 to ${max}.`,
+  });
+}
+
+/** Errors of the request, which have status 500 in a store. */
+const requestErrors: ReadonlySet<string> = new Set(['CONFIG', 'TASK_FILE']);
+
+function errorResponse(context: Context, error: unknown, onFault: (error: unknown) => void): Response {
+  const isKnown = AgentLightningError.isInstance(error);
+  if (!isKnown) onFault(error);
+  const known = isKnown
+    ? error
+    : new AgentLightningError({ code: 'INTERNAL', message: 'Internal error', cause: error });
+  const status = requestErrors.has(known.code) ? 400 : httpStatusOf(known.code);
+  return context.json(errorCodec.encode(known), status as ContentfulStatusCode);
+}

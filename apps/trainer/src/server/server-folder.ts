@@ -1,0 +1,46 @@
+import path from 'node:path';
+
+/** The files in the data directory of a server. */
+export class ServerFolder {
+  readonly path: string;
+
+  /** @param folder - an absolute path */
+  constructor(folder: string) {
+    this.path = folder;
+  }
+
+  /** The file with the key of the server. */
+  get keyFile(): string {
+    return path.join(this.path, 'server-key');
+  }
+
+  /** The store, unless another one is configured. */
+  get storeUrl(): string {
+    return `sqlite:${path.join(this.path, 'agl.db')}`;
+  }
+
+  /** The folder of uploaded data sets. */
+  get dataSets(): string {
+    return path.join(this.path, 'datasets');
+  }
+
+  /** The folder of a run. */
+  run(runId: string): string {
+    return path.join(this.path, 'runs', runId);
+  }
+
+  /** The request that a run was created with. */
+  requestFile(runId: string): string {
+    return path.join(this.run(runId), 'request.json');
+  }
+
+  /** The events of a run, one JSON object a line. */
+  eventFile(runId: string): string {
+    return path.join(this.run(runId), 'events.jsonl');
+  }
+
+  /** The output of the processes of a run. */
+  logFile(runId: string): string {
+    return path.join(this.run(runId), 'output.log');
+  }
+}
