@@ -25,6 +25,8 @@ const lastTasksTeach: Agent<SmallTask> = async (task, context) => {
 const weighted = (place: string, changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTask> =>
   smallTrainer(path.join(folder, place), {
     agent: lastTasksTeach,
+    // Policy versions of a resumed run continue in a shared runtime.
+    runtime: { type: 'embedded', model: 'tiny-random' },
     steps: 8,
     tasksPerStep: 2,
     curriculum: { by: 'passRate', floor: 0.05, memory: 1 },
@@ -65,11 +67,11 @@ test('recorded pass rates concentrate the draws, and a resumed run draws the sam
     if (event.type === 'stepped' && event.summary.step === 5) stop.abort();
   };
   const rare = { checkpointEvery: 3 };
-  await trainSmall(weighted('parts', rare), { runId: 'weighted', signal: stop.signal, onEvent });
+  await trainSmall(weighted('parts', rare), { runId: 'weighted-parts', signal: stop.signal, onEvent });
   // From the checkpoint of step 3, with the results at that time.
-  const resumed = await trainSmall(weighted('parts', rare), { resume: 'weighted' });
+  const resumed = await trainSmall(weighted('parts', rare), { resume: 'weighted-parts' });
   expect([resumed.events[0], resumed.error]).toMatchObject([{ firstStep: 4 }, null]);
-  expect(await drawnTasks('parts', 'weighted')).toEqual(tasks);
+  expect(await drawnTasks('parts', 'weighted-parts')).toEqual(tasks);
   const untimed = (all: readonly Readonly<Record<string, number>>[]): readonly object[] =>
     all.map((values) => Object.fromEntries(Object.entries(values).filter(([name]) => !name.startsWith('time/'))));
   expect(untimed(metricsOf(resumed.events))).toEqual(untimed(metrics.slice(3)));
@@ -83,22 +85,23 @@ test('another curriculum is another run', async () => {
   expect(error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining('curriculum was') });
 });
 
-test.each([{ refillGroups: 8 }, { mode: 'async', refillGroups: 8 }] as const)(
-  'weights replace groups as well, with %j',
-  async (collection) => {
-    const { events, error } = await trainSmall(weighted('refilled', { steps: 4, collection }), { runId: 'refilled' });
-    expect(error).toBeNull();
-    for (const metrics of metricsOf(events)) {
-      expect(metrics['curriculum/effective_tasks']).toBeGreaterThan(1);
-      expect(metrics['curriculum/effective_tasks']).toBeLessThanOrEqual(8 + 1e-9);
-      const tried = Object.entries(metrics).filter(([name]) => /^curriculum\/tasks_\d/.test(name));
-      const sum = tried.reduce((total, [, count]) => total + count, 0);
-      expect(sum + (metrics['curriculum/tasks_untried'] ?? 0)).toBe(8);
-    }
-    // Draws of one step differ: replaced groups have other tasks.
-    if ('mode' in collection) return;
-    for (const tasks of await drawnTasks('refilled', 'refilled')) {
-      expect(new Set(tasks).size).toBe(Math.min(8, tasks.length));
-    }
-  },
-);
+test.each([
+  { mode: 'sync', refillGroups: 8 },
+  { mode: 'async', refillGroups: 8 },
+] as const)('weights replace groups as well, with %j', async (collection) => {
+  const runId = `refilled-${collection.mode}`;
+  const { events, error } = await trainSmall(weighted('refilled', { steps: 4, collection }), { runId });
+  expect(error).toBeNull();
+  for (const metrics of metricsOf(events)) {
+    expect(metrics['curriculum/effective_tasks']).toBeGreaterThan(1);
+    expect(metrics['curriculum/effective_tasks']).toBeLessThanOrEqual(8 + 1e-9);
+    const tried = Object.entries(metrics).filter(([name]) => /^curriculum\/tasks_\d/.test(name));
+    const sum = tried.reduce((total, [, count]) => total + count, 0);
+    expect(sum + (metrics['curriculum/tasks_untried'] ?? 0)).toBe(8);
+  }
+  // Draws of one step differ: replaced groups have other tasks.
+  if (collection.mode === 'async') return;
+  for (const tasks of await drawnTasks('refilled', runId)) {
+    expect(new Set(tasks).size).toBe(Math.min(8, tasks.length));
+  }
+});
