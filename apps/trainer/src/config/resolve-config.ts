@@ -6,6 +6,7 @@ import { type CollectionSettings, collectionSchema } from '../collection/collect
 import { type CurriculumSettings, curriculumSchema } from '../curriculum/curriculum-settings.ts';
 import { type DiagnosisSettings, diagnosisSchema } from '../diagnosis/diagnosis-settings.ts';
 import { type WarningName, warningNames } from '../diagnosis/run-warning.ts';
+import { isCheckpointReference } from '../run/checkpoint-reference.ts';
 import { ConfigProblems } from './config-problems.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
 import { samplingSchema, trainingSamplingSchema } from './sampling-schema.ts';
@@ -20,6 +21,8 @@ export interface ResolvedConfig extends SharedSettings {
   /** In order; the first one serves the calls of no other. At least one is trained. */
   readonly policies: readonly ResolvedPolicy[];
   readonly runtime: RuntimeConfig;
+  /** A reference to a checkpoint of another run; null begins with the base model. */
+  readonly from: string | null;
   readonly steps: number;
   readonly tasksPerStep: number;
   readonly sampling: SamplingConfig;
@@ -156,6 +159,10 @@ const configSchema = z.strictObject({
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
   policies: policiesSchema,
   runtime: runtimeSchema.optional(),
+  from: z
+    .string()
+    .refine(isCheckpointReference, { error: 'must be a checkpoint of a run, such as run-1a2b@best' })
+    .optional(),
   steps: z.int().min(0).default(30),
   tasksPerStep: count.default(16),
   sampling: trainingSamplingSchema.default({ temperature: 1 }),
@@ -207,6 +214,7 @@ export function resolveConfig(
     algorithm: howToLearn,
     policies: resolvedPolicies,
     runtime: (runtime ?? { type: 'embedded' }) as RuntimeConfig,
+    from: given.from ?? null,
     steps,
     tasksPerStep,
     sampling,

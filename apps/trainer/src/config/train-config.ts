@@ -170,6 +170,14 @@ export interface TrainConfig<TTask = unknown> {
   readonly policies?: Readonly<Record<string, PolicyConfig>>;
   /** @default { type: 'embedded' } */
   readonly runtime?: RuntimeConfig;
+  /**
+   * The checkpoint of another run of this store and runtime that a new run begins with: `<run>@final`, `<run>@best`,
+   * `<run>@latest` or `<run>@<step>`. Its weights are taken; optimizer, steps and policy versions begin anew. Base model, LoRA
+   * and names of `policies` must be the same. A resumed run ignores it.
+   *
+   * @default the base model
+   */
+  readonly from?: string;
   readonly store?: StoreConfig;
   /**
    * Signs the keys of agents, with which each speaks for its own attempt alone; a gateway that runs elsewhere has the

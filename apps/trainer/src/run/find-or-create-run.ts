@@ -7,7 +7,8 @@ import { completionReason } from '../loop/completion-reason.ts';
 import { allEvaluations } from './best-checkpoint.ts';
 import { type Found, findOrCreate, type RunChoice } from './find-or-create.ts';
 import { type RunTasks, rolloutShape } from './run-shape.ts';
-import { initialRunState, type RunState, readRunState } from './run-state.ts';
+import { initialRunState, type RunState, readRunState, type WarmStart } from './run-state.ts';
+import { findWarmStart } from './warm-start.ts';
 
 /** A training run that this process holds the lease of, with its state. */
 export type FoundRun = Found<RunState>;
@@ -16,21 +17,34 @@ export type FoundRun = Found<RunState>;
  * Creates a training run, or finds the run to resume, at its last checkpoint. A finished run is resumed only when the
  * configuration has more steps, or a goal that the run has not reached.
  *
- * @throws the errors of {@link findOrCreate}
+ * @throws the errors of {@link findOrCreate} and {@link findWarmStart}
  */
 export async function findOrCreateRun(
   store: Store,
   { config, tasks, ...choice }: RunChoice & { readonly config: ResolvedConfig; readonly tasks: RunTasks },
 ): Promise<FoundRun> {
+  const from = await warmStartOf(store, choice, config);
   return await findOrCreate(store, choice, {
     name: config.name,
     shape: rolloutShape(config, tasks),
     config: configForTheRecord(config),
-    initial: initialRunState(config),
+    initial: { ...initialRunState(config), from },
     read: (run) => readRunState(run, config.dataDir),
     resumedState: (state, status) =>
       status === 'finished' && completionReason(state, config) !== null ? null : atCheckpoint(state, config),
   });
+}
+
+/** The checkpoint that a new run begins with. A resumed run has it in its state. */
+async function warmStartOf(
+  store: Store,
+  { resume }: Pick<RunChoice, 'resume'>,
+  config: ResolvedConfig,
+): Promise<WarmStart | null> {
+  if (config.from === null) return null;
+  // A process that was killed while it created a run leaves an empty state.
+  if (resume !== null && Object.keys((await store.getRun(resume)).state).length > 0) return null;
+  return await findWarmStart(store, config.from, config);
 }
 
 /** The state at the last checkpoint: later steps are repeated. A final evaluation becomes one during training. */

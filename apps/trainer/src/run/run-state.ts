@@ -17,6 +17,8 @@ import type { ModelNaming } from './model-name.ts';
 export interface RunState {
   /** The last configured number of steps; null in older states. */
   readonly steps: number | null;
+  /** The checkpoint of another run that the run began with; null when it began with the base model. */
+  readonly from: WarmStart | null;
   /** The last finished training step; 0 before the first. */
   readonly finishedStep: number;
   /** The last saved step and its checkpoint; null before the first. */
@@ -53,6 +55,17 @@ export interface SavedStep {
   readonly uris: Readonly<Record<string, string>>;
 }
 
+/** The checkpoint of another run that a run began with. */
+export interface WarmStart extends SavedStep {
+  readonly runId: string;
+}
+
+const warmStart: z.ZodType<WarmStart> = z.object({
+  runId: z.string(),
+  step: z.int(),
+  uris: z.record(z.string(), z.string()),
+});
+
 /** Older states have one checkpoint, without a policy. */
 const savedStep: z.ZodType<SavedStep> = z.union([
   z.object({ step: z.int(), uris: z.record(z.string(), z.string()) }),
@@ -61,6 +74,8 @@ const savedStep: z.ZodType<SavedStep> = z.union([
 
 const runState: z.ZodType<RunState> = z.object({
   steps: z.int().min(0).nullable().default(null),
+  // Absent in older states.
+  from: warmStart.nullable().default(null),
   finishedStep: z.int().min(0),
   checkpoint: savedStep.nullable(),
   checkpoints: z.array(savedStep),
@@ -94,6 +109,7 @@ export interface InitialRunSettings {
 export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): RunState {
   return {
     steps,
+    from: null,
     finishedStep: 0,
     checkpoint: null,
     checkpoints: [],

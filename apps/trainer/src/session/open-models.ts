@@ -47,13 +47,19 @@ export async function openModel(
   const fallback = config.runtime.type === 'embedded' ? 'tiny-chat' : capabilities.models[0]?.name;
   // Models with random weights must differ.
   const seed = (state.seed + index) >>> 0;
-  const origin = { baseModel: policy.baseModel ?? config.runtime.model ?? fallback ?? 'default', seed };
+  const initialCheckpoint = state.from?.uris[policyKey(policy)];
+  const origin: ModelOrigin = {
+    baseModel: policy.baseModel ?? config.runtime.model ?? fallback ?? 'default',
+    seed,
+    ...(initialCheckpoint === undefined ? {} : { initialCheckpoint }),
+  };
   const modelId = modelName({ runId: run.runId, policy: policy.name, naming: state.modelNaming });
   const modelOptions = { ...modelOptionsOf(config.runtime), ...(hasValueHead ? { hasValueHead } : {}) };
-  const model = await runtime.createModel({ ...origin, modelId, ...modelOptions });
+  const { model, hasOrigin } = await createModel(source, { ...origin, modelId, ...modelOptions });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
   if (uri !== null) assertOwnCheckpoint(run.runId, await loadSaved(model, uri, source));
   else await assertUntrained(model, { runId: run.runId, isSaved: policy.algorithm !== null });
+  if (!hasOrigin) return { model, reference: () => Promise.reject(missingOrigin(source)) };
   if (capabilities.features?.includes('reference_logprobs') === true) {
     const logprobs = (batch: TrainingBatch) => model.logprobs(batch, { useReference: true });
     return { model, reference: () => Promise.resolve({ logprobs }) };
@@ -63,10 +69,49 @@ export async function openModel(
   return {
     model,
     reference: () => {
-      reference ??= runtime.createModel({ ...origin, modelId: referenceName(run.runId, policy.name) });
+      const own = initialCheckpoint === undefined ? {} : modelOptions;
+      reference ??= runtime.createModel({ ...origin, ...own, modelId: referenceName(run.runId, policy.name) });
       return reference;
     },
   };
+}
+
+type ModelOrigin = Pick<CreateModelOptions, 'baseModel' | 'seed' | 'initialCheckpoint'>;
+
+/**
+ * Creates a model. A resumed run has its own checkpoints: it needs the one that it began with only as a reference.
+ *
+ * @returns `hasOrigin`: whether the model began with the requested weights
+ */
+async function createModel(
+  source: ModelSource,
+  options: CreateModelOptions,
+): Promise<{ readonly model: RuntimeModel; readonly hasOrigin: boolean }> {
+  const { runtime, state } = source;
+  try {
+    return { model: await runtime.createModel(options), hasOrigin: true };
+  } catch (error) {
+    const isMissing = AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND';
+    if (!isMissing || options.initialCheckpoint === undefined) throw error;
+    if (state.checkpoint === null) throw missingOrigin(source, error);
+    const { initialCheckpoint: _missing, ...others } = options;
+    return { model: await runtime.createModel(others), hasOrigin: false };
+  }
+}
+
+function missingOrigin({ state: { from, dataDir }, config }: ModelSource, cause?: unknown): AgentLightningError {
+  const name = `${from?.runId ?? ''}@${from?.step ?? ''}`;
+  return new AgentLightningError({
+    code: 'NOT_FOUND',
+    message: `the checkpoint ${name} that the run began with is not in ${checkpointPlace(config, dataDir)}`,
+    remedy:
+      'Restore it from a backup, set `dataDir` (`--data-dir`) to the directory of that run, or choose another one.',
+    cause,
+  });
+}
+
+function checkpointPlace({ runtime }: ResolvedConfig, dataDir: string): string {
+  return runtime.type === 'embedded' ? checkpointRoot(dataDir) : 'the checkpoint folder of the runtime';
 }
 
 /** Loads the last checkpoint of the run. */
@@ -79,8 +124,7 @@ async function loadSaved(
     return await (await model.loadCheckpoint(uri)).result;
   } catch (error) {
     if (!AgentLightningError.isInstance(error) || error.code !== 'NOT_FOUND') throw error;
-    const place =
-      config.runtime.type === 'embedded' ? checkpointRoot(state.dataDir) : 'the checkpoint folder of the runtime';
+    const place = checkpointPlace(config, state.dataDir);
     throw new AgentLightningError({
       code: 'NOT_FOUND',
       message: `the last checkpoint of run ${run.runId}, ${uri}, is not in ${place}`,

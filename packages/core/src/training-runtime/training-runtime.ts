@@ -11,6 +11,7 @@ export type RuntimeFeature =
   | 'metrics'
   | 'progress'
   | 'pause'
+  | 'initial_checkpoint'
   | (string & {});
 
 /** Trains two low-rank matrices per frozen one (Hu et al. 2021) instead of all weights. */
@@ -143,6 +144,13 @@ export interface CreateModelOptions {
   readonly lora?: LoraConfig;
   /** Adds a head with one output per position; needs the feature `value_head`. @default false */
   readonly hasValueHead?: boolean;
+  /**
+   * URI of a checkpoint of any model of the runtime, with the same base and shape. A new model begins with its weights, which are also
+   * its reference weights, and with a new optimizer; an existing model ignores it. Needs the feature `initial_checkpoint`.
+   *
+   * @default the weights of the base model
+   */
+  readonly initialCheckpoint?: string;
   /** Expected tokenizer; a runtime with a different known tokenizer is rejected. @default any */
   readonly tokenizerSha256?: string;
   /** Expected chat template; a runtime with a different known template is rejected. @default any */

@@ -2,8 +2,9 @@ import os from 'node:os';
 import { type Clock, NotFoundError } from '@agentlightning/core';
 import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
-import type { BaseModel } from '../base-models.ts';
+import type { BaseModel, LoadOptions } from '../base-models.ts';
 import { parameterLayout } from '../model/parameters.ts';
+import { ModelEngine } from '../model-engine.ts';
 import { packageVersion } from '../package-files.ts';
 import { chatTemplateSha256, tokenizerSha256 } from '../text/text-hashes.ts';
 import { lossDefinitions } from '../training/loss-spec.ts';
@@ -11,6 +12,7 @@ import { ProgramCache } from '../training/program-cache.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';
 import { CpuModel } from './cpu-model.ts';
 import { giveWayToSampling } from './give-way.ts';
+import { readInitialWeights } from './initial-weights.ts';
 import type { ModelDirectory } from './model-directory.ts';
 
 /** Dependencies of the engine. */
@@ -53,7 +55,7 @@ export class CpuRuntimeEngine implements RuntimeEngine {
       })),
       losses: lossDefinitions,
       maxBatchTokens: 4_000_000,
-      features: ['value_head', 'reference_logprobs', 'export', 'metrics', 'progress', 'pause'],
+      features: ['value_head', 'reference_logprobs', 'export', 'metrics', 'progress', 'pause', 'initial_checkpoint'],
       dtype: 'float32',
     };
   }
@@ -66,17 +68,24 @@ export class CpuRuntimeEngine implements RuntimeEngine {
     };
   }
 
-  async createModel({ modelId, baseModel, seed, hasValueHead = false }: CreateModelOptions): Promise<CpuModel> {
+  async createModel(options: CreateModelOptions): Promise<CpuModel> {
+    const { modelId, baseModel, seed, hasValueHead = false, initialCheckpoint } = options;
     const { models, baseModels, checkpointDir, baseUrl } = this.#options;
     const base = baseModels.find(({ name }) => name === baseModel);
     if (base === undefined) throw new NotFoundError('Base model', baseModel);
     const shared = { programs: this.#programs, giveWay: this.#giveWay };
+    const load = async (loadOptions: LoadOptions): Promise<ModelEngine> => {
+      if (initialCheckpoint === undefined) return await base.load(seed, loadOptions);
+      const config = { ...base.config, hasValueHead };
+      const weights = await readInitialWeights(checkpointDir, { uri: initialCheckpoint, config });
+      return ModelEngine.fromWeights(weights, seed, loadOptions);
+    };
     const model = new CpuModel({
       modelId,
       baseModel,
       seed,
-      engine: await base.load(seed, { ...shared, hasValueHead }),
-      loadReference: () => base.load(seed, shared),
+      engine: await load({ ...shared, hasValueHead }),
+      loadReference: () => load(shared),
       checkpoints: new CheckpointFolder(checkpointDir, modelId),
       baseUrl,
       onUnload: () => models.delete(modelId),

@@ -64,7 +64,9 @@ export class GrpcRuntime implements RuntimeConnection {
 
   async createModel(options: CreateModelOptions): Promise<RuntimeModel> {
     const { modelId } = options;
-    assertSameText(options, decodeCapabilities(this.#options.capabilities));
+    const capabilities = decodeCapabilities(this.#options.capabilities);
+    assertSameText(options, capabilities);
+    assertInitialCheckpoint(options, capabilities);
     const wish = wishOf(options);
     const known = this.#models.get(modelId);
     const isOther = known !== undefined && known.wish !== wish;
@@ -98,7 +100,7 @@ export class GrpcRuntime implements RuntimeConnection {
   }
 
   async #createModel(options: CreateModelOptions): Promise<GrpcModel> {
-    const { modelId, baseModel, seed, lora, hasValueHead = false } = options;
+    const { modelId, baseModel, seed, lora, hasValueHead = false, initialCheckpoint = '' } = options;
     if (!Number.isInteger(seed) || seed < 0 || seed > 0xffff_ffff) {
       const message = `must be an integer from 0 to 4294967295, got ${seed}`;
       throw new ValidationError('model options', [{ path: 'seed', message }]);
@@ -106,7 +108,7 @@ export class GrpcRuntime implements RuntimeConnection {
     const { training, policy, sessionId } = this.#link;
     const watcher = new OperationWatcher(this.#link, modelId);
     const made = watcher.expect(0);
-    const request = { sessionId, modelId, baseModel, seed, ...loraOf(lora), hasValueHead };
+    const request = { sessionId, modelId, baseModel, seed, ...loraOf(lora), hasValueHead, initialCheckpoint };
     const { operation } = await policy.run(() => training.createModel(request));
     this.#watchers.add(watcher);
     this.#running.push(watcher.follow());
@@ -134,6 +136,19 @@ export class GrpcRuntime implements RuntimeConnection {
       }
     }
   }
+}
+
+/** An older runtime would ignore the field, and begin with other weights. */
+function assertInitialCheckpoint(
+  { initialCheckpoint }: CreateModelOptions,
+  { features = [] }: RuntimeCapabilities,
+): void {
+  if (initialCheckpoint === undefined || features.includes('initial_checkpoint')) return;
+  throw new RuntimeError({
+    reason: ErrorReason.INVALID,
+    message: `initial_checkpoint needs the feature initial_checkpoint; this runtime has ${features.join(', ') || 'none'}`,
+    field: 'initial_checkpoint',
+  });
 }
 
 function loraOf(lora: LoraConfig | undefined): Pick<MessageInitShape<typeof CreateModelRequestSchema>, 'lora'> {

@@ -157,8 +157,9 @@ export interface RuntimeEngine {
   /** Called once, when the server starts. */
   capabilities(): EngineCapabilities;
   /**
-   * Creates a model with weights initialised from the seed. Called once per loaded model id; LoRA or a value head is
-   * requested only when the capabilities include it.
+   * Creates a model with weights initialised from the seed, or with those of `initialCheckpoint`. Called once per loaded
+   * model id; LoRA, a value head or an initial checkpoint is requested only when the capabilities include it.
+   * @throws AgentLightningError NOT_FOUND without the initial checkpoint, RUNTIME_REJECTED when it is of another base or shape
    */
   createModel(options: CreateModelOptions): Promise<EngineModel>;
   /**

@@ -8,11 +8,13 @@ export interface ModelRequest {
   /** All defaults filled in. Absent: all weights are trained. */
   readonly lora?: Required<LoraConfig>;
   readonly hasValueHead: boolean;
+  /** The checkpoint that a new model begins with. Absent: the weights of the base. */
+  readonly initialCheckpoint?: string;
 }
 
 const keys = ['baseModel', 'seed', 'lora', 'hasValueHead'] as const;
 
-/** The differences between a request and an existing model; undefined when equal. */
+/** The differences between a request and an existing model, which ignores an initial checkpoint; undefined when equal. */
 export function differenceOf(made: ModelRequest, asked: ModelRequest): string | undefined {
   const text = (value: unknown): string => JSON.stringify(value) ?? 'none';
   const differing = keys.filter((key) => text(made[key]) !== text(asked[key]));

@@ -13,7 +13,7 @@ type Base = EngineCapabilities['models'][number];
  * @throws RuntimeError INVALID for a base or a feature that the engine does not have
  */
 export function resolveModel(request: CreateModelRequest, capabilities: EngineCapabilities): ModelRequest {
-  const { modelId, baseModel, seed, lora, hasValueHead } = request;
+  const { modelId, baseModel, seed, lora, hasValueHead, initialCheckpoint } = request;
   assertName('model_id', modelId);
   const base = capabilities.models.find(({ name }) => name === baseModel);
   if (base === undefined) {
@@ -21,9 +21,11 @@ export function resolveModel(request: CreateModelRequest, capabilities: EngineCa
     throw invalid('base_model', `is "${baseModel}"; known models: ${names}`);
   }
   if (hasValueHead) assertFeature(capabilities, 'value_head', 'has_value_head');
-  if (lora === undefined) return { modelId, baseModel, seed, hasValueHead };
+  if (initialCheckpoint !== '') assertFeature(capabilities, 'initial_checkpoint', 'initial_checkpoint');
+  const plain = { modelId, baseModel, seed, hasValueHead, ...(initialCheckpoint === '' ? {} : { initialCheckpoint }) };
+  if (lora === undefined) return plain;
   assertFeature(capabilities, 'lora', 'lora');
-  return { modelId, baseModel, seed, hasValueHead, lora: resolveLora(lora, base) };
+  return { ...plain, lora: resolveLora(lora, base) };
 }
 
 function resolveLora({ rank, alpha, targetModules }: LoraMessage, base: Base): Required<LoraConfig> {

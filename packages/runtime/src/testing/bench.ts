@@ -27,7 +27,7 @@ export type BenchSettings = Required<
 >;
 
 /** Options of a test model. */
-export interface ModelWishes extends Pick<CreateModelOptions, 'lora' | 'hasValueHead'> {
+export interface ModelWishes extends Pick<CreateModelOptions, 'lora' | 'hasValueHead' | 'initialCheckpoint'> {
   readonly runtime?: RuntimeConnection;
   /** @default 1 */
   readonly seed?: number;

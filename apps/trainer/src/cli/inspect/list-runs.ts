@@ -29,12 +29,14 @@ const progress = z.object({
   /** Of a prompt search. */
   spent: z.object({ rollouts: z.number() }).nullish(),
   versions: z.array(z.unknown()).nullish(),
+  /** The checkpoint of another run that it began with. */
+  from: z.object({ runId: z.string(), step: z.number() }).nullish(),
   before: z.object({ reward: z.number() }).nullish(),
   after: z.object({ reward: z.number() }).nullish(),
 });
 
 function runRecord(run: Run): Record<string, unknown> {
-  const { kind, finishedStep, steps, spent, versions, before, after } = progress.parse(run.state);
+  const { kind, finishedStep, steps, spent, versions, from, before, after } = progress.parse(run.state);
   return {
     run: run.runId,
     name: run.name,
@@ -43,6 +45,7 @@ function runRecord(run: Run): Record<string, unknown> {
     step: finishedStep,
     steps: steps ?? run.config['steps'] ?? null,
     ...(spent == null ? {} : { versions: versions?.length ?? 0, rollouts: spent.rollouts }),
+    ...(from == null ? {} : { from: `${from.runId}@${from.step}` }),
     reward_before: before?.reward ?? null,
     reward_after: after?.reward ?? null,
     started: new Date(run.createTimeMs).toISOString(),
@@ -51,11 +54,13 @@ function runRecord(run: Run): Record<string, unknown> {
 
 function runTable(runs: readonly Run[]): string[] {
   if (runs.length === 0) return ['No runs yet. `agl train` starts one.'];
-  const header = ['RUN', 'NAME', 'STATUS', 'STEP', 'BEFORE', 'AFTER', 'STARTED'];
-  const rows = runs.map((run) => {
-    const record = runRecord(run);
+  const records = runs.map((run) => ({ run, record: runRecord(run) }));
+  const hasOrigin = records.some(({ record }) => record['from'] !== undefined);
+  const header = ['RUN', ...(hasOrigin ? ['FROM'] : []), 'NAME', 'STATUS', 'STEP', 'BEFORE', 'AFTER', 'STARTED'];
+  const rows = records.map(({ run, record }) => {
     return [
       run.runId,
+      ...(hasOrigin ? [String(record['from'] ?? '-')] : []),
       run.name,
       run.status,
       progressText(record),

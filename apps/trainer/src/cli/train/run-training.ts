@@ -40,6 +40,8 @@ export interface TrainFlags {
   readonly steps?: number;
   readonly seed?: number;
   readonly name?: string;
+  /** A checkpoint of another run. */
+  readonly from?: string;
   readonly concurrency?: number;
   readonly workers?: number;
   readonly inProcess?: boolean;
@@ -169,6 +171,7 @@ export function overridesFrom(flags: TrainFlags): ConfigOverrides {
     steps: flags.steps,
     seed: flags.seed,
     name: flags.name,
+    from: flags.from,
     concurrency: flags.concurrency,
     workers: flags.runner ? flags.workers : 0,
     inProcess: flags.inProcess,

@@ -21,6 +21,7 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .option('--steps <n>', 'training steps in all, those of before --resume included', wholeNumber({ min: 0 }))
     .option('--seed <n>', 'seed of everything drawn at random', wholeNumber({ min: 0, max: 0xffffffff }))
     .option('--name <name>', 'a name for the run')
+    .option('--from <checkpoint>', 'begin with a checkpoint of another run: <run>@best, <run>@latest or <run>@<step>')
     .option('--concurrency <n>', 'rollouts at a time', wholeNumber({ min: 1 }))
     .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))
     .option('--in-process', 'run agents in the process of the trainer')

@@ -67,6 +67,33 @@ export function describeFeatures(bench: Bench): void {
       expect(largestGap(await model.logprobs(batchOfFour), before)).toBeGreaterThan(bench.settings.logprobTolerance);
     });
 
+    it('begins with the weights of another model, or rejects the field', async () => {
+      const runtime = await bench.connect();
+      const source = await bench.model({ runtime });
+      await trainOnce(source, batchOfFour);
+      await (await source.publishWeights()).result;
+      const { uri } = await (await source.saveCheckpoint('trained', {})).result;
+      const isSupported = await bench.has('initial_checkpoint');
+      const creating = bench.model({ runtime, initialCheckpoint: uri });
+      if (!isSupported) {
+        await expect(creating).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'initial_checkpoint' });
+        return;
+      }
+      const model = await creating;
+      expect(await model.state()).toMatchObject({ step: 0, policyVersion: 0, hasPendingGradients: false });
+      const initial = await source.logprobs(batchOfFour);
+      expect(largestGap(await model.logprobs(batchOfFour), initial)).toBeLessThan(bench.settings.logprobTolerance);
+      await trainOnce(model, aBatch([5, 6, 7, 8]));
+      expect(await model.state()).toMatchObject({ step: 1 });
+      expect(await source.state()).toMatchObject({ step: 1 });
+      if (await bench.has('reference_logprobs')) {
+        const reference = await model.logprobs(batchOfFour, { useReference: true });
+        expect(largestGap(reference, initial)).toBeLessThan(bench.settings.logprobTolerance);
+      }
+      await source.deleteCheckpoint(uri);
+      await expect(bench.model({ runtime, initialCheckpoint: uri })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
     it('does not train reference weights', async () => {
       const model = await bench.rawModel();
       const { header, payload } = model.upload(1, batchOfFour);

@@ -21,20 +21,22 @@ BATCH_OUTPUT_KIND_LOGPROBS: BatchOutputKind
 BATCH_OUTPUT_KIND_VALUES: BatchOutputKind
 
 class CreateModelRequest(_message.Message):
-    __slots__ = ("session_id", "model_id", "base_model", "seed", "lora", "has_value_head")
+    __slots__ = ("session_id", "model_id", "base_model", "seed", "lora", "has_value_head", "initial_checkpoint")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_ID_FIELD_NUMBER: _ClassVar[int]
     BASE_MODEL_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     LORA_FIELD_NUMBER: _ClassVar[int]
     HAS_VALUE_HEAD_FIELD_NUMBER: _ClassVar[int]
+    INITIAL_CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     model_id: str
     base_model: str
     seed: int
     lora: _model_pb2.LoraConfig
     has_value_head: bool
-    def __init__(self, session_id: _Optional[str] = ..., model_id: _Optional[str] = ..., base_model: _Optional[str] = ..., seed: _Optional[int] = ..., lora: _Optional[_Union[_model_pb2.LoraConfig, _Mapping]] = ..., has_value_head: bool = ...) -> None: ...
+    initial_checkpoint: str
+    def __init__(self, session_id: _Optional[str] = ..., model_id: _Optional[str] = ..., base_model: _Optional[str] = ..., seed: _Optional[int] = ..., lora: _Optional[_Union[_model_pb2.LoraConfig, _Mapping]] = ..., has_value_head: bool = ..., initial_checkpoint: _Optional[str] = ...) -> None: ...
 
 class CreateModelResponse(_message.Message):
     __slots__ = ("operation",)

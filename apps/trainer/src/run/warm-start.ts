@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util';
+import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import { z } from 'zod';
+import { onlyPolicy, policyKey } from '../config/policies.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { parseCheckpointReference } from './checkpoint-reference.ts';
+import { chooseCheckpoint } from './choose-checkpoint.ts';
+import { readRunState, type WarmStart } from './run-state.ts';
+
+/** The settings of the source in its stored configuration. */
+const sourceSchema = z.object({
+  runtime: z.object({ type: z.string(), model: z.string().nullish(), lora: z.json().optional() }),
+  policies: z.array(z.object({ name: z.string().nullable(), baseModel: z.string().nullish() })).default([]),
+});
+
+type Source = z.infer<typeof sourceSchema>;
+
+/**
+ * Finds the checkpoint that a new run begins with, for each of its trained policies.
+ *
+ * @param reference - such as `run-1a2b@best`
+ * @throws AgentLightningError NOT_FOUND without the run or the checkpoint, CONFIG when the run is a prompt search, or has another
+ *   base model, LoRA or other policies
+ */
+export async function findWarmStart(store: Store, reference: string, config: ResolvedConfig): Promise<WarmStart> {
+  const { runId, choice } = parseCheckpointReference(reference);
+  const run = await store.getRun(runId);
+  const { step, uris } = chooseCheckpoint(readRunState(run, config.dataDir), choice);
+  const source = readSource(run);
+  const lora = config.runtime.type === 'grpc' ? config.runtime.lora : undefined;
+  assertSame(runId, { what: 'LoRA', theirs: source.runtime.lora ?? null, ours: lora ?? null });
+  const trained = config.policies.filter(({ algorithm }) => algorithm !== null);
+  const entries = trained.map((policy): [policy: string, uri: string] => {
+    const key = policyKey(policy);
+    const uri = uris[key];
+    if (uri === undefined) throw missingPolicy(runId, { name: policy.name, known: Object.keys(uris) });
+    const theirs = baseModelOf(source, policy.name) ?? defaultModel(source.runtime.type);
+    const ours = policy.baseModel ?? config.runtime.model ?? defaultModel(config.runtime.type);
+    if (theirs !== null && ours !== null) assertSame(runId, { what: 'base model', theirs, ours });
+    return [key, uri];
+  });
+  return { runId, step, uris: Object.fromEntries(entries) };
+}
+
+function readSource({ config }: Run): Source {
+  return sourceSchema.safeParse(config).data ?? { runtime: { type: 'unknown' }, policies: [] };
+}
+
+function baseModelOf({ policies, runtime }: Source, name: string | null): string | null {
+  return policies.find((policy) => policy.name === name)?.baseModel ?? runtime.model ?? null;
+}
+
+/** The model of a configuration that names none; null when the runtime decides. */
+function defaultModel(runtime: string): string | null {
+  return runtime === 'embedded' ? 'tiny-chat' : null;
+}
+
+function assertSame(
+  runId: string,
+  { what, theirs, ours }: { readonly what: string; readonly theirs: unknown; readonly ours: unknown },
+): void {
+  // As the store keeps it: without fields that are undefined.
+  if (isDeepStrictEqual(theirs, JSON.parse(JSON.stringify(ours)))) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `the run cannot begin with weights of run ${runId}: its ${what} is ${JSON.stringify(theirs)}, not ${JSON.stringify(ours)}`,
+    remedy: `Configure the same ${what} as run ${runId}, or remove \`from\` (\`--from\`).`,
+  });
+}
+
+function missingPolicy(
+  runId: string,
+  { name, known }: { readonly name: string | null; readonly known: readonly string[] },
+): AgentLightningError {
+  const wanted = name === null ? 'a single policy' : `policy "${name}"`;
+  const has = known.includes(onlyPolicy) ? 'a single policy' : known.join(', ');
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `the run cannot begin with weights of run ${runId}: it has no checkpoint of ${wanted}, but of ${has}`,
+    remedy: 'Use the same names in `policies`.',
+  });
+}
