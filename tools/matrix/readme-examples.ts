@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { findSnippets } from '../readme-snippets.ts';
 import { runCommand } from '../verify/run-command.ts';
 
-/** The timeout of an example, in milliseconds. */
-const exampleTimeoutMs = 60_000;
+/** The timeout of an example, in milliseconds. Loading a framework is slow on a busy machine. */
+const exampleTimeoutMs = 180_000;
 
 /**
  * Runs the README examples of an adapter in a user's project, with only the framework and the adapter's dependencies

@@ -16,10 +16,9 @@ export interface UserProject {
 /** The allowed dependencies of an adapter, in addition to those of the framework. */
 const allowedDependencies: ReadonlySet<string> = new Set(['@agentlightning/core', 'eventsource-parser', 'zod']);
 
-/** A cached installation. */
+/** A cached installation without problems. */
 interface Installed {
   readonly digest: string;
-  readonly problems: readonly string[];
 }
 
 /**
@@ -37,7 +36,7 @@ export async function installUserProject(
   const wantedBase = JSON.stringify(framework.packages);
   const digest = JSON.stringify({ packages: framework.packages, ours: ours.map((archive) => basename(archive)) });
   const seen = await readInstalled(join(folder, 'installed.json'));
-  if (seen?.digest === digest) return { folder, ...seen };
+  if (seen?.digest === digest) return { folder, digest, problems: [] };
 
   const before = await readInstalled(join(folder, 'framework.json'));
   if (before?.digest !== wantedBase) {
@@ -45,8 +44,8 @@ export async function installUserProject(
     await mkdir(folder, { recursive: true });
     const manifest = { name: 'a-users-project', private: true, dependencies: framework.packages };
     await writeFile(join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
-    const warnings = await npm(folder, ['install']);
-    await writeFile(join(folder, 'framework.json'), JSON.stringify({ digest: wantedBase, problems: warnings }));
+    await npm(folder, ['install']);
+    await writeFile(join(folder, 'framework.json'), JSON.stringify({ digest: wantedBase }));
     await writeFile(join(folder, 'framework-tree.json'), JSON.stringify(await installedPackages(folder)));
   }
   await rm(join(folder, 'installed.json'), { force: true });
@@ -54,7 +53,8 @@ export async function installUserProject(
   const problems = [...(await addOurs(folder, { ours, adapter: framework.adapter, known }))];
   // Examples are written for the current version.
   if (framework.age === 'current') problems.push(...(await failingExamples(framework.adapter, folder)));
-  await writeFile(join(folder, 'installed.json'), JSON.stringify({ digest, problems }));
+  // After a problem, such as a timeout on a busy machine, the next run tries again.
+  if (problems.length === 0) await writeFile(join(folder, 'installed.json'), JSON.stringify({ digest }));
   return { folder, digest, problems };
 }
 
