@@ -85,17 +85,16 @@ function repeatedDatum({ trained, ...datum }: TrainingDatum): object {
 }
 
 async function upload(client: Client, bytes: Uint8Array): Promise<void> {
-  let settle: (error: Error | null) => void = () => {};
-  const acknowledged = new Promise<void>((resolve, reject) => {
-    settle = (error) => (error === null ? resolve() : reject(error));
-  });
+  const acknowledged = Promise.withResolvers<void>();
   const same = (chunk: Buffer): Buffer => chunk;
-  const stream = client.makeClientStreamRequest(repeatedPath, same, same, (error) => settle(error));
+  const stream = client.makeClientStreamRequest(repeatedPath, same, same, (error) =>
+    error === null ? acknowledged.resolve() : acknowledged.reject(error),
+  );
   for (let offset = 0; offset < bytes.byteLength; offset += chunkBytes) {
     if (!stream.write(Buffer.from(bytes.subarray(offset, offset + chunkBytes)))) await once(stream, 'drain');
   }
   stream.end();
-  await acknowledged;
+  await acknowledged.promise;
 }
 
 /** JSON in the body of an HTTP request. */

@@ -1,10 +1,13 @@
+import type { AgentLightningError } from '@agentlightning/core';
 import {
+  fieldsOf,
   installedVersion,
   openAIPrototype,
   type RedirectedFetchOptions,
   redirectedFetch,
   redirectGlobalFetch,
   sharedInstrumentation,
+  unsupportedFramework,
   wrapOpenAIFetch,
 } from '@agentlightning/core/adapter';
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base';
@@ -13,7 +16,6 @@ import { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { langchainModules, openAIClasses } from './installed-copies.ts';
 import { patchModule } from './langchain-module.ts';
 import { LangChainRuns } from './langchain-runs.ts';
-import { unsupportedLangChain } from './unsupported-langchain.ts';
 
 /** Options of {@link instrumentLangChain}. */
 export interface InstrumentLangChainOptions {
@@ -109,4 +111,14 @@ function redirectCalls(options: Omit<RedirectedFetchOptions, 'fetch'>): readonly
       .filter((prototype) => prototype !== null)
       .map((prototype) => wrapOpenAIFetch(prototype, (inner) => redirectedFetch({ ...options, fetch: inner }))),
   ];
+}
+
+/** The error for a module without the known class that executes runs. */
+function unsupportedLangChain(module: unknown, version: string | null): AgentLightningError {
+  const names = Object.keys(fieldsOf(module)).slice(0, 3).join(', ');
+  const found = version === null ? `a module with the exports: ${names || 'none'}` : `@langchain/core ${version}`;
+  return unsupportedFramework(
+    `Cannot trace runs of ${found}. Supported are @langchain/core 0.3.80 and later, and 1.x.`,
+    "Install one of these versions, or pass `await import('@langchain/core/callbacks/manager')` as one of `modules`.",
+  );
 }

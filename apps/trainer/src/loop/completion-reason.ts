@@ -1,7 +1,6 @@
 import type { ResolvedConfig, ResolvedStop } from '../config/resolve-config.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { CompletionReason } from '../training-event.ts';
-import { hasReachedGoal } from './reached-goal.ts';
 
 /**
  * Why a training run is complete; null while steps remain. The current configuration decides, so a finished run continues
@@ -18,6 +17,12 @@ export function completionReason(
   const { patience, minDelta } = stopWhen;
   if (patience !== null && evaluationsSinceBest(state, minDelta) >= patience) return 'patience';
   return finishedStep < steps ? null : 'steps';
+}
+
+/** Whether the reward of the last three steps is at or above the goal. */
+function hasReachedGoal(rewardCurve: readonly number[], goal: number | null): boolean {
+  const last = rewardCurve.slice(-3);
+  return goal !== null && last.length === 3 && last.every((reward) => reward >= goal);
 }
 
 /** The number of evaluations since the last one that improved on the best before it by more than `minDelta`. */

@@ -1,5 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
-import { openCollector } from '../collection/open-collector.ts';
+import { AsyncCollector } from '../collection/async-collector.ts';
+import { SyncCollector } from '../collection/sync-collector.ts';
 import { openTaskSampler } from '../curriculum/open-task-sampler.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
@@ -26,7 +27,8 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   let state = await saveInitialModel(session, session.state);
   state = await evaluateBefore(session, state);
   const sampler = openTaskSampler({ ...session, state });
-  const collector = openCollector({ ...session, state }, sampler);
+  const Collector = session.config.collection.mode === 'async' ? AsyncCollector : SyncCollector;
+  const collector = new Collector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {
     signal.throwIfAborted();
     state = isEvaluationDue(state, session)

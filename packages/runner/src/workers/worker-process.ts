@@ -5,7 +5,6 @@ import type { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { type ClaimedAttempt, ClaimedAttempts, type WorkerServices } from './claimed-attempts.ts';
 import { LastLines } from './last-lines.ts';
-import { nodeFlags } from './node-flags.ts';
 import { errorFromWire, errorToWire } from './wire-error.ts';
 import {
   type LastWords,
@@ -241,4 +240,16 @@ function readLastWords(words: LastLines): LastWords | null {
   } catch {
     return null;
   }
+}
+
+/** Flags of Node that are of this process only: programs on the command line, the debugger, tests. */
+const ownFlags =
+  /^(?:-[ep]$|-pe$|--eval|--print|--inspect|--debug|--test|--watch|--check$|-c$|--interactive$|-i$|--input-type)/;
+
+/** Own flags whose value is the next argument. */
+const withValue = /^(?:-[ep]|-pe|--eval|--print)$/;
+
+/** The flags of Node that a process with the same modules needs, such as preloaded modules and conditions. */
+function nodeFlags(flags: readonly string[]): readonly string[] {
+  return flags.filter((flag, index) => !ownFlags.test(flag) && !withValue.test(flags[index - 1] ?? ''));
 }

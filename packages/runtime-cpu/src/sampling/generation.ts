@@ -1,5 +1,4 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { type Deferred, defer } from '../deferred.ts';
 import { Random } from '../random.ts';
 import { decodeTokens } from '../text/tokenizer.ts';
 import { specialToken } from '../text/vocabulary.ts';
@@ -22,10 +21,10 @@ export class Generation implements AsyncIterable<TokenChoice> {
   readonly #random: Random;
   readonly #sequence: number[];
   readonly #choices: TokenChoice[] = [];
-  readonly #completion: Deferred<SampleResult> = defer<SampleResult>();
+  readonly #completion: PromiseWithResolvers<SampleResult> = Promise.withResolvers();
   #cache: KeyValueCache | undefined;
   #cachedTokens = 0;
-  #progress: Deferred<void> = defer<void>();
+  #progress: PromiseWithResolvers<void> = Promise.withResolvers();
   #state: 'running' | 'finished' | 'failed' = 'running';
 
   constructor(request: SampleRequest, served: ServedWeights, seed: number) {
@@ -138,6 +137,6 @@ export class Generation implements AsyncIterable<TokenChoice> {
 
   #announce(): void {
     this.#progress.resolve();
-    this.#progress = defer<void>();
+    this.#progress = Promise.withResolvers();
   }
 }

@@ -13,7 +13,7 @@ export interface BatchContent {
   readonly useReference: boolean;
 }
 
-/** The batch header as plain values: another thread may send it. */
+/** The header of a batch, without the payload's size and hash. */
 export function batchHeader(
   key: MessageInitShape<typeof OperationKeySchema>,
   { batch, loss, useReference }: BatchContent,
