@@ -79,7 +79,7 @@ test('an agent that stops on its signal still has a timeout', async () => {
 });
 
 test('a timed-out attempt is retried if the rollout is configured so', async () => {
-  await store.enqueueRollouts([{ input: 1, config: { timeoutMs: 20, maxAttempts: 2, retryCondition: ['timeout'] } }]);
+  await store.enqueueRollouts([{ input: 1, config: { timeoutMs: 500, maxAttempts: 2, retryCondition: ['timeout'] } }]);
   const summary = await runRollouts({
     store,
     stopWhenIdle: true,

@@ -10,7 +10,7 @@ import {
   withRollout,
 } from '@agentlightning/core';
 import { isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
-import { failureOriginOf } from '@agentlightning/core/store';
+import { failureOriginOf, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import type { AgentContext, AgentResult } from './agent.ts';
 import type { AttemptLife } from './attempt-life.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';
@@ -77,7 +77,7 @@ async function executeAgent<TTask>({
     }
     return null;
   } catch (thrown) {
-    const error = attemptError(thrown);
+    const error = (await endedInStore(rollout, options, thrown)) ?? attemptError(thrown);
     // The agent's own error may follow from the failed call.
     const isOfCall = modelCalls.isUnavailable && !(error instanceof AttemptAborted);
     if (isOfCall && failureOriginOf(error) === 'agent') return modelUnavailable(rollout, error);
@@ -96,6 +96,19 @@ function modelUnavailable({ rolloutId }: AttemptedRollout, cause?: AgentLightnin
     message: `Last model call of rollout ${rolloutId} failed: the gateway or its upstream was unavailable. The reward is not used.`,
     cause,
   });
+}
+
+/** The gateway rejects calls of an attempt that the store has ended: the agent has not failed. */
+async function endedInStore<TTask>(
+  rollout: AttemptedRollout,
+  { store }: Pick<AttemptOptions<TTask>, 'store'>,
+  thrown: unknown,
+): Promise<AttemptAborted | null> {
+  const isRejected = typeof thrown === 'object' && thrown !== null && 'status' in thrown && thrown.status === 409;
+  if (!isRejected) return null;
+  const latest = await store.getLatestAttempt(rollout.rolloutId).catch(() => null);
+  if (latest?.attemptId !== rollout.attempt.attemptId || !isTerminalAttemptStatus(latest.status)) return null;
+  return AttemptAborted.endedInStore(rollout, latest.status);
 }
 
 /** Runs an agent whose rewards come from an evaluator: rewards that it emits are reported but not recorded. */

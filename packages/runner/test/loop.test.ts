@@ -157,3 +157,17 @@ test.each(['throws', 'hides'])(
     expect(findRewards(await spansOf(rollout?.rolloutId ?? ''))).toEqual([]);
   },
 );
+
+test('an agent whose call is rejected because the store has ended its attempt has not failed', async () => {
+  const [rollout] = await store.enqueueRollouts([{ input: null }]);
+  const rolloutId = rollout?.rolloutId ?? '';
+  const patient = new OpenAI({ apiKey: 'none', baseURL: 'http://x.invalid/v1', maxRetries: 0, fetch: traceFetch() });
+  const caller: Agent = async () => {
+    await store.updateRollout(rolloutId, { status: 'cancelled' });
+    await patient.chat.completions.create({ model: 'any', messages: [] });
+    return 0;
+  };
+  await runRollouts({ store, agent: caller, stopWhenIdle: true });
+  expect(model.requests).toHaveLength(0);
+  expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ status: 'failed', metadata: null });
+});

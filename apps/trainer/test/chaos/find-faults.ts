@@ -1,4 +1,4 @@
-import type { Attempt, Rollout, Store } from '@agentlightning/core';
+import type { Rollout, Store } from '@agentlightning/core';
 import { findRewards, modelCallFromSpan } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus, type MetricPoint, recordedFailure } from '@agentlightning/core/store';
 import { type FinishedRollout, readFinishedRollouts } from '../../src/evaluation/finished-rollout.ts';
@@ -35,16 +35,11 @@ async function attemptFaults(store: Store, rollouts: readonly Rollout[]): Promis
     const last = items.at(-1);
     if (!isTerminalRolloutStatus(status)) faults.push(`${rolloutId} is ${status}`);
     if (status === 'succeeded' && last?.status !== 'succeeded') faults.push(`the last attempt of ${rolloutId} failed`);
-    const blamed = status === 'cancelled' ? undefined : items.find(isBlamed);
+    const blamed =
+      status === 'cancelled' ? undefined : items.find((attempt) => recordedFailure(attempt)?.origin === 'agent');
     if (blamed !== undefined) faults.push(`${rolloutId} counts as a failure of its agent: ${JSON.stringify(blamed)}`);
   }
   return faults;
-}
-
-/** Whether its agent failed. A resumed trainer cancels attempts in progress, whose calls the gateway then rejects. */
-function isBlamed(attempt: Attempt): boolean {
-  const failure = recordedFailure(attempt);
-  return failure?.origin === 'agent' && !failure.message.includes(`409 Attempt ${attempt.attemptId} is failed`);
 }
 
 function rewardFaults({ rollout, spans }: FinishedRollout): readonly string[] {
