@@ -47,6 +47,18 @@ test('a model is equal to itself: the sampling of both depends on task and sampl
   expect(again.of).toEqual(of);
 });
 
+test('a checkpoint of a run is compared with the base model, and leaves the run as it was', async () => {
+  const trainer = smallTrainer(folder, small);
+  await trainer.fit({ runId: 'compared' });
+  const before = await withStore(folder, (store) => store.getRun('compared'));
+  const report = await trainer.test({ of: 'compared@latest', against: 'base' });
+  expect([report.of.subject, report.against?.subject]).toEqual(['compared@latest (step 1)', 'base']);
+  expect(report.comparison).toMatchObject({ tasks: 4, missingShare: 0 });
+  expect((await trainer.test({ of: 'compared@1' })).of.reward).toBe(report.of.reward);
+  await expect(trainer.test({ of: 'compared@7' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  expect((await withStore(folder, (store) => store.getRun('compared'))).state).toEqual(before.state);
+});
+
 test('an endpoint is evaluated on other tasks, in a run of the store, and compared task by task', async () => {
   await using model = await letters();
   const endpoint = { baseUrl: model.baseUrl, model: 'letters' };
