@@ -12,7 +12,8 @@ const roundTripMs = 50;
 async function fill(store: SqlStore): Promise<void> {
   await store.enqueueRollouts(Array.from({ length: rolloutCount }, (_, index) => ({ input: { index } })));
   const tokens = Array.from({ length: 100 }, (_, index) => 1000 + index);
-  for (const { rolloutId, attempt } of await store.claimRollouts({ limit: rolloutCount })) {
+  const claimed = await store.claimRollouts({ limit: rolloutCount });
+  const finish = async ({ rolloutId, attempt }: (typeof claimed)[number]): Promise<void> => {
     const ids = { rolloutId, attemptId: attempt.attemptId };
     const calls = [1, 2, 3].map((sequenceId) =>
       aModelCallSpan({
@@ -25,7 +26,9 @@ async function fill(store: SqlStore): Promise<void> {
     );
     await store.appendSpans([...calls, aRewardSpan(1, { ...ids, sequenceId: 4 })]);
     await store.updateAttempt(rolloutId, attempt.attemptId, { status: 'succeeded' });
-  }
+  };
+  // Concurrent writes share a transaction.
+  await Promise.all(claimed.map(finish));
 }
 
 /** Reads all rollouts, and returns the duration in milliseconds, and the number of requests. */
@@ -46,7 +49,9 @@ async function timeReading(store: SqlStore, port: number): Promise<{ readonly ms
   return { ms, requests };
 }
 
-test('1,024 rollouts are read back with a few requests, which a round trip of 50 ms hardly delays', async () => {
+test('1,024 rollouts are read back with a few requests, which a round trip of 50 ms hardly delays', {
+  timeout: 180_000,
+}, async () => {
   const store = await openStore(':memory:');
   await fill(store);
   const server = await createStoreServer({ store, port: 0 });
