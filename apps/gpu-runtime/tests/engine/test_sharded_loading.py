@@ -92,3 +92,21 @@ def test_weights_and_buffers_are_those_of_transformers(
     assert all(torch.equal(of_run[source]["buffers"][name], buffer) for name, buffer in buffers.items())
     published = load_file(of_run["directory"] / f"{source}-0" / "model.safetensors")
     assert all(torch.equal(published[name], weight) for name, weight in model.named_parameters())
+
+
+@pytest.mark.parametrize("source", ["tied", "untied", "lora"])
+def test_memory_that_runs_out_on_one_rank_makes_all_repeat_the_batch(
+    found: tuple[dict[str, Any], dict[str, Any]], source: str
+) -> None:
+    one, two = (each[source]["exhausted"] for each in found)
+    expected = two[0]
+    assert expected["retries"] == [0.0, 0.0, 0.0]
+    # In the forward pass, then in the backward pass. Later passes keep the smaller micro-batches.
+    for failed in two[1:]:
+        assert failed["retries"][0] == failed["retries"][2] == 0.0
+        assert failed["retries"][1] >= 1.0
+    for failed in (*two[1:], *one):
+        for name, gradient in expected["gradients"].items():
+            # Rows of other lengths are rounded differently.
+            assert (failed["gradients"][name] - gradient).norm() <= 0.02 * gradient.norm()
+        assert np.concatenate(failed["logprobs"]) == pytest.approx(np.concatenate(expected["logprobs"]), abs=0.05)

@@ -16,4 +16,4 @@ def run_together(script: Path, directory: Path, processes: int) -> None:
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, *(launcher if processes > 1 else []), str(script), str(directory)]
-    subprocess.run(command, env=environment, check=True, timeout=240)
+    subprocess.run(command, env=environment, check=True, timeout=900)

@@ -1,8 +1,8 @@
 """Data-parallel training in several processes: rank 0 communicates with clients and broadcasts its calls.
 
-Every process runs the same operations in the same order, each on its shard of a batch. After a failure of one process
-alone (out of memory, machine failure) the ranks are out of step: the process ends, and torchrun ends the others and
-restarts all from the last checkpoint.
+Every process runs the same operations in the same order, each on its shard of a batch. When memory runs out on one in a
+pass, all repeat the batch with smaller micro-batches. After any other failure of one process alone the ranks are out of
+step: the process ends, and torchrun ends the others and restarts all from the last checkpoint.
 """
 
 from __future__ import annotations

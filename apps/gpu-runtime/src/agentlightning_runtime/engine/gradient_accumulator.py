@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
+from torch.distributed.tensor import DTensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -16,23 +17,22 @@ if TYPE_CHECKING:
 class GradientAccumulator:
     """Allocates the gradients before a batch, and restores them when the batch is repeated.
 
+    Gradients of earlier batches are copied to host memory before each further batch of the step: 4 bytes for each
+    trained weight of this rank.
+
     Args:
         weights: The trained weights.
-        is_restorable: Whether a batch may be repeated. If so, gradients of earlier batches are copied to host memory
-            before each further batch of the step: 4 bytes for each trained weight.
     """
 
-    def __init__(self, weights: Iterable[nn.Parameter], *, is_restorable: bool) -> None:
+    def __init__(self, weights: Iterable[nn.Parameter]) -> None:
         self._weights = list(weights)
-        self._is_restorable = is_restorable
 
     @contextmanager
     def batch(self) -> Generator[Callable[[], None]]:
         """Surrounds the passes of a batch; the yielded function restores the gradients of earlier batches."""
         is_first = all(weight.grad is None for weight in self._weights)
         gradients = [self._allocated(weight) for weight in self._weights]
-        keeps = self._is_restorable and not is_first
-        saved = [gradient.to("cpu", copy=True) for gradient in gradients] if keeps else []
+        saved = [] if is_first else [gradient.to("cpu", copy=True) for gradient in gradients]
 
         def restore() -> None:
             if is_first:
@@ -46,7 +46,10 @@ class GradientAccumulator:
 
     @staticmethod
     def _allocated(weight: nn.Parameter) -> Tensor:
-        """The gradient; allocated before the first pass, so that the memory measured in it is that of activations."""
+        """The gradient, of a sharded weight this rank's part.
+
+        It is allocated before the first pass, so that the memory measured in it is that of activations.
+        """
         if weight.grad is None:
             weight.grad = torch.zeros_like(weight)
-        return weight.grad
+        return weight.grad.to_local() if isinstance(weight.grad, DTensor) else weight.grad

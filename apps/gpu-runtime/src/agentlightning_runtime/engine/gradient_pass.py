@@ -17,6 +17,7 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_accumulator import GradientAccumulator
 from agentlightning_runtime.engine.loss.batch_metrics import BatchMetrics
 from agentlightning_runtime.engine.loss.losses import loss_sum
+from agentlightning_runtime.engine.memory_vote import Exhaustion, MemoryVote, PassEndedError
 from agentlightning_runtime.engine.micro_batch import (
     Example,
     MicroBatch,
@@ -27,6 +28,7 @@ from agentlightning_runtime.engine.micro_batch import (
     split_by_example,
 )
 from agentlightning_runtime.engine.out_of_memory import free_cached_memory, is_out_of_memory, sequence_too_large_error
+from agentlightning_runtime.engine.ranks import end_pass
 from agentlightning_runtime.engine.results import BatchResult, ForwardResult
 
 if TYPE_CHECKING:
@@ -108,7 +110,8 @@ class GradientPass:
         ranks: Ranks,
     ) -> None:
         self._network = network
-        self._accumulator = GradientAccumulator(weights.values(), is_restorable=ranks.count == 1)
+        self._accumulator = GradientAccumulator(weights.values())
+        self._vote = MemoryVote(ranks)
         self._ranks = ranks
         self._settings = settings
         self._cost = cost
@@ -141,7 +144,7 @@ class GradientPass:
 
         started = time.perf_counter()
         with self._accumulator.batch() as restore:
-            (total_loss, metrics), sizes = self._repeat_until_it_fits(attempt, restore)
+            (total_loss, metrics), sizes = self._repeat_until_it_fits(attempt, self._network, restore)
         total = float(self._ranks.sum_up(total_loss))
         if not math.isfinite(total):
             raise EngineError(
@@ -173,7 +176,7 @@ class GradientPass:
             return found, metrics
 
         started = time.perf_counter()
-        (found, metrics), sizes = self._repeat_until_it_fits(attempt, _nothing_to_restore)
+        (found, metrics), sizes = self._repeat_until_it_fits(attempt, network, _nothing_to_restore)
         speed = self._speed(examples, sizes, time.perf_counter() - started, is_backward=False)
         empty: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         logprobs, values = [empty for _ in batch.data], [empty for _ in batch.data]
@@ -184,12 +187,13 @@ class GradientPass:
         return ForwardResult(logprobs, values if has_values else None, {**summary, **speed})
 
     def _repeat_until_it_fits(
-        self, attempt: Callable[[int], Result], restore: Callable[[], None]
+        self, attempt: Callable[[int], Result], network: PolicyNetwork, restore: Callable[[], None]
     ) -> tuple[Result, _Sizes]:
         """Runs a batch; when memory runs out, undoes the attempt and repeats it with smaller micro-batches.
 
         Args:
             attempt: Runs the batch in micro-batches of at most the given number of tokens.
+            network: The network that it runs.
             restore: Undoes what a failed attempt changed.
 
         Raises:
@@ -203,6 +207,7 @@ class GradientPass:
             except _TooLargeError as error:
                 tokens, sequences = error.tokens, error.sequences
             # Outside the handler: the exception references the frames, and they the tensors.
+            end_pass(network)
             free_cached_memory(settings.device)
             if sequences == 1:
                 seen = settings.sizer.max_tokens_seen_ok
@@ -223,21 +228,24 @@ class GradientPass:
         groups = plan_micro_batches(examples, max_tokens, is_packed=settings.is_packed)
         for group in share_out(groups, self._ranks.index, self._ranks.count):
             size = len(group) * group[0].length if not settings.is_packed else sum(each.length for each in group)
-            if self._is_too_large(group, work):
-                raise _TooLargeError(size, len(group))
+            exhaustion = self._work(group, size, work)
+            if exhaustion is not None:
+                raise _TooLargeError(exhaustion.tokens, exhaustion.sequences)
             settings.sizer.record_success(size)
             done = min(total, done + sum(example.length for example in group) * self._ranks.count)
             progress(done, total)
 
-    def _is_too_large(self, group: Sequence[Example], work: Callable[[MicroBatch], None]) -> bool:
+    def _work(self, group: Sequence[Example], size: int, work: Callable[[MicroBatch], None]) -> Exhaustion | None:
+        """Runs a micro-batch; returns the same on all ranks: None when memory sufficed on all."""
         try:
             work(assemble(group, self._settings.device, is_packed=self._settings.is_packed))
+        except PassEndedError as error:
+            return error.exhaustion
         except (RuntimeError, MemoryError) as error:
-            # With several processes one cannot repeat the batch alone: the others would wait for it.
-            if not is_out_of_memory(error) or self._ranks.count > 1:
+            if not is_out_of_memory(error):
                 raise
-            return True
-        return False
+            return self._vote.take(tokens=size, sequences=len(group))
+        return self._vote.take()
 
     def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
         where = (piece.token_ids, piece.positions, piece.selected)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
 if TYPE_CHECKING:
@@ -57,6 +58,14 @@ class Ranks:
         tensor = torch.tensor(value)
         dist.all_reduce(tensor, dist.ReduceOp.MIN, group=self.control)
         return int(tensor)
+
+    def largest_of(self, *values: int) -> list[int]:
+        """The maximum of each number over all processes."""
+        if self.count == 1:
+            return list(values)
+        tensor = torch.tensor(values)
+        dist.all_reduce(tensor, dist.ReduceOp.MAX, group=self.control)
+        return [int(value) for value in tensor]
 
     def gather(self, value: Any) -> list[Any]:
         """The objects of all ranks, in order; on all of them."""
@@ -117,6 +126,16 @@ def is_started_by_torchrun() -> bool:
 def local_rank() -> int:
     """The local rank on this machine: the index of its GPU."""
     return int(os.environ.get("LOCAL_RANK", "0"))
+
+
+def end_pass(network: nn.Module) -> None:
+    """Makes a network ready for the next pass after one that failed on all ranks; its gradients are undefined."""
+    if isinstance(network, FSDPModule):
+        for weight in network.parameters():
+            if not isinstance(weight, DTensor):
+                # Gathered for the backward pass, with a gradient that was to be summed.
+                weight.grad = None
+        network.reset_iter_state()
 
 
 def whole(tensor: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ import torch
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 
+from agentlightning_runtime.engine.voting_collectives import vote_before_collectives
+
 if TYPE_CHECKING:
     from torch import nn
 
@@ -47,6 +49,7 @@ def shard_network(network: PolicyNetwork, ranks: Ranks, device: torch.device) ->
             # Plain sums, as everywhere: the contract does not normalise.
             module.set_gradient_divide_factor(1.0)
             module.set_force_sum_reduction_for_comms(enable=True)
+    vote_before_collectives(network, ranks)
 
 
 def _layers(network: PolicyNetwork) -> list[nn.Module]:

@@ -13,7 +13,6 @@ from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, BaseM
 from agentlightning_runtime.engine.models.empty_model import allocate
 from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 from agentlightning_runtime.engine.settings import LoraSettings
-from agentlightning_runtime.engine.sharding import shard_network
 
 if TYPE_CHECKING:
     from torch import nn
@@ -81,6 +80,9 @@ def reference_network(base: BaseModel, ranks: Ranks, *, is_sharded: bool) -> Pol
 def _load_weights(network: PolicyNetwork, base: BaseModel, ranks: Ranks) -> None:
     """Allocates the network's weights, of sharded ones this rank's shards, and reads those of the base."""
     if ranks.count > 1:
+        # Needs a newer torch than the rest.
+        from agentlightning_runtime.engine.sharding import shard_network
+
         shard_network(network, ranks, base.device)
     allocate(network, base.device)
     base.fill(network.causal_lm)
