@@ -111,7 +111,7 @@ def test_a_model_measures_its_first_batch_and_sizes_the_next(tmp_path: Path) -> 
     model = an_engine(tmp_path).create_model(ModelRequest("m", "tiny", 3))
     memory = ScriptedMemory(0, per_token=MIB)
     model.parts.settings.sizer = MicroBatchSizer(16_384, memory, Ranks())
-    memory.tokens, memory.free = 8 * 59, 200 * MIB
+    memory.tokens, memory.free = a_batch().tokens - 8, 200 * MIB
     assert chosen_size(model, a_batch()) == PROBE_TOKENS
     assert chosen_size(model, a_batch()) == 160
     # The forward pass needs less and uses the same size.

@@ -19,15 +19,15 @@ from agentlightning_runtime.engine.loss.batch_metrics import BatchMetrics
 from agentlightning_runtime.engine.loss.losses import loss_sum
 from agentlightning_runtime.engine.memory_vote import Exhaustion, MemoryVote, PassEndedError
 from agentlightning_runtime.engine.micro_batch import (
-    Example,
     MicroBatch,
     assemble,
     examples_of,
-    plan_micro_batches,
+    plan_padded,
     share_out,
     split_by_example,
 )
 from agentlightning_runtime.engine.out_of_memory import free_cached_memory, is_out_of_memory, sequence_too_large_error
+from agentlightning_runtime.engine.packing import plan_packed
 from agentlightning_runtime.engine.ranks import end_pass
 from agentlightning_runtime.engine.results import BatchResult, ForwardResult
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.engine.batch import Batch, ResolvedLoss
     from agentlightning_runtime.engine.contract import Progress
+    from agentlightning_runtime.engine.example import Example
     from agentlightning_runtime.engine.micro_batch_sizer import MicroBatchSizer
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.ranks import Ranks
@@ -70,7 +71,7 @@ class PassSettings:
 
     Attributes:
         sizer: Decides the tokens of a micro-batch.
-        is_packed: Sequences are packed end to end instead of padded in rows.
+        is_packed: Sequences are packed end to end, with common prefixes once, instead of padded in rows.
         output_size: Number of leading token ids that the model can generate.
         peak_flops: Peak FLOP/s of the device; None when unknown.
     """
@@ -112,6 +113,7 @@ class GradientPass:
         self._network = network
         self._accumulator = GradientAccumulator(weights.values())
         self._vote = MemoryVote(ranks)
+        self._computed = 0
         self._ranks = ranks
         self._settings = settings
         self._cost = cost
@@ -225,31 +227,38 @@ class GradientPass:
         settings = self._settings
         self._refuse_unsayable(examples)
         done, total = 0, sum(example.length for example in examples)
-        groups = plan_micro_batches(examples, max_tokens, is_packed=settings.is_packed)
+        self._computed = 0
+        plan = plan_packed if settings.is_packed else plan_padded
+        groups = plan(examples, max_tokens)
         for group in share_out(groups, self._ranks.index, self._ranks.count):
-            size = len(group) * group[0].length if not settings.is_packed else sum(each.length for each in group)
-            exhaustion = self._work(group, size, work)
+            size, exhaustion = self._work(group, work)
             if exhaustion is not None:
                 raise _TooLargeError(exhaustion.tokens, exhaustion.sequences)
             settings.sizer.record_success(size)
+            self._computed += size
             done = min(total, done + sum(example.length for example in group) * self._ranks.count)
             progress(done, total)
 
-    def _work(self, group: Sequence[Example], size: int, work: Callable[[MicroBatch], None]) -> Exhaustion | None:
-        """Runs a micro-batch; returns the same on all ranks: None when memory sufficed on all."""
+    def _work(self, group: Sequence[Example], work: Callable[[MicroBatch], None]) -> tuple[int, Exhaustion | None]:
+        """Runs a micro-batch; returns its tokens, and the same on all ranks: None when memory sufficed on all."""
+        size = group[0].length
         try:
-            work(assemble(group, self._settings.device, is_packed=self._settings.is_packed))
+            micro_batch = assemble(group, self._settings.device, is_packed=self._settings.is_packed)
+            size = micro_batch.token_ids.numel()
+            work(micro_batch)
         except PassEndedError as error:
-            return error.exhaustion
+            return size, error.exhaustion
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            return self._vote.take(tokens=size, sequences=len(group))
-        return self._vote.take()
+            return size, self._vote.take(tokens=size, sequences=len(group))
+        return size, self._vote.take()
 
     def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
         where = (piece.token_ids, piece.positions, piece.selected)
-        return network(*where, piece.targets, piece.temperatures, trains_entropy=trains_entropy)
+        return network(
+            *where, piece.targets, piece.temperatures, segments=piece.segments, trains_entropy=trains_entropy
+        )
 
     def _refuse_unsayable(self, examples: Sequence[Example]) -> None:
         for example in examples:
@@ -270,11 +279,13 @@ class GradientPass:
             return {}
         speed = {
             "train/tokens_per_second": tokens / seconds,
+            "train/computed_tokens_per_second": self._computed * self._ranks.count / seconds,
             "train/micro_batch_tokens": float(sizes.tokens),
             "train/micro_batch_retries": float(sizes.retries),
         }
         if self._settings.peak_flops is not None:
-            flops = self._cost.flops(examples, is_backward=is_backward) / self._ranks.count
+            computed = min(1.0, self._computed * self._ranks.count / tokens)
+            flops = self._cost.flops(examples, is_backward=is_backward, computed=computed) / self._ranks.count
             speed["train/mfu"] = flops / seconds / self._settings.peak_flops
         return speed
 

@@ -1,8 +1,8 @@
 """Partitions a batch into micro-batches.
 
-A micro-batch is either rows of similar length, padded at the end (causal attention makes a mask unnecessary), or one
-row of sequences packed end to end with restarting positions (for attention kernels that support it, without padding). A
-datum is never split, and a loss is a sum, so the partition does not change it.
+A micro-batch is one row of sequences packed end to end, without padding (`packing.py`), or, for models that cannot
+attend by segments, rows of similar length, padded at the end (causal attention makes a mask unnecessary). A datum is
+never split, and a loss is a sum, so the partition does not change it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from agentlightning_runtime.engine.example import Example
 from agentlightning_runtime.engine.loss.losses import TrainedTokens
+from agentlightning_runtime.engine.packing import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,24 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from agentlightning_runtime.engine.batch import Batch, Datum
+    from agentlightning_runtime.engine.models.packed_attention import Segment
 
 
 #: The batch index of a placeholder example.
 _STAND_IN = -1
-
-
-@dataclass(frozen=True)
-class Example:
-    """A datum, its index in the batch, and the positions of its trained tokens."""
-
-    index: int
-    datum: Datum
-    positions: NDArray[np.int64]
-
-    @property
-    def length(self) -> int:
-        """Number of input tokens: all before the last trained one."""
-        return int(self.positions[-1])
 
 
 @dataclass(frozen=True)
@@ -49,7 +38,8 @@ class MicroBatch:
     Attributes:
         examples: Sources of the trained tokens, in order.
         token_ids: int64 [rows, length].
-        positions: int64 [1, length] when the row holds several sequences, else None.
+        positions: int64 [1, length] of a packed row, else None.
+        segments: Segments of a packed row, else None.
         selected: int64 [tokens]: index in the flattened `token_ids` that predicts each trained token.
         targets: int64 [tokens].
         temperatures: float32 [tokens].
@@ -59,6 +49,7 @@ class MicroBatch:
     examples: Sequence[Example]
     token_ids: Tensor
     positions: Tensor | None
+    segments: Sequence[Segment] | None
     selected: Tensor
     targets: Tensor
     temperatures: Tensor
@@ -81,7 +72,7 @@ def examples_of(batch: Batch, *, only_weighted: bool) -> list[Example]:
     return examples
 
 
-def plan_micro_batches(examples: Sequence[Example], token_budget: int, *, is_packed: bool) -> list[Sequence[Example]]:
+def plan_padded(examples: Sequence[Example], token_budget: int) -> list[Sequence[Example]]:
     """Groups of examples of at most `token_budget` tokens, padding included; a longer example is a group alone.
 
     The longest come first, so that a batch that does not fit in memory fails early.
@@ -90,7 +81,7 @@ def plan_micro_batches(examples: Sequence[Example], token_budget: int, *, is_pac
     tokens = 0
     for example in sorted(examples, key=lambda each: (-each.length, each.index)):
         # The rows have the length of the group's first example, its longest.
-        cost = example.length if is_packed or not groups else groups[-1][0].length
+        cost = groups[-1][0].length if groups else example.length
         if groups and tokens + cost <= token_budget:
             groups[-1].append(example)
             tokens += cost
@@ -117,7 +108,8 @@ def _weightless(example: Example) -> Example:
 
 def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool) -> MicroBatch:
     """The tensors of a group, on the device."""
-    token_ids, positions, starts = _packed(group) if is_packed else _padded(group)
+    row = pack(group) if is_packed else None
+    token_ids, places = _padded(group) if row is None else (np.concatenate(row.tokens)[None], row.places)
     lengths = np.array([len(example.positions) for example in group])
 
     def column(read: Callable[[Datum], NDArray[np.float32] | None]) -> Tensor | None:
@@ -127,13 +119,14 @@ def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool)
     def needed(read: Callable[[Datum], NDArray[np.float32]]) -> Tensor:
         return _tensor(np.concatenate([read(example.datum) for example in group]), device)
 
-    selected = [start + example.positions - 1 for start, example in zip(starts, group, strict=True)]
+    selected = [place[example.positions - 1] for place, example in zip(places, group, strict=True)]
     targets = [example.datum.token_ids[example.positions] for example in group]
     temperatures = np.repeat([np.float32(example.datum.temperature) for example in group], lengths)
     return MicroBatch(
         examples=group,
         token_ids=_tensor(token_ids, device),
-        positions=None if positions is None else _tensor(positions, device),
+        positions=None if row is None else _tensor(np.concatenate(row.positions)[None], device),
+        segments=None if row is None else row.segments,
         selected=_tensor(np.concatenate(selected), device),
         targets=_tensor(np.concatenate(targets).astype(np.int64), device),
         temperatures=_tensor(temperatures, device),
@@ -162,20 +155,13 @@ def split_by_example(
         at += count
 
 
-def _padded(group: Sequence[Example]) -> tuple[NDArray[np.int64], None, NDArray[np.int64]]:
+def _padded(group: Sequence[Example]) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """The rows, and for each example the index of its tokens in the flattened rows."""
     longest = max(example.length for example in group)
     rows = np.zeros((len(group), longest), dtype=np.int64)
     for row, example in enumerate(group):
         rows[row, : example.length] = example.datum.token_ids[: example.length]
-    return rows, None, np.arange(len(group), dtype=np.int64) * longest
-
-
-def _packed(group: Sequence[Example]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    lengths = [example.length for example in group]
-    tokens = np.concatenate([example.datum.token_ids[: example.length] for example in group]).astype(np.int64)
-    positions = np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
-    starts = np.cumsum([0, *lengths[:-1]], dtype=np.int64)
-    return tokens[None, :], positions[None, :], starts
+    return rows, [np.arange(row * longest, (row + 1) * longest) for row in range(len(group))]
 
 
 def _tensor(values: NDArray[np.float32] | NDArray[np.int64], device: torch.device) -> Tensor:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.micro_batch import Example
+    from agentlightning_runtime.engine.example import Example
 
 #: Dense bfloat16 multiply-adds of tensor cores, times two, for each second; from the vendors' data sheets.
 _PEAK_FLOPS = {
@@ -67,15 +67,21 @@ class ModelCost:
         layers = int(getattr(config, "num_hidden_layers", 0) or 0)
         return ModelCost(body, head.numel(), layers * heads * head_width, passes=3 if trains_all else 2)
 
-    def flops(self, examples: Sequence[Example], *, is_backward: bool) -> float:
-        """The floating-point operations of a pass over the examples; attention is causal: a token sees those before."""
+    def flops(self, examples: Sequence[Example], *, is_backward: bool, computed: float = 1.0) -> float:
+        """The floating-point operations of a pass over the examples; attention is causal: a token sees those before.
+
+        Args:
+            examples: Sequences.
+            is_backward: Whether gradients are computed.
+            computed: Fraction of their tokens that is computed: below 1 when they share prefixes.
+        """
         passes = self.passes if is_backward else 1
         attention_passes = 3 if is_backward else 1
         total = 0.0
         for example in examples:
             tokens = example.length
-            total += 2 * passes * (self.body * tokens + self.head * len(example.positions))
-            total += 4 * attention_passes * self.attention * tokens * (tokens + 1) / 2
+            total += 2 * passes * (self.body * tokens * computed + self.head * len(example.positions))
+            total += 4 * attention_passes * self.attention * computed * tokens * (tokens + 1) / 2
         return total
 
 

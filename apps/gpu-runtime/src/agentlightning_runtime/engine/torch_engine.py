@@ -98,7 +98,7 @@ class TorchEngine:
                 lora=lora,
                 network=network,
                 reference=partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1),
-                settings=self._pass_settings(outline),
+                settings=self._pass_settings(outline, network),
                 checkpoints=CheckpointFolder(self._settings.checkpoint_directory, request.model_id, self._ranks),
                 inference=self._inference,
                 served=ServedModel(
@@ -124,14 +124,13 @@ class TorchEngine:
                 self._references[key] = reference_network(base, self._ranks, is_sharded=is_sharded)
         return self._references[key]
 
-    def _pass_settings(self, outline: LoadedModel) -> PassSettings:
+    def _pass_settings(self, outline: LoadedModel, network: PolicyNetwork) -> PassSettings:
         measures = self._device.type == "cuda" and self._settings.micro_batch_tokens is None
         limit = self._settings.micro_batch_tokens or (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU)
-        attention: str = getattr(outline.causal_lm.config, "_attn_implementation", None) or ""
         return PassSettings(
             device=self._device,
             sizer=MicroBatchSizer(limit, CudaMemory(self._device) if measures else None, self._ranks),
-            is_packed=attention.startswith("flash_attention"),
+            is_packed=network.is_packable,
             output_size=outline.output_size,
             peak_flops=peak_flops(self._device),
         )

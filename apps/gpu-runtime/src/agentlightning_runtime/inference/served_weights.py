@@ -10,6 +10,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from agentlightning_runtime.engine.models.float32_head import Float32Head
+from agentlightning_runtime.engine.models.packed_attention import use_plain_attention
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ def snapshot_weights(module: nn.Module, version: int, compute_dtype: torch.dtype
         if parameter.requires_grad:
             parameter.requires_grad_(False)
     twin.eval()
+    if isinstance(twin, PreTrainedModel):
+        use_plain_attention(twin)
     head = twin.get_output_embeddings() if isinstance(twin, PreTrainedModel) else None
     if isinstance(twin, PreTrainedModel) and isinstance(head, nn.Module):
         twin.set_output_embeddings(Float32Head(head))

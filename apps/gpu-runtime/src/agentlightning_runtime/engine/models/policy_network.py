@@ -10,9 +10,14 @@ from torch import Tensor, nn
 from agentlightning_runtime.engine.loss.token_scores import LogitRule, score_tokens
 from agentlightning_runtime.engine.models.loaded_model import output_head
 from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
+from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from transformers import PreTrainedModel
+
+    from agentlightning_runtime.engine.models.packed_attention import Segment
 
 
 class PolicyNetwork(nn.Module):
@@ -26,6 +31,7 @@ class PolicyNetwork(nn.Module):
 
     Attributes:
         precision: Its mixed precision, with `compute_dtype`.
+        is_packable: Whether it can compute several sequences in one row.
     """
 
     def __init__(
@@ -33,6 +39,7 @@ class PolicyNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.causal_lm = causal_lm
+        self.is_packable = use_packed_attention(causal_lm)
         self._rule = LogitRule.of(causal_lm.config, output_size)
         self.precision = MixedPrecision(compute_dtype)
         self.value_head = _value_head(causal_lm) if has_value_head else None
@@ -46,18 +53,22 @@ class PolicyNetwork(nn.Module):
         targets: Tensor,
         temperatures: Tensor,
         *,
+        segments: Sequence[Segment] | None = None,
         trains_entropy: bool = True,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Scores of the targets, each predicted at its index `selected` in the flattened `token_ids`.
 
-        Gradients flow through the entropies only if `trains_entropy`.
+        With `segments`, which requires `is_packable`, `token_ids` is a packed row. Gradients flow through the entropies
+        only if `trains_entropy`.
 
         Returns:
             Log-probabilities, entropies, and values when there is a value head; each [tokens].
         """
         with self.precision.autocast(token_ids.device):
             decoder = self.causal_lm.get_decoder()
-            states: Tensor = decoder(input_ids=token_ids, position_ids=positions, use_cache=False).last_hidden_state
+            packing = {} if segments is None else {"segments": segments}
+            output = decoder(input_ids=token_ids, position_ids=positions, use_cache=False, **packing)
+            states: Tensor = output.last_hidden_state
             hidden = states.flatten(0, 1).index_select(0, selected)
             head = output_head(self.causal_lm)
             logprobs, entropies = score_tokens(

@@ -1,0 +1,127 @@
+"""Attention of sequences that are packed end to end in one row, without padding; they may share prefixes.
+
+Each segment of the row is a call of torch's attention, so no token is compared with one of another sequence, and memory
+does not grow with the square of the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
+    from transformers import PreTrainedModel
+
+#: Name of this attention in Transformers.
+PACKED_ATTENTION = "agentlightning_packed"
+
+#: Transformers' name of torch's attention, which computes the same for a sequence alone.
+_PLAIN_ATTENTION = "sdpa"
+
+#: Layers whose only state is keys and values, so that sequences in a row do not affect each other.
+_PACKABLE_LAYERS = frozenset({"full_attention", "sliding_attention"})
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Consecutive tokens of a row: each attends to the prefix, to the segment's tokens before it, and to itself.
+
+    Attributes:
+        start: First token.
+        end: After the last token.
+        prefix: Half-open intervals of the row that precede the segment in its sequences, in order.
+    """
+
+    start: int
+    end: int
+    prefix: Sequence[tuple[int, int]] = ()
+
+
+def use_packed_attention(causal_lm: PreTrainedModel) -> bool:
+    """Makes a model attend by segments.
+
+    Returns:
+        Whether the model supports it: its attention is torch's, it passes further arguments to it, and it has no other
+        state between tokens.
+    """
+    config = causal_lm.config
+    if getattr(config, "_attn_implementation", None) == PACKED_ATTENTION:
+        return True
+    is_packable = (
+        getattr(config, "_attn_implementation", None) == _PLAIN_ATTENTION
+        and getattr(causal_lm, "_supports_attention_backend", False)
+        and not getattr(causal_lm, "_is_stateful", False)
+        and set(getattr(config, "layer_types", None) or ()) <= _PACKABLE_LAYERS
+    )
+    if is_packable:
+        causal_lm.set_attn_implementation(PACKED_ATTENTION)
+    return is_packable
+
+
+def use_plain_attention(causal_lm: PreTrainedModel) -> None:
+    """Undoes `use_packed_attention`, for a copy that decodes with a cache."""
+    if getattr(causal_lm.config, "_attn_implementation", None) == PACKED_ATTENTION:
+        causal_lm.set_attn_implementation(_PLAIN_ATTENTION)
+
+
+def packed_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    _attention_mask: Tensor | None,
+    *,
+    segments: Sequence[Segment] | None = None,
+    sliding_window: int | None = None,
+    **options: Any,
+) -> tuple[Tensor, None]:
+    """Transformers' interface of an attention.
+
+    Args:
+        module: The layer.
+        query: [1, heads, tokens, width].
+        key: [1, key heads, tokens, width].
+        value: Like the keys.
+        _attention_mask: Not used: segments are causal.
+        segments: Partition of the row; None: every row is one sequence.
+        sliding_window: Number of tokens that a token attends to, itself included; None: all.
+        options: Passed on.
+
+    Returns:
+        [1, tokens, heads, width], and no weights.
+    """
+    parts: list[Tensor] = []
+    for segment in segments or (Segment(0, query.shape[2]),):
+        own = slice(segment.start, segment.end)
+        keys = _joined(key, segment)
+        mask = _mask(segment.end - segment.start, keys.shape[2], sliding_window, query.device)
+        part, _ = sdpa_attention_forward(
+            module, query[:, :, own], keys, _joined(value, segment), mask, is_causal=mask is None, **options
+        )
+        parts.append(part)
+    return (parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)), None
+
+
+def _joined(states: Tensor, segment: Segment) -> Tensor:
+    intervals = [*segment.prefix, (segment.start, segment.end)]
+    parts = [states[:, :, start:end] for start, end in intervals]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
+
+
+def _mask(queries: int, keys: int, window: int | None, device: torch.device) -> Tensor | None:
+    """True where a query attends to a key; None where plain causal attention is the same."""
+    if queries == keys and (window is None or keys <= window):
+        return None
+    distances = torch.arange(keys - queries, keys, device=device)[:, None] - torch.arange(keys, device=device)
+    mask = distances >= 0
+    return (mask if window is None else mask & (distances < window))[None, None]
+
+
+AttentionInterface.register(PACKED_ATTENTION, packed_attention)

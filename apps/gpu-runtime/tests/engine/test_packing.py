@@ -1,0 +1,143 @@
+"""Sequences packed in a row compute what each computes alone; common prefixes are computed once."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+from tests.engine.a_batch import a_batch, a_datum, a_loss, an_engine, no_progress
+from transformers import AutoModelForCausalLM, Gemma3TextConfig, GPT2Config, MambaConfig, MistralConfig, Qwen3Config
+
+from agentlightning_runtime.engine.batch import Batch
+from agentlightning_runtime.engine.micro_batch import examples_of
+from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
+from agentlightning_runtime.engine.packing import MIN_SHARED_TOKENS, pack, plan_packed
+from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.inference.served_weights import snapshot_weights
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentlightning_runtime.engine.batch import Datum
+
+SHAPE: dict[str, Any] = {
+    "vocab_size": 260,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 512,
+    "initializer_range": 0.2,
+}
+CONFIGS = {
+    "qwen3": Qwen3Config(**SHAPE, head_dim=8),
+    "sliding": MistralConfig(**SHAPE, sliding_window=20),
+    "gemma3": Gemma3TextConfig(
+        **SHAPE, head_dim=8, sliding_window=20, layer_types=["sliding_attention", "full_attention"]
+    ),
+    "gpt2": GPT2Config(
+        vocab_size=260, n_embd=32, n_layer=2, n_head=4, n_positions=512, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0
+    ),
+}
+
+
+def with_prompt(prompt: Datum, length: int, seed: int) -> Datum:
+    """A sequence that begins with the tokens of another."""
+    common = len(prompt.token_ids)
+    datum = a_datum(common + length, [(common, common + length)], seed=seed)
+    return replace(datum, token_ids=np.concatenate([prompt.token_ids, datum.token_ids[common:]]))
+
+
+def siblings() -> Batch:
+    """Two groups with a common system prompt, a sequence that continues another, and one alone."""
+    system = a_datum(40, [(39, 40)], seed=1)
+    groups = [with_prompt(system, 30, seed) for seed in (2, 3)]
+    data = [with_prompt(prompt, 5 + 7 * at, 10 + at) for prompt in groups for at in range(3)]
+    return Batch([*data, with_prompt(data[0], 50, 30), a_datum(60, [(30, 60)], seed=31), data[4], *a_batch().data])
+
+
+@pytest.mark.parametrize(("source", "lora"), [*((source, None) for source in CONFIGS), ("qwen3", LoraSettings(4, 8.0))])
+def test_scores_and_gradients_are_those_of_each_sequence_alone(
+    tmp_path: Path, source: str, lora: LoraSettings | None
+) -> None:
+    torch.manual_seed(1)
+    AutoModelForCausalLM.from_config(copy.deepcopy(CONFIGS[source])).save_pretrained(tmp_path / "base")
+    found: list[tuple[Any, Any]] = []
+    for tokens in (1, 4000):
+        engine = an_engine(tmp_path, micro_batch_tokens=tokens, base=str(tmp_path / "base"))
+        model = engine.create_model(ModelRequest("m", "base", 3, lora, has_value_head=True))
+        assert model.parts.settings.is_packed
+        loss = a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1)
+        model.forward_backward(siblings(), loss, no_progress)
+        scored = model.forward(siblings(), use_reference=False, progress=no_progress)
+        gradients = {name: weight.grad for name, weight in model.weights.items() if weight.grad is not None}
+        found.append((np.concatenate(scored.logprobs), gradients))
+    (alone, of_alone), (packed, of_packed) = found
+    assert packed == pytest.approx(alone, abs=1e-4)
+    assert of_packed.keys() == of_alone.keys()
+    for name, gradient in of_alone.items():
+        assert (of_packed[name] - gradient).norm() <= 1e-4 * gradient.norm() + 1e-6
+
+
+def test_scores_are_those_of_transformers(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    plain = AutoModelForCausalLM.from_config(copy.deepcopy(CONFIGS["gemma3"]), attn_implementation="eager").eval()
+    plain.save_pretrained(tmp_path / "base")
+    model = an_engine(tmp_path, base=str(tmp_path / "base")).create_model(ModelRequest("m", "base", 3))
+    scored = model.forward(siblings(), use_reference=False, progress=no_progress)
+    for datum, logprobs in zip(siblings().data, scored.logprobs, strict=True):
+        tokens = torch.from_numpy(datum.token_ids.astype(np.int64))
+        with torch.no_grad():
+            distribution = torch.log_softmax(plain(tokens[None]).logits[0] / datum.temperature, -1)
+        at = np.concatenate([np.arange(span.start, span.end) for span in datum.trained])
+        assert logprobs == pytest.approx(distribution[at - 1, tokens[at]].numpy(), abs=1e-4)
+
+
+def test_common_prefixes_are_in_the_row_once() -> None:
+    examples = examples_of(siblings(), only_weighted=False)
+    (group,) = plan_packed(examples, 4000)
+    row = pack(group)
+    assert len(row.tokens) == len(row.segments) == len(row.positions)
+    tokens, positions = np.concatenate(row.tokens), np.concatenate(row.positions)
+    assert row.length == len(tokens) == len(positions)
+    for example, places in zip(group, row.places, strict=True):
+        assert np.array_equal(tokens[places], example.datum.token_ids[: example.length])
+        assert np.array_equal(positions[places], np.arange(example.length))
+        # A token attends to its prefix in the row and to its segment, which together are its sequence.
+        segment = next(each for each in row.segments if each.start <= places[-1] < each.end)
+        seen = [*(np.arange(*interval) for interval in segment.prefix), np.arange(segment.start, places[-1] + 1)]
+        assert np.array_equal(np.concatenate(seen), places)
+    # The system prompt, two prompts, the responses without their last token; then a continued response and one that
+    # is repeated, whose common tokens are too few, and sequences without common tokens.
+    assert row.length == 40 + 2 * 30 + 2 * (4 + 11 + 18) + 54 + 11 + 59 + a_batch().tokens - 8
+
+
+def test_rows_hold_the_budget_and_the_largest_comes_first() -> None:
+    examples = examples_of(siblings(), only_weighted=False)
+    groups = plan_packed(examples, 130)
+    lengths = [pack(group).length for group in groups]
+    assert sorted(each.index for group in groups for each in group) == [each.index for each in examples]
+    assert max(lengths) <= 130
+    assert lengths[0] >= max(lengths) - MIN_SHARED_TOKENS
+    assert [len(group) for group in plan_packed(examples, 1)] == [1] * len(examples)
+
+
+def test_model_with_other_state_is_padded() -> None:
+    mamba = AutoModelForCausalLM.from_config(MambaConfig(vocab_size=260, hidden_size=32, num_hidden_layers=2))
+    eager = AutoModelForCausalLM.from_config(copy.deepcopy(CONFIGS["qwen3"]), attn_implementation="eager")
+    assert not use_packed_attention(mamba)
+    assert not use_packed_attention(eager)
+
+
+def test_sampler_keeps_the_plain_attention() -> None:
+    model = AutoModelForCausalLM.from_config(copy.deepcopy(CONFIGS["qwen3"])).eval()
+    assert use_packed_attention(model)
+    served: Any = snapshot_weights(model, 1).module
+    assert served.config._attn_implementation == "sdpa"
+    ids = torch.arange(30)[None]
+    torch.testing.assert_close(served(ids).logits, model(ids).logits)
