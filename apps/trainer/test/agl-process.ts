@@ -7,7 +7,11 @@ import { createInterface } from 'node:readline';
 /** A line of `agl train --json`, or the `ready` line of a server. */
 export type AglEvent = { readonly event: string } & Readonly<Record<string, unknown>>;
 
-const entry = path.resolve(import.meta.dirname, '../src/cli/main.ts');
+const sources = [
+  process.execPath,
+  '--conditions=@agentlightning/source',
+  path.resolve(import.meta.dirname, '../src/cli/main.ts'),
+];
 
 /** How it is started. */
 interface AglProcessOptions {
@@ -16,9 +20,11 @@ interface AglProcessOptions {
   readonly output?: number | null;
   /** A command that runs another one, such as in another network. */
   readonly prefix?: readonly string[];
+  /** Starts `agl`. @default Node.js with the sources */
+  readonly command?: readonly string[];
 }
 
-/** The `agl` command in a separate process, run from sources. */
+/** The `agl` command in a separate process. */
 export class AglProcess implements AsyncDisposable {
   readonly events: AglEvent[] = [];
   readonly #child: ChildProcess;
@@ -28,14 +34,11 @@ export class AglProcess implements AsyncDisposable {
   #onEvent: () => void = () => undefined;
 
   /** `env` is added to the environment of this process; `output` is an open file for its output, which is not read. */
-  constructor(args: readonly string[], { cwd, env = {}, output = null, prefix = [] }: AglProcessOptions = {}) {
-    const [program = '', ...rest] = [
-      ...prefix,
-      process.execPath,
-      '--conditions=@agentlightning/source',
-      entry,
-      ...args,
-    ];
+  constructor(
+    args: readonly string[],
+    { cwd, env = {}, output = null, prefix = [], command = sources }: AglProcessOptions = {},
+  ) {
+    const [program = '', ...rest] = [...prefix, ...command, ...args];
     this.#child = spawn(program, rest, {
       stdio: ['ignore', output ?? 'pipe', 'pipe'],
       ...(cwd === undefined ? {} : { cwd }),
