@@ -30,9 +30,9 @@ module.exports = {
     },
     {
       name: 'siblings-stay-apart',
-      comment: 'A package imports core and nothing else of ours. runtime-cpu may import runtime: it implements it.',
+      comment: 'A package imports core and nothing else of ours. runtime-cpu may import runtime, and client runner.',
       severity: 'error',
-      from: { path: '^packages/(?!core/)([^/]+)/src/', pathNot: [tests, '^packages/runtime-cpu/'] },
+      from: { path: '^packages/(?!core/)([^/]+)/src/', pathNot: [tests, '^packages/(runtime-cpu|client)/'] },
       to: { path: '^packages/(?!core/)[^/]+/', pathNot: '^packages/$1/' },
     },
     {
@@ -41,6 +41,14 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/runtime-cpu/src/', pathNot: tests },
       to: { path: '^packages/(?!(core|runtime|runtime-cpu)/)' },
+    },
+    {
+      name: 'client-runs-agents',
+      comment:
+        'packages/client may import core and runner: it runs agents for a server. It installs without the server.',
+      severity: 'error',
+      from: { path: '^packages/client/src/', pathNot: tests },
+      to: { path: '^packages/(?!(core|runner|client)/)' },
     },
     {
       name: 'only-apps-and-examples-wire',

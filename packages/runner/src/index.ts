@@ -12,3 +12,5 @@ export type {
   RunnerSummary,
 } from './runner-options.ts';
 export type { RunnerStore } from './runner-store.ts';
+export type { RegistrationOptions } from './workers/registration.ts';
+export { Registration } from './workers/registration.ts';

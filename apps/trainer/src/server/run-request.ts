@@ -1,8 +1,10 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { AgentLightningError } from '@agentlightning/core';
+import { parse } from '@agentlightning/core/internal';
 import { parseSettings } from '@agentlightning/core/settings';
+import { newId } from '@agentlightning/core/store';
 import { z } from 'zod';
+import { isRunId } from '../run/model-name.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 /** The keys of the training configuration that a client may choose. */
@@ -37,20 +39,27 @@ export interface RunRequest {
   readonly training: TrainingChoice;
 }
 
-const requestSchema: z.ZodType<RunRequest> = z.strictObject({
+const requestShape = {
   name: z.string().min(1).max(200).default('run'),
   data: z.strictObject({ train: z.string(), test: z.string() }),
   training: z.strictObject(Object.fromEntries(trainingKeys.map((key) => [key, z.unknown().optional()]))).default({}),
+};
+
+const storedSchema: z.ZodType<RunRequest> = z.object(requestShape);
+
+const receivedSchema = z.strictObject({
+  ...requestShape,
+  run_id: z.string().refine(isRunId, 'must be 1 to 64 letters, digits, underscores and single hyphens').optional(),
 });
 
-/** @throws AgentLightningError CONFIG that names each wrong field, with the most similar known one */
-export function parseRunRequest(value: unknown): RunRequest {
-  if (typeof value === 'object' && value !== null) return parseSettings(requestSchema, value, { what: 'the run' });
-  throw new AgentLightningError({
-    code: 'VALIDATION',
-    message: 'the request to create a run is not a JSON object',
-    remedy: 'Send name, data and training.',
-  });
+/**
+ * Reads a request of a client. Its id makes a repeated request find the run.
+ *
+ * @throws AgentLightningError CONFIG that names each wrong field, with the most similar known one
+ */
+export function parseRunRequest(value: unknown): { readonly runId: string; readonly request: RunRequest } {
+  const { run_id: runId = newId('run'), ...request } = parseSettings(receivedSchema, value, { what: 'the run' });
+  return { runId, request };
 }
 
 /** Writes the request of a run; a reader has the former one or this one. */
@@ -64,5 +73,5 @@ export async function writeRunRequest(folder: ServerFolder, runId: string, reque
 /** The request that a run was created with; null for a run that was not created by this server. */
 export async function readRunRequest(folder: ServerFolder, runId: string): Promise<RunRequest | null> {
   const text = await readFile(folder.requestFile(runId), 'utf8').catch(() => null);
-  return text === null ? null : parseRunRequest(JSON.parse(text));
+  return text === null ? null : parse(storedSchema, JSON.parse(text), `the request of run ${runId}`);
 }

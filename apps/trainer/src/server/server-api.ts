@@ -1,5 +1,4 @@
 import { AgentLightningError, type JsonObject, NotFoundError, type Run } from '@agentlightning/core';
-import { newId } from '@agentlightning/core/store';
 import type { SqlStore } from '@agentlightning/store';
 import { configForTheRecord } from '../run/find-or-create-run.ts';
 import { loadRunTasks } from '../run/load-run-tasks.ts';
@@ -45,10 +44,10 @@ export class ServerApi {
    */
   async create(body: unknown): Promise<JsonObject> {
     const { store, folder, queue, settingsOf } = this.#options;
-    const request = parseRunRequest(body);
+    const { runId, request } = parseRunRequest(body);
+    if (await this.#exists(runId)) return await this.view(runId);
     const config = resolveRunSettings(await settingsOf(request));
     const tasks = await loadRunTasks(config);
-    const runId = newId('run');
     // Before the run: a run without a request is not one of this server.
     await writeRunRequest(folder, runId, request);
     const record = { ...configForTheRecord(config), [shapeKey]: rolloutShape(config, tasks) };
@@ -105,6 +104,15 @@ export class ServerApi {
     if (!isRunId(runId)) throw new NotFoundError('Run', runId);
     const request = await this.#requestOf(runId);
     return { request, run: await this.#options.store.getRun(runId) };
+  }
+
+  /** Whether a run was created by an earlier request with the same id. */
+  async #exists(runId: string): Promise<boolean> {
+    if ((await readRunRequest(this.#options.folder, runId)) === null) return false;
+    return await this.#options.store.getRun(runId).then(
+      () => true,
+      () => false,
+    );
   }
 
   async #requestOf(runId: string): Promise<RunRequest> {

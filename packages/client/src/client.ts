@@ -1,0 +1,225 @@
+import { AgentLightningError, type JsonObject, type JsonValue } from '@agentlightning/core';
+import { assertKeyIsEncrypted } from '@agentlightning/core/internal';
+import { newId } from '@agentlightning/core/store';
+import type { Agent } from '@agentlightning/runner';
+import { clientVersion, requiredProtocol } from './client-version.ts';
+import { type DataSet, readDataSet, type TaskSchema, type TaskSource, type UploadedData } from './data-set.ts';
+import { listOf, numberOf, optionalBoolean, optionalText, recordOf } from './json.ts';
+import { ClientRun } from './run.ts';
+import { type RunInfo, runInfoOf } from './run-info.ts';
+import { ServerTransport } from './server-transport.ts';
+import { RunWorker } from './worker/run-worker.ts';
+
+/** Options of an {@link AgentLightningClient}. */
+export interface ClientOptions {
+  /** The URL of `agl server`: `https://train.example.com`. */
+  readonly url: string;
+  /** The key of the server, or a key of its store with the scope `trainer`, or `runner` to join runs. */
+  readonly apiKey: string;
+  /** Whether the key may be sent over plain `http:` to another machine, on a network that you trust. @default false */
+  readonly allowInsecureKey?: boolean;
+  /** How long requests are repeated while the server is unreachable, in milliseconds. @default 120000 */
+  readonly unreachableAfterMs?: number;
+  /** The limit of one request, in milliseconds. @default 60000 */
+  readonly requestTimeoutMs?: number;
+  /** @default the platform's */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+/** Options of the worker of a client. */
+export interface JoinOptions<TTask = unknown> {
+  /** The number of rollouts that run in this process at a time. @default 4 */
+  readonly workers?: number;
+  /** Validates a task before the agent receives it; an error fails its rollout. @default the task unchanged */
+  readonly parseTask?: (input: JsonValue) => TTask;
+  /** Called with errors outside the outcome of a rollout, such as an unreachable server. @default ignored */
+  readonly onError?: (error: AgentLightningError) => void;
+}
+
+/** Options of {@link AgentLightningClient.train}. */
+export interface TrainOptions<TTask = unknown> extends JoinOptions<TTask> {
+  /** The data sets. @default those of the last `uploadData` of this client */
+  readonly data?: UploadedData;
+  /** The id of the run: a second call with the same id joins the run. @default a new one */
+  readonly runId?: string;
+  /** @default 'run' */
+  readonly name?: string;
+  /** A name, or options with `type`: `{ type: 'grpo', groupSize: 8, learningRate: 1e-5 }`. @default that of the server */
+  readonly algorithm?: string | JsonObject;
+  /** Training steps in all. @default that of the server, or 30 */
+  readonly steps?: number;
+  /** Tasks of each step. @default that of the server, or 16 */
+  readonly tasksPerStep?: number;
+  /** Further keys of the training configuration, such as `sampling`, `evaluation` and `seed`. @default {} */
+  readonly training?: JsonObject;
+}
+
+/**
+ * Client of a training server: uploads data, runs the agent on this machine, and trains its model there.
+ *
+ * @example
+ * ```ts
+ * const client = new AgentLightningClient({ url: 'http://localhost:4747', apiKey });
+ * await client.uploadData({ train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' });
+ * const run = await client.train(agent, { workers: 4, algorithm: 'grpo', steps: 60 });
+ * const { rewardBefore, rewardAfter, endpoint } = await run.result();
+ * ```
+ */
+export class AgentLightningClient {
+  readonly #transport: ServerTransport;
+  #data: UploadedData | null = null;
+  #checked: Promise<void> | null = null;
+
+  /** @throws AgentLightningError CONFIG for an invalid URL, and for a key that would be sent unencrypted to another machine */
+  constructor(options: ClientOptions) {
+    const { url, apiKey, fetch = globalThis.fetch } = options;
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) throw invalidUrl(url);
+    if (options.allowInsecureKey !== true) {
+      assertKeyIsEncrypted({ receiver: 'Server', url, option: 'allowInsecureKey' });
+    }
+    this.#transport = new ServerTransport({
+      url: url.replace(/\/+$/, ''),
+      apiKey: apiKey.trim(),
+      fetch,
+      unreachableAfterMs: options.unreachableAfterMs ?? 120_000,
+      requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
+    });
+  }
+
+  /**
+   * Validates and uploads data sets: lists, or JSON-lines files, which are streamed. Content that the server has is not sent
+   * again, and an interrupted upload continues.
+   *
+   * @throws AgentLightningError TASK_FILE that names file, line and field of invalid tasks; nothing is uploaded then
+   */
+  async uploadData(
+    sources: { readonly train: TaskSource; readonly test: TaskSource },
+    { schema = null }: { readonly schema?: TaskSchema | null } = {},
+  ): Promise<UploadedData> {
+    const train = await readDataSet(sources.train, { name: 'train', schema });
+    const test = await readDataSet(sources.test, { name: 'test', schema });
+    await this.#checkServer();
+    for (const dataSet of [train, test]) await this.#upload(dataSet);
+    this.#data = { train: train.digest, test: test.digest };
+    return this.#data;
+  }
+
+  /**
+   * Creates a run, and works on it: rollouts run here, until the run has ended. Further clients {@link join}.
+   *
+   * @throws AgentLightningError CONFIG for an unknown or invalid setting, with the most similar known one
+   */
+  async train<TTask = unknown>(agent: Agent<TTask>, options: TrainOptions<TTask> = {}): Promise<ClientRun> {
+    const { data = this.#data, name, algorithm, steps, tasksPerStep, training } = options;
+    if (data === null) throw noData();
+    await this.#checkServer();
+    const body = {
+      run_id: options.runId ?? newId('run'),
+      data,
+      name,
+      training: { ...training, algorithm, steps, tasksPerStep },
+    };
+    const created = await this.#transport.send('/v1/server/runs', { method: 'POST', body });
+    return this.#working(runInfoOf(recordOf(created, 'the run')).runId, agent, options);
+  }
+
+  /**
+   * Works on a run of another client, or of one that has died.
+   *
+   * @throws AgentLightningError NOT_FOUND
+   */
+  async join<TTask = unknown>(
+    runId: string,
+    agent: Agent<TTask>,
+    options: JoinOptions<TTask> = {},
+  ): Promise<ClientRun> {
+    await this.#checkServer();
+    await new ClientRun(this.#transport, runId).info();
+    return this.#working(runId, agent, options);
+  }
+
+  /** A run by its id, without working on it. */
+  run(runId: string): ClientRun {
+    return new ClientRun(this.#transport, runId);
+  }
+
+  /** The runs of the server, newest first. */
+  async runs(): Promise<readonly RunInfo[]> {
+    await this.#checkServer();
+    const { items } = recordOf(await this.#transport.send('/v1/server/runs'), 'runs');
+    return listOf(items, 'items').map((item) => runInfoOf(recordOf(item, 'a run')));
+  }
+
+  #working<TTask>(runId: string, agent: Agent<TTask>, options: JoinOptions<TTask>): ClientRun {
+    const { workers = 4, parseTask, onError = () => undefined } = options;
+    const transport = this.#transport;
+    const run = new ClientRun(
+      transport,
+      runId,
+      () => new RunWorker({ transport, runId, agent, workers, parseTask, onError }),
+    );
+    run.work();
+    return run;
+  }
+
+  async #upload({ digest, totalBytes, parts }: DataSet): Promise<void> {
+    const path = `/v1/server/datasets/${digest}`;
+    let state = recordOf(await this.#transport.send(path), 'the data set');
+    if (optionalBoolean(state, 'complete') === true) return;
+    let offset = numberOf(state, 'bytes');
+    for await (const part of parts(offset)) {
+      const query = `?offset=${offset}&total_bytes=${totalBytes}`;
+      state = recordOf(await this.#send(path + query, part, offset), 'the data set');
+      offset = numberOf(state, 'bytes');
+    }
+  }
+
+  /** Sends a part. One whose response was lost has arrived, and is a conflict. */
+  async #send(path: string, part: Uint8Array, offset: number): Promise<unknown> {
+    try {
+      return await this.#transport.send(path, { method: 'PUT', body: part });
+    } catch (error) {
+      const received =
+        AgentLightningError.isInstance(error) && error.code === 'CONFLICT' ? error.details['bytes'] : null;
+      if (received === offset + part.byteLength) return { bytes: received, complete: false };
+      throw error;
+    }
+  }
+
+  /** Checks once that the server is one, and not older than this client. */
+  #checkServer(): Promise<void> {
+    this.#checked ??= this.#readServer().catch((error: unknown) => {
+      this.#checked = null;
+      throw error;
+    });
+    return this.#checked;
+  }
+
+  async #readServer(): Promise<void> {
+    const server = recordOf(await this.#transport.send('/v1/server'), 'the server');
+    const protocol = numberOf(server, 'protocol');
+    const version = optionalText(server, 'version') ?? 'unknown';
+    if (protocol >= requiredProtocol) return;
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `the server is too old: version ${version} has protocol ${protocol}, and client ${clientVersion} requires ${requiredProtocol}`,
+      remedy: `Update the server to @agentlightning/trainer@${clientVersion}, or install @agentlightning/client@${version}.`,
+    });
+  }
+}
+
+function invalidUrl(url: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `"${url}" is not an http(s) URL`,
+    remedy: 'Pass the URL that `agl server` prints.',
+  });
+}
+
+function noData(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: 'the run has no data',
+    remedy: 'Call `uploadData` first, or pass its result as `data`.',
+  });
+}

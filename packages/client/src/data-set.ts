@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { AgentLightningError } from '@agentlightning/core';
+
+/** Tasks: a list, or the path of a JSON-lines file. */
+export type TaskSource = string | URL | Iterable<unknown>;
+
+/** Validates a task. Schemas of zod, Valibot and ArkType have this form: https://standardschema.dev. */
+export interface TaskSchema {
+  readonly '~standard': {
+    readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>;
+  };
+}
+
+interface SchemaResult {
+  readonly issues?:
+    | readonly {
+        readonly message: string;
+        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+      }[]
+    | undefined;
+}
+
+/** The digests of uploaded data sets. */
+export interface UploadedData {
+  readonly train: string;
+  readonly test: string;
+}
+
+/** A validated data set. */
+export interface DataSet {
+  /** SHA-256 of the content, in hexadecimal. */
+  readonly digest: string;
+  readonly totalBytes: number;
+  /** Its content from an offset, in parts of at most {@link partBytes} and one line. */
+  parts(offset: number): AsyncIterable<Uint8Array>;
+}
+
+const partBytes = 4 * 1024 * 1024;
+
+/** How many invalid tasks are reported at once. */
+const maxReported = 20;
+
+/**
+ * Reads and validates a data set, without keeping it in memory.
+ *
+ * @param name - of a list, for messages
+ * @throws AgentLightningError TASK_FILE that names file, line and field of the first invalid tasks
+ */
+export async function readDataSet(
+  source: TaskSource,
+  { name, schema }: { readonly name: string; readonly schema: TaskSchema | null },
+): Promise<DataSet> {
+  const hash = createHash('sha256');
+  const problems: string[] = [];
+  let totalBytes = 0;
+  let count = 0;
+  for await (const { value, where } of tasksOf(source, name)) {
+    count += 1;
+    const problem = value instanceof SyntaxError ? value.message : await problemOf(value, schema);
+    if (problem !== null) problems.push(`${where}: ${problem}`);
+    if (problems.length >= maxReported) break;
+    if (problems.length > 0) continue;
+    const line = encodeTask(value);
+    totalBytes += line.byteLength;
+    hash.update(line);
+  }
+  if (count === 0) problems.push(`${whereOf(source, name)}: has no task`);
+  if (problems.length > 0) throw invalidTasks(problems);
+  return { digest: hash.digest('hex'), totalBytes, parts: (offset) => partsOf(source, offset) };
+}
+
+async function* partsOf(source: TaskSource, offset: number): AsyncGenerator<Uint8Array> {
+  let skipped = offset;
+  let lines: Uint8Array[] = [];
+  let size = 0;
+  for await (const { value } of tasksOf(source, '')) {
+    const line = encodeTask(value);
+    if (skipped >= line.byteLength) {
+      skipped -= line.byteLength;
+      continue;
+    }
+    const rest = line.subarray(skipped);
+    skipped = 0;
+    lines.push(rest);
+    size += rest.byteLength;
+    if (size < partBytes) continue;
+    yield joined(lines, size);
+    lines = [];
+    size = 0;
+  }
+  if (size > 0) yield joined(lines, size);
+}
+
+function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size);
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.byteLength;
+  }
+  return whole;
+}
+
+interface LocatedTask {
+  /** A SyntaxError for a line that is not JSON. */
+  readonly value: unknown;
+  readonly where: string;
+}
+
+async function* tasksOf(source: TaskSource, name: string): AsyncGenerator<LocatedTask> {
+  if (typeof source !== 'string' && !(source instanceof URL)) {
+    let index = 0;
+    for (const value of source) {
+      yield { value, where: `${name} task ${index}` };
+      index += 1;
+    }
+    return;
+  }
+  const file = createReadStream(source);
+  let line = 0;
+  try {
+    for await (const text of createInterface({ input: file })) {
+      line += 1;
+      // Some editors write a byte order mark.
+      const content = line === 1 ? text.replace(/^\uFEFF/, '') : text;
+      if (content.trim() !== '') yield { value: parsed(content), where: `${String(source)}:${line}` };
+    }
+  } catch (cause) {
+    if (AgentLightningError.isInstance(cause)) throw cause;
+    throw new AgentLightningError({
+      code: 'TASK_FILE',
+      message: `${String(source)} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      remedy: 'Check the path of the task file.',
+      cause,
+    });
+  } finally {
+    file.destroy();
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return error;
+  }
+}
+
+function encodeTask(value: unknown): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+}
+
+async function problemOf(value: unknown, schema: TaskSchema | null): Promise<string | null> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'a task must be a JSON object';
+  if (schema === null) return null;
+  const { issues = [] } = await schema['~standard'].validate(value);
+  if (issues.length === 0) return null;
+  return issues.map(({ message, path = [] }) => `field "${path.map(keyText).join('.')}": ${message}`).join(', ');
+}
+
+function keyText(segment: PropertyKey | { readonly key: PropertyKey }): string {
+  return String(typeof segment === 'object' ? segment.key : segment);
+}
+
+function whereOf(source: TaskSource, name: string): string {
+  return typeof source === 'string' || source instanceof URL ? String(source) : name;
+}
+
+function invalidTasks(problems: readonly string[]): AgentLightningError {
+  return new AgentLightningError({
+    code: 'TASK_FILE',
+    message: problems.join('; '),
+    remedy: 'Correct the tasks that the message names; a task is a JSON object. Nothing was uploaded.',
+    details: { issues: problems },
+  });
+}

@@ -1,0 +1,77 @@
+import { AgentLightningError, type JsonObject } from '@agentlightning/core';
+import { backoffMs, systemClock } from '@agentlightning/core/internal';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { recordOf } from './json.ts';
+import type { ServerTransport } from './server-transport.ts';
+
+/**
+ * An event of a run: a record of `agl train --json`, such as `{ event: 'step', step: 3, reward: 0.5 }`, with the time in Unix
+ * seconds. `queued`, `stopped` and `failed` are events of the server. The last one is `end`, with the status of the run.
+ */
+export interface RunEvent {
+  readonly event:
+    | 'queued'
+    | 'started'
+    | 'runners'
+    | 'evaluated'
+    | 'step'
+    | 'checkpoint'
+    | 'warning'
+    | 'nothing_left'
+    | 'done'
+    | 'stopped'
+    | 'failed'
+    | 'end';
+  readonly [field: string]: unknown;
+}
+
+const reconnect = { baseDelayMs: 200, maxDelayMs: 5000 };
+
+/** The state of one event stream. */
+interface StreamPosition {
+  /** The number of the last event. */
+  last: number;
+  /** Connections in a row without an event. */
+  failures: number;
+}
+
+/** Reads the events of a run until it has ended. A lost connection is opened again after the last event. */
+export async function* readRunEvents(
+  transport: ServerTransport,
+  runId: string,
+  { after, signal }: { readonly after: number; readonly signal: AbortSignal | undefined },
+): AsyncGenerator<RunEvent> {
+  const position: StreamPosition = { last: after, failures: 0 };
+  while (!signal?.aborted) {
+    try {
+      for await (const event of readConnection(transport, { runId, position, signal })) {
+        yield event;
+        if (event.event === 'end') return;
+      }
+    } catch (error) {
+      if (signal?.aborted) return;
+      // `open` has waited for the server as long as it may be unreachable.
+      if (AgentLightningError.isInstance(error)) throw error;
+    }
+    position.failures += 1;
+    await systemClock.sleep(backoffMs(reconnect, position.failures), signal).catch(() => undefined);
+  }
+}
+
+async function* readConnection(
+  transport: ServerTransport,
+  stream: { readonly runId: string; readonly position: StreamPosition; readonly signal: AbortSignal | undefined },
+): AsyncGenerator<RunEvent> {
+  const { runId, position, signal } = stream;
+  const response = await transport.open(`/v1/server/runs/${encodeURIComponent(runId)}/events`, {
+    headers: { accept: 'text/event-stream', 'last-event-id': String(position.last) },
+    signal,
+  });
+  if (response.body === null) return;
+  const messages = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  for await (const { id, data } of messages) {
+    position.failures = 0;
+    if (id !== undefined) position.last = Number(id);
+    yield recordOf(JSON.parse(data), 'an event') as JsonObject & RunEvent;
+  }
+}

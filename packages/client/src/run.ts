@@ -1,0 +1,157 @@
+import { AgentLightningError, type Rollout } from '@agentlightning/core';
+import { unfinishedRunStatuses } from '@agentlightning/core/store';
+import { listOf, recordOf, textOf } from './json.ts';
+import { type RunEvent, readRunEvents } from './run-events.ts';
+import { type RunInfo, runInfoOf } from './run-info.ts';
+import type { ServerTransport } from './server-transport.ts';
+import { rolloutOf } from './worker/wire-rollout.ts';
+
+/** An OpenAI-compatible endpoint: the options of a client such as `new OpenAI({ baseURL, apiKey })`, and the model. */
+export interface ModelEndpoint {
+  readonly baseURL: string;
+  readonly apiKey: string;
+  /** The name of the trained model. */
+  readonly model: string;
+}
+
+/** The result of a finished run. */
+export interface RunResult extends RunInfo {
+  readonly rewardBefore: number;
+  readonly rewardAfter: number;
+  /** Serves the trained model. */
+  readonly endpoint: ModelEndpoint;
+}
+
+/** Runs the agent of this client. */
+interface StoppableWorker {
+  stop(): Promise<void>;
+}
+
+/** A run on the server, and its worker on this machine where there is one. */
+export class ClientRun {
+  readonly runId: string;
+  readonly #transport: ServerTransport;
+  readonly #createWorker: (() => StoppableWorker) | null;
+  #worked: Promise<void> = Promise.resolve();
+
+  /** @internal */
+  constructor(transport: ServerTransport, runId: string, createWorker: (() => StoppableWorker) | null = null) {
+    this.#transport = transport;
+    this.runId = runId;
+    this.#createWorker = createWorker;
+  }
+
+  /** Runs the agent on this machine until the run has ended. @internal */
+  work(): void {
+    const createWorker = this.#createWorker;
+    if (createWorker === null) return;
+    // After the former worker, which may still be stopping.
+    this.#worked = this.#worked.then(async () => {
+      const worker = createWorker();
+      await this.#untilEnded().catch(() => undefined);
+      await worker.stop();
+    });
+  }
+
+  /** The state of the run. @throws AgentLightningError NOT_FOUND */
+  async info(): Promise<RunInfo> {
+    return runInfoOf(recordOf(await this.#transport.send(this.#path('')), 'the run'));
+  }
+
+  /**
+   * The events of the run from its beginning, or after a number of them, until it has ended. A lost connection is opened
+   * again.
+   *
+   * @example
+   * ```ts
+   * for await (const event of run.events()) if (event.event === 'step') console.log(event.step, event.reward);
+   * ```
+   */
+  events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<RunEvent> {
+    return readRunEvents(this.#transport, this.runId, { after: options.after ?? 0, signal: options.signal });
+  }
+
+  /**
+   * Waits until the run has ended, and the worker of this client has stopped.
+   *
+   * @throws AgentLightningError the error of a failed run; CANCELLED for a stopped one
+   */
+  async result(): Promise<RunResult> {
+    const failure = await this.#untilEnded();
+    await this.#worked;
+    const info = await this.info();
+    const { status, rewardBefore, rewardAfter } = info;
+    if (status === 'finished' && rewardBefore !== null && rewardAfter !== null) {
+      return { ...info, rewardBefore, rewardAfter, endpoint: await this.endpoint() };
+    }
+    throw endedWithout(info, failure);
+  }
+
+  /**
+   * Serves the model of the run as an OpenAI-compatible endpoint, also after a restart of the server.
+   *
+   * @throws AgentLightningError CONFLICT for a run that has not started
+   */
+  async endpoint(): Promise<ModelEndpoint> {
+    const response = recordOf(await this.#transport.send(this.#path('/endpoint'), { method: 'POST' }), 'the endpoint');
+    const { url, apiKey } = this.#transport;
+    return { baseURL: `${url}/v1`, apiKey, model: textOf(response, 'model') };
+  }
+
+  /** The rollouts of the run, the first ones first, with their latest attempts. */
+  async rollouts(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<readonly Rollout[]> {
+    const body = { run_id: this.runId, limit: options.limit ?? 100, offset: options.offset ?? 0 };
+    const page = recordOf(await this.#transport.send('/v1/agl/rollouts/search', { method: 'POST', body }), 'rollouts');
+    return listOf(page['items'], 'items').map((item) => rolloutOf(recordOf(item, 'a rollout')));
+  }
+
+  /** Stops the run after its current operation. */
+  async stop(): Promise<RunInfo> {
+    return runInfoOf(recordOf(await this.#transport.send(this.#path('/stop'), { method: 'POST' }), 'the run'));
+  }
+
+  /**
+   * Resumes a stopped or failed run at its last checkpoint, or a finished one with more steps. A worker of this client works
+   * on it again.
+   *
+   * @throws AgentLightningError CONFLICT for a finished run without more steps
+   */
+  async resume(options: { readonly steps?: number } = {}): Promise<RunInfo> {
+    const request = { method: 'POST', body: options } as const;
+    const info = runInfoOf(recordOf(await this.#transport.send(this.#path('/resume'), request), 'the run'));
+    this.work();
+    return info;
+  }
+
+  /** Waits for the end of the run. @returns its last `failed` event; null without one */
+  async #untilEnded(): Promise<RunEvent | null> {
+    let failure: RunEvent | null = null;
+    for await (const event of this.events()) {
+      if (event.event === 'failed') failure = event;
+      if (event.event === 'queued') failure = null;
+    }
+    return failure;
+  }
+
+  #path(suffix: string): string {
+    return `/v1/server/runs/${encodeURIComponent(this.runId)}${suffix}`;
+  }
+}
+
+function endedWithout({ runId, status }: RunInfo, failure: RunEvent | null): AgentLightningError {
+  if (status === 'stopped' || unfinishedRunStatuses.includes(status)) {
+    return new AgentLightningError({
+      code: 'CANCELLED',
+      message: `run ${runId} was stopped`,
+      remedy: 'Continue it with `run.resume()`.',
+    });
+  }
+  const message = typeof failure?.['message'] === 'string' ? failure['message'] : 'no reason was recorded';
+  const remedy = typeof failure?.['remedy'] === 'string' ? failure['remedy'] : '';
+  return new AgentLightningError({
+    code: 'INTERNAL',
+    message: `run ${runId} has failed: ${message}`,
+    remedy: `${remedy} Continue it with \`run.resume()\`.`.trim(),
+    details: { code: failure?.['code'] },
+  });
+}

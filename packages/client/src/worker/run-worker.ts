@@ -1,0 +1,90 @@
+import { hostname } from 'node:os';
+import process from 'node:process';
+import type { AgentLightningError, JsonObject, JsonValue } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import { newId } from '@agentlightning/core/store';
+import { type Agent, Registration, runRollouts } from '@agentlightning/runner';
+import { clientVersion } from '../client-version.ts';
+import type { ServerTransport } from '../server-transport.ts';
+import { WorkerStore } from './worker-store.ts';
+
+/** Options of a {@link RunWorker}. */
+export interface RunWorkerOptions<TTask> {
+  readonly transport: ServerTransport;
+  readonly runId: string;
+  readonly agent: Agent<TTask>;
+  /** The number of rollouts at a time. */
+  readonly workers: number;
+  readonly parseTask?: ((input: JsonValue) => TTask) | undefined;
+  readonly onError: (error: AgentLightningError) => void;
+}
+
+/** How long the server waits for a heartbeat before it returns the rollouts of a dead client to the queue, in milliseconds. */
+const leaseMs = 8000;
+
+/** How long running agents may take when the run has ended, in milliseconds. */
+const graceMs = 2000;
+
+/** Runs the agent on the rollouts of a run in this process, registered at the server with a lease. */
+export class RunWorker<TTask> {
+  readonly #stop = new AbortController();
+  readonly #registration: Registration;
+  readonly #done: Promise<unknown>;
+
+  /** Starts to claim rollouts. */
+  constructor({ transport, runId, agent, workers, parseTask, onError }: RunWorkerOptions<TTask>) {
+    const store = new WorkerStore(transport);
+    const workerId = newId('worker');
+    this.#registration = new Registration({
+      store,
+      workerId,
+      leaseMs,
+      statistics: () => statisticsOf({ runId, workers, isStopping: this.#stop.signal.aborted }),
+      onError: () => undefined,
+      clock: systemClock,
+    });
+    const run = (): Promise<unknown> =>
+      runRollouts<TTask>({
+        store,
+        agent,
+        runId,
+        // One id for all of them: it is the registered one.
+        concurrency: 1,
+        workerId,
+        graceMs,
+        gatewayUrl: `${transport.url}/v1`,
+        createAttemptToken: (request) => store.createAttemptToken(request),
+        signal: this.#stop.signal,
+        events: { onError },
+        ...(parseTask === undefined ? {} : { parseTask }),
+      });
+    this.#done = Promise.all(Array.from({ length: workers }, run)).catch(onError);
+  }
+
+  /** Stops claiming, waits for running agents, and leaves the server. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#done;
+    // The lease expires when the server cannot be reached.
+    await this.#registration.end().catch(() => undefined);
+  }
+}
+
+function statisticsOf(worker: {
+  readonly runId: string;
+  readonly workers: number;
+  readonly isStopping: boolean;
+}): JsonObject {
+  return {
+    kind: 'runner',
+    version: clientVersion,
+    host: hostname(),
+    pid: process.pid,
+    run_id: worker.runId,
+    state: worker.isStopping ? 'draining' : 'running',
+    running: worker.isStopping ? 0 : worker.workers,
+    concurrency: worker.workers,
+    processes: 1,
+    memory_rss_bytes: process.memoryUsage().rss,
+  };
+}

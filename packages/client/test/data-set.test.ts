@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { readDataSet } from '../src/data-set.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-data-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function fileOf(text: string): string {
+  const file = path.join(folder, 'tasks.jsonl');
+  writeFileSync(file, text);
+  return file;
+}
+
+async function contentOf(parts: AsyncIterable<Uint8Array>): Promise<string> {
+  let text = '';
+  for await (const part of parts) text += new TextDecoder().decode(part);
+  return text;
+}
+
+const anything = { name: 'train', schema: null };
+
+test('a list and a file with the same tasks have the same content, from any offset', async () => {
+  const tasks = [{ question: 'a' }, { question: 'ö' }];
+  const list = await readDataSet(tasks, anything);
+  const file = await readDataSet(fileOf('\uFEFF{ "question": "a" }\n\n{"question":"ö"}'), anything);
+  expect(file.digest).toBe(list.digest);
+  const whole = await contentOf(list.parts(0));
+  expect(whole).toBe('{"question":"a"}\n{"question":"ö"}\n');
+  expect(Buffer.byteLength(whole)).toBe(list.totalBytes);
+  expect(await contentOf(file.parts(5))).toBe(whole.slice(5));
+  expect(await contentOf(file.parts(list.totalBytes))).toBe('');
+});
+
+test('invalid lines are reported with file, line and field', async () => {
+  const file = fileOf('{"question":"a"}\n{"question":1}\nno json\n[1]\n');
+  const reading = readDataSet(file, { name: 'train', schema: z.object({ question: z.string() }) });
+  await expect(reading).rejects.toMatchObject({
+    code: 'TASK_FILE',
+    remedy: expect.stringContaining('Nothing was uploaded'),
+  });
+  await expect(reading).rejects.toThrow(`${file}:2: field "question": Invalid input`);
+  await expect(reading).rejects.toThrow(`${file}:3: `);
+  await expect(reading).rejects.toThrow(`${file}:4: a task must be a JSON object`);
+});
+
+test('an empty list, a value that is not an object and a missing file are reported', async () => {
+  await expect(readDataSet([], anything)).rejects.toThrow('train: has no task');
+  await expect(readDataSet([{ a: 1 }, 2], anything)).rejects.toThrow('train task 1: a task must be a JSON object');
+  await expect(readDataSet(path.join(folder, 'none.jsonl'), anything)).rejects.toThrow('none.jsonl cannot be read');
+});
