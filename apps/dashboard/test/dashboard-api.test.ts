@@ -71,6 +71,17 @@ test('runs are listed with progress, rewards and warnings', async () => {
   });
 });
 
+test.each(['evaluation', 'prompt-search'] as const)('a run of the kind %s is not shown as a training', async (kind) => {
+  const other = await openStore(':memory:');
+  await other.createRun({ runId: 'other', name: 'other', config: {} });
+  await other.updateRun('other', { state: { kind } });
+  const served = await serveDashboard({ store: readOnly(other), label: 'memory' });
+  const { items } = (await (await fetch(`${served.url}/api/runs`)).json()) as RunList;
+  expect(items).toMatchObject([{ kind }]);
+  await served.close();
+  await other.close();
+});
+
 test('a run has evaluations in order, explained warnings, statistics and failures by cause', async () => {
   const run = await get<RunDetail>(`/api/runs/${sampleRunId}`);
   expect(run.evaluations.map(({ step, reward }) => [step, reward])).toEqual([

@@ -30,11 +30,14 @@ export interface WarningView {
 /** Liveness of a run: `silent` has the status `running`, and its trainer has stopped sending heartbeats. */
 export type RunLiveness = 'live' | 'silent' | 'ended';
 
+/** What a run does: trains weights, searches prompts, or only measures. */
+export type RunKind = 'training' | 'prompt-search' | 'evaluation';
+
 /** A run in a list. */
 export interface RunSummary {
   readonly runId: string;
   readonly name: string;
-  readonly kind: 'training' | 'prompt-search';
+  readonly kind: RunKind;
   readonly status: RunStatus;
   readonly liveness: RunLiveness;
   /** Last heartbeat of the trainer in Unix milliseconds; null without one. */

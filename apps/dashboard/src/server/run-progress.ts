@@ -1,6 +1,6 @@
 import type { Run } from '@agentlightning/core';
 import { z } from 'zod';
-import type { EvaluationView, WarningView } from '../api/run-views.ts';
+import type { EvaluationView, RunKind, WarningView } from '../api/run-views.ts';
 
 /** Cause and remedy of a warning, by its name. */
 export type WarningExplanations = Readonly<Record<string, { readonly cause: string; readonly remedy: string }>>;
@@ -14,7 +14,7 @@ const evaluation = z.object({
 
 /** A part of the state that cannot be read becomes absent: other programs may have written the run. */
 const progress = z.object({
-  kind: z.string().optional().catch(undefined),
+  kind: z.enum(['training', 'prompt-search', 'evaluation']).catch('training'),
   finishedStep: z.number().catch(0),
   steps: z.number().nullish().catch(null),
   before: evaluation.nullish().catch(null),
@@ -32,7 +32,7 @@ const progress = z.object({
 
 /** The progress of a run as its trainer recorded it. */
 export interface RunProgress {
-  readonly isSearch: boolean;
+  readonly kind: RunKind;
   readonly step: number;
   readonly steps: number | null;
   readonly rewardCurve: readonly number[];
@@ -48,7 +48,7 @@ export function readProgress({ state, config }: Run, explanations: WarningExplan
   const { finishedStep, before, after } = read;
   const configured = config['steps'];
   return {
-    isSearch: read.kind === 'prompt-search',
+    kind: read.kind,
     step: finishedStep,
     steps: read.steps ?? (typeof configured === 'number' ? configured : null),
     rewardCurve: read.rewardCurve ?? [],

@@ -77,7 +77,7 @@ export class RunReader {
     return {
       runId: run.runId,
       name: run.name,
-      kind: progress.isSearch ? 'prompt-search' : 'training',
+      kind: progress.kind,
       status: run.status,
       liveness: this.#liveness(run, heartbeatTimeMs),
       heartbeatTimeMs,

@@ -90,7 +90,7 @@ function tilesOf(run: RunDetail): readonly Tile[] {
       value: numberText(run.rewardCurve.at(-1)),
       note: `first ${numberText(run.rewardCurve[0])}`,
     },
-    { label: 'Step', value: run.kind === 'training' ? `${run.step} / ${run.steps ?? '?'}` : 'prompt search', note: '' },
+    { label: 'Step', value: run.kind === 'training' ? `${run.step} / ${run.steps ?? '?'}` : run.kind, note: '' },
     { label: 'Duration', value: durationText(endMs - run.createTimeMs), note: '' },
     {
       label: 'Rollouts',

@@ -95,7 +95,7 @@ function RunRow({ run, nowMs }: { readonly run: RunSummary; readonly nowMs: numb
           </span>
         )}
       </td>
-      <td className="number">{run.kind === 'training' ? `${step}/${steps ?? '?'}` : 'search'}</td>
+      <td className="number">{run.kind === 'training' ? `${step}/${steps ?? '?'}` : run.kind}</td>
       <td className="number">
         {numberText(rewardBefore)} → {numberText(rewardAfter)}
       </td>

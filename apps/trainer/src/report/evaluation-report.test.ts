@@ -50,7 +50,7 @@ test('the table has parts, failures by cause, the rule for missing rewards, and 
     '',
     'Failures of run-1@best: timeout 1, no_reward 2',
     '2 rollouts without a reward: excluded from the mean. More than 5% are missing (--max-missing): the result is not reliable.',
-    'run-1@best minus base: +0.500 (95% +0.100 to +0.700, paired bootstrap over 4 tasks; p 0.0300): not decided, too many rewards are missing',
+    'run-1@best minus base: +0.500 (95% +0.100 to +0.700, paired bootstrap over 4 tasks; p = 0.0300): not decided, too many rewards are missing',
     'Largest gains:',
     '  +1.000 (0.000 -> 1.000)  task 3  {"q":"Four?"}  agl show ro-a',
     '3s. Rollouts: agl rollouts --run one',

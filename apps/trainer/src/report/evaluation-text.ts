@@ -7,7 +7,7 @@ import type {
 } from '../evaluation-run/evaluation-report.ts';
 import { type CommandPlace, callableText, storeFlag } from './callable-text.ts';
 import { countOf } from './evaluation-progress.ts';
-import { percent, shortDuration } from './number-text.ts';
+import { percent, pValueText, shortDuration } from './number-text.ts';
 import { textTable } from './text-table.ts';
 
 /** How much of a task is shown, in characters. */
@@ -73,7 +73,7 @@ function comparisonLines(
   const interval = `95% ${signed(ci95[0])} to ${signed(ci95[1])}`;
   return [
     `${title}: ${signed(difference)} (${interval}, paired bootstrap over ${countOf(tasks, 'task')}; ` +
-      `p ${pValue === null ? '-' : pValue.toFixed(4)}): ${verdictTexts[verdict]}`,
+      `${pValueText(pValue)}): ${verdictTexts[verdict]}`,
     ...differenceLines('Largest gains', gains, place),
     ...differenceLines('Largest losses', losses, place),
   ];

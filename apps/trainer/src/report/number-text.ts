@@ -11,3 +11,9 @@ export function shortDuration(seconds: number): string {
   if (minutes < 60) return `${minutes}m ${String(whole % 60).padStart(2, '0')}s`;
   return `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, '0')}m`;
 }
+
+/** A p-value as text. */
+export function pValueText(pValue: number | null): string {
+  if (pValue === null) return 'no p-value';
+  return pValue < 1e-4 ? 'p < 0.0001' : `p = ${pValue.toFixed(4)}`;
+}

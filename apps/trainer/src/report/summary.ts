@@ -6,7 +6,7 @@ import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../trai
 import { bar } from './bar.ts';
 import { storeFlag } from './callable-text.ts';
 import { nearPath } from './near-path.ts';
-import { percent, shortDuration } from './number-text.ts';
+import { percent, pValueText, shortDuration } from './number-text.ts';
 import { exceptionsText } from './plain-report.ts';
 import { diffLines, versionTable } from './prompts-report.ts';
 import { rewardCurve } from './reward-curve.ts';
@@ -161,9 +161,4 @@ function exampleLines(title: string, collected: CollectedRollout | null): string
     ...conversationLines(collected.spans).map((line) => `  ${line}`),
     '',
   ];
-}
-
-function pValueText(pValue: number | null): string {
-  if (pValue === null) return 'no p-value';
-  return pValue < 1e-4 ? 'p < 0.0001' : `p = ${pValue.toFixed(4)}`;
 }
