@@ -92,7 +92,7 @@ test('an infrastructure failure is not a reward, and too many missing rewards le
   );
   const endpoint = { baseUrl: model.baseUrl, model: 'lossy' };
   const warnings: string[] = [];
-  const report = await smallTrainer(folder, small).test({
+  const report = await smallTrainer(folder, { ...small, outageToleranceMs: 500 }).test({
     endpoint,
     onEvent: (event) => void (event.type === 'warning' && warnings.push(event.message)),
   });
@@ -162,11 +162,7 @@ describe('what cannot be evaluated', () => {
 
 test('versions of a prompt search, and prompts of a file, are evaluated', async () => {
   await using models = await PlantedModels.start();
-  const config = {
-    ...plantedConfig(models.baseUrl, { algorithm: { type: 'gepa', maxRollouts: 100, proposals: 3 } }),
-    dataDir: folder,
-  };
-  const trainer = new Trainer(config);
+  const trainer = new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder });
   await trainer.fit({ runId: 'search' });
   await expect(trainer.test({ of: 'search@best' })).rejects.toMatchObject({
     code: 'CONFIG',

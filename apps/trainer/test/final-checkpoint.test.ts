@@ -71,9 +71,9 @@ test('a run ends with its best checkpoint, also after a stop, and continues from
   const onEvent = (event: TrainingEvent): void => {
     if (event.type === 'evaluated' && event.step === 4) stop.abort();
   };
-  const stopped = await trainSmall(falling(), { runId: 'falling', signal: stop.signal, onEvent });
+  const stopped = await trainSmall(falling(), { runId: 'falling-reward', signal: stop.signal, onEvent });
   expect(stopped.error).toMatchObject({ code: 'CANCELLED' });
-  const { events, error } = await trainSmall(falling(), { resume: 'falling' });
+  const { events, error } = await trainSmall(falling(), { resume: 'falling-reward' });
   expect(error).toBeNull();
   expect([...evaluationsOf(stopped.events), ...evaluationsOf(events)]).toEqual([
     ['before', 0],
@@ -83,11 +83,11 @@ test('a run ends with its best checkpoint, also after a stop, and continues from
   ]);
   const final = { step: 2, selectedOn: 'test', candidates: 2 };
   expect(events.at(-1)).toMatchObject({ summary: { after: { reward: 0.9 }, training: { ended: 'steps', final } } });
-  expect(await versionsOf('falling', 'after-4-with-2')).toEqual(await versionsOf('falling', 'during-2'));
-  const { state } = await withStore(folder, (store) => store.getRun('falling'));
+  expect(await versionsOf('falling-reward', 'after-4-with-2')).toEqual(await versionsOf('falling-reward', 'during-2'));
+  const { state } = await withStore(folder, (store) => store.getRun('falling-reward'));
   expect(state).toMatchObject({ finalStep: 2, checkpoint: { step: 4 }, checkpoints: [{ step: 2 }, { step: 4 }] });
 
-  const more = await trainSmall(falling({ steps: 5 }), { resume: 'falling' });
+  const more = await trainSmall(falling({ steps: 5 }), { resume: 'falling-reward' });
   expect(more.events[0]).toMatchObject({ type: 'started', firstStep: 5 });
   // Step 5 has more letters than any reward before.
   expect(evaluationsOf(more.events)).toEqual([['after', 5]]);

@@ -155,8 +155,14 @@ test('a killed server continues its runs, and a stopped run is resumed with its 
   await expectStatus(server, runId, 'stopped');
   await server.send('POST', `/v1/server/runs/${runId}/resume`);
   await expectStatus(server, runId, 'finished');
+  // The record of the run has every step once; the event of a step that was saved at the kill may be missing.
+  expect((await server.send('GET', `/v1/server/runs/${runId}`)).body).toMatchObject({
+    step: 3,
+    reward_curve: [expect.any(Number), expect.any(Number), expect.any(Number)],
+  });
   const steps = (await server.events(runId)).filter(({ event }) => event === 'step').map(({ step }) => step);
-  expect(steps.toSorted()).toEqual(expect.arrayContaining([1, 2, 3]));
+  expect(steps).toEqual(expect.arrayContaining([3]));
+  expect(new Set(steps).size).toBe(steps.length);
   const { body } = await server.send('POST', `/v1/server/runs/${runId}/resume`);
   expect(body).toMatchObject({ error: { code: 'CONFLICT', message: expect.stringContaining('all of its 3 steps') } });
 });

@@ -63,9 +63,9 @@ test('a run begins with the weights of another run, and with a new optimizer', a
   expect(metricsOf(resumed.events)[0]?.['policy/kl_reference']).toBeGreaterThan(0);
 
   // The same weights in both: step 0 of one run begins with those of the other.
-  const again = await trainSmall(trainer({ from: 'warm@0', steps: 0 }), { runId: 'again' });
+  const again = await trainSmall(trainer({ from: 'warm@0', steps: 0 }), { runId: 'warm-again' });
   expect(again.error).toBeNull();
-  expect((await firstAnswers('again')).logprobs).toEqual(logprobs);
+  expect((await firstAnswers('warm-again')).logprobs).toEqual(logprobs);
 
   await using runs = new AglProcess(['runs', '--store', `sqlite:${path.join(folder, 'agl.db')}`]);
   expect(await runs.exitCode()).toBe(0);
