@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { serveDashboard } from '@agentlightning/dashboard';
 import { openStore } from '@agentlightning/store';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { expect, test } from 'vitest';
+import { createMcpServer } from '../src/cli/mcp/mcp-server.ts';
+import { StoreReader } from '../src/cli/mcp/store-reader.ts';
 import { buildProgram } from '../src/cli/program.ts';
 import { warningNames } from '../src/diagnosis/run-warning.ts';
 
@@ -44,4 +48,15 @@ test('every request of the skill has a response with the fields that it names', 
 
 test('the skill names every warning', () => {
   expect(warningNames.filter((name) => !skill.includes(`\`${name}\``))).toEqual([]);
+});
+
+test('the skill names every tool of the MCP server, and no other', async () => {
+  const server = createMcpServer(new StoreReader(':memory:'));
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  const [clientSide, serverSide] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(serverSide), client.connect(clientSide)]);
+  const { tools } = await client.listTools();
+  const named = [...skill.matchAll(/`((?:list|get|compare)_\w+)`/g)].map(([, name]) => name);
+  expect([...new Set(named)].sort()).toEqual(tools.map(({ name }) => name).sort());
+  await client.close();
 });

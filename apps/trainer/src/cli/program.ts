@@ -10,6 +10,7 @@ import { addRolloutsCommand } from './inspect/rollouts-command.ts';
 import { addRunsCommand } from './inspect/runs-command.ts';
 import { addShowCommand } from './inspect/show-command.ts';
 import { addWorkersCommand } from './inspect/workers-command.ts';
+import { addMcpCommand } from './mcp/mcp-command.ts';
 import type { ProgramOptions } from './program-options.ts';
 import { addDashboardCommand } from './serve/dashboard-command.ts';
 import { addGatewayCommand } from './serve/gateway-command.ts';
@@ -45,6 +46,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addExportCommand(program);
   addServerCommand(program);
   addDashboardCommand(program);
+  addMcpCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);
   addRunnerCommand(program);

@@ -10,7 +10,7 @@ import type { ShowFlags, ShowFormat } from './show-format.ts';
 export async function showRollout(rolloutId: string, flags: ShowFlags): Promise<void> {
   const store = await openExistingStore(flags.store);
   try {
-    const shown = await readShown(store, rolloutId, flags);
+    const shown = await readShownRollout(store, rolloutId, flags.attempt);
     const isColoured = flags.output === '-' && process.stdout.isTTY && process.stdout.hasColors();
     const text = flags.json === true ? jsonText(shown) : draw[flags.format](shown, { isColoured });
     if (flags.output === '-') process.stdout.write(text);
@@ -26,11 +26,17 @@ async function writeTo(path: string, text: string): Promise<void> {
   process.stdout.write(`Written to ${path}\n`);
 }
 
-async function readShown(store: Store, rolloutId: string, flags: ShowFlags): Promise<ShownRollout> {
+/**
+ * Reads a rollout with the trace of an attempt.
+ *
+ * @param attempt - its id, or `latest`
+ * @throws AgentLightningError NOT_FOUND for an unknown rollout or attempt
+ */
+export async function readShownRollout(store: Store, rolloutId: string, attempt: string): Promise<ShownRollout> {
   const rollout = await store.getRollout(rolloutId);
   const { items: attempts } = await store.queryAttempts(rolloutId);
-  assertHasAttempt(rollout, attempts, flags.attempt);
-  const { items: spans } = await store.querySpans({ rolloutId, attemptId: flags.attempt });
+  assertHasAttempt(rollout, attempts, attempt);
+  const { items: spans } = await store.querySpans({ rolloutId, attemptId: attempt });
   return { rollout, attempts, spans, steps: traceSteps(spans) };
 }
 

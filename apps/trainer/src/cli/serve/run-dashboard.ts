@@ -1,6 +1,11 @@
 import type { Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import { type Dashboard, serveDashboard } from '@agentlightning/dashboard';
+import {
+  createDashboardHandler,
+  type Dashboard,
+  type DashboardHandler,
+  serveDashboard,
+} from '@agentlightning/dashboard';
 import { warningExplanations } from '../../diagnosis/run-warning.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { untilStopped } from './until-stopped.ts';
@@ -31,4 +36,9 @@ export async function runDashboard({ store: url, host, port }: DashboardFlags): 
 export async function openDashboard(store: Store, { store: url, host, port }: DashboardFlags): Promise<Dashboard> {
   const viewerKey = process.env['AGL_DASHBOARD_KEY'] || null;
   return await serveDashboard({ store, label: addressText(url), host, port, viewerKey, warningExplanations });
+}
+
+/** Opens the dashboard of an open store within this process, without a listener. Requests to it need no key. */
+export async function openLocalDashboard(store: Store, url: string): Promise<DashboardHandler> {
+  return await createDashboardHandler({ store, label: addressText(url), warningExplanations });
 }

@@ -1,0 +1,84 @@
+/** Maximum size of the data of a result, in characters of JSON. */
+export const maxDataCharacters = 40_000;
+
+/** How much of a value is kept. */
+interface Limits {
+  /** Maximum number of items of a list and of fields of an object. */
+  readonly items: number;
+  /** Maximum length of a text in characters. */
+  readonly characters: number;
+}
+
+/** From generous to strict: the first one with which a value fits applies. */
+const steps: readonly Limits[] = [
+  { items: 400, characters: 8000 },
+  { items: 100, characters: 2000 },
+  { items: 40, characters: 800 },
+  { items: 16, characters: 300 },
+  { items: 6, characters: 160 },
+];
+
+const maxDepth = 12;
+
+/** What a bounded value lacks. */
+export interface Omitted {
+  /** Items of lists and fields of objects. */
+  readonly items: number;
+  /** Characters of texts. */
+  readonly characters: number;
+}
+
+/** A value of limited size, and what it lacks. */
+export interface Bounded {
+  readonly value: unknown;
+  readonly omitted: Omitted;
+}
+
+/** Keeps the start and the end of lists and texts, so that the JSON of a value has at most {@link maxDataCharacters}. */
+export function bounded(value: unknown): Bounded {
+  for (const limits of steps) {
+    const omitted = { items: 0, characters: 0 };
+    const cut = cutValue(value, { limits, omitted, depth: 0 });
+    if (JSON.stringify(cut ?? null).length <= maxDataCharacters) return { value: cut, omitted };
+  }
+  const { text, omitted } = boundedText(JSON.stringify(value), maxDataCharacters / 4);
+  return { value: text, omitted: { items: 0, characters: omitted } };
+}
+
+/** The start and the end of a text, and the number of characters in between that it lacks. */
+export function boundedText(text: string, characters: number): { readonly text: string; readonly omitted: number } {
+  if (text.length <= characters) return { text, omitted: 0 };
+  const half = Math.floor(characters / 2);
+  const omitted = text.length - 2 * half;
+  return { text: `${text.slice(0, half)} […${omitted} characters left out…] ${text.slice(-half)}`, omitted };
+}
+
+interface Cut {
+  readonly limits: Limits;
+  readonly omitted: { items: number; characters: number };
+  readonly depth: number;
+}
+
+function cutValue(value: unknown, cut: Cut): unknown {
+  if (typeof value === 'string') return cutText(value, cut);
+  if (typeof value !== 'object' || value === null) return value;
+  if (cut.depth >= maxDepth) return cutText(JSON.stringify(value), cut);
+  const inner = { ...cut, depth: cut.depth + 1 };
+  if (Array.isArray(value)) return cutList(value, cut).map((item) => cutValue(item, inner));
+  return Object.fromEntries(
+    cutList(Object.entries(value), cut).map(([name, item]) => [cutText(name, cut), cutValue(item, inner)]),
+  );
+}
+
+function cutText(value: string, { limits, omitted }: Cut): string {
+  const { text, omitted: count } = boundedText(value, limits.characters);
+  omitted.characters += count;
+  return text;
+}
+
+function cutList<TItem>(list: readonly TItem[], { limits, omitted }: Cut): readonly TItem[] {
+  if (list.length <= limits.items) return list;
+  omitted.items += list.length - limits.items;
+  const half = limits.items / 2;
+  return [...list.slice(0, half), ...list.slice(-half)];
+}
