@@ -12,6 +12,7 @@ import { addShowCommand } from './inspect/show-command.ts';
 import { addWorkersCommand } from './inspect/workers-command.ts';
 import { addMcpCommand } from './mcp/mcp-command.ts';
 import type { ProgramOptions } from './program-options.ts';
+import { addConfigCommand } from './serve/config-command.ts';
 import { addDashboardCommand } from './serve/dashboard-command.ts';
 import { addGatewayCommand } from './serve/gateway-command.ts';
 import { addRunnerCommand } from './serve/runner-command.ts';
@@ -45,6 +46,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addDatasetCommand(program);
   addExportCommand(program);
   addServerCommand(program);
+  addConfigCommand(program);
   addDashboardCommand(program);
   addMcpCommand(program);
   addStoreCommand(program);

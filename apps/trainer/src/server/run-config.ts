@@ -3,7 +3,7 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { isPromptSearch, resolveRun } from '../config/resolve-run.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';
 import type { RunRequest } from './run-request.ts';
-import type { RunDefaults } from './server-settings.ts';
+import type { RunDefaults } from './settings/server-settings.ts';
 
 /** What a server adds to the request of a client. */
 export interface RunSurroundings {
@@ -28,11 +28,11 @@ export function runSettings(request: RunRequest, surroundings: RunSurroundings):
   const { dataDir, url, serverKey, runtime, hasSmallCheckpoints, defaults, tasks } = surroundings;
   const { steps, tasksPerStep, maxTokens } = defaults;
   const { training } = request;
-  const sampling = maxTokens === undefined ? {} : { sampling: { temperature: 1, maxTokens } };
+  const sampling = maxTokens === null ? {} : { sampling: { temperature: 1, maxTokens } };
   return {
     ...(hasSmallCheckpoints ? { checkpointEvery: 1 } : {}),
-    ...(steps === undefined ? {} : { steps }),
-    ...(tasksPerStep === undefined ? {} : { tasksPerStep }),
+    ...(steps === null ? {} : { steps }),
+    ...(tasksPerStep === null ? {} : { tasksPerStep }),
     ...sampling,
     ...training,
     algorithm: algorithmOf(training.algorithm, defaults),
@@ -60,7 +60,7 @@ export function resolveRunSettings(settings: RunSettings): ResolvedConfig {
 /** A name alone has the learning rate of the server. */
 function algorithmOf(given: unknown, { algorithm, learningRate }: RunDefaults): unknown {
   const named = typeof given === 'object' && given !== null ? given : { type: given ?? algorithm };
-  return { ...(learningRate === undefined ? {} : { learningRate }), ...named };
+  return { ...(learningRate === null ? {} : { learningRate }), ...named };
 }
 
 /** Clients run the agent: a server has no workers. */

@@ -7,7 +7,8 @@ import type { RuntimeConfig } from '../config/train-config.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { type LaunchedRuntime, launchEmbeddedRuntime } from '../runtime/embedded-runtime.ts';
 import { type OpenRuntime, openRuntime } from '../runtime/open-runtime.ts';
-import type { ServerSecrets, ServerSettings } from './server-settings.ts';
+import type { ServerSecrets } from './server-secrets.ts';
+import type { ServerSettings } from './settings/server-settings.ts';
 
 /** Options of a {@link ServerRuntime}. */
 export interface ServerRuntimeOptions {

@@ -20,7 +20,8 @@ import { createServerApp, serverProtocol } from './server-app.ts';
 import { ServerFolder } from './server-folder.ts';
 import { createServerListener } from './server-listener.ts';
 import { ServerRuntime } from './server-runtime.ts';
-import type { ServerSecrets, ServerSettings } from './server-settings.ts';
+import type { ServerSecrets } from './server-secrets.ts';
+import type { ServerSettings } from './settings/server-settings.ts';
 
 /** Options of {@link startServer}. */
 export interface StartServerOptions {
@@ -121,7 +122,7 @@ async function serve(
   closers: readonly (() => Promise<unknown>)[],
 ): Promise<TrainingServer> {
   const { folder, serverKey, store, handler, gateway, models, device } = parts;
-  const { host, defaults } = settings;
+  const { host, algorithm } = settings;
   const dataSets = new DataSets(folder.dataSets);
   const clock: Clock = systemClock;
   const closing = new AbortController();
@@ -147,7 +148,7 @@ async function serve(
       protocol: serverProtocol,
       device,
       model: (await parts.runtime.config()).model ?? null,
-      algorithm: defaults.algorithm,
+      algorithm,
     },
     isReady: () => !closing.signal.aborted,
     authorize: handler.authorize,
@@ -193,7 +194,7 @@ async function settingsFor(
     serverKey,
     runtime: await runtime.config(),
     hasSmallCheckpoints: runtime.isEmbedded,
-    defaults: settings.defaults,
+    defaults: settings,
     tasks: { train: await dataSets.file(request.data.train), test: await dataSets.file(request.data.test) },
   });
 }

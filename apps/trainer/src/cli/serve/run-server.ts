@@ -1,33 +1,27 @@
 import path from 'node:path';
-import type { ServerSecrets, ServerSettings } from '../../server/server-settings.ts';
+import type { ServerSecrets } from '../../server/server-secrets.ts';
 import { startServer, type TrainingServer } from '../../server/start-server.ts';
+import { durationMs } from '../duration-flag.ts';
+import { loadSettings, type SettingFlags } from './load-settings.ts';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
 
-/** The flags of `agl server`. */
-export interface ServerFlags {
-  readonly host: string;
-  readonly port: number;
-  readonly data: string;
-  readonly store?: string;
-  readonly runtime?: string;
-  readonly model?: string;
-  readonly gpus?: number;
-  readonly algorithm: string;
-  /** Milliseconds. */
-  readonly drain: number;
-}
-
 /** Serves training until the process is stopped. */
-export async function runServer(flags: ServerFlags): Promise<void> {
+export async function runServer(flags: SettingFlags): Promise<void> {
+  const { settings } = await loadSettings(flags);
+  const drainMs = durationMs(settings.drain);
   const log = serverLog('agl-server');
-  const server = await startServer({ settings: settingsOf(flags), secrets: secretsOf(process.env), log });
+  const server = await startServer({
+    settings: { ...settings, data: path.resolve(settings.data) },
+    secrets: secretsOf(process.env),
+    log,
+  });
   const { url, keyFile, device } = server;
   log.info({ url, device, keyFile }, 'server is up');
   // Before the ready line, after which a signal may arrive.
   const stopped = untilStopped(async () => {
-    log.info({ drainMs: flags.drain }, 'server is stopping');
-    await server.close(flags.drain);
+    log.info({ drainMs }, 'server is stopping');
+    await server.close(drainMs);
   });
   process.stderr.write(introduction(server));
   process.stdout.write(`${JSON.stringify({ event: 'ready', url, keyFile, device })}\n`);
@@ -49,19 +43,6 @@ Key:    ${key}
   console.log(await run.result());
 
 `;
-}
-
-function settingsOf({ store, runtime, model, gpus, algorithm, ...flags }: ServerFlags): ServerSettings {
-  return {
-    host: flags.host,
-    port: flags.port,
-    data: path.resolve(flags.data),
-    store: store ?? null,
-    runtime: runtime ?? null,
-    model: model ?? null,
-    gpus: gpus ?? null,
-    defaults: { algorithm: algorithm as ServerSettings['defaults']['algorithm'] },
-  };
 }
 
 function secretsOf(environment: NodeJS.ProcessEnv): ServerSecrets {

@@ -1,7 +1,6 @@
-import { type Command, Option } from 'commander';
-import { durationMs } from '../duration-flag.ts';
-import { wholeNumber } from '../number-flag.ts';
-import type { ServerFlags } from './run-server.ts';
+import type { Command } from 'commander';
+import type { SettingFlags } from './load-settings.ts';
+import { addSettingFlags } from './setting-flags.ts';
 
 const help = `
 One port serves the store (/v1/agl), the gateway (/v1, /rollout), the runs (/v1/server), the dashboard (/) and /healthz.
@@ -11,33 +10,25 @@ The key of the server is created in the data directory, in server-key, unless AG
 --store sqlite:<data>/agl.db\` makes keys that may do less. AGL_TOKEN_SECRET signs the tokens of attempts, AGL_RUNTIME_KEY and
 AGL_INFERENCE_KEY are the keys of the runtime of --runtime.
 
+A setting is taken from its flag, else its environment variable, else the file of --config, else the default.
+\`agl config print\` shows where each value came from.
+
 SIGTERM stops the current run after its operation, and lets calls end; the next start continues the unfinished runs.
 
 Examples:
   $ agl server                                      the embedded runtime, in .agl/server
   $ AGL_RUNTIME_KEY=… agl server --runtime localhost:50051 --model Qwen/Qwen3-4B --gpus 1
+  $ AGL_MODEL=tiny-chat agl server --config config.yaml
   $ agl server --host 0.0.0.0 --data /var/lib/agl   for clients on other machines: put a proxy with TLS in front of it`;
 
 /** Adds `agl server`. */
 export function addServerCommand(program: Command): void {
-  program
+  const command = program
     .command('server')
-    .description('Serve training: store, gateway, runtime and dashboard behind one port, and a queue of runs.')
-    .option('--host <host>', 'the address to bind to', '127.0.0.1')
-    .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4747)
-    .option('--data <folder>', 'the folder of data, checkpoints and the key', '.agl/server')
-    .option('--store <url>', 'the database of the store: sqlite:<file> or postgres://… (default: a file in --data)')
-    .option('--runtime <address>', 'host:port of a running training runtime (default: the embedded one)')
-    .option('--model <name>', 'the base model of the runtime (default: its first one)')
-    .option('--gpus <n>', 'require a runtime with GPUs', wholeNumber({ min: 0 }))
-    .option('--algorithm <name>', 'the algorithm of runs that name none', 'grpo')
-    .addOption(
-      new Option('--drain <time>', 'how long calls and the current operation may take when it is stopped')
-        .argParser(durationMs)
-        .default(30_000, '30s'),
-    )
+    .description('Serve training: store, gateway, runtime and dashboard behind one port, and a queue of runs.');
+  addSettingFlags(command)
     .addHelpText('after', help)
-    .action(async (flags: ServerFlags) => {
+    .action(async (flags: SettingFlags) => {
       const { runServer } = await import('./run-server.ts');
       await runServer(flags);
     });

@@ -1,0 +1,33 @@
+import type { AlgorithmType } from '@agentlightning/algorithms';
+
+/** The algorithms that a server can use by name. */
+export type ServerAlgorithm = Exclude<AlgorithmType, 'custom'>;
+
+/** The settings of `agl server`. `setting-table.ts` has their defaults, flags and environment variables. */
+export interface ServerSettings extends RunDefaults {
+  /** The address to bind to. */
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** The folder of the server's data: store, uploaded data, checkpoints, logs of runs, and its key. */
+  readonly data: string;
+  /** The URL of the store's database; null for a file in `data`. */
+  readonly store: string | null;
+  /** `host:port` of a running training runtime; null to start one. */
+  readonly runtime: string | null;
+  /** The base model; null for the first one of the runtime. */
+  readonly model: string | null;
+  /** The number of GPUs that the runtime must have; null for any. */
+  readonly gpus: number | null;
+  /** How long calls and the current operation may take when the server is stopped, such as `30s`. */
+  readonly drain: string;
+}
+
+/** Values of runs that a client does not set. Null for the default of the training configuration. */
+export interface RunDefaults {
+  readonly algorithm: ServerAlgorithm;
+  readonly learningRate: number | null;
+  readonly steps: number | null;
+  readonly tasksPerStep: number | null;
+  readonly maxTokens: number | null;
+}
