@@ -65,6 +65,7 @@ function updateReport({ packageFolder, report, declarations }: EntryPoint, isChe
         reportFolder,
         reportTempFolder: join(tmpdir(), 'agentlightning-api'),
       },
+      newlineKind: 'lf',
       docModel: { enabled: false },
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },

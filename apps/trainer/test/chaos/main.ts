@@ -40,6 +40,7 @@ interface Outcome {
 
 async function injectFaults(topology: Topology, count: number): Promise<Outcome> {
   await using processes = await ChaosProcesses.start(topology);
+  const store = new StoreClient({ baseUrl: processes.storeUrl, unreachableAfterMs: 60_000 });
   const killed = new Map<string, number>();
   let runs = 0;
   let resumed = 0;
@@ -60,7 +61,8 @@ async function injectFaults(topology: Topology, count: number): Promise<Outcome>
         resumed += 1;
         process.stderr.write(`${runId()} ended: ${failure.trim().slice(-1000)}\n`);
         if (failures > maxFailures) throw new Error(`${runId()} ends again and again:\n${failure}`);
-        await processes.train(runId(), true);
+        // A trainer that was killed at its start has created no run.
+        await processes.train(runId(), await isCreated(store, runId()));
       }
       if (performance.now() > deadline) throw new Error(`${runId()} makes no progress:\n${processes.diagnosis()}`);
       await sleep(50);
@@ -83,7 +85,6 @@ async function injectFaults(topology: Topology, count: number): Promise<Outcome>
     kill += 1;
   }
   while (!processes.isDone) await untilProgress();
-  const store = new StoreClient({ baseUrl: processes.storeUrl, unreachableAfterMs: 60_000 });
   const faults: string[] = [];
   for (let run = 1; run <= runs; run += 1) {
     const found = await findFaults(store, `${topology}-${run}`);
@@ -91,6 +92,11 @@ async function injectFaults(topology: Topology, count: number): Promise<Outcome>
   }
   await store.close();
   return { kills: Object.fromEntries(killed), runs, resumed, faults };
+}
+
+async function isCreated(store: StoreClient, runId: string): Promise<boolean> {
+  const { items } = await store.queryRuns();
+  return items.some((run) => run.runId === runId);
 }
 
 const startedMs = performance.now();
