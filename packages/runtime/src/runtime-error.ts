@@ -1,4 +1,5 @@
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
+import type { WeightProbe } from '@agentlightning/core/training-runtime';
 import { ErrorReason } from './gen/agentlightning/runtime/v1/error_pb.ts';
 
 /** The error code of each reason of the contract. */
@@ -25,6 +26,7 @@ const codeOfReason: Readonly<Record<ErrorReason, ErrorCode>> = {
   [ErrorReason.STALE_WEIGHTS]: 'PRECONDITION_FAILED',
   [ErrorReason.DATA_LOSS]: 'PRECONDITION_FAILED',
   [ErrorReason.ENGINE_UNAVAILABLE]: 'RUNTIME_UNAVAILABLE',
+  [ErrorReason.WEIGHT_MISMATCH]: 'WEIGHT_MISMATCH',
 };
 
 /** Remedies of failures for which the catalogue's remedy does not fit. */
@@ -47,6 +49,7 @@ const serverReasons: ReadonlySet<ErrorReason> = new Set([
   ErrorReason.INCOMPLETE,
   ErrorReason.DATA_LOSS,
   ErrorReason.ENGINE_UNAVAILABLE,
+  ErrorReason.WEIGHT_MISMATCH,
 ]);
 
 /** Memory use at the time of a failure. */
@@ -83,6 +86,8 @@ export interface RuntimeErrorOptions {
   readonly memory?: MemoryShortage | undefined;
   /** Age of the data, with the reason `STALE_WEIGHTS`. */
   readonly staleness?: Staleness | undefined;
+  /** Comparison of sampler and trainer, with the reason `WEIGHT_MISMATCH`. */
+  readonly probe?: WeightProbe | undefined;
   readonly remedy?: string | undefined;
   readonly cause?: unknown;
 }
@@ -108,17 +113,19 @@ export class RuntimeError extends AgentLightningError {
   readonly memory: MemoryShortage | undefined;
   /** Age of the data, with the reason `STALE_WEIGHTS`. */
   readonly staleness: Staleness | undefined;
+  /** Comparison of sampler and trainer, with the reason `WEIGHT_MISMATCH`. */
+  readonly probe: WeightProbe | undefined;
   /** The party that caused it: the same request of `user` fails again. */
   readonly category: 'user' | 'server';
 
   constructor(options: RuntimeErrorOptions) {
     const { reason, message, field, datumIndex, nextSequence, retryAfterMs, cause } = options;
-    const { memory, staleness, remedy = remedyOf[reason] } = options;
+    const { memory, staleness, probe, remedy = remedyOf[reason] } = options;
     super({
       code: codeOfReason[reason] ?? 'INTERNAL',
       message,
       cause,
-      details: definedOnly({ field, datumIndex, nextSequence, retryAfterMs, ...memory, ...staleness }),
+      details: definedOnly({ field, datumIndex, nextSequence, retryAfterMs, ...memory, ...staleness, ...probe }),
       ...(remedy === undefined ? {} : { remedy }),
     });
     this.reason = reason;
@@ -129,6 +136,7 @@ export class RuntimeError extends AgentLightningError {
     this.gradientsDiscarded = options.gradientsDiscarded ?? false;
     this.memory = memory;
     this.staleness = staleness;
+    this.probe = probe;
     this.category = serverReasons.has(reason) ? 'server' : 'user';
   }
 }

@@ -13,11 +13,11 @@ export interface RuntimeLimits {
   /** Idle time after which a session expires, in milliseconds. @default 300000 */
   readonly sessionTtlMs: number;
   /**
-   * How long a model without a session stays in memory, in milliseconds. Then it is unloaded; its checkpoints stay. 0:
+   * Retention of a model without a session in memory, in milliseconds. Then it is unloaded; its checkpoints stay. 0:
    * unlimited. @default 3600000
    */
   readonly abandonedModelTtlMs: number;
-  /** How long the result of a finished operation is kept, in milliseconds. @default 3600000 */
+  /** Retention of the result of a finished operation, in milliseconds. @default 3600000 */
   readonly resultTtlMs: number;
 }
 

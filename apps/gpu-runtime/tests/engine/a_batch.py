@@ -13,9 +13,10 @@ from agentlightning_runtime.engine.settings import EngineSettings
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from agentlightning_runtime.inference.inference_backend import ServedModel
+    from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
 
 
 class SilentBackend:
@@ -29,6 +30,9 @@ class SilentBackend:
 
     def publish(self, model: ServedModel, version: int) -> None:
         self.versions[model.model_id].append(version)
+
+    def probe(self, model_id: str, prompts: Sequence[Sequence[int]], max_tokens: int) -> Sequence[ProbeResponse]:
+        return ()
 
     def endpoint(self, model_id: str) -> Endpoint:
         return Endpoint("http://127.0.0.1:1/v1", model_id, self.versions[model_id][-1])

@@ -13,7 +13,7 @@ from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from agentlightning_runtime.engine.batch import Batch
-from agentlightning_runtime.engine.micro_batch_sizer import MicroBatchSizer
+from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
 from agentlightning_runtime.engine.ranks import Ranks, join_ranks, leave_ranks, whole
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.throughput import process_memory

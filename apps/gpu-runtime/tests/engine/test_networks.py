@@ -15,7 +15,8 @@ from torch import nn
 from agentlightning_runtime.engine.batch import AdamParameters
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.loss import token_scores
-from agentlightning_runtime.engine.loss.token_scores import LogitRule, score_tokens
+from agentlightning_runtime.engine.loss.logit_rule import LogitRule
+from agentlightning_runtime.engine.loss.token_scores import score_tokens
 from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
@@ -106,13 +107,27 @@ def test_bfloat16_learns_as_float32_does_and_keeps_what_it_trains_in_float32(
     assert losses[0][-1] < losses[0][0] * 0.97
 
 
-@pytest.mark.parametrize(("rows_at_a_time", "chunks"), [(4, [4, 4, 3]), (11, [11])])
+class _OtherHead(nn.Linear):
+    """A head that must be called, such as one with an adapter."""
+
+
+@pytest.mark.parametrize(
+    ("head_type", "rows_at_a_time", "chunks"),
+    [(nn.Linear, 11, [11]), (nn.Linear, 4, []), (nn.Linear, 1, []), (_OtherHead, 4, [4, 4, 3])],
+)
+@pytest.mark.parametrize("has_bias", [True, False])
 @pytest.mark.parametrize("trains_entropy", [True, False])
 def test_scores_made_in_chunks_are_those_of_all_logits(
-    monkeypatch: pytest.MonkeyPatch, rows_at_a_time: int, chunks: list[int], *, trains_entropy: bool
+    monkeypatch: pytest.MonkeyPatch,
+    head_type: type[nn.Linear],
+    rows_at_a_time: int,
+    chunks: list[int],
+    *,
+    has_bias: bool,
+    trains_entropy: bool,
 ) -> None:
     torch.manual_seed(1)
-    head = nn.Linear(8, 40, dtype=torch.float64)
+    head = head_type(8, 40, bias=has_bias, dtype=torch.float64)
     hidden = torch.randn(11, 8, dtype=torch.float64, requires_grad=True)
     targets, temperatures = torch.randint(0, 30, (11,)), torch.linspace(0.5, 1.5, 11)
     rule = LogitRule(scale=0.5, softcap=3.0, output_size=30)

@@ -15,6 +15,7 @@ from agentlightning_runtime.engine.batch import AdamParameters
 from agentlightning_runtime.engine.contract import EngineModel
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.errors import EngineError
+from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.ranks import join_ranks
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
@@ -111,6 +112,8 @@ def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, obj
 def main() -> None:
     directory = Path(sys.argv[1])
     torch.set_num_threads(1)
+    # Few logits at a time, so that the head is computed in tiles.
+    token_scores._LOGITS_AT_A_TIME = 4_000  # pyright: ignore[reportPrivateUsage]
     settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100)
     ranks = join_ranks(torch.device("cpu"))
     backend = RecordingBackend()

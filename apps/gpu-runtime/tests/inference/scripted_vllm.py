@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+import copy
+import itertools
 import json
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import torch
+from peft import PeftModel
 from safetensors.torch import load_file
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from transformers import AutoModelForCausalLM
 
+from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from starlette.requests import Request
+    from torch import nn
 
     from agentlightning_runtime.inference.vllm.vllm_process import VllmModel
 
 
+Fault = Literal["", "adapter_not_delivered", "old_adapter_kept", "base_served", "stale_replica"]
+"""A planted fault. The server reports success all the same.
+
+`adapter_not_delivered`: a name that is loaded stands for the base. `old_adapter_kept`: for the adapter before, or, with
+all weights, a reload changes nothing. `base_served`: adapters are ignored when sampling. `stale_replica`: one of two
+replicas behind the address behaves as with `old_adapter_kept`.
+"""
+
+
 class ScriptedVllm:
-    """Responds to every prompt with a number derived from the loaded weights; prompts are cached by adapter name."""
+    """Chats respond with a number derived from the loaded weights; completions are sampled from them.
+
+    Prompts of chats are cached by adapter name.
+    """
 
     def __init__(self, model: VllmModel) -> None:
         self.model = model
+        self.fault: Fault = ""
+        base = load_random_model("random:llama-tiny").causal_lm if model.lora_rank > 0 else _network(model.source)
+        # Two replicas take turns. Each holds the networks by the names that clients send.
+        self._replicas: list[dict[str, nn.Module]] = [{model.source: base} for _ in range(2)]
+        self._turns = itertools.count()
         self.adapters: dict[str, float] = {}
         # As vLLM's prefix cache: unloading an adapter does not evict what was computed with it.
         self.cached: dict[str, float] = {}
@@ -42,6 +66,7 @@ class ScriptedVllm:
             Route("/collective_rpc", self._rpc, methods=["POST"]),
             Route("/reset_prefix_cache", self._reset, methods=["POST"]),
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/completions", self._complete, methods=["POST"]),
         ]
         self._server = HttpServer(Starlette(routes=routes), EndpointSettings())
         self.root_url = self._server.base_url.removesuffix("/v1")
@@ -65,6 +90,14 @@ class ScriptedVllm:
         if json.loads((folder / "adapter_config.json").read_text())["r"] > self.model.lora_rank:
             return _refusal(400, "LoRA rank is greater than max_lora_rank")
         self.adapters[name] = _number(folder / "adapter_model.safetensors")
+        base = self._replicas[0][self.model.source]
+        for replica in self._replicas:
+            if self.fault == "adapter_not_delivered":
+                replica[name] = base
+            elif self._keeps_old(replica):
+                replica[name] = list(replica.values())[-1]
+            else:
+                replica[name] = PeftModel.from_pretrained(copy.deepcopy(base), path).eval()
         return Response(f"Success: LoRA adapter '{name}' added successfully.")
 
     async def _unload(self, request: Request) -> Response:
@@ -72,6 +105,8 @@ class ScriptedVllm:
         if name not in self.adapters:
             return _refusal(404, f"The lora adapter '{name}' cannot be found.")
         del self.adapters[name]
+        for replica in self._replicas:
+            del replica[name]
         return Response(f"Success: LoRA adapter '{name}' removed successfully.")
 
     async def _rpc(self, request: Request) -> Response:
@@ -80,6 +115,9 @@ class ScriptedVllm:
         if (await request.json()).get("method") != "reload_weights":
             return _refusal(400, "Missing 'method' in request body")
         self.loaded = _number(Path(self.model.source) / "model.safetensors")
+        for replica in self._replicas:
+            if not self._keeps_old(replica):
+                replica[self.model.source] = _network(self.model.source)
         return JSONResponse({"results": [None]})
 
     async def _reset(self, request: Request) -> Response:
@@ -104,6 +142,20 @@ class ScriptedVllm:
         answer = {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "model": name, "choices": [choice]}
         return JSONResponse({**answer, "prompt_token_ids": [2]})
 
+    async def _complete(self, request: Request) -> Response:
+        body: dict[str, Any] = await request.json()
+        replica = self._replicas[next(self._turns) % 2]
+        if body["model"] not in replica:
+            return _refusal(404, f"The model `{body['model']}` does not exist.")
+        name = self.model.source if self.fault == "base_served" else body["model"]
+        tokens, logprobs = _sample(replica[name], body)
+        choice = {"index": 0, "token_ids": tokens, "logprobs": {"token_logprobs": logprobs}, "finish_reason": "length"}
+        return JSONResponse({"id": "cmpl-1", "object": "text_completion", "choices": [choice]})
+
+    def _keeps_old(self, replica: dict[str, nn.Module]) -> bool:
+        is_stale = self.fault == "stale_replica" and replica is self._replicas[1]
+        return is_stale or self.fault == "old_adapter_kept"
+
     async def _events(self, said: str) -> AsyncIterator[str]:
         for text in said:
             choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
@@ -114,6 +166,26 @@ class ScriptedVllm:
 
 def _refusal(status: int, message: str) -> Response:
     return JSONResponse({"error": {"message": message, "type": "BadRequestError", "code": status}}, status)
+
+
+def _network(source: str) -> nn.Module:
+    return AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
+
+
+@torch.inference_mode()
+def _sample(network: nn.Module, body: dict[str, Any]) -> tuple[list[int], list[float]]:
+    """Sampled tokens and their log-probabilities, with the fields of vLLM's completions."""
+    random = torch.Generator().manual_seed(body["seed"])
+    tokens, logprobs, cache = torch.tensor([body["prompt"]]), list[float](), None
+    found: list[int] = []
+    for _ in range(body["max_tokens"]):
+        output = network(input_ids=tokens, past_key_values=cache, use_cache=True)
+        distribution = torch.log_softmax(output.logits[0, -1] / body["temperature"], dim=-1)
+        token = int(torch.multinomial(distribution.exp(), 1, generator=random))
+        found.append(token)
+        logprobs.append(float(distribution[token]))
+        tokens, cache = torch.tensor([[token]]), output.past_key_values
+    return found, logprobs
 
 
 def _number(file: Path) -> float:

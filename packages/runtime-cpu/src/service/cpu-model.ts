@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type {
   BatchResult,
   ForwardOptions,
@@ -52,6 +53,8 @@ export class CpuModel implements EngineModel {
   readonly #loadReference: () => Promise<ModelEngine>;
   #reference: Promise<ModelEngine> | null = null;
   #isPaused = false;
+  /** Digest of the served weights. */
+  #digest: string;
 
   constructor(options: CpuModelOptions) {
     this.modelId = options.modelId;
@@ -62,6 +65,7 @@ export class CpuModel implements EngineModel {
     this.#baseUrl = options.baseUrl;
     this.#onUnload = options.onUnload;
     this.#loadReference = options.loadReference;
+    this.#digest = digestOf(options.engine.parameters());
   }
 
   /** Whether requests are rejected because of a pause. */
@@ -99,6 +103,7 @@ export class CpuModel implements EngineModel {
 
   async publishWeights(): Promise<InferenceEndpoint> {
     await this.engine.publishWeights();
+    this.#digest = digestOf(this.engine.parameters());
     return await this.endpoint();
   }
 
@@ -111,6 +116,7 @@ export class CpuModel implements EngineModel {
   async loadCheckpoint(uri: string): Promise<EngineCheckpoint> {
     const checkpoint = await this.#checkpoints.read(uri);
     await this.engine.loadCheckpoint(this.#checkpoints.fileOfUri(uri));
+    this.#digest = digestOf(this.engine.parameters());
     return checkpoint;
   }
 
@@ -133,7 +139,8 @@ export class CpuModel implements EngineModel {
 
   endpoint(): Promise<InferenceEndpoint> {
     const { modelId, engine } = this;
-    return Promise.resolve({ baseUrl: this.#baseUrl, model: modelId, policyVersion: engine.weightVersion });
+    const weights = { digest: this.#digest };
+    return Promise.resolve({ baseUrl: this.#baseUrl, model: modelId, policyVersion: engine.weightVersion, weights });
   }
 
   async pause(mode: PauseMode): Promise<InferenceState> {
@@ -164,4 +171,9 @@ export class CpuModel implements EngineModel {
     const { activeSamples: inFlight, weightVersion: policyVersion } = this.engine;
     return { isPaused: this.#isPaused, inFlight, policyVersion };
   }
+}
+
+/** Digest of weights in the order of their layout. */
+function digestOf(parameters: Float32Array): string {
+  return `sha256:${createHash('sha256').update(parameters).digest('hex')}`;
 }

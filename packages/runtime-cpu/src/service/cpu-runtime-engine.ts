@@ -55,7 +55,16 @@ export class CpuRuntimeEngine implements RuntimeEngine {
       })),
       losses: lossDefinitions,
       maxBatchTokens: 4_000_000,
-      features: ['value_head', 'reference_logprobs', 'export', 'metrics', 'progress', 'pause', 'initial_checkpoint'],
+      features: [
+        'value_head',
+        'reference_logprobs',
+        'export',
+        'metrics',
+        'progress',
+        'pause',
+        'initial_checkpoint',
+        'weight_digest',
+      ],
       dtype: 'float32',
     };
   }

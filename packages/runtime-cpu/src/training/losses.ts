@@ -3,7 +3,7 @@ import { lax, numpy as np, tree } from '@jax-js/jax';
 /** The names of the losses. */
 export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo' | 'gspo' | 'dro';
 
-/** What a loss is computed from: rows × trained tokens, one row a datum; padding has `isTrained` false. */
+/** Inputs of a loss: rows × trained tokens, one row per datum; padding has `isTrained` false. */
 export type LossInput = {
   /** Log-probability under the trained weights, at the sampling temperature. Differentiable. */
   logprobs: np.Array;

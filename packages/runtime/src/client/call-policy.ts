@@ -7,7 +7,7 @@ export interface CallPolicyOptions {
   /** The address of the runtime, for messages. */
   readonly address: string;
   readonly clock: Clock;
-  /** How long a lost connection is retried, in milliseconds. */
+  /** Retry limit for a lost connection, in milliseconds. */
   readonly reconnectTimeoutMs: number;
   /** Ends all waits. */
   readonly signal: AbortSignal;

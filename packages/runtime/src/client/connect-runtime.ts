@@ -29,9 +29,8 @@ export interface ConnectRuntimeOptions {
   /** The name in the runtime's certificate when it differs from that of `address`, as through a tunnel. */
   readonly serverName?: string;
   /**
-   * For how long a lost connection is tried again before everything pending is rejected with
-   * `RUNTIME_UNAVAILABLE`, in milliseconds. Longer survives longer interruptions and notices a dead
-   * runtime later. @default 15000
+   * Retry limit for a lost connection, in milliseconds; then pending operations are rejected with `RUNTIME_UNAVAILABLE`.
+   * Larger values survive longer interruptions but detect a dead runtime later. @default 15000
    */
   readonly reconnectTimeoutMs?: number;
   /** Timeout of a unary call, in milliseconds. @default 30000 */

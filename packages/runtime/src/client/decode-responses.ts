@@ -1,7 +1,8 @@
 import type { BatchResult, InferenceEndpoint, ModelState } from '@agentlightning/core/training-runtime';
-import type { ModelInfo } from '../gen/agentlightning/runtime/v1/model_pb.ts';
+import type { ModelInfo, InferenceEndpoint as WireEndpoint } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import type { InferenceState } from '../server/engine.ts';
+import { toPublishedWeights } from '../wire/published-weights.ts';
 import { outcome } from './operation-outcome.ts';
 
 /** Converts a model's state to the type of core. */
@@ -29,12 +30,8 @@ export function toBatchResult(operation: Operation): BatchResult {
 }
 
 /** Converts an endpoint to the type of core. */
-export function toEndpoint(endpoint: InferenceEndpoint): InferenceEndpoint {
-  return {
-    baseUrl: endpoint.baseUrl,
-    model: endpoint.model,
-    policyVersion: endpoint.policyVersion,
-  };
+export function toEndpoint({ baseUrl, model, policyVersion, weights }: WireEndpoint): InferenceEndpoint {
+  return { baseUrl, model, policyVersion, ...(weights && { weights: toPublishedWeights(weights) }) };
 }
 
 /** Converts the state of sampling to the public type. */

@@ -34,7 +34,7 @@ export interface GrpcRuntimeOptions {
   readonly closing: AbortController;
 }
 
-/** How long `close` waits for the runtime to end the session, in milliseconds. */
+/** Maximum wait of `close` for the end of the session, in milliseconds. */
 const goodbyeMs = 1_000;
 
 /** A requested model. */

@@ -17,7 +17,7 @@ import type { OperationKeySchema } from '../gen/agentlightning/runtime/v1/batch_
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { ExportFormat } from '../gen/agentlightning/runtime/v1/export_pb.ts';
 import { PauseMode } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
-import { ModelInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
+import { InferenceEndpointSchema, ModelInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { BatchOutputKind, type SubmitBatchResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
@@ -178,7 +178,7 @@ export class GrpcModel implements RuntimeModel {
     const { inference, policy } = this.#link;
     const { modelId } = this;
     const { endpoint } = await policy.run(() => inference.getEndpoint({ modelId }));
-    return toEndpoint(endpoint ?? { baseUrl: '', model: '', policyVersion: 0 });
+    return toEndpoint(endpoint ?? create(InferenceEndpointSchema));
   }
 
   async cancel(sequence: number): Promise<void> {

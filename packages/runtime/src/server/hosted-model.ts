@@ -83,7 +83,7 @@ export class HostedModel {
   }
 
   /**
-   * How long the model has had no owner, in milliseconds; negative while it has one.
+   * Time since the model lost its owner, in milliseconds; negative while it has one.
    * @param livesUntilMs - the expiry of a session, undefined when it has ended
    */
   abandonedForMs(livesUntilMs: (sessionId: string) => number | undefined): number {

@@ -14,7 +14,7 @@ import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { http2SessionOptions, maxMessageBytes } from '../runtime-limits.ts';
 import { type ServerTls, secureOptions } from './server-credentials.ts';
 
-/** Where and what to serve. */
+/** Address and services of a gRPC server. */
 export interface GrpcListenOptions {
   readonly hostName: string;
   /** 0 selects a free port. */

@@ -13,9 +13,7 @@ export interface StartRuntimeOptions {
   readonly resultTtlMs?: number;
   /** Idle time after which a session should expire, in milliseconds; as with `resultTtlMs`. @default the runtime's */
   readonly sessionTtlMs?: number;
-  /**
-   * Retention of models whose session has ended, in milliseconds; as with `resultTtlMs`. @default the runtime's
-   */
+  /** Retention of models whose session has ended, in milliseconds; as with `resultTtlMs`. @default the runtime's */
   readonly abandonedModelTtlMs?: number;
 }
 
@@ -43,8 +41,8 @@ export interface RuntimeConformanceOptions {
   /** The base model that the suite trains. @default the first of the capabilities */
   readonly baseModel?: string;
   /**
-   * How far two ways to the same log-probability may be apart, in nats: the sampler's and the trainer's, or one batch
-   * and its two halves. Raise it for weights in bfloat16. @default 1e-4
+   * Maximum difference of the same log-probability computed in two ways, in nats: the sampler's and the trainer's, or one
+   * batch and its two halves. Raise it for weights in bfloat16. @default 1e-4
    */
   readonly logprobTolerance?: number;
   /** Tolerance of a loss relative to its formula. Raise it for weights in bfloat16. @default 1e-3 */

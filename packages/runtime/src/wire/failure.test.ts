@@ -19,15 +19,16 @@ describe('an error on the wire', () => {
       gradientsDiscarded: true,
       memory: { tokens: 9_000, maxTokensSeenOk: 0 },
       staleness: { versionLag: 3, maxVersionLag: 0 },
+      probe: { logprobGap: 0.5, maxLogprobGap: 0.001, tokens: 128 },
       remedy: 'what to do',
     });
     const sent = toConnectError(thrown);
     const caught = classifyCallError(sent);
     expect(caught.kind).toBe('runtime');
     const { code, message, field, datumIndex, nextSequence, retryAfterMs, gradientsDiscarded } = thrown;
-    const { memory, staleness, category, remedy } = thrown;
+    const { memory, staleness, probe, category, remedy } = thrown;
     const places = { field, datumIndex, nextSequence, retryAfterMs };
-    const same = { code, message, reason, ...places, gradientsDiscarded, memory, staleness, category, remedy };
+    const same = { code, message, reason, ...places, gradientsDiscarded, memory, staleness, probe, category, remedy };
     expect(caught.error).toMatchObject(same);
     expect(sent.code).not.toBe(0);
   });

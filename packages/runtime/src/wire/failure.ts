@@ -7,6 +7,7 @@ import {
   RuntimeFailureSchema,
 } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { type MemoryShortage, RuntimeError, type Staleness } from '../runtime-error.ts';
+import { toWeightProbe } from './published-weights.ts';
 
 /** The contract's reason of each error code of an engine. Others are `INTERNAL`. */
 const reasonOfCode: Partial<Record<ErrorCode, ErrorReason>> = {
@@ -20,12 +21,13 @@ const reasonOfCode: Partial<Record<ErrorCode, ErrorReason>> = {
   NON_FINITE: ErrorReason.NON_FINITE,
   CANCELLED: ErrorReason.CANCELLED,
   UNAUTHENTICATED: ErrorReason.UNAUTHENTICATED,
+  WEIGHT_MISMATCH: ErrorReason.WEIGHT_MISMATCH,
 };
 
 /** Converts any thrown value to a message of the contract. */
 export function toFailure(error: unknown): RuntimeFailure {
   const known = toRuntimeError(error);
-  const { memory, staleness } = known;
+  const { memory, staleness, probe } = known;
   return create(RuntimeFailureSchema, {
     reason: known.reason,
     message: plainMessage(known),
@@ -38,6 +40,7 @@ export function toFailure(error: unknown): RuntimeFailure {
     remedy: known.remedy,
     ...(memory === undefined ? {} : { numTokens: memory.tokens, maxTokensSeenOk: memory.maxTokensSeenOk }),
     ...staleness,
+    ...(probe === undefined ? {} : { weightProbe: { ...probe } }),
   });
 }
 
@@ -53,6 +56,7 @@ export function fromFailure(failure: RuntimeFailure): RuntimeError {
     gradientsDiscarded: failure.gradientsDiscarded,
     memory: memoryOf(failure),
     staleness: stalenessOf(failure),
+    probe: failure.weightProbe && toWeightProbe(failure.weightProbe),
     remedy: failure.remedy === '' ? undefined : failure.remedy,
   });
 }

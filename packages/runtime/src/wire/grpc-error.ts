@@ -30,6 +30,7 @@ const statusOfReason: Readonly<Record<ErrorReason, Code>> = {
   [ErrorReason.STALE_WEIGHTS]: Code.FailedPrecondition,
   [ErrorReason.DATA_LOSS]: Code.DataLoss,
   [ErrorReason.ENGINE_UNAVAILABLE]: Code.Unavailable,
+  [ErrorReason.WEIGHT_MISMATCH]: Code.Internal,
 };
 
 /**

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.ranks import Ranks
 
 
+#: Prefix of the names of a model's weights in a checkpoint.
+WEIGHTS_PREFIX = "weights/"
+
+
 def copy_to_host(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Copies on the CPU that training does not change; of a sharded tensor only this rank's shard."""
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}

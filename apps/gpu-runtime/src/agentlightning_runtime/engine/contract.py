@@ -80,6 +80,9 @@ class EngineModel(Protocol):
         """Serves the current weights at the endpoint.
 
         The policy version is one more than the highest the model ever had, also after an earlier one was loaded.
+
+        Raises:
+            EngineError: WEIGHT_MISMATCH when the engine finds that the endpoint samples from other weights.
         """
         ...
 
@@ -152,7 +155,13 @@ class RuntimeEngine(Protocol):
         ...
 
     def create_model(self, request: ModelRequest) -> EngineModel:
-        """Creates a model; new weights are initialised from the seed. Called once per loaded model id."""
+        """Creates a model; new weights are initialised from the seed. Called once per loaded model id.
+
+        An initial checkpoint is requested only when the capabilities have the feature `initial_checkpoint`.
+
+        Raises:
+            EngineError: NOT_FOUND without the initial checkpoint, INVALID when it is of another base or shape.
+        """
         ...
 
     def gauges(self) -> Mapping[str, float]:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentlightning_runtime.engine.results import ProbeResult
 
 
 class EngineErrorReason(StrEnum):
@@ -17,6 +21,7 @@ class EngineErrorReason(StrEnum):
     NON_FINITE = "NON_FINITE"
     DATA_LOSS = "DATA_LOSS"
     ENGINE_UNAVAILABLE = "ENGINE_UNAVAILABLE"
+    WEIGHT_MISMATCH = "WEIGHT_MISMATCH"
 
 
 class EngineError(Exception):
@@ -32,6 +37,7 @@ class EngineError(Exception):
         num_tokens: With OUT_OF_MEMORY: tokens in the micro-batch that ran out of memory.
         max_tokens_seen_ok: With OUT_OF_MEMORY: largest number of tokens that succeeded so far.
         retry_after_ms: With ENGINE_UNAVAILABLE: delay after which the request may be retried.
+        probe: With WEIGHT_MISMATCH: the comparison that failed.
     """
 
     def __init__(
@@ -46,6 +52,7 @@ class EngineError(Exception):
         num_tokens: int | None = None,
         max_tokens_seen_ok: int | None = None,
         retry_after_ms: int | None = None,
+        probe: ProbeResult | None = None,
     ) -> None:
         super().__init__(f"{message}. {remedy}" if remedy else message)
         self.reason = reason
@@ -57,3 +64,4 @@ class EngineError(Exception):
         self.num_tokens = num_tokens
         self.max_tokens_seen_ok = max_tokens_seen_ok
         self.retry_after_ms = retry_after_ms
+        self.probe = probe

@@ -17,7 +17,13 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_accumulator import GradientAccumulator
 from agentlightning_runtime.engine.loss.batch_metrics import BatchMetrics
 from agentlightning_runtime.engine.loss.losses import loss_sum
-from agentlightning_runtime.engine.memory_vote import Exhaustion, MemoryVote, PassEndedError
+from agentlightning_runtime.engine.memory.memory_vote import Exhaustion, MemoryVote, PassEndedError
+from agentlightning_runtime.engine.memory.out_of_memory import (
+    MicroBatchTooLargeError,
+    free_cached_memory,
+    is_out_of_memory,
+    sequence_too_large_error,
+)
 from agentlightning_runtime.engine.micro_batch import (
     MicroBatch,
     assemble,
@@ -26,7 +32,6 @@ from agentlightning_runtime.engine.micro_batch import (
     share_out,
     split_by_example,
 )
-from agentlightning_runtime.engine.out_of_memory import free_cached_memory, is_out_of_memory, sequence_too_large_error
 from agentlightning_runtime.engine.packing import plan_packed
 from agentlightning_runtime.engine.ranks import end_pass
 from agentlightning_runtime.engine.results import BatchResult, ForwardResult
@@ -40,7 +45,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.batch import Batch, ResolvedLoss
     from agentlightning_runtime.engine.contract import Progress
     from agentlightning_runtime.engine.example import Example
-    from agentlightning_runtime.engine.micro_batch_sizer import MicroBatchSizer
+    from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.ranks import Ranks
     from agentlightning_runtime.engine.throughput import ModelCost
@@ -54,15 +59,6 @@ Scores = tuple[Tensor, Tensor, Tensor | None]
 
 
 Result = TypeVar("Result")
-
-
-class _TooLargeError(Exception):
-    """Memory ran out in a micro-batch."""
-
-    def __init__(self, tokens: int, sequences: int) -> None:
-        super().__init__(f"Memory ran out with {tokens} tokens of {sequences} sequences")
-        self.tokens = tokens
-        self.sequences = sequences
 
 
 @dataclass
@@ -206,7 +202,7 @@ class GradientPass:
             sizes.tokens = settings.sizer.choose()
             try:
                 return attempt(sizes.tokens), sizes
-            except _TooLargeError as error:
+            except MicroBatchTooLargeError as error:
                 tokens, sequences = error.tokens, error.sequences
             # Outside the handler: the exception references the frames, and they the tensors.
             end_pass(network)
@@ -233,7 +229,7 @@ class GradientPass:
         for group in share_out(groups, self._ranks.index, self._ranks.count):
             size, exhaustion = self._work(group, work)
             if exhaustion is not None:
-                raise _TooLargeError(exhaustion.tokens, exhaustion.sequences)
+                raise MicroBatchTooLargeError(exhaustion.tokens, exhaustion.sequences)
             settings.sizer.record_success(size)
             self._computed += size
             done = min(total, done + sum(example.length for example in group) * self._ranks.count)

@@ -6,7 +6,7 @@ import gc
 import os
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 import torch.distributed as dist
@@ -14,10 +14,14 @@ from torch import Tensor
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
+from agentlightning_runtime.engine.errors import EngineError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from torch import nn
+
+Result = TypeVar("Result")
 
 #: Rank 0 may wait for clients indefinitely while the other ranks wait for it.
 _PATIENCE = timedelta(days=365)
@@ -82,6 +86,20 @@ class Ranks:
         values = [value]
         dist.broadcast_object_list(values, src=0, group=self.control)
         return values[0]
+
+    def agree(self, work: Callable[[], Result]) -> Result:
+        """Runs work on all ranks; its result, or its `EngineError`, is that of rank 0 on all of them."""
+        if self.count == 1:
+            return work()
+        result, failure = None, None
+        try:
+            result = work()
+        except EngineError as error:
+            failure = error
+        result, reason = self.tell((result, None if failure is None else (failure.reason, failure.message)))
+        if reason is not None:
+            raise failure or EngineError(*reason)
+        return cast("Result", result)
 
     def sum_up_gradients(self, weights: Iterable[nn.Parameter]) -> None:
         """Sums the gradients of replicated weights; those of shards are already summed."""

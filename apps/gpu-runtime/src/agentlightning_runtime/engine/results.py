@@ -86,12 +86,43 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """Comparison of sampler and trainer after a publication.
+
+    Attributes:
+        logprob_gap: Largest mean difference of a response, absolute, in nats per token.
+        max_logprob_gap: Its limit.
+        tokens: Number of compared tokens.
+    """
+
+    logprob_gap: float
+    max_logprob_gap: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedWeights:
+    """Identity of published weights. `probe` is None when the sampler was not compared."""
+
+    digest: str
+    probe: ProbeResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The OpenAI-compatible endpoint of a model: URL including `/v1`, name to send as `model`, policy version."""
+    """The OpenAI-compatible endpoint of a model.
+
+    Attributes:
+        base_url: URL including `/v1`.
+        model: Name to send as `model`.
+        policy_version: Version of the served weights.
+        weights: Identity of the served weights; None when the engine does not report it.
+    """
 
     base_url: str
     model: str
     policy_version: int
+    weights: PublishedWeights | None = None
 
 
 @dataclass(frozen=True, slots=True)

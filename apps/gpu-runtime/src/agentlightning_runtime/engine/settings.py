@@ -85,7 +85,7 @@ class EngineCapabilities:
     Attributes:
         device: `cpu`, `cuda:0 NVIDIA H100`.
         features: Names of the contract's optional features: `lora`, `value_head`, `reference_logprobs`, `export`,
-            `export_peft`, `progress`, `pause`.
+            `export_peft`, `progress`, `pause`, `initial_checkpoint`, `weight_digest`.
         dtype: Data type of the computation: `float32`, `bfloat16`.
         max_models: Maximum number of loaded models; 0: limited by memory.
     """
@@ -115,10 +115,16 @@ class LoraSettings:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """The model to create. `lora` None trains all weights."""
+    """The model to create.
+
+    Attributes:
+        lora: None trains all weights.
+        initial_checkpoint: URI of a checkpoint of any model, whose weights the model begins with; empty: the base's.
+    """
 
     model_id: str
     base_model: str
     seed: int
     lora: LoraSettings | None = None
     has_value_head: bool = False
+    initial_checkpoint: str = ""

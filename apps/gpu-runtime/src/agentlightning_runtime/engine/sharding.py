@@ -8,7 +8,7 @@ import torch
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 
-from agentlightning_runtime.engine.voting_collectives import vote_before_collectives
+from agentlightning_runtime.engine.memory.voting_collectives import vote_before_collectives
 
 if TYPE_CHECKING:
     from torch import nn

@@ -11,15 +11,16 @@ from transformers.utils import logging as transformers_logging
 
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
-from agentlightning_runtime.engine.device_memory import CudaMemory
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
-from agentlightning_runtime.engine.micro_batch_sizer import MicroBatchSizer
+from agentlightning_runtime.engine.memory.device_memory import CudaMemory
+from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
+from agentlightning_runtime.engine.memory.out_of_memory import report_out_of_memory
 from agentlightning_runtime.engine.models.base_model import BaseModel
+from agentlightning_runtime.engine.models.initial_weights import InitialWeights
 from agentlightning_runtime.engine.models.model_parts import ModelParts
 from agentlightning_runtime.engine.models.network_factory import make_network, reference_network, resolve_lora
-from agentlightning_runtime.engine.out_of_memory import report_out_of_memory
 from agentlightning_runtime.engine.ranks import Ranks, is_started_by_torchrun, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.throughput import memory_gauges, peak_flops
@@ -31,10 +32,21 @@ from agentlightning_runtime.inference.open_backend import open_inference
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
-    from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
+    from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
 
-_FEATURES = ("lora", "value_head", "reference_logprobs", "export", "export_peft", "progress", "pause", "metrics")
+_FEATURES = (
+    "lora",
+    "value_head",
+    "reference_logprobs",
+    "export",
+    "export_peft",
+    "progress",
+    "pause",
+    "metrics",
+    "initial_checkpoint",
+    "weight_digest",
+)
 
 #: Maximum tokens in a micro-batch by default: enough to keep the device busy. On a GPU memory decides below that.
 _TOKENS_ON_CPU = 2048
@@ -74,7 +86,7 @@ class TorchEngine:
 
         Raises:
             EngineError: NOT_FOUND for an unknown base model, INVALID for an unsupported LoRA, OUT_OF_MEMORY when it
-                does not fit.
+                does not fit; NOT_FOUND or INVALID for an initial checkpoint that does not exist or fit.
         """
         base = self._bases.get(request.base_model)
         if base is None:
@@ -88,16 +100,19 @@ class TorchEngine:
     def _make(self, request: ModelRequest, base: BaseModel) -> TorchModel:
         outline = base.outline()
         lora = resolve_lora(outline, request)
+        initial = self._initial_weights(request, base, lora)
         network = make_network(
             base, request, lora, self._ranks, gradient_checkpointing=self._settings.gradient_checkpointing
         )
+        of_base = partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1)
         return TorchModel(
             ModelParts(
                 request=request,
                 base=base,
                 lora=lora,
                 network=network,
-                reference=partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1),
+                reference=of_base if initial is None else initial.reference,
+                initial=initial,
                 settings=self._pass_settings(outline, network),
                 checkpoints=CheckpointFolder(self._settings.checkpoint_directory, request.model_id, self._ranks),
                 inference=self._inference,
@@ -114,6 +129,21 @@ class TorchEngine:
                 ranks=self._ranks,
             )
         )
+
+    def _initial_weights(
+        self, request: ModelRequest, base: BaseModel, lora: LoraSettings | None
+    ) -> InitialWeights | None:
+        uri = request.initial_checkpoint
+        if not uri:
+            return None
+
+        def make_reference() -> PolicyNetwork:
+            what = f"loading the checkpoint {uri} as the reference"
+            without_values = replace(request, has_value_head=False)
+            with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
+                return make_network(base, without_values, lora, self._ranks, gradient_checkpointing=False)
+
+        return InitialWeights(uri, self._settings.checkpoint_directory, self._ranks, make_reference)
 
     def _reference(self, base: BaseModel, *, is_sharded: bool) -> PolicyNetwork:
         """Made for the first request of reference log-probabilities, once for all models of the base."""

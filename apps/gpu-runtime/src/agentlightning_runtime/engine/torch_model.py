@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentlightning_runtime.engine.adam import Adam
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts
-from agentlightning_runtime.engine.checkpoint_tensors import prefixed
+from agentlightning_runtime.engine.checkpoint_tensors import WEIGHTS_PREFIX, prefixed
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
-from agentlightning_runtime.engine.models.gathered_model import GatheredModel
+from agentlightning_runtime.engine.memory.out_of_memory import free_cached_memory, report_out_of_memory
 from agentlightning_runtime.engine.models.network_factory import trained_weights
-from agentlightning_runtime.engine.out_of_memory import free_cached_memory, report_out_of_memory
+from agentlightning_runtime.engine.publication.publisher import Publisher
 from agentlightning_runtime.engine.ranks import whole
 from agentlightning_runtime.engine.results import ModelState, StepResult
 from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
-from agentlightning_runtime.engine.weight_export import export_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
         PauseMode,
     )
 
-#: Prefixes of the names of tensors in a checkpoint.
-_WEIGHTS = "weights/"
+#: Prefix of the names of Adam's moments in a checkpoint.
 _OPTIMIZER = "optimizer/"
 
 
@@ -57,6 +56,8 @@ class TorchModel:
     def __init__(self, parts: ModelParts) -> None:
         self.parts = parts
         self.weights = trained_weights(parts.network)
+        if parts.initial is not None:
+            parts.initial.load(self.weights, self._shape())
         self._adam = Adam(self.weights)
         cost = ModelCost.of(parts.network.causal_lm, trains_all=parts.lora is None)
         self._passes = GradientPass(parts.network, self.weights, parts.settings, cost, parts.ranks)
@@ -66,14 +67,8 @@ class TorchModel:
         self._is_corrupted = False
         self._has_pending_gradients = False
         self._trainable = sum(weight.numel() for weight in self.weights.values())
-        is_sharded = parts.lora is None and parts.ranks.count > 1
-        self._gathered = (
-            GatheredModel(parts.base.outline().causal_lm, parts.settings.device, parts.ranks) if is_sharded else None
-        )
-        module = parts.served.module if self._gathered is None else self._gathered.module
-        self._served = dataclasses.replace(parts.served, module=module, export=self._export_for_serving)
-        with self._ready_to_serve():
-            parts.inference.serve(self._served, 0)
+        self._publisher = Publisher(parts, self.weights, self._score)
+        self._publisher.serve()
 
     def state(self) -> ModelState:
         """Must be fast; called at any time."""
@@ -149,9 +144,10 @@ class TorchModel:
         loaded.
         """
         version = self._highest_version + 1
-        with self._ready_to_serve():
-            self.parts.inference.publish(self._served, version)
+        self._publisher.publish(version)
+        # Before the verification: the version is used also when the sampler does not serve it correctly.
         self._policy_version = self._highest_version = version
+        self._publisher.verify(version)
         return self.endpoint()
 
     def save_checkpoint(self, name: str, client_state: bytes) -> Future[Checkpoint]:
@@ -173,7 +169,7 @@ class TorchModel:
             client_state=client_state,
             created_at_ms=time.time() * 1000,
         )
-        tensors = {**prefixed(_WEIGHTS, self.weights), **prefixed(_OPTIMIZER, self._adam.state())}
+        tensors = {**prefixed(WEIGHTS_PREFIX, self.weights), **prefixed(_OPTIMIZER, self._adam.state())}
         return self.parts.checkpoints.save(name, facts, tensors)
 
     def load_checkpoint(self, uri: str) -> Checkpoint:
@@ -195,12 +191,12 @@ class TorchModel:
                 name.removeprefix(_OPTIMIZER) for name in stored if name.startswith(_OPTIMIZER)
             )
             weights = {name: weight.detach() for name, weight in self.weights.items()}
-            checkpoints.load(uri, {**prefixed(_WEIGHTS, weights), **prefixed(_OPTIMIZER, moments)})
+            checkpoints.load(uri, {**prefixed(WEIGHTS_PREFIX, weights), **prefixed(_OPTIMIZER, moments)})
         self._step, self._policy_version = facts.step, facts.policy_version
         self._highest_version = max(self._highest_version, facts.policy_version)
         self._is_corrupted = False
-        with self._ready_to_serve():
-            self.parts.inference.publish(self._served, self._policy_version)
+        self._publisher.publish(self._policy_version)
+        self._publisher.verify(self._policy_version)
         return checkpoint
 
     def list_checkpoints(self) -> Sequence[Checkpoint]:
@@ -220,28 +216,14 @@ class TorchModel:
         checkpoints = self.parts.checkpoints
         checkpoints.finish()
         step = checkpoints.find(uri)[0].step if uri else self._step
-        weights = checkpoints.whole_tensors(uri, _WEIGHTS) if uri else self._whole_weights()
+        weights = checkpoints.whole_tensors(uri, WEIGHTS_PREFIX) if uri else self._whole_weights()
         if self.parts.ranks.index == 0:
-            self._write(weights, export_format, directory)
+            self.parts.write(weights, export_format, directory)
         return step
 
-    def _export_for_serving(self, directory: Path) -> None:
-        """Exports the current weights without communication: sharded ones are gathered before."""
-        if self._gathered is not None:
-            weights = self._gathered.weights()
-        else:
-            weights = {name: weight.detach() for name, weight in self.weights.items()}
-        self._write(weights, "safetensors" if self.parts.lora is None else "peft", directory)
-
-    def _write(self, weights: Mapping[str, Tensor], export_format: ExportFormat, directory: Path) -> None:
-        parts = self.parts
-        base = parts.base.outline() if parts.lora is None else parts.base.load()
-        source = parts.base.source
-        export_weights(base, weights, parts.lora, export_format=export_format, base_source=source, directory=directory)
-
     def endpoint(self) -> Endpoint:
-        """The endpoint that serves the model."""
-        return self.parts.inference.endpoint(self.parts.request.model_id)
+        """The endpoint that serves the model, with the identity of its weights."""
+        return self._publisher.endpoint()
 
     def pause(self, mode: PauseMode) -> InferenceState:
         """Rejects new inference requests; returns when the mode's guarantee for requests in flight holds."""
@@ -272,9 +254,8 @@ class TorchModel:
             name: whole(weight.detach()).cpu() if gathers else weight.detach() for name, weight in self.weights.items()
         }
 
-    def _ready_to_serve(self) -> AbstractContextManager[None]:
-        """Within it the backend of rank 0 can read the whole weights. All ranks must call this."""
-        return nullcontext() if self._gathered is None else self._gathered.gathered(self.weights)
+    def _score(self, batch: Batch) -> Sequence[NDArray[np.float32]]:
+        return self._passes.forward(batch, self.parts.network, lambda _done, _total: None).logprobs
 
     def _shape(self) -> dict[str, Any]:
         request, lora = self.parts.request, self.parts.lora

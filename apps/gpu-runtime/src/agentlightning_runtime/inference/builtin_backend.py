@@ -5,15 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.results import Endpoint, InferenceState
+from agentlightning_runtime.inference.generation import GenerationRequest
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.inference_app import InferenceApp
+from agentlightning_runtime.inference.inference_backend import ProbeResponse
 from agentlightning_runtime.inference.model_shape import end_tokens_of, shape_of
 from agentlightning_runtime.inference.sampler import Sampler
+from agentlightning_runtime.inference.sampling_rule import SamplingRule
 from agentlightning_runtime.inference.served_weights import snapshot_weights
 from agentlightning_runtime.inference.text_model import TextModel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentlightning_runtime.engine.results import PauseMode
     from agentlightning_runtime.inference.inference_backend import ServedModel
 
@@ -53,6 +59,27 @@ class BuiltinBackend:
         """Serves the current weights from the next request on."""
         weights = snapshot_weights(model.module(), version, model.compute_dtype)
         self._sampler.publish(model.model_id, weights)
+
+    def probe(self, model_id: str, prompts: Sequence[Sequence[int]], max_tokens: int) -> Sequence[ProbeResponse]:
+        """Samples a response to each prompt from the served weights, also while the model is paused.
+
+        Raises:
+            EngineError: ENGINE_UNAVAILABLE when sampling fails.
+        """
+        requests = [
+            GenerationRequest(tuple(prompt), max_tokens, SamplingRule(), seed=index, end_tokens=frozenset())
+            for index, prompt in enumerate(prompts)
+        ]
+        generations = self._sampler.submit_probe(model_id, requests)
+        for generation in generations:
+            generation.wait()
+            if generation.error is not None:
+                message = f'The probe of model "{model_id}" failed: {generation.error}'
+                raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message)
+        return [
+            ProbeResponse(each.request.prompt_tokens, each.tokens, [choice.logprob for choice in each.choices])
+            for each in generations
+        ]
 
     def endpoint(self, model_id: str) -> Endpoint:
         """The endpoint and its policy version."""

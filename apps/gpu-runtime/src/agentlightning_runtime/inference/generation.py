@@ -41,6 +41,7 @@ class Generation:
     """A response being sampled. It keeps the weights it started with, so it comes from exactly one policy version.
 
     Attributes:
+        is_probe: a response of the runtime itself; it is admitted beyond the limit of running responses.
         on_progress: called in the sampling thread after every token and at the end; it must not block.
         on_end: called by the sampling thread only at the end; it must not block.
         choices: every sampled token with its log-probability, including the end token.
@@ -49,6 +50,7 @@ class Generation:
 
     request: GenerationRequest
     weights: ServedWeights
+    is_probe: bool = False
     on_progress: Callable[[], None] | None = None
     on_end: Callable[[], None] | None = None
     choices: list[TokenChoice] = field(default_factory=list)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import torch
@@ -45,6 +45,15 @@ class ServedModel:
     export: Callable[[Path], None] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeResponse:
+    """A response to a prompt of token ids. `logprobs` are natural, at temperature 1."""
+
+    prompt: Sequence[int]
+    tokens: Sequence[int]
+    logprobs: Sequence[float]
+
+
 class InferenceBackend(Protocol):
     """Serves models over OpenAI's API. All methods may be called from any thread, and may block."""
 
@@ -54,6 +63,16 @@ class InferenceBackend(Protocol):
 
     def publish(self, model: ServedModel, version: int) -> None:
         """Serves the current weights from the next request on. Called in the training thread."""
+        ...
+
+    def probe(self, model_id: str, prompts: Sequence[Sequence[int]], max_tokens: int) -> Sequence[ProbeResponse]:
+        """Samples a response to each prompt from the served weights, also while the model is paused.
+
+        Each is a separate request. A backend that does not sample returns none.
+
+        Raises:
+            EngineError: ENGINE_UNAVAILABLE when sampling fails.
+        """
         ...
 
     def endpoint(self, model_id: str) -> Endpoint:

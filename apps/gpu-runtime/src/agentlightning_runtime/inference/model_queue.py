@@ -101,7 +101,7 @@ class ModelQueue:
             generation = self.waiting.popleft()
             if generation.fail_if_cancelled():
                 continue
-            if len(self._active) + len(newcomers) < self._max_running:
+            if generation.is_probe or len(self._active) + len(newcomers) < self._max_running:
                 newcomers.append(generation)
             else:
                 staying.append(generation)

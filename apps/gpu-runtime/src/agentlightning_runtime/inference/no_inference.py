@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.engine.results import Endpoint, InferenceState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentlightning_runtime.engine.results import PauseMode
-    from agentlightning_runtime.inference.inference_backend import ServedModel
+    from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
 
 
 class NoInference:
@@ -25,6 +27,10 @@ class NoInference:
     def publish(self, model: ServedModel, version: int) -> None:
         """Records the version."""
         self._versions[model.model_id] = version
+
+    def probe(self, model_id: str, prompts: Sequence[Sequence[int]], max_tokens: int) -> Sequence[ProbeResponse]:
+        """Samples nothing."""
+        return ()
 
     def endpoint(self, model_id: str) -> Endpoint:
         """An endpoint without an address."""

@@ -113,10 +113,22 @@ class Sampler:
             waiting = len(model.waiting)
             if waiting > 0 and waiting + len(requests) > self._limits.max_waiting:
                 raise queue_full(waiting)
-            generations = [Generation(request, model.weights) for request in requests]
-            model.add(generations)
-            self._lock.notify_all()
-            return generations
+            return self._start(model, requests, is_probe=False)
+
+    def submit_probe(self, model_id: str, requests: list[GenerationRequest]) -> list[Generation]:
+        """Starts responses that need no free slot, also while the model is paused.
+
+        Raises:
+            ApiError: when the model is unknown.
+        """
+        with self._lock:
+            return self._start(self._model(model_id), requests, is_probe=True)
+
+    def _start(self, model: ModelQueue, requests: list[GenerationRequest], *, is_probe: bool) -> list[Generation]:
+        generations = [Generation(request, model.weights, is_probe=is_probe) for request in requests]
+        model.add(generations)
+        self._lock.notify_all()
+        return generations
 
     def close(self) -> None:
         """Ends all responses with an error, and the thread."""

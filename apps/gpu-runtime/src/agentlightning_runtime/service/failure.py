@@ -9,6 +9,7 @@ import grpc
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.gen.agentlightning.runtime.v1.error_pb2 import ErrorReason
+from agentlightning_runtime.service.model_info import probe_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,6 +43,7 @@ STATUS_OF_REASON: Mapping[ErrorReason, grpc.StatusCode] = {
     error_pb2.ERROR_REASON_STALE_WEIGHTS: grpc.StatusCode.FAILED_PRECONDITION,
     error_pb2.ERROR_REASON_DATA_LOSS: grpc.StatusCode.DATA_LOSS,
     error_pb2.ERROR_REASON_ENGINE_UNAVAILABLE: grpc.StatusCode.UNAVAILABLE,
+    error_pb2.ERROR_REASON_WEIGHT_MISMATCH: grpc.StatusCode.INTERNAL,
 }
 """The gRPC status of each reason, as documented in error.proto."""
 
@@ -54,6 +56,7 @@ SERVER_REASONS: frozenset[ErrorReason] = frozenset(
         error_pb2.ERROR_REASON_INCOMPLETE,
         error_pb2.ERROR_REASON_DATA_LOSS,
         error_pb2.ERROR_REASON_ENGINE_UNAVAILABLE,
+        error_pb2.ERROR_REASON_WEIGHT_MISMATCH,
     )
 )
 """Reasons not caused by the caller; the same request may succeed later or on another machine."""
@@ -68,6 +71,7 @@ REASON_OF_ENGINE: Mapping[EngineErrorReason, ErrorReason] = {
     EngineErrorReason.NON_FINITE: error_pb2.ERROR_REASON_NON_FINITE,
     EngineErrorReason.DATA_LOSS: error_pb2.ERROR_REASON_DATA_LOSS,
     EngineErrorReason.ENGINE_UNAVAILABLE: error_pb2.ERROR_REASON_ENGINE_UNAVAILABLE,
+    EngineErrorReason.WEIGHT_MISMATCH: error_pb2.ERROR_REASON_WEIGHT_MISMATCH,
 }
 """The contract's name of each engine error reason."""
 
@@ -146,6 +150,7 @@ def to_failure(error: BaseException) -> error_pb2.RuntimeFailure:
             remedy=shortened(error.remedy),
             num_tokens=error.num_tokens,
             max_tokens_seen_ok=error.max_tokens_seen_ok,
+            weight_probe=None if error.probe is None else probe_message(error.probe),
         )
     return error_pb2.RuntimeFailure(
         reason=error_pb2.ERROR_REASON_INTERNAL,

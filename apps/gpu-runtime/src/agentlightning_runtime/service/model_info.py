@@ -8,7 +8,7 @@ from agentlightning_runtime.gen.agentlightning.runtime.v1 import model_pb2
 from agentlightning_runtime.service.clock import to_timestamp
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.results import Checkpoint, Endpoint
+    from agentlightning_runtime.engine.results import Checkpoint, Endpoint, ProbeResult
     from agentlightning_runtime.engine.settings import LoraSettings
     from agentlightning_runtime.service.hosted_model import HostedModel
 
@@ -58,6 +58,18 @@ def checkpoint_message(checkpoint: Checkpoint) -> model_pb2.CheckpointInfo:
 
 def endpoint_message(endpoint: Endpoint) -> model_pb2.InferenceEndpoint:
     """An endpoint as a message of the contract."""
-    return model_pb2.InferenceEndpoint(
+    message = model_pb2.InferenceEndpoint(
         base_url=endpoint.base_url, model=endpoint.model, policy_version=endpoint.policy_version
+    )
+    if endpoint.weights is not None:
+        message.weights.digest = endpoint.weights.digest
+        if endpoint.weights.probe is not None:
+            message.weights.probe.CopyFrom(probe_message(endpoint.weights.probe))
+    return message
+
+
+def probe_message(probe: ProbeResult) -> model_pb2.WeightProbe:
+    """A comparison of sampler and trainer as a message of the contract."""
+    return model_pb2.WeightProbe(
+        logprob_gap=probe.logprob_gap, max_logprob_gap=probe.max_logprob_gap, tokens=probe.tokens
     )

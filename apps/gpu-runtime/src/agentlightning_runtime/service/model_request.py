@@ -26,6 +26,8 @@ def check_model_request(request: ModelRequest, capabilities: EngineCapabilities)
         raise invalid("base_model", f'is "{request.base_model}"; known models: {known}')
     if request.has_value_head:
         check_feature(capabilities, "value_head", "has_value_head")
+    if request.initial_checkpoint:
+        check_feature(capabilities, "initial_checkpoint", "initial_checkpoint")
     if request.lora is None:
         return request
     check_feature(capabilities, "lora", "lora")

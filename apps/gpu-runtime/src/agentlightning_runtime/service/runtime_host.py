@@ -87,7 +87,8 @@ class RuntimeHost:
         request = check_model_request(wanted, self.capabilities)
         found = self._models.get(request.model_id)
         model = self._add_model(request) if found is None or found.has_failed_to_start else found
-        if model.request != request:
+        # An existing model ignores the checkpoint: it began with its own.
+        if model.request != replace(request, initial_checkpoint=model.request.initial_checkpoint):
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_CONFLICT,
                 f'Model "{request.model_id}" exists as {describe(model.request)}, not {describe(request)}',

@@ -19,7 +19,6 @@ from agentlightning_runtime.service.model_operations import (
     publish_work,
     save_checkpoint_work,
 )
-from agentlightning_runtime.service.model_request import check_feature
 from agentlightning_runtime.service.operation_record import Execute, OperationRecord, OperationWork
 from agentlightning_runtime.service.result_streams import download_artifact, fetch_batch_output, watch_operations
 from agentlightning_runtime.service.runtime_host import assert_made
@@ -57,14 +56,13 @@ def _model_handlers(host: RuntimeHost) -> Handlers:
         if request.HasField("lora"):
             wanted = request.lora
             lora = LoraSettings(rank=wanted.rank, alpha=wanted.alpha, target_modules=tuple(wanted.target_modules))
-        if request.initial_checkpoint:
-            check_feature(host.capabilities, "initial_checkpoint", "initial_checkpoint")
         model_request = ModelRequest(
             model_id=request.model_id,
             base_model=request.base_model,
             seed=request.seed,
             lora=lora,
             has_value_head=request.has_value_head,
+            initial_checkpoint=request.initial_checkpoint,
         )
         return training_pb2.CreateModelResponse(
             operation=_operation_message(*host.create_model(request.session_id, model_request))

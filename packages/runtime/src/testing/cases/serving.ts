@@ -55,6 +55,31 @@ export function describeServing(bench: Bench): void {
       expect(await trainerGap(model, completion, 1)).toBeLessThan(bench.settings.logprobTolerance);
     });
 
+    it('identifies the served weights by a digest, or reports none', async () => {
+      const model = await bench.model();
+      const initial = await model.endpoint();
+      if (!(await bench.has('weight_digest'))) {
+        expect(initial.weights).toBeUndefined();
+        return;
+      }
+      const digestOf = async () => (await (await model.publishWeights()).result).weights?.digest;
+      expect(initial.weights?.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+      expect(await digestOf()).toBe(initial.weights?.digest);
+      const saved = await (await model.saveCheckpoint('initial', {})).result;
+      await trainOnce(model, batchOfFour);
+      const trained = await digestOf();
+      expect(trained).not.toBe(initial.weights?.digest);
+      const { weights, ...rest } = await model.endpoint();
+      expect(weights?.digest).toBe(trained);
+      expect(rest.policyVersion).toBe(2);
+      if (weights?.probe !== undefined) {
+        expect(weights.probe.tokens).toBeGreaterThan(0);
+        expect(weights.probe.logprobGap).toBeLessThanOrEqual(weights.probe.maxLogprobGap);
+      }
+      await (await model.loadCheckpoint(saved.uri)).result;
+      expect((await model.endpoint()).weights?.digest).toBe(initial.weights?.digest);
+    });
+
     it.each(['drain', 'abort'] as const)(
       'rejects requests while it is paused (%s), and accepts them afterwards',
       async (mode) => {

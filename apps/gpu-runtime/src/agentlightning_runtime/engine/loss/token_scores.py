@@ -1,58 +1,28 @@
 """Log-probabilities and entropies of selected tokens, without holding all logits in memory.
 
-Logits are computed for a chunk of positions at a time, in float32. With several chunks they are recomputed in the
-backward pass from the hidden state of each selected position. With a vocabulary of 150,000 tokens this needs 40 times
-less memory than keeping logits for a width of 4,096. A single chunk is kept.
+Logits are in float32. Few are computed at once and kept for the backward pass. More are computed in tiles
+(`tiled_head.py`), or, with a head that is not a plain linear layer, for a chunk of positions at a time; both compute
+them again in the backward pass.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from agentlightning_runtime.engine.loss.tiled_head import TiledHead
 from agentlightning_runtime.engine.models.float32_head import float32_logits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from transformers import PreTrainedConfig
+    from agentlightning_runtime.engine.loss.logit_rule import LogitRule
 
 #: Number of logits in memory at a time: 128 MiB of float32 for each of the three copies at the peak.
 _LOGITS_AT_A_TIME = 2**25
-
-
-@dataclass(frozen=True)
-class LogitRule:
-    """Transformation of the product of hidden state and output embeddings; the identity for most models.
-
-    Attributes:
-        scale: Logits are multiplied by it (Cohere's `logit_scale`; one over Granite's `logits_scaling`).
-        softcap: Logits are `softcap * tanh(logits / softcap)` (Gemma 2). 0: disabled.
-        output_size: Number of leading token ids that can be generated.
-    """
-
-    scale: float
-    softcap: float
-    output_size: int
-
-    @staticmethod
-    def of(config: PreTrainedConfig, output_size: int) -> LogitRule:
-        """The transformation from a model's config."""
-        scale = float(getattr(config, "logit_scale", None) or 1.0)
-        scale /= float(getattr(config, "logits_scaling", None) or 1.0)
-        return LogitRule(scale, float(getattr(config, "final_logit_softcapping", None) or 0.0), output_size)
-
-    def apply(self, logits: Tensor) -> Tensor:
-        """The model's logits, in float32 or better."""
-        kept = logits[:, : self.output_size]
-        scaled = kept if kept.dtype == torch.float64 else kept.float()
-        if self.scale != 1:
-            scaled = scaled * self.scale
-        return self.softcap * torch.tanh(scaled / self.softcap) if self.softcap > 0 else scaled
 
 
 def score_tokens(
@@ -87,6 +57,12 @@ def score_tokens(
             entropies = -(log_distribution.exp() * log_distribution).sum(-1)
         return logprobs, entropies
 
+    if len(targets) * rule.output_size > _LOGITS_AT_A_TIME and type(head) is nn.Linear:
+        bias: Tensor | None = getattr(head, "bias", None)
+        tiled = TiledHead.apply(
+            hidden, head.weight, bias, targets, temperatures, rule, _LOGITS_AT_A_TIME, trains_entropy
+        )
+        return cast("tuple[Tensor, Tensor]", tiled)
     chunks = list(_chunks(rule.output_size, hidden, targets, temperatures))
     if len(chunks) == 1:
         return score(hidden, targets, temperatures)

@@ -5,14 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentlightning_runtime.engine.weight_export import export_weights
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from torch import Tensor
 
     from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
     from agentlightning_runtime.engine.gradient_pass import PassSettings
     from agentlightning_runtime.engine.models.base_model import BaseModel
+    from agentlightning_runtime.engine.models.initial_weights import InitialWeights
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.ranks import Ranks
+    from agentlightning_runtime.engine.results import ExportFormat
     from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
     from agentlightning_runtime.inference.inference_backend import InferenceBackend, ServedModel
 
@@ -24,6 +31,7 @@ class ModelParts:
     Attributes:
         lora: LoRA with all defaults filled in; None: all weights are trained.
         reference: The network with the initial weights, in memory from the first call on. All ranks must call it.
+        initial: The checkpoint that it begins with; None: the base.
         ranks: The processes that train it together.
     """
 
@@ -32,8 +40,24 @@ class ModelParts:
     lora: LoraSettings | None
     network: PolicyNetwork
     reference: Callable[[], PolicyNetwork]
+    initial: InitialWeights | None
     settings: PassSettings
     checkpoints: CheckpointFolder
     inference: InferenceBackend
     served: ServedModel
     ranks: Ranks
+
+    def write(self, weights: Mapping[str, Tensor], export_format: ExportFormat, directory: Path) -> None:
+        """Writes weights of the model into an empty folder.
+
+        Args:
+            weights: Unsharded, by their names in the network.
+            export_format: `peft` requires a LoRA.
+            directory: The folder.
+
+        Raises:
+            EngineError: INVALID when `peft` is requested for a model without LoRA.
+        """
+        base = self.base.outline() if self.lora is None else self.base.load()
+        source = self.base.source
+        export_weights(base, weights, self.lora, export_format=export_format, base_source=source, directory=directory)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from agentlightning_runtime.engine.loss.token_scores import LogitRule, score_tokens
+from agentlightning_runtime.engine.loss.logit_rule import LogitRule
+from agentlightning_runtime.engine.loss.token_scores import score_tokens
 from agentlightning_runtime.engine.models.loaded_model import output_head
 from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
 from agentlightning_runtime.engine.models.packed_attention import use_packed_attention

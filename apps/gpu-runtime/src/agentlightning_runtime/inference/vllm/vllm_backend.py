@@ -14,10 +14,10 @@ from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess
 from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentlightning_runtime.engine.results import PauseMode
-    from agentlightning_runtime.inference.inference_backend import ServedModel
+    from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
     from agentlightning_runtime.inference.vllm.vllm_process import RunningVllm, VllmModel
 
 _log = logging.getLogger(__name__)
@@ -47,6 +47,14 @@ class VllmBackend:
     def publish(self, model: ServedModel, version: int) -> None:
         """Serves the current weights from the next request on."""
         self._model(model.model_id).publish(model, version)
+
+    def probe(self, model_id: str, prompts: Sequence[Sequence[int]], max_tokens: int) -> Sequence[ProbeResponse]:
+        """Samples a response to each prompt from the served weights, also while the model is paused.
+
+        Raises:
+            EngineError: ENGINE_UNAVAILABLE when sampling fails.
+        """
+        return self._model(model_id).probe(prompts, max_tokens)
 
     def endpoint(self, model_id: str) -> Endpoint:
         """The endpoint and its policy version."""

@@ -6,17 +6,21 @@ import contextlib
 import shutil
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.api_error import ApiError, cancelled, model_paused
+from agentlightning_runtime.inference.inference_backend import ProbeResponse
 from agentlightning_runtime.inference.tool_formats.registry import format_of
 from agentlightning_runtime.inference.vllm.vllm_process import VllmModel, adapter_rank_limit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentlightning_runtime.inference.inference_backend import ServedModel
     from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
 
@@ -138,6 +142,20 @@ class VllmServedModel:
                 self._control("/v1/unload_lora_adapter", {"lora_name": name})
         self._release()
 
+    def probe(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> Sequence[ProbeResponse]:
+        """Samples a response to each prompt, all at the same time, so that several replicas share them."""
+
+        def sample(prompt: Sequence[int], seed: int) -> ProbeResponse:
+            # Explicit values override the defaults of the model's `generation_config.json`.
+            settings = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "repetition_penalty": 1.0, "seed": seed}
+            body = {"model": self._served_name, "prompt": list(prompt), "max_tokens": max_tokens, **settings}
+            answer = self._control("/v1/completions", {**body, "logprobs": 1, "return_token_ids": True}).json()
+            choice: dict[str, Any] = answer["choices"][0]
+            return ProbeResponse(prompt, choice["token_ids"], choice["logprobs"]["token_logprobs"])
+
+        with ThreadPoolExecutor(max_workers=len(prompts)) as pool:
+            return list(pool.map(sample, prompts, range(len(prompts))))
+
     def _release(self) -> None:
         self._client.close()
         self._servers.release(self._settings)
@@ -186,7 +204,7 @@ class VllmServedModel:
                 self._is_replacing = False
                 self._changed.notify_all()
 
-    def _control(self, path: str, body: dict[str, str] | None) -> None:
+    def _control(self, path: str, body: dict[str, Any] | None) -> httpx.Response:
         try:
             answer = self._client.post(path, json=body)
         except httpx.TransportError as error:
@@ -197,6 +215,7 @@ class VllmServedModel:
         if answer.is_error:
             message = f"vLLM rejected {path} with {answer.status_code}: {answer.text[:500]}"
             raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log")
+        return answer
 
 
 def vllm_failed(error: Exception) -> ApiError:

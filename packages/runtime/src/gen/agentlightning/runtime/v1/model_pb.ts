@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file agentlightning/runtime/v1/model.proto.
  */
 export const file_agentlightning_runtime_v1_model: GenFile = /*@__PURE__*/
-  fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL21vZGVsLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIkEKCkxvcmFDb25maWcSDAoEcmFuaxgBIAEoDRINCgVhbHBoYRgCIAEoARIWCg50YXJnZXRfbW9kdWxlcxgDIAMoCSKcAgoJTW9kZWxJbmZvEhAKCG1vZGVsX2lkGAEgASgJEhIKCmJhc2VfbW9kZWwYAiABKAkSDAoEc2VlZBgDIAEoDRIQCghuZXh0X3NlcRgEIAEoDRIMCgRzdGVwGAUgASgNEhYKDnBvbGljeV92ZXJzaW9uGAYgASgNEh0KFWhhc19wZW5kaW5nX2dyYWRpZW50cxgHIAEoCBIUCgxpc19jb3JydXB0ZWQYCCABKAgSMwoEbG9yYRgJIAEoCzIlLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTG9yYUNvbmZpZxIWCg5oYXNfdmFsdWVfaGVhZBgKIAEoCBIhChl0cmFpbmFibGVfcGFyYW1ldGVyX2NvdW50GAsgASgEIqwBCg5DaGVja3BvaW50SW5mbxILCgN1cmkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRzdGVwGAMgASgNEhYKDnBvbGljeV92ZXJzaW9uGAQgASgNEhIKCnNpemVfYnl0ZXMYBSABKAQSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGNsaWVudF9zdGF0ZRgHIAEoDCJMChFJbmZlcmVuY2VFbmRwb2ludBIQCghiYXNlX3VybBgBIAEoCRINCgVtb2RlbBgCIAEoCRIWCg5wb2xpY3lfdmVyc2lvbhgDIAEoDSJOCg5JbmZlcmVuY2VTdGF0ZRIRCglpc19wYXVzZWQYASABKAgSEQoJaW5fZmxpZ2h0GAIgASgNEhYKDnBvbGljeV92ZXJzaW9uGAMgASgNYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiVhZ2VudGxpZ2h0bmluZy9ydW50aW1lL3YxL21vZGVsLnByb3RvEhlhZ2VudGxpZ2h0bmluZy5ydW50aW1lLnYxIkEKCkxvcmFDb25maWcSDAoEcmFuaxgBIAEoDRINCgVhbHBoYRgCIAEoARIWCg50YXJnZXRfbW9kdWxlcxgDIAMoCSKcAgoJTW9kZWxJbmZvEhAKCG1vZGVsX2lkGAEgASgJEhIKCmJhc2VfbW9kZWwYAiABKAkSDAoEc2VlZBgDIAEoDRIQCghuZXh0X3NlcRgEIAEoDRIMCgRzdGVwGAUgASgNEhYKDnBvbGljeV92ZXJzaW9uGAYgASgNEh0KFWhhc19wZW5kaW5nX2dyYWRpZW50cxgHIAEoCBIUCgxpc19jb3JydXB0ZWQYCCABKAgSMwoEbG9yYRgJIAEoCzIlLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuTG9yYUNvbmZpZxIWCg5oYXNfdmFsdWVfaGVhZBgKIAEoCBIhChl0cmFpbmFibGVfcGFyYW1ldGVyX2NvdW50GAsgASgEIqwBCg5DaGVja3BvaW50SW5mbxILCgN1cmkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRzdGVwGAMgASgNEhYKDnBvbGljeV92ZXJzaW9uGAQgASgNEhIKCnNpemVfYnl0ZXMYBSABKAQSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGNsaWVudF9zdGF0ZRgHIAEoDCKKAQoRSW5mZXJlbmNlRW5kcG9pbnQSEAoIYmFzZV91cmwYASABKAkSDQoFbW9kZWwYAiABKAkSFgoOcG9saWN5X3ZlcnNpb24YAyABKA0SPAoHd2VpZ2h0cxgEIAEoCzIrLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuUHVibGlzaGVkV2VpZ2h0cyJZChBQdWJsaXNoZWRXZWlnaHRzEg4KBmRpZ2VzdBgBIAEoCRI1CgVwcm9iZRgCIAEoCzImLmFnZW50bGlnaHRuaW5nLnJ1bnRpbWUudjEuV2VpZ2h0UHJvYmUiSwoLV2VpZ2h0UHJvYmUSEwoLbG9ncHJvYl9nYXAYASABKAESFwoPbWF4X2xvZ3Byb2JfZ2FwGAIgASgBEg4KBnRva2VucxgDIAEoDSJOCg5JbmZlcmVuY2VTdGF0ZRIRCglpc19wYXVzZWQYASABKAgSEQoJaW5fZmxpZ2h0GAIgASgNEhYKDnBvbGljeV92ZXJzaW9uGAMgASgNYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Trains a low-rank adapter of each frozen matrix of the base (Hu et al. 2021) instead of all weights.
@@ -232,6 +232,13 @@ export type InferenceEndpoint = Message<"agentlightning.runtime.v1.InferenceEndp
    * @generated from field: uint32 policy_version = 3;
    */
   policyVersion: number;
+
+  /**
+   * Identity of the served weights. Absent without the feature `weight_digest`.
+   *
+   * @generated from field: agentlightning.runtime.v1.PublishedWeights weights = 4;
+   */
+  weights?: PublishedWeights | undefined;
 };
 
 /**
@@ -240,6 +247,71 @@ export type InferenceEndpoint = Message<"agentlightning.runtime.v1.InferenceEndp
  */
 export const InferenceEndpointSchema: GenMessage<InferenceEndpoint> = /*@__PURE__*/
   messageDesc(file_agentlightning_runtime_v1_model, 3);
+
+/**
+ * Identity of published weights, and the evidence that the endpoint samples from them.
+ *
+ * @generated from message agentlightning.runtime.v1.PublishedWeights
+ */
+export type PublishedWeights = Message<"agentlightning.runtime.v1.PublishedWeights"> & {
+  /**
+   * `sha256:` and the SHA-256 of names, data types, shapes and values of the published weights, in hexadecimal.
+   * Equal weights of a model have equal digests.
+   *
+   * @generated from field: string digest = 1;
+   */
+  digest: string;
+
+  /**
+   * Comparison of sampler and trainer after the publication. Absent: not compared.
+   *
+   * @generated from field: agentlightning.runtime.v1.WeightProbe probe = 2;
+   */
+  probe?: WeightProbe | undefined;
+};
+
+/**
+ * Describes the message agentlightning.runtime.v1.PublishedWeights.
+ * Use `create(PublishedWeightsSchema)` to create a new message.
+ */
+export const PublishedWeightsSchema: GenMessage<PublishedWeights> = /*@__PURE__*/
+  messageDesc(file_agentlightning_runtime_v1_model, 4);
+
+/**
+ * Comparison of the log-probabilities of sampled probe responses with the trainer's.
+ *
+ * @generated from message agentlightning.runtime.v1.WeightProbe
+ */
+export type WeightProbe = Message<"agentlightning.runtime.v1.WeightProbe"> & {
+  /**
+   * Largest mean difference of a response, absolute, in nats per token.
+   *
+   * @generated from field: double logprob_gap = 1;
+   */
+  logprobGap: number;
+
+  /**
+   * Limit of `logprob_gap`, derived from the first publication of the model; a larger gap fails the publication
+   * with WEIGHT_MISMATCH.
+   *
+   * @generated from field: double max_logprob_gap = 2;
+   */
+  maxLogprobGap: number;
+
+  /**
+   * Number of compared tokens.
+   *
+   * @generated from field: uint32 tokens = 3;
+   */
+  tokens: number;
+};
+
+/**
+ * Describes the message agentlightning.runtime.v1.WeightProbe.
+ * Use `create(WeightProbeSchema)` to create a new message.
+ */
+export const WeightProbeSchema: GenMessage<WeightProbe> = /*@__PURE__*/
+  messageDesc(file_agentlightning_runtime_v1_model, 5);
 
 /**
  * Inference state of a model.
@@ -274,5 +346,5 @@ export type InferenceState = Message<"agentlightning.runtime.v1.InferenceState">
  * Use `create(InferenceStateSchema)` to create a new message.
  */
 export const InferenceStateSchema: GenMessage<InferenceState> = /*@__PURE__*/
-  messageDesc(file_agentlightning_runtime_v1_model, 4);
+  messageDesc(file_agentlightning_runtime_v1_model, 6);
 

@@ -138,7 +138,7 @@ export type GetCapabilitiesResponse = Message<"agentlightning.runtime.v1.GetCapa
    * accepts LoRA; `value_head`: CreateModel accepts a value head; `reference_logprobs`: FORWARD accepts
    * `use_reference`; `export`: ExportCheckpoint accepts SAFETENSORS; `export_peft`: it accepts PEFT;
    * `metrics`: WatchMetrics returns measurements; `progress`: running operations report progress; `pause`:
-   * sampling can be paused; `initial_checkpoint`: CreateModel accepts a checkpoint to begin with. Requests that require a missing feature are rejected with INVALID.
+   * sampling can be paused; `initial_checkpoint`: CreateModel accepts a checkpoint to begin with; `weight_digest`: endpoints report a digest of their weights. Requests that require a missing feature are rejected with INVALID.
    *
    * @generated from field: repeated string features = 15;
    */

@@ -979,7 +979,8 @@ export const TrainingService: GenService<{
   },
   /**
    * Serves the current weights at the endpoint, as the next policy version: one above the highest that the
-   * model ever had, also after a checkpoint of a lower version was loaded.
+   * model ever had, also after a checkpoint of a lower version was loaded. Fails with WEIGHT_MISMATCH when the
+   * runtime finds that the endpoint samples from other weights.
    *
    * @generated from rpc agentlightning.runtime.v1.TrainingService.PublishSamplerWeights
    */

@@ -1,6 +1,8 @@
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import model_pb2 as _model_pb2
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -29,6 +31,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_STALE_WEIGHTS: _ClassVar[ErrorReason]
     ERROR_REASON_DATA_LOSS: _ClassVar[ErrorReason]
     ERROR_REASON_ENGINE_UNAVAILABLE: _ClassVar[ErrorReason]
+    ERROR_REASON_WEIGHT_MISMATCH: _ClassVar[ErrorReason]
 
 class ErrorCategory(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -57,12 +60,13 @@ ERROR_REASON_INCOMPLETE: ErrorReason
 ERROR_REASON_STALE_WEIGHTS: ErrorReason
 ERROR_REASON_DATA_LOSS: ErrorReason
 ERROR_REASON_ENGINE_UNAVAILABLE: ErrorReason
+ERROR_REASON_WEIGHT_MISMATCH: ErrorReason
 ERROR_CATEGORY_UNSPECIFIED: ErrorCategory
 ERROR_CATEGORY_USER: ErrorCategory
 ERROR_CATEGORY_SERVER: ErrorCategory
 
 class RuntimeFailure(_message.Message):
-    __slots__ = ("reason", "message", "field", "datum_index", "next_seq", "retry_after_ms", "gradients_discarded", "category", "remedy", "num_tokens", "max_tokens_seen_ok", "version_lag", "max_version_lag")
+    __slots__ = ("reason", "message", "field", "datum_index", "next_seq", "retry_after_ms", "gradients_discarded", "category", "remedy", "num_tokens", "max_tokens_seen_ok", "version_lag", "max_version_lag", "weight_probe")
     REASON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     FIELD_FIELD_NUMBER: _ClassVar[int]
@@ -76,6 +80,7 @@ class RuntimeFailure(_message.Message):
     MAX_TOKENS_SEEN_OK_FIELD_NUMBER: _ClassVar[int]
     VERSION_LAG_FIELD_NUMBER: _ClassVar[int]
     MAX_VERSION_LAG_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_PROBE_FIELD_NUMBER: _ClassVar[int]
     reason: ErrorReason
     message: str
     field: str
@@ -89,4 +94,5 @@ class RuntimeFailure(_message.Message):
     max_tokens_seen_ok: int
     version_lag: int
     max_version_lag: int
-    def __init__(self, reason: _Optional[_Union[ErrorReason, str]] = ..., message: _Optional[str] = ..., field: _Optional[str] = ..., datum_index: _Optional[int] = ..., next_seq: _Optional[int] = ..., retry_after_ms: _Optional[int] = ..., gradients_discarded: bool = ..., category: _Optional[_Union[ErrorCategory, str]] = ..., remedy: _Optional[str] = ..., num_tokens: _Optional[int] = ..., max_tokens_seen_ok: _Optional[int] = ..., version_lag: _Optional[int] = ..., max_version_lag: _Optional[int] = ...) -> None: ...
+    weight_probe: _model_pb2.WeightProbe
+    def __init__(self, reason: _Optional[_Union[ErrorReason, str]] = ..., message: _Optional[str] = ..., field: _Optional[str] = ..., datum_index: _Optional[int] = ..., next_seq: _Optional[int] = ..., retry_after_ms: _Optional[int] = ..., gradients_discarded: bool = ..., category: _Optional[_Union[ErrorCategory, str]] = ..., remedy: _Optional[str] = ..., num_tokens: _Optional[int] = ..., max_tokens_seen_ok: _Optional[int] = ..., version_lag: _Optional[int] = ..., max_version_lag: _Optional[int] = ..., weight_probe: _Optional[_Union[_model_pb2.WeightProbe, _Mapping]] = ...) -> None: ...

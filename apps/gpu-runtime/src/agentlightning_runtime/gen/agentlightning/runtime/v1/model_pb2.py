@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%agentlightning/runtime/v1/model.proto\x12\x19\x61gentlightning.runtime.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"A\n\nLoraConfig\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\r\n\x05\x61lpha\x18\x02 \x01(\x01\x12\x16\n\x0etarget_modules\x18\x03 \x03(\t\"\x9c\x02\n\tModelInfo\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x12\n\nbase_model\x18\x02 \x01(\t\x12\x0c\n\x04seed\x18\x03 \x01(\r\x12\x10\n\x08next_seq\x18\x04 \x01(\r\x12\x0c\n\x04step\x18\x05 \x01(\r\x12\x16\n\x0epolicy_version\x18\x06 \x01(\r\x12\x1d\n\x15has_pending_gradients\x18\x07 \x01(\x08\x12\x14\n\x0cis_corrupted\x18\x08 \x01(\x08\x12\x33\n\x04lora\x18\t \x01(\x0b\x32%.agentlightning.runtime.v1.LoraConfig\x12\x16\n\x0ehas_value_head\x18\n \x01(\x08\x12!\n\x19trainable_parameter_count\x18\x0b \x01(\x04\"\xac\x01\n\x0e\x43heckpointInfo\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04step\x18\x03 \x01(\r\x12\x16\n\x0epolicy_version\x18\x04 \x01(\r\x12\x12\n\nsize_bytes\x18\x05 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x63lient_state\x18\x07 \x01(\x0c\"L\n\x11InferenceEndpoint\x12\x10\n\x08\x62\x61se_url\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x16\n\x0epolicy_version\x18\x03 \x01(\r\"N\n\x0eInferenceState\x12\x11\n\tis_paused\x18\x01 \x01(\x08\x12\x11\n\tin_flight\x18\x02 \x01(\r\x12\x16\n\x0epolicy_version\x18\x03 \x01(\rb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%agentlightning/runtime/v1/model.proto\x12\x19\x61gentlightning.runtime.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"A\n\nLoraConfig\x12\x0c\n\x04rank\x18\x01 \x01(\r\x12\r\n\x05\x61lpha\x18\x02 \x01(\x01\x12\x16\n\x0etarget_modules\x18\x03 \x03(\t\"\x9c\x02\n\tModelInfo\x12\x10\n\x08model_id\x18\x01 \x01(\t\x12\x12\n\nbase_model\x18\x02 \x01(\t\x12\x0c\n\x04seed\x18\x03 \x01(\r\x12\x10\n\x08next_seq\x18\x04 \x01(\r\x12\x0c\n\x04step\x18\x05 \x01(\r\x12\x16\n\x0epolicy_version\x18\x06 \x01(\r\x12\x1d\n\x15has_pending_gradients\x18\x07 \x01(\x08\x12\x14\n\x0cis_corrupted\x18\x08 \x01(\x08\x12\x33\n\x04lora\x18\t \x01(\x0b\x32%.agentlightning.runtime.v1.LoraConfig\x12\x16\n\x0ehas_value_head\x18\n \x01(\x08\x12!\n\x19trainable_parameter_count\x18\x0b \x01(\x04\"\xac\x01\n\x0e\x43heckpointInfo\x12\x0b\n\x03uri\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12\x0c\n\x04step\x18\x03 \x01(\r\x12\x16\n\x0epolicy_version\x18\x04 \x01(\r\x12\x12\n\nsize_bytes\x18\x05 \x01(\x04\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0c\x63lient_state\x18\x07 \x01(\x0c\"\x8a\x01\n\x11InferenceEndpoint\x12\x10\n\x08\x62\x61se_url\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x16\n\x0epolicy_version\x18\x03 \x01(\r\x12<\n\x07weights\x18\x04 \x01(\x0b\x32+.agentlightning.runtime.v1.PublishedWeights\"Y\n\x10PublishedWeights\x12\x0e\n\x06\x64igest\x18\x01 \x01(\t\x12\x35\n\x05probe\x18\x02 \x01(\x0b\x32&.agentlightning.runtime.v1.WeightProbe\"K\n\x0bWeightProbe\x12\x13\n\x0blogprob_gap\x18\x01 \x01(\x01\x12\x17\n\x0fmax_logprob_gap\x18\x02 \x01(\x01\x12\x0e\n\x06tokens\x18\x03 \x01(\r\"N\n\x0eInferenceState\x12\x11\n\tis_paused\x18\x01 \x01(\x08\x12\x11\n\tin_flight\x18\x02 \x01(\r\x12\x16\n\x0epolicy_version\x18\x03 \x01(\rb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,8 +38,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MODELINFO']._serialized_end=453
   _globals['_CHECKPOINTINFO']._serialized_start=456
   _globals['_CHECKPOINTINFO']._serialized_end=628
-  _globals['_INFERENCEENDPOINT']._serialized_start=630
-  _globals['_INFERENCEENDPOINT']._serialized_end=706
-  _globals['_INFERENCESTATE']._serialized_start=708
-  _globals['_INFERENCESTATE']._serialized_end=786
+  _globals['_INFERENCEENDPOINT']._serialized_start=631
+  _globals['_INFERENCEENDPOINT']._serialized_end=769
+  _globals['_PUBLISHEDWEIGHTS']._serialized_start=771
+  _globals['_PUBLISHEDWEIGHTS']._serialized_end=860
+  _globals['_WEIGHTPROBE']._serialized_start=862
+  _globals['_WEIGHTPROBE']._serialized_end=937
+  _globals['_INFERENCESTATE']._serialized_start=939
+  _globals['_INFERENCESTATE']._serialized_end=1017
 # @@protoc_insertion_point(module_scope)

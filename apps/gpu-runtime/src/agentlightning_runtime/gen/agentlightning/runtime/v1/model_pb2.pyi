@@ -64,14 +64,34 @@ class CheckpointInfo(_message.Message):
     def __init__(self, uri: _Optional[str] = ..., name: _Optional[str] = ..., step: _Optional[int] = ..., policy_version: _Optional[int] = ..., size_bytes: _Optional[int] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., client_state: _Optional[bytes] = ...) -> None: ...
 
 class InferenceEndpoint(_message.Message):
-    __slots__ = ("base_url", "model", "policy_version")
+    __slots__ = ("base_url", "model", "policy_version", "weights")
     BASE_URL_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     POLICY_VERSION_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     base_url: str
     model: str
     policy_version: int
-    def __init__(self, base_url: _Optional[str] = ..., model: _Optional[str] = ..., policy_version: _Optional[int] = ...) -> None: ...
+    weights: PublishedWeights
+    def __init__(self, base_url: _Optional[str] = ..., model: _Optional[str] = ..., policy_version: _Optional[int] = ..., weights: _Optional[_Union[PublishedWeights, _Mapping]] = ...) -> None: ...
+
+class PublishedWeights(_message.Message):
+    __slots__ = ("digest", "probe")
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    PROBE_FIELD_NUMBER: _ClassVar[int]
+    digest: str
+    probe: WeightProbe
+    def __init__(self, digest: _Optional[str] = ..., probe: _Optional[_Union[WeightProbe, _Mapping]] = ...) -> None: ...
+
+class WeightProbe(_message.Message):
+    __slots__ = ("logprob_gap", "max_logprob_gap", "tokens")
+    LOGPROB_GAP_FIELD_NUMBER: _ClassVar[int]
+    MAX_LOGPROB_GAP_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    logprob_gap: float
+    max_logprob_gap: float
+    tokens: int
+    def __init__(self, logprob_gap: _Optional[float] = ..., max_logprob_gap: _Optional[float] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class InferenceState(_message.Message):
     __slots__ = ("is_paused", "in_flight", "policy_version")

@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 
+class MicroBatchTooLargeError(Exception):
+    """Memory ran out in a micro-batch."""
+
+    def __init__(self, tokens: int, sequences: int) -> None:
+        super().__init__(f"Memory ran out with {tokens} tokens of {sequences} sequences")
+        self.tokens = tokens
+        self.sequences = sequences
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an allocator reported that memory ran out: CUDA's, the CPU's, or Python's."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.fsdp._fully_shard._fsdp_collectives import DefaultAllGather, DefaultReduceScatter
 
-from agentlightning_runtime.engine.memory_vote import MemoryVote
+from agentlightning_runtime.engine.memory.memory_vote import MemoryVote
 
 if TYPE_CHECKING:
     import torch.distributed as dist

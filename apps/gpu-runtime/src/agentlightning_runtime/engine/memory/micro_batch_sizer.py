@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from agentlightning_runtime.engine.device_memory import DeviceMemory
+    from agentlightning_runtime.engine.memory.device_memory import DeviceMemory
     from agentlightning_runtime.engine.ranks import Ranks
 
 #: Tokens in a micro-batch before the memory for each token is known.

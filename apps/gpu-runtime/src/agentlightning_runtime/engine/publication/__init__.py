@@ -1,0 +1,1 @@
+"""Publication of weights to the sampler, with a digest and a probe."""
