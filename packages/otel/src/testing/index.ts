@@ -1,0 +1,1 @@
+export { OtlpReceiver, type PlannedResponse, type ReceivedRequest } from './otlp-receiver.ts';

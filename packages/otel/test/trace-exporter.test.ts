@@ -1,0 +1,169 @@
+import type { Span } from '@agentlightning/core';
+import { modelCallToSpan } from '@agentlightning/core/spans';
+import { aModelCall, aRewardSpan, aSpan, ManualClock } from '@agentlightning/core/testing';
+import { createStoreServer, openStore } from '@agentlightning/store';
+import { expect, test } from 'vitest';
+import { type OtlpProtocol, TraceExporter, type TraceTarget, traceTarget } from '../src/index.ts';
+import { OtlpReceiver } from '../src/testing/index.ts';
+
+const ids = (index: number): Pick<Span, 'traceId' | 'spanId'> => ({
+  traceId: 'a'.repeat(32),
+  spanId: String(index + 1).padStart(16, '0'),
+});
+
+function targetAt(url: string, protocol: OtlpProtocol = 'http/json'): TraceTarget {
+  return traceTarget('otlp', {}, { endpoint: url, protocol });
+}
+
+/** The attempt of a rollout: a framework's step of a model call, the gateway's record of it, a reward. */
+function attemptSpans(place: Pick<Span, 'rolloutId' | 'attemptId'>): readonly Span[] {
+  const step = aSpan({
+    ...place,
+    ...ids(0),
+    sequenceId: 1,
+    name: 'ChatOpenAI',
+    attributes: { 'agentlightning.step.kind': 'model-call', 'gen_ai.response.id': 'chatcmpl-1', node: 'planner' },
+    startTimeMs: 1_700_000_000_123.5,
+    endTimeMs: 1_700_000_001_000,
+  });
+  const request = { messages: [{ role: 'user', content: 'How many bolts?' }] };
+  const response = { choices: [{ message: { role: 'assistant', content: 'Seven.' } }] };
+  const call = {
+    ...aModelCall(),
+    ...place,
+    request,
+    response,
+    spanId: ids(1).spanId,
+    responseId: 'chatcmpl-1',
+    sequenceId: 2,
+  };
+  const capture = { ...modelCallToSpan(call, { traceId: step.traceId }), sequenceId: 2 };
+  const reward = aRewardSpan(0.75, { ...place, ...ids(2), sequenceId: 3, parentId: step.spanId });
+  return [step, capture, reward];
+}
+
+test.each(['http/protobuf', 'http/json'] as const)('spans reach another store by %s', async (protocol) => {
+  const store = await openStore(':memory:');
+  const server = await createStoreServer({ store, port: 0 });
+  try {
+    const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+    const exporter = new TraceExporter({ target: targetAt(server.url, protocol), tokens: true });
+    await exporter.export(attemptSpans({ rolloutId, attemptId: attempt.attemptId }));
+    const { items } = await store.querySpans({ rolloutId });
+    expect(items.map(({ name, spanId }) => [name, spanId])).toEqual([
+      ['ChatOpenAI', ids(0).spanId],
+      ['agentlightning.annotation', ids(2).spanId],
+    ]);
+    const [step, reward] = items;
+    expect(step).toMatchObject({ startTimeMs: 1_700_000_000_123.5, parentId: null });
+    expect(step?.attributes).toMatchObject({
+      node: 'planner',
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      prompt_token_ids: aModelCall().promptTokenIds,
+    });
+    expect(reward?.parentId).toBe(ids(0).spanId);
+    expect(reward?.events).toMatchObject([
+      { name: 'gen_ai.evaluation.result', attributes: { 'gen_ai.evaluation.score.value': 0.75 } },
+    ]);
+    expect(exporter.counts).toEqual({ spans: 2, requests: 1, rejected: 0, skipped: 0, reasons: [] });
+  } finally {
+    await server.close();
+    await store.close();
+  }
+});
+
+test('token ids and bodies stay, and messages where they are excluded', async () => {
+  await using receiver = await OtlpReceiver.start();
+  const place = { rolloutId: 'ro-1', attemptId: 'at-1' };
+  await new TraceExporter({ target: targetAt(receiver.url) }).export(attemptSpans(place));
+  await new TraceExporter({ target: targetAt(receiver.url), content: false }).export(attemptSpans(place));
+  const [whole = '', bare = ''] = receiver.requests.map(({ body }) => body.toString());
+  expect(whole).toContain('gen_ai.output.messages');
+  expect(whole.match(/"resource":/g)).toHaveLength(1);
+  expect(whole).not.toContain('prompt_token_ids');
+  expect(whole).not.toContain('agentlightning.request_body');
+  expect(bare).toContain('gen_ai.usage.input_tokens');
+  expect(bare).not.toContain('bolts');
+});
+
+test('a busy receiver is retried after the time that it names', async () => {
+  await using receiver = await OtlpReceiver.start(
+    { status: 503, headers: { 'retry-after': '30' } },
+    { status: 429, headers: { 'retry-after': '7' } },
+  );
+  const clock = new ManualClock();
+  const exporter = new TraceExporter({ target: targetAt(receiver.url), clock });
+  const slept: number[] = [];
+  const sleep = clock.sleep.bind(clock);
+  clock.sleep = async (ms, signal) => {
+    slept.push(ms);
+    const done = sleep(ms, signal);
+    clock.advance(ms);
+    await done;
+  };
+  await exporter.export([aSpan(ids(0))]);
+  expect(slept).toEqual([30_000, 7000]);
+  expect(exporter.counts).toMatchObject({ spans: 1, requests: 3 });
+});
+
+test('a batch that is too large is divided down to the span that is', async () => {
+  await using receiver = await OtlpReceiver.start({ status: 413 }, { status: 200 }, { status: 413 }, { status: 413 });
+  const exporter = new TraceExporter({ target: targetAt(receiver.url) });
+  await exporter.export([0, 1, 2, 3].map((index) => aSpan(ids(index))));
+  expect(exporter.counts).toMatchObject({ spans: 3, rejected: 1, requests: 5 });
+});
+
+test('rejected spans are counted with the reason of the receiver', async () => {
+  const body = JSON.stringify({ partialSuccess: { rejectedSpans: '1', errorMessage: 'span too old' } });
+  await using receiver = await OtlpReceiver.start({ status: 200, body });
+  const exporter = new TraceExporter({ target: targetAt(receiver.url) });
+  await exporter.export([aSpan(ids(0)), aSpan(ids(1)), aSpan({ ...ids(2), spanId: 'not hex' })]);
+  expect(exporter.counts).toMatchObject({ spans: 1, rejected: 1, skipped: 1, reasons: ['span too old'] });
+});
+
+test('a wrong key and a missing receiver end the export with what to do', async () => {
+  await using receiver = await OtlpReceiver.start({ status: 401, body: 'invalid key' });
+  const url = receiver.url;
+  const export1 = new TraceExporter({ target: targetAt(url) }).export([aSpan(ids(0))]);
+  await expect(export1).rejects.toMatchObject({
+    code: 'UNAUTHENTICATED',
+    message: expect.stringContaining('invalid key'),
+  });
+  await receiver[Symbol.asyncDispose]();
+  const export2 = new TraceExporter({ target: targetAt(url), maxTries: 1 }).export([aSpan(ids(0))]);
+  await expect(export2).rejects.toMatchObject({
+    code: 'UNREACHABLE',
+    message: expect.stringContaining('ECONNREFUSED'),
+  });
+});
+
+test('tools have the addresses and headers of their documentation', () => {
+  const environment = {
+    LANGFUSE_BASE_URL: 'https://langfuse.example/',
+    LANGFUSE_PUBLIC_KEY: 'pk',
+    LANGFUSE_SECRET_KEY: 'sk',
+    PHOENIX_COLLECTOR_ENDPOINT: 'http://phoenix:6006/v1/traces',
+    LANGSMITH_API_KEY: 'ls',
+    LANGSMITH_PROJECT: 'p1',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+    OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%20b,X-Team=one',
+  };
+  expect(traceTarget('langfuse', environment)).toMatchObject({
+    url: 'https://langfuse.example/api/public/otel/v1/traces',
+    headers: { authorization: 'Basic cGs6c2s=' },
+  });
+  expect(traceTarget('phoenix', environment).url).toBe('http://phoenix:6006/v1/traces');
+  expect(traceTarget('langsmith', environment)).toMatchObject({
+    url: 'https://api.smith.langchain.com/otel/v1/traces',
+    headers: { 'x-api-key': 'ls', 'langsmith-project': 'p1' },
+  });
+  expect(traceTarget('otlp', environment)).toEqual({
+    url: 'http://collector:4318/v1/traces',
+    headers: { 'api-key': 'a b', 'x-team': 'one' },
+    protocol: 'http/protobuf',
+  });
+  expect(() => traceTarget('langfuse', {})).toThrow(/LANGFUSE_PUBLIC_KEY is not set/);
+  expect(() => traceTarget('otlp', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(/protocol grpc/);
+  expect(() => traceTarget('otlp', {}, { endpoint: 'collector:4318' })).toThrow(/invalid address/);
+});
