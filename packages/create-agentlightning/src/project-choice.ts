@@ -1,0 +1,10 @@
+import type { Framework } from './frameworks.ts';
+import type { Goal } from './goals.ts';
+
+/** Choices for a new project. */
+export interface ProjectChoice {
+  /** The name of the package: that of its folder. */
+  readonly name: string;
+  readonly framework: Framework;
+  readonly goal: Goal;
+}

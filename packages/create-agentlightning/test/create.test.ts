@@ -1,0 +1,112 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { installCommands, packageManagerOf } from '../src/install-packages.ts';
+import { projectFiles } from '../src/project-files.ts';
+import { projectPackages } from '../src/project-packages.ts';
+
+const main = path.resolve(import.meta.dirname, '../src/main.ts');
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'create-agentlightning-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function create(...args: readonly string[]): {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+} {
+  const { npm_config_user_agent: _, ...env } = process.env;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env,
+  });
+  return { code: status, out: stdout, err: stderr };
+}
+
+const frameworks = ['ai-sdk', 'openai-agents', 'langgraph', 'fetch'] as const;
+const goals = ['rl', 'prompt', 'sft'] as const;
+const choices = frameworks.flatMap((framework) => goals.map((goal) => [framework, goal] as const));
+
+test.each(choices)('a project on %s for %s is TypeScript whose imports are installed', (framework, goal) => {
+  const choice = { name: 'my-agent', framework, goal };
+  const files = projectFiles(choice);
+  const { dependencies, devDependencies } = projectPackages(choice);
+  const installed = [...dependencies, ...devDependencies].map((spec) => spec.replace(/(?<=.)@[^@]*$/, ''));
+  const sources = Object.entries(files).filter(([name]) => name.endsWith('.ts'));
+  expect(sources.map(([name]) => name)).toEqual(['agent.ts', 'agl.config.ts', 'agent.test.ts']);
+  for (const [, text] of sources) {
+    expect(() => stripTypeScriptTypes(text)).not.toThrow();
+    for (const [, name = ''] of text.matchAll(/ from '((?:@[^/']+\/)?[^/'.][^/']*)/g)) {
+      if (!name.startsWith('node:')) expect(installed).toContain(name);
+    }
+  }
+  for (const [name, text] of Object.entries(files).filter(([file]) => file.endsWith('.jsonl'))) {
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line)),
+      name,
+    ).not.toHaveLength(0);
+    expect(files['agl.config.ts']).toContain(name);
+  }
+});
+
+test('the files of a project are written, and the commands that install are printed', () => {
+  const { code, out } = create('My Agent!', '--framework', 'ai-sdk', '--goal', 'sft', '--no-install');
+  expect(code).toBe(0);
+  const project = path.join(folder, 'My Agent!');
+  expect(readdirSync(project)).toEqual(
+    expect.arrayContaining(['agent.ts', 'agl.config.ts', 'AGENTS.md', 'README.md', 'tasks']),
+  );
+  const manifest: unknown = JSON.parse(readFileSync(path.join(project, 'package.json'), 'utf8'));
+  expect(manifest).toMatchObject({ name: 'my-agent', private: true, scripts: { train: 'agl train' } });
+  expect(out).toContain('npm install @agentlightning/trainer @agentlightning/ai-sdk');
+});
+
+test('without a terminal the defaults are taken', () => {
+  expect(create('--no-install').code).toBe(0);
+  expect(readFileSync(path.join(folder, 'my-agent/agent.ts'), 'utf8')).toContain('traceFetch()');
+});
+
+test.each([
+  [
+    ['a', '--framework', 'autogen'],
+    /Unknown --framework: autogen\. Use one of ai-sdk, openai-agents, langgraph, fetch\./,
+  ],
+  [['a', '--goal', 'fame'], /Unknown --goal: fame/],
+  [['a', '--frameworks', 'fetch'], /Unknown option '--frameworks'[\s\S]*--help/],
+  [['a', 'b'], /Too many folders: a b/],
+])('%j is rejected, and nothing is written', (args, message) => {
+  const { code, err } = create(...args);
+  expect(code).toBe(2);
+  expect(err).toMatch(message);
+  expect(existsSync(path.join(folder, 'a'))).toBe(false);
+});
+
+test('a folder with files is left unchanged', () => {
+  writeFileSync(path.join(folder, 'agent.ts'), 'mine');
+  const { code, err } = create('.', '--no-install');
+  expect(code).toBe(2);
+  expect(err).toMatch(/Folder is not empty: .* has agent\.ts/);
+  expect(readdirSync(folder)).toEqual(['agent.ts']);
+});
+
+test.each([
+  ['pnpm/12.21.0 npm/? node/v24', 'pnpm', 'pnpm add --save-dev'],
+  ['yarn/4.18.1 npm/?', 'yarn', 'yarn add --dev'],
+  ['bun/1.4.5', 'bun', 'bun add --dev'],
+  [undefined, 'npm', 'npm install --save-dev'],
+])('%s installs with %s', (userAgent, name, command) => {
+  const manager = packageManagerOf(userAgent);
+  expect(manager).toBe(name);
+  const commands = installCommands(manager, { dependencies: ['a'], devDependencies: ['b'] });
+  expect(commands[1]?.join(' ')).toBe(`${command} b`);
+});
