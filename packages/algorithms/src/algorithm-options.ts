@@ -6,10 +6,10 @@ import type { SupervisedOptions } from './supervised/supervised-options.ts';
 /** The recipes of the policy-gradient family. They take the same options and differ in their defaults. */
 export type PolicyGradientType = 'grpo' | 'dr-grpo' | 'dapo' | 'gspo' | 'cispo' | 'rloo' | 'reinforce++' | 'ppo';
 
-/** The recipes that imitate rollouts. */
+/** The recipes for supervised fine-tuning. */
 export type SupervisedType = 'sft' | 'rejection-sampling';
 
-/** An algorithm by name, with its options: what a configuration file says. Defaults are the vetted settings. */
+/** An algorithm by name, with its options, as in a configuration file. */
 export type AlgorithmOptions =
   | ({ readonly type: PolicyGradientType } & PolicyGradientOptions)
   | ({ readonly type: SupervisedType } & SupervisedOptions)

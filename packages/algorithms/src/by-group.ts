@@ -1,4 +1,4 @@
-/** Items by their group, groups and items in the order they came. */
+/** Items by group; groups and items keep the input order. */
 export function byGroup<TItem extends { readonly groupId: string }>(
   items: readonly TItem[],
 ): readonly (readonly TItem[])[] {

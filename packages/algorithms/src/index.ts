@@ -49,6 +49,7 @@ export type { ApoOptions } from './prompt-search/apo-options.ts';
 export { gepa } from './prompt-search/gepa.ts';
 export type { GepaOptions } from './prompt-search/gepa-options.ts';
 export { assertSameVariables } from './prompt-search/prompt-variables.ts';
+export type { SearchOptions } from './prompt-search/search-options.ts';
 export type { PromptSearchOptions, PromptSearchType, RecipeOptions, RecipeType } from './recipe.ts';
 export { createRecipe, promptSearchTypes, recipeTypes } from './recipe.ts';
 export { cispo } from './recipes/cispo.ts';

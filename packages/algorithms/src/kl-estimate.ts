@@ -1,14 +1,14 @@
-/** How the divergence of a token is estimated (Schulman 2020). */
+/** Estimators of the KL divergence of a token (Schulman 2020). */
 export type KlEstimator = 'k1' | 'k2' | 'k3';
 
-/** A KL term in the reward. */
+/** KL penalty in the reward. */
 export interface KlPenalty {
   /** `β`, at least 0. */
   readonly coefficient: number;
   readonly estimator: KlEstimator;
 }
 
-/** Farther than this k3, which grows exponentially, takes a token for just this far, as in the losses. */
+/** Limit of the log-ratio in k3, which grows exponentially; the same limit as in the losses. */
 const maxLogRatio = 20;
 
 /**

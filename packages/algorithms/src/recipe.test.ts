@@ -26,6 +26,6 @@ test.each([
 
 test('a name that is not known is answered with all that there are', () => {
   expect(() => createRecipe(JSON.parse('{"type":"best"}'))).toThrow(
-    expect.objectContaining({ remedy: expect.stringMatching(/^Take one of grpo, .*apo, gepa\.$/) }),
+    expect.objectContaining({ remedy: expect.stringMatching(/^Use one of grpo, .*apo, gepa\.$/) }),
   );
 });

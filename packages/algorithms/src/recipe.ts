@@ -7,19 +7,18 @@ import type { GepaOptions } from './prompt-search/gepa-options.ts';
 import { algorithmTypes, createAlgorithm } from './registry.ts';
 import { unknownRecipe } from './unknown-recipe.ts';
 
-/** A search for better prompts by name, with its options. */
+/** A prompt search by name, with its options. */
 export type PromptSearchOptions = ({ readonly type: 'apo' } & ApoOptions) | ({ readonly type: 'gepa' } & GepaOptions);
 
-/** The names of the searches for better prompts. */
-export type PromptSearchType = PromptSearchOptions['type'];
+/** The names of the prompt searches. */ export type PromptSearchType = PromptSearchOptions['type'];
 
-/** Everything that a configuration may name as its algorithm, with its options. */
+/** Every algorithm and prompt search of a configuration, with its options. */
 export type RecipeOptions = AlgorithmOptions | PromptSearchOptions;
 
-/** The name of anything that makes agents better. */
+/** The name of an algorithm or a prompt search. */
 export type RecipeType = AlgorithmType | PromptSearchType;
 
-/** Every search for prompts: a new one is a file and a line here. Each checks its options, and says what is wrong. */
+/** All prompt searches. Each validates its options. */
 const searches: Readonly<Record<PromptSearchType, (options: never) => PromptSearch>> = { apo, gepa };
 
 /** The names of the searches for better prompts. */
@@ -29,11 +28,10 @@ export const promptSearchTypes: readonly PromptSearchType[] = Object.keys(search
 export const recipeTypes: readonly RecipeType[] = [...algorithmTypes, ...promptSearchTypes];
 
 /**
- * Makes whatever the options name: an algorithm that trains a model, or a search for better prompts. Their `kind` says
- * them apart.
+ * Creates an algorithm, which trains a model, or a prompt search. They are distinguished by `kind`.
  *
- * @param options - a name alone takes the defaults; a custom search is returned unchanged
- * @throws AgentLightningError with code `CONFIG` when there is nothing of that name, or an option is wrong
+ * @param options - a name alone selects the defaults; a custom search is returned unchanged
+ * @throws AgentLightningError with code `CONFIG` when the name is unknown or an option is wrong
  *
  * @example
  * ```ts
@@ -45,7 +43,7 @@ export function createRecipe(options: RecipeType | RecipeOptions | PromptSearch)
   if (isPromptSearch(options)) return options;
   const given = typeof options === 'string' ? { type: options } : options;
   const { type, ...rest } = { ...given };
-  // Whatever it is, the search refuses what is not its own.
+  // The search validates its options.
   if (isPromptSearchType(type)) return searches[type](rest as never);
   if (recipeTypes.includes(type)) return createAlgorithm(given as AlgorithmOptions);
   throw unknownRecipe(type, recipeTypes);

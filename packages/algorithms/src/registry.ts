@@ -14,7 +14,7 @@ import { rloo } from './recipes/rloo.ts';
 import { sft } from './recipes/sft.ts';
 import { unknownRecipe } from './unknown-recipe.ts';
 
-/** Every algorithm there is: a new one is a file and a line here. Each checks its options, and says what is wrong. */
+/** All algorithms. Each validates its options. */
 const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> = {
   grpo,
   'dr-grpo': drGrpo,
@@ -30,11 +30,11 @@ const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> =
   custom,
 };
 
-/** The names that {@link createAlgorithm} knows. */
+/** All names accepted by {@link createAlgorithm}. */
 export const algorithmTypes: readonly AlgorithmType[] = Object.keys(registry).filter(isAlgorithmType);
 
 /**
- * Makes the algorithm that the options name.
+ * Creates the algorithm with these options.
  *
  * @throws AgentLightningError with code `CONFIG` when there is no such algorithm, or an option is wrong
  *
@@ -48,7 +48,7 @@ export function createAlgorithm(options: AlgorithmOptions): Algorithm {
 }
 
 /**
- * Checks the options of an algorithm that came from outside, such as a configuration file.
+ * Validates the options of an algorithm from outside, such as a configuration file.
  *
  * @throws AgentLightningError with code `CONFIG` when there is no such algorithm, or an option is wrong
  *
@@ -62,11 +62,11 @@ export function parseAlgorithmOptions(options: unknown): AlgorithmOptions {
   return options as AlgorithmOptions;
 }
 
-/** Recipes check what they are given, so making the algorithm is checking its options. */
+/** Recipes validate their options, so creating the algorithm validates them. */
 function madeOf(options: unknown): Algorithm {
   const given: Readonly<Record<string, unknown>> = typeof options === 'object' ? { ...options } : {};
   const { type, ...rest } = given;
-  // Whatever it is, the recipe refuses what is not its own.
+  // The recipe validates its options.
   if (isAlgorithmType(type)) return registry[type](rest as never);
   throw unknownRecipe(type, algorithmTypes);
 }

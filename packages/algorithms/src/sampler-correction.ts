@@ -1,24 +1,24 @@
 import { z } from 'zod';
 
 /**
- * What is done about sequences that were not sampled by exactly the policy in training: by older weights, or by an engine
- * whose arithmetic differs. With `q` the probability when sampled and `p` that under the weights in training, before
+ * Correction for sequences that were not sampled by exactly the policy in training: by older weights, or by an engine with
+ * different arithmetic. With `q` the probability at sampling and `p` the probability under the weights in training, before
  * the step, `ρ = p / q` of a token, or of all trained tokens of a row together.
  *
- * - `truncate`: the token's weight is multiplied by `min(ρ, max)` (truncated importance sampling, Ionides 2008). Biased
- *   towards what the old policy did where it is cut, of bounded variance.
- * - `mask`: it is multiplied by `ρ` where `min ≤ ρ ≤ max`, else by 0. What differs too much is left out.
+ * - `truncate`: the token's weight is multiplied by `min(ρ, max)` (truncated importance sampling, Ionides 2008). Bounded
+ *   variance; truncated ratios are biased towards the old policy.
+ * - `mask`: it is multiplied by `ρ` where `min ≤ ρ ≤ max`, else by 0.
  */
 export interface SamplerCorrection {
   readonly type: 'truncate' | 'mask';
   /**
-   * `token`: each separately. `sequence`: the product over the row's trained tokens, for all of them. Turns that are left
-   * out of training, such as stale ones, do not count. @default 'token'
+   * `token`: each separately. `sequence`: the product over the row's trained tokens, for all of them. Turns excluded from
+   * training, such as stale ones, do not count. @default 'token'
    */
   readonly level?: 'token' | 'sequence';
   /** The largest `ρ`, at least 1. @default 2 for tokens, 5 for sequences */
   readonly max?: number;
-  /** The smallest `ρ` that `mask` lets through, at most 1. @default 0 */
+  /** The smallest `ρ` that `mask` accepts, at most 1. @default 0 */
   readonly min?: number;
 }
 
@@ -37,33 +37,33 @@ export const samplerCorrectionSchema: z.ZodType<SamplerCorrection> = z.discrimin
   }),
 ]);
 
-/** Log-ratios are held in ±20 before exponentiation, as the losses of the runtime contract do. */
+/** Log-ratios are clamped to ±20 before exponentiation, as in the losses of the runtime contract. */
 const maxLogRatio = 20;
 
-/** The bounds that are in force, defaults filled in. */
+/** Effective bounds, with defaults. */
 export interface CorrectionBounds {
   readonly min: number;
   readonly max: number;
 }
 
-/** The smallest and largest ratio that a correction lets through. */
+/** The smallest and largest ratio that a correction accepts. */
 export function boundsOf({ level = 'token', max, min }: SamplerCorrection): CorrectionBounds {
   return { min: min ?? 0, max: max ?? (level === 'token' ? 2 : 5) };
 }
 
-/** Which ratios are computed. */
+/** Options of {@link samplerRatios}. */
 export interface SamplerRatioOptions {
   /** @default 'token' */
   readonly level?: 'token' | 'sequence' | undefined;
-  /** Whether a token is trained. @default all are */
+  /** Whether a token is trained. @default all tokens */
   readonly isTrained?: (token: number) => boolean;
 }
 
 /**
- * The ratios `ρ` of a row's sampled tokens: each separately, or for all the product over the trained ones.
+ * The ratios `ρ` of a row's sampled tokens: one per token, or at level `sequence` the product over the trained tokens.
  *
  * @param currentLogprobs - natural-log probabilities under the weights in training
- * @param samplingLogprobs - those when the tokens were sampled
+ * @param samplingLogprobs - natural-log probabilities at sampling
  */
 export function samplerRatios(
   currentLogprobs: ArrayLike<number>,
@@ -80,7 +80,7 @@ export function samplerRatios(
   return differences.fill(ofRow);
 }
 
-/** By what the weight of each token is multiplied, given its ratio. */
+/** The factor of each token's weight, given its ratio. */
 export function correctionFactors(ratios: Float64Array, correction: SamplerCorrection): Float32Array {
   const { min, max } = boundsOf(correction);
   const factor = (ratio: number): number => {

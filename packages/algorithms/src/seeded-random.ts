@@ -1,9 +1,9 @@
-/** A source of numbers in `[0, 1)` that gives the same sequence for the same seed. */
+/** A deterministic random source of numbers in `[0, 1)`. */
 export type SeededRandom = () => number;
 
 /**
- * Makes a random source from a seed: Weyl sequence and 32-bit mixer ("mulberry32", T. Ettinger, public
- * domain). Good enough to shuffle data; not for secrets.
+ * Creates a random source from a seed: Weyl sequence and 32-bit mixer ("mulberry32", T. Ettinger, public domain). Not
+ * cryptographically secure.
  *
  * @param seed - any integer; only its lowest 32 bits count
  */
@@ -17,7 +17,7 @@ export function seededRandom(seed: number): SeededRandom {
   };
 }
 
-/** A copy in random order, every order equally likely: sorted by a random key. */
+/** A shuffled copy: sorted by a random key, so every order is equally likely. */
 export function shuffled<TItem>(items: readonly TItem[], random: SeededRandom): readonly TItem[] {
   const keyed = items.map((item) => ({ item, key: random() }));
   return keyed.sort((one, other) => one.key - other.key).map(({ item }) => item);

@@ -1,7 +1,7 @@
-/** Counts by reason, such as how many model calls were left out because they had no token ids. */
+/** Counts by reason, such as the number of model calls excluded because they have no token ids. */
 export type Tally = Readonly<Record<string, number>>;
 
-/** How often each reason occurs, in order of first occurrence. */
+/** Counts the reasons, in order of first occurrence. */
 export function tallyOf(reasons: Iterable<string>): Tally {
   const counts = new Map<string, number>();
   for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
@@ -25,8 +25,8 @@ export function tallyTotal(tally: Tally): number {
 }
 
 /**
- * A tally as metrics: `{ partial: 2 }` under `calls/untrainable` becomes `calls/untrainable/partial: 2`.
- * Reasons that were written for people are made fit for a metric's name.
+ * A tally as metrics: `{ partial: 2 }` under `calls/untrainable` becomes `calls/untrainable/partial: 2`. Reasons are
+ * converted to valid metric names.
  */
 export function tallyMetrics(prefix: string, tally: Tally): Tally {
   return sumTallies(Object.entries(tally).map(([reason, count]) => ({ [`${prefix}/${metricName(reason)}`]: count })));

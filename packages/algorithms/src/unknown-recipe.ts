@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { didYouMean } from '@agentlightning/core/settings';
 
-/** Says that nothing has the name that a configuration gives as its algorithm. */
+/** The error for an unknown algorithm name. */
 export function unknownRecipe(type: unknown, known: readonly string[]): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
@@ -9,6 +9,6 @@ export function unknownRecipe(type: unknown, known: readonly string[]): AgentLig
       typeof type === 'string'
         ? `algorithm: there is no algorithm "${type}"${didYouMean(type, known)}`
         : `algorithm: type must be a name, not ${JSON.stringify(type)}`,
-    remedy: `Take one of ${known.join(', ')}.`,
+    remedy: `Use one of ${known.join(', ')}.`,
   });
 }

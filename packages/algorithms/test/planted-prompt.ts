@@ -12,9 +12,9 @@ import { seededRandom } from '../src/seeded-random.ts';
 export interface PlantedWorld extends PromptSearchContext {
   /** The share of all tasks that a set of prompts solves, without noise. */
   worth(prompts: PromptSet): number;
-  /** How often the optimiser model was asked. */
+  /** Number of requests to the optimiser model. */
   asked(): number;
-  /** How many calls of `tryTasks` were under way at the same time, at most. */
+  /** Maximum number of concurrent calls of `tryTasks`. */
   mostAtOnce(): number;
   /** The trials and the questions, by occasion, in the order they came. */
   readonly occasions: readonly string[];
@@ -25,11 +25,11 @@ export interface PlantedWorld extends PromptSearchContext {
 /** What a planted world may differ in. */
 export interface PlantedOptions {
   readonly seed?: number;
-  /** How many rules there are to be found; tasks need them in turn. @default 6 */
+  /** Number of planted rules; tasks need them in turn. @default 6 */
   readonly rules?: number;
   /** The prompts, of which each rule belongs to one, in turn. @default one */
   readonly prompts?: readonly string[];
-  /** By how much a reward is off at most, either way. @default 0.2 */
+  /** Maximum error of a reward, in both directions. @default 0.2 */
   readonly noise?: number;
   /** `informed` writes the rule that an account misses; `random` any of a hundred. @default 'informed' */
   readonly optimizer?: 'informed' | 'random';

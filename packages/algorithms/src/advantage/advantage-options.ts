@@ -34,7 +34,7 @@ const estimators: Readonly<Record<AdvantageType, () => AdvantageEstimator>> = {
 /** All names of advantage estimators. */
 export const advantageTypes: readonly AdvantageType[] = Object.keys(estimators).filter(isAdvantageType);
 
-/** An advantage estimator by name: what a configuration file says. */
+/** Advantage estimator by name, as in a configuration file. */
 export interface AdvantageOptions {
   readonly type: AdvantageType;
 }
@@ -42,7 +42,7 @@ export interface AdvantageOptions {
 /** The shape of {@link AdvantageOptions}. */
 export const advantageOptionsSchema: z.ZodType<AdvantageOptions> = z.strictObject({ type: z.enum(advantageTypes) });
 
-/** Makes the advantage estimator that the options name. */
+/** Creates the advantage estimator with this name. */
 export function advantageEstimator(options: AdvantageOptions): AdvantageEstimator {
   return estimators[options.type]();
 }

@@ -2,13 +2,13 @@ import type { AdvantageEstimator } from '@agentlightning/core';
 import { estimateByGroup } from './estimate-by-group.ts';
 import { mean, standardDeviation } from './sample-statistics.ts';
 
-/** As in TRL, which this estimator comes from: larger than that of {@link grpoAdvantage}. */
+/** TRL's value, larger than that of {@link grpoAdvantage}. */
 const epsilon = 1e-4;
 
 /**
- * Group-relative advantage in units of the spread of the whole batch: `A_i = (R_i - mean(R)) / (std(R of all groups) + 1e-4)`
- * with the sample standard deviation (`n - 1`). The step does not depend on the scale of rewards, and no task weighs more
- * because its own spread is small.
+ * Group-relative advantage in units of the spread of the whole batch:
+ * `A_i = (R_i - mean(R)) / (std(R of all groups) + 1e-4)` with the sample standard deviation (`n - 1`). The step does not
+ * depend on the scale of rewards, and tasks with a small spread of rewards do not get a larger weight.
  *
  * TRL's `scale_rewards="batch"`, after "Tricks or Traps", arXiv 2508.08221.
  *

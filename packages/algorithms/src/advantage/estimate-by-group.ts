@@ -2,11 +2,11 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { AdvantageEstimate, RolloutReturn } from '@agentlightning/core/algorithm';
 
 /**
- * Estimates advantages group by group, with the cases that every group-relative method treats alike:
+ * Estimates advantages by group, with the special cases shared by all group-relative methods:
  *
- * - a rollout without a return gets 0 and moves no mean,
- * - a group with one return gets 0: there is nothing to compare with,
- * - a group of equal returns gets exactly 0, whatever rounding does to its mean.
+ * - a rollout without a return gets 0 and is excluded from the mean,
+ * - a group with one return gets 0,
+ * - a group of equal returns gets exactly 0, regardless of rounding in the mean.
  *
  * @param returns - in any order; groups need not be contiguous
  * @param advantagesOf - the advantages of a group of two returns or more that are not all equal, given the returns and
@@ -34,7 +34,7 @@ export function estimateByGroup(
 }
 
 interface Member {
-  /** Its place among all returns. */
+  /** Its index among all returns. */
   readonly position: number;
   readonly value: number;
   readonly trainedTokens: number;

@@ -7,19 +7,19 @@ import { generalizedAdvantages, nothingAhead, type TokensAhead } from './general
 import { type PlacedTurn, turnsLastFirst } from './placed-turns.ts';
 import { mean } from './sample-statistics.ts';
 
-/** What is rewarded, and how it is compared with what was expected. */
+/** Rewards and parameters of the estimate. */
 export interface ValueScoring {
   readonly gae: GaeOptions;
   /** Whether turns have their own rewards, or the only reward is the rollout's, after its last turn. */
   readonly rewards: 'terminal' | 'per-turn';
-  /** A KL term in the rewards: `β·kl(log q_t - log ref_t)` is taken off each token's. */
+  /** KL penalty in the rewards: `β·kl(log q_t - log ref_t)` is subtracted from the reward of each token. */
   readonly kl: KlPenalty;
 }
 
-/** What was found of one row, an entry for each sampled token. */
+/** The estimates of one row, an entry for each sampled token. */
 export interface EstimatedRow {
   readonly row: TrajectoryRow;
-  /** What was expected before the token. */
+  /** The value predicted before the token. */
   readonly values: Float64Array;
   readonly advantages: Float64Array;
   /** 0 for a token whose value only bootstraps the token before it. */
@@ -30,7 +30,7 @@ export interface EstimatedRow {
  * Estimates the advantage of every sampled token of a rollout, through all its turns in their order, the last one first
  * since each token needs the next. The rules are those of `scoreByValue`.
  *
- * @param scores - with what the value head said of each token
+ * @param scores - including the value head's prediction for each token
  */
 export function estimateByValue(
   trajectory: Trajectory,
@@ -61,7 +61,7 @@ export function estimateByValue(
 }
 
 interface TurnToEstimate {
-  /** What came right after each token. */
+  /** The reward received right after each token. */
   readonly rewards: readonly number[];
   readonly scoring: ValueScoring;
 }
@@ -79,7 +79,7 @@ function estimateTurn(
   return { value: values[from] ?? 0, advantage: estimated[0] ?? 0 };
 }
 
-/** The value before the last token stands in for all that came from there on; the token itself is not judged. */
+/** The value before the last token replaces all later rewards; the token itself gets no advantage. */
 function estimateCutTurn(row: EstimatedRow, { from, to }: PlacedTurn, turn: TurnToEstimate): TokensAhead {
   const last = to - 1;
   row.isTrained[last] = 0;
@@ -105,7 +105,7 @@ function outcome(
   return (turns[0] ?? []).map(({ sequenceId }) => [sequenceId, reward]);
 }
 
-/** What a KL term takes off the reward of each token of a turn. */
+/** The KL penalty of each token of a turn. */
 function penalties(
   { row, from, to }: PlacedTurn,
   scores: ScoresByRow,

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
 /**
- * Advantages against what a value head expected, token by token (generalised advantage estimation: Schulman et al. 2016,
- * arXiv 1506.02438, equation 16). Needs no group: one rollout a task is enough. The model gets a value head, which learns
- * beside the policy.
+ * Generalised advantage estimation: advantages per token, relative to the predictions of a value head (Schulman et al. 2016,
+ * arXiv 1506.02438, equation 16). It does not need groups: one rollout per task is enough. The value head is trained
+ * together with the policy.
  */
 export interface GaeOptions {
   readonly type: 'gae';
-  /** `γ` in `[0, 1]`: how much what happens one token later counts. @default 1 */
+  /** Discount factor per token, `γ`, from 0 to 1. @default 1 */
   readonly discount?: number;
   /**
-   * `λ` in `[0, 1]`: how much the rewards that really came count against what the value head expects. 1 has no bias and the
-   * most variance; 0 trusts the value head from one token to the next, so rewards spread slowly.
+   * `λ`, from 0 to 1: the weight of observed rewards relative to predicted values. 1 has no bias and the most variance; 0
+   * uses one-step estimates only, which propagate rewards slowly.
    *
    * @default 1
    */
@@ -30,7 +30,7 @@ export const gaeOptionsSchema: z.ZodType<GaeOptions> = z.strictObject({
   whiten: z.boolean().exactOptional(),
 });
 
-/** Whether advantages are to be made against a value head. */
+/** Whether the options select generalised advantage estimation. */
 export function isGae(options: object | undefined): options is GaeOptions {
   return options !== undefined && 'type' in options && options.type === 'gae';
 }

@@ -1,27 +1,27 @@
-/** Tokens that were sampled one after the other, and what came of each. */
+/** Consecutive sampled tokens with their rewards and values. */
 export interface ValuedTokens {
-  /** `r_t`: the reward that came right after each token; 0 where there was none. */
+  /** `r_t`: the reward right after each token; 0 without one. */
   readonly rewards: ArrayLike<number>;
-  /** `V(s_t)`: what was expected before each token. */
+  /** `V(s_t)`: the value predicted before each token. */
   readonly values: ArrayLike<number>;
 }
 
-/** What comes after the last token. */
+/** The state after the last token. */
 export interface TokensAhead {
-  /** `V` of the state after it: 0 at the end of an episode. */
+  /** `V` of this state: 0 at the end of an episode. */
   readonly value: number;
-  /** The advantage of the token after it; 0 where none is known. */
+  /** The advantage of the next token; 0 when unknown. */
   readonly advantage: number;
 }
 
-/** The end of an episode: nothing is to be expected any more. */
+/** The end of an episode. */
 export const nothingAhead: TokensAhead = { value: 0, advantage: 0 };
 
-/** How far an estimate looks ahead. */
+/** Parameters of generalised advantage estimation. */
 export interface LookAhead {
-  /** `γ` */
+  /** `γ`, the discount factor. */
   readonly discount: number;
-  /** `λ` */
+  /** `λ`, the weight of observed rewards relative to values. */
   readonly lambda: number;
 }
 
@@ -30,9 +30,9 @@ export interface LookAhead {
  * `Σ_l (γλ)^l·δ_(t+l)` (Schulman et al. 2016, arXiv 1506.02438, equation 16). With `λ = 1` it is the discounted
  * return-to-go less the value; with `λ = 0` the error of the value from one token to the next.
  *
- * @param tokens - as many rewards as values
- * @param ahead - what comes after the last of them: what was sampled next, a bootstrap value where the episode was cut
- *   off, or {@link nothingAhead}
+ * @param tokens - rewards and values of equal length
+ * @param ahead - the state after the last token: the next sampled token, a bootstrap value where the episode was cut off, or
+ *   {@link nothingAhead}
  */
 export function generalizedAdvantages(
   { rewards, values }: ValuedTokens,

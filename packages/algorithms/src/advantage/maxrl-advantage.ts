@@ -6,11 +6,11 @@ import { mean } from './sample-statistics.ts';
 const epsilon = 1e-6;
 
 /**
- * Relative to how often the task succeeds: `A_i = (R_i - mean(R)) / (mean(R) + 1e-6)`. For rewards of 0 and 1 it follows
- * the gradient of the log-probability of success rather than of the probability, so rare successes weigh more.
+ * Relative to the success rate of the task: `A_i = (R_i - mean(R)) / (mean(R) + 1e-6)`. For rewards of 0 and 1 it follows
+ * the gradient of the log-probability of success rather than of the probability, so rare successes have a larger weight.
  *
- * Maximum likelihood reinforcement learning, arXiv 2602.02710. Rewards must be at least 0: with a mean below
- * it the sign would turn round, and what went worse would be learnt.
+ * Maximum likelihood reinforcement learning, arXiv 2602.02710. Rewards must be at least 0: a negative mean would invert the
+ * sign of the advantages.
  *
  * @example
  * ```ts
@@ -34,7 +34,7 @@ function assertNotNegative(values: readonly number[]): void {
   if (lowest >= 0) return;
   throw new AgentLightningError({
     code: 'INVALID_REWARD',
-    message: `The advantage maxrl needs returns of at least 0, and one is ${lowest}`,
+    message: `The advantage maxrl needs returns of at least 0, but one is ${lowest}`,
     remedy:
       'Shift the reward so that it is never below 0, such as 0 for failure and 1 for success, or choose another advantage.',
     details: { lowest },

@@ -3,8 +3,8 @@ import { estimateByGroup } from './estimate-by-group.ts';
 import { mean } from './sample-statistics.ts';
 
 /**
- * Group-relative advantage in units of the reward: `A_i = R_i - mean(R)`. Without the division by the spread
- * it follows the gradient of the mean reward itself; rewards should then be of similar scale across tasks.
+ * Group-relative advantage in units of the reward: `A_i = R_i - mean(R)`. Without division by the spread, it follows the
+ * gradient of the mean reward itself; rewards should have a similar scale across tasks.
  *
  * Dr. GRPO, arXiv 2503.20783, section 3.1.
  *

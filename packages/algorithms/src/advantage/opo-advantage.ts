@@ -3,12 +3,11 @@ import { estimateByGroup } from './estimate-by-group.ts';
 import { weightedMean } from './sample-statistics.ts';
 
 /**
- * Each rollout against the mean of its group weighted by length: `A_i = R_i - Σ(l·R) / Σl`, with `l` the number of trained
- * tokens. This baseline makes the variance of the gradient smallest when a rollout's squared gradient norm grows with
- * its length.
+ * Relative to the length-weighted mean of the group: `A_i = R_i - Σ(l·R) / Σl`, with `l` the number of trained tokens. This
+ * baseline minimises the variance of the gradient when the squared gradient norm of a rollout is proportional to its length.
  *
- * On-policy RL with optimal reward baseline: Hao et al., arXiv 2505.23585. Where no rollout of the group
- * has a trained token, all weigh the same.
+ * On-policy RL with optimal reward baseline: Hao et al., arXiv 2505.23585. Weights are equal when no rollout of the group
+ * has trained tokens.
  *
  * @example
  * ```ts

@@ -1,12 +1,12 @@
 import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 
-/** A turn's place in its row. */
+/** The position of a turn in its row. */
 export interface PlacedTurn {
   readonly row: TrajectoryRow;
   readonly sequenceId: number;
-  /** Where its tokens begin among the sampled tokens of the row. */
+  /** Index of its first token among the sampled tokens of the row. */
   readonly from: number;
-  /** Where they end: the place after the last one. */
+  /** Index after its last token. */
   readonly to: number;
 }
 

@@ -3,9 +3,9 @@ import { estimateByGroup } from './estimate-by-group.ts';
 import { whiteningByTokens } from './whiten-by-tokens.ts';
 
 /**
- * Each return against all others of the batch, whatever their task: `A_i = (R_i - μ) / sqrt(σ² + 1e-8)`, mean and sample
- * variance over all trained tokens. It needs no groups, so one rollout a task is enough; tasks should then be of
- * similar difficulty. The whole batch counts as one group: when it is of one return, or of equal ones, all get 0.
+ * Each return relative to the whole batch, regardless of task: `A_i = (R_i - μ) / sqrt(σ² + 1e-8)`, mean and sample variance
+ * over all trained tokens. It does not need groups: one rollout per task is enough, if tasks are of similar difficulty. The
+ * batch counts as one group: a single return, or equal returns, get 0.
  *
  * REINFORCE++: Hu et al., arXiv 2501.03262. With per-turn credit and a discount, `R` is the return-to-go.
  *

@@ -5,11 +5,11 @@ import { mean } from './sample-statistics.ts';
 import { type TiledValue, whiteningByTokens } from './whiten-by-tokens.ts';
 
 /**
- * Each return against the mean of its task first, then in units of the spread over the batch:
- * `x_i = R_i - mean(R)`, `A_i = (x_i - μ) / sqrt(σ² + 1e-8)`, mean and sample variance of `x` over all trained tokens.
+ * Each return relative to the mean of its task, in units of the spread over the batch: `x_i = R_i - mean(R)`, `A_i = (x_i -
+ * μ) / sqrt(σ² + 1e-8)`, mean and sample variance of `x` over all trained tokens.
  *
- * REINFORCE++ with baseline: Hu et al., arXiv 2501.03262. Groups that teach nothing, of one return or of
- * equal ones, get exactly 0 and take no part in `μ` and `σ`; other implementations let them, and give them `-μ/σ`.
+ * REINFORCE++ with baseline: Hu et al., arXiv 2501.03262. Groups with a single return or equal returns get exactly 0 and are
+ * excluded from `μ` and `σ`; other implementations include them, with advantage `-μ/σ`.
  *
  * @example
  * ```ts

@@ -3,9 +3,8 @@ import { estimateByGroup } from './estimate-by-group.ts';
 import { mean } from './sample-statistics.ts';
 
 /**
- * Each rollout against the mean of the others: `A_i = R_i - (ΣR - R_i) / (n - 1)`, which is
- * `(R_i - mean(R)) · n / (n - 1)`. The baseline does not contain the rollout itself, so the gradient is unbiased at any
- * group size.
+ * Each rollout relative to the mean of the others: `A_i = R_i - (ΣR - R_i) / (n - 1)`, which is `(R_i - mean(R)) · n / (n -
+ * 1)`. The baseline does not contain the rollout itself, so the gradient is unbiased at any group size.
  *
  * REINFORCE leave-one-out: Ahmadian et al., arXiv 2402.14740 (and Kool et al. 2019).
  *

@@ -1,4 +1,4 @@
-/** The arithmetic mean; NaN of nothing. */
+/** The arithmetic mean; NaN for an empty list. */
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
@@ -11,7 +11,7 @@ export function standardDeviation(values: readonly number[]): number {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (values.length - 1));
 }
 
-/** The mean with weights of at least 0; the plain mean when all of them are 0. */
+/** The weighted mean, with weights of at least 0; the plain mean when all weights are 0. */
 export function weightedMean(values: readonly number[], weights: readonly number[]): number {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   if (total === 0) return mean(values);

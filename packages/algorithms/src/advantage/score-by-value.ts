@@ -7,25 +7,25 @@ import type { ScoredTrajectories } from './score-trajectories.ts';
 import { type TokenStatistics, tokenStatistics } from './token-statistics.ts';
 import { whiteningEpsilon } from './whiten-by-tokens.ts';
 
-/** The trajectories of a step with their advantages, and with what was found of single tokens on the way. */
+/** The trajectories of a step with their advantages and per-token estimates. */
 export interface ValuedTrajectories extends ScoredTrajectories {
-  /** By row; with a value head: advantages, the returns for it to learn, and what it said. */
+  /** By row; with a value head: advantages, value targets and predicted values. */
   readonly columns: ReadonlyMap<TrajectoryRow, RowColumns>;
   /** With a value head: `value/mean`, `value/target_mean`, `value/explained_variance`, and `advantage/std` before whitening. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /**
- * Gives every sampled token its advantage over what the value head expected (`generalizedAdvantages`), through all turns of
- * a rollout in their order. A step is a sampled token: what the environment said in between takes no time. A reward
- * comes right after the last token of its turn. The choices of one call are alternatives: each is followed by the next turn.
+ * Computes the advantage of every sampled token relative to the value head (`generalizedAdvantages`), over all turns of a
+ * rollout in order. A time step is a sampled token; tokens of the environment are not time steps. A reward follows the last
+ * token of its turn. The choices of one call are alternatives: each is followed by the next turn.
  *
- * Where the end of a rollout was cut off, the last remaining token only bootstraps the return from there on: it
- * is not trained on, and rewards that came after it do not count (PPO's truncated estimate, arXiv 1707.06347, equation 11).
+ * When the end of a rollout was cut off, the last remaining token provides the bootstrap value: it is not trained on, and
+ * later rewards are ignored (PPO's truncated estimate, arXiv 1707.06347, equation 11).
  *
  * The value head learns `A_t + V(s_t)`, before advantages are whitened.
  *
- * @param scores - with what the value head said of each token
+ * @param scores - including the value head's prediction for each token
  */
 export function scoreByValue(
   trajectories: readonly Trajectory[],
@@ -64,7 +64,7 @@ function columnsOf({ values, advantages, isTrained }: EstimatedRow, whiten: (val
   };
 }
 
-/** What a turn's tokens have on average: says that it is trained on, and is what the metrics of a step are about. */
+/** Mean advantage of each turn, for the metrics of the step. */
 function meansOfTurns(row: TrajectoryRow, advantages: Float32Array = new Float32Array()): readonly number[] {
   return placedTurns(row).map(({ from, to }) => {
     const sum = advantages.subarray(from, to).reduce((total, advantage) => total + advantage, 0);
@@ -72,7 +72,7 @@ function meansOfTurns(row: TrajectoryRow, advantages: Float32Array = new Float32
   });
 }
 
-/** To mean 0 and variance 1 over tokens. Equal advantages say nothing; rounding must not make them say something. */
+/** Scales to mean 0 and variance 1 over tokens; equal advantages become exactly 0, regardless of rounding. */
 function whitening({ tokens, meanAdvantage, advantageVariance }: TokenStatistics): (value: number) => number {
   if (tokens < 2) return identity;
   if (advantageVariance < roundingVariance) return () => 0;
@@ -80,7 +80,7 @@ function whitening({ tokens, meanAdvantage, advantageVariance }: TokenStatistics
   return (value) => (value - meanAdvantage) * scale;
 }
 
-/** What sums of a million equal numbers may be off by, squared. */
+/** Square of the rounding error of sums of a million equal numbers. */
 const roundingVariance = 1e-18;
 
 function identity(value: number): number {

@@ -2,37 +2,37 @@ import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core'
 import type { RolloutReturn, TrainedInterval, Trajectory } from '@agentlightning/core/algorithm';
 import { trainedTokensOf } from '../training-batch/training-datum.ts';
 
-/** A trajectory and how much better than expected each of its turns was. */
+/** A trajectory with the advantage of each turn. */
 export interface ScoredTrajectory {
   readonly trajectory: Trajectory;
   /** `advantages[row][interval]`, the shape of the trajectory; null for a turn that is not trained on. */
   readonly advantages: readonly (readonly (number | null)[])[];
 }
 
-/** A trajectory with the advantage 1 at every turn: it is not compared with others. */
+/** A trajectory with advantage 1 at every turn, for methods without a comparison. */
 export function scoredAlike(trajectory: Trajectory): ScoredTrajectory {
   return { trajectory, advantages: trajectory.rows.map((row) => row.trained.map(() => 1)) };
 }
 
 /** All trajectories of a step with their advantages. */
 export interface ScoredTrajectories {
-  /** Those with a return, in the order they came. */
+  /** The trajectories with a return, in input order. */
   readonly scored: readonly ScoredTrajectory[];
-  /** How many were left out because they have no return. */
+  /** Number of trajectories without a return, which are excluded. */
   readonly withoutReturn: number;
-  /** Comparisons of a single return; with turn-wise credit there is a comparison for each turn. */
+  /** Number of comparisons with a single return; with credit by turn there is one comparison per turn. */
   readonly singletonGroups: number;
-  /** Comparisons of equal returns. */
+  /** Number of comparisons with equal returns. */
   readonly constantGroups: number;
 }
 
 /**
- * Gives every turn its advantage: credit assignment computes returns, the estimator compares them.
+ * Computes the advantage of every turn: credit assignment computes returns, the estimator compares them.
  *
- * With credit of scope `rollout` each rollout is compared once, whatever its number of rows and turns, and all
- * its tokens get the result; with scope `agent` each agent of it is, with the same agent of the group's other rollouts.
- * With scope `turn` the n-th turn of an agent is compared with its n-th turns in the others, since turns at the same
- * position saw the most similar states.
+ * With credit of scope `rollout`, each rollout is compared once, regardless of its number of rows and turns, and all its
+ * tokens get the same advantage. With scope `agent`, each agent is compared with the same agent in the group's other
+ * rollouts. With scope `turn`, the n-th turn of an agent is compared with its n-th turns in the other rollouts, because
+ * turns at the same position have the most similar states.
  */
 export function scoreTrajectories(
   trajectories: readonly Trajectory[],
@@ -75,7 +75,7 @@ interface CreditedTrajectory {
 /** The returns that are compared, by comparison key. */
 type Comparisons = ReadonlyMap<string, RolloutReturn>;
 
-/** A rollout without trainable tokens still measures the policy: its reward counts in the mean. */
+/** The reward of a rollout without trainable tokens counts in the mean: it still measures the policy. */
 function compareRollout({ trajectory, returns }: CreditedTrajectory): Comparisons {
   const { rolloutId, groupId, reward, rows } = trajectory;
   const trainedTokens = rows.reduce((sum, row, index) => sum + trainedTokensOf(row, returns[index] ?? []), 0);

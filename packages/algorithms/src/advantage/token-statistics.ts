@@ -1,12 +1,12 @@
 import type { EstimatedRow } from './estimate-by-value.ts';
 
-/** Means and sample variances (`n - 1`) over the tokens that are trained on; 0 where there are too few. */
+/** Means and sample variances (`n - 1`) over the trained tokens; 0 with too few tokens. */
 export interface TokenStatistics {
   readonly tokens: number;
   readonly meanAdvantage: number;
   readonly advantageVariance: number;
   readonly meanValue: number;
-  /** Of what the value head is to learn, `A + V`. */
+  /** Mean of the value targets, `A + V`. */
   readonly meanTarget: number;
   readonly targetVariance: number;
 }

@@ -1,18 +1,17 @@
 import { weightedMean } from './sample-statistics.ts';
 
-/** Added to a variance before anything is divided by its root: the value of the reference implementations. */
+/** Added to the variance before division by its root; the value of the reference implementations. */
 export const whiteningEpsilon = 1e-8;
 
-/** A number that holds for every trained token of a rollout. */
+/** A value shared by all trained tokens of a rollout. */
 export interface TiledValue {
   readonly value: number;
   readonly trainedTokens: number;
 }
 
 /**
- * Centres and scales values to mean 0 and variance 1 over all trained tokens, as if every value were written once for
- * each token: `(x - μ) / sqrt(σ² + 1e-8)` with the sample variance (`n - 1`, `n` tokens). Where there are fewer than two
- * tokens to count, every value counts once.
+ * Scales values to mean 0 and variance 1 over all trained tokens, counting each value once per token: `(x - μ) / sqrt(σ² +
+ * 1e-8)` with the sample variance (`n - 1`, `n` tokens). With fewer than two tokens in total, every value counts once.
  *
  * @returns the function that whitens a value
  */

@@ -2,10 +2,10 @@ import type { CreditAssignment } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
 import type { Trajectory } from '@agentlightning/core/algorithm';
 
-/** What agents that work together are credited with. */
+/** Options of {@link byAgentCredit}. */
 export interface ByAgentCreditOptions {
   /**
-   * How much of the rollout's reward an agent gets besides the rewards that were meant for it, from 0 on.
+   * Share of the rollout's reward that is added to each agent's own rewards, at least 0.
    *
    * @default 0
    */
@@ -13,13 +13,14 @@ export interface ByAgentCreditOptions {
 }
 
 /**
- * Every agent deserves the rewards that were meant for it: `G_k = Σ r_a + team·R` for every turn `k` of agent `a`. An agent
- * that none was meant for gets the reward of the rollout, `R`, so that an agent without a separate reward is not left
- * untrained. Each agent is compared with itself in the other rollouts of the group.
+ * Credits every agent with its own rewards: `G_k = Σ r_a + team·R` for every turn `k` of agent `a`. An agent without its own
+ * reward gets the reward of the rollout, `R`, so that it is trained too. Each agent is compared with the same agent in the
+ * other rollouts of the group.
  *
- * A reward is meant for an agent when it is linked to a step of the agent, or was emitted while the agent was at work
- * (`withAgent('critic', () => emitReward(0.5))`, a node of a graph, an agent of a framework), or a rule of `air` gave it to
- * one of its turns. What the whole rollout comes to is what the task's agent returns, or emits outside of any agent.
+ * A reward belongs to an agent when it is linked to a step of the agent, was emitted while the agent was active
+ * (`withAgent('critic', () => emitReward(0.5))`, a node of a graph, an agent of a framework), or was given by a rule of
+ * `air` to one of its turns. The reward of the rollout is the reward that the agent function returns or emits outside of any
+ * agent.
  *
  * @throws ValidationError when `team` is not a number of 0 or more
  *

@@ -5,7 +5,7 @@ import { lastTurnCredit } from './last-turn-credit.ts';
 import { type PerTurnCreditOptions, perTurnCredit } from './per-turn-credit.ts';
 import { terminalCredit } from './terminal-credit.ts';
 
-/** A credit assignment by name, with its options: what a configuration file says. */
+/** A credit assignment by name, with its options, as in a configuration file. */
 export type CreditAssignmentOptions =
   | { readonly type: 'terminal' }
   | { readonly type: 'last-turn' }
@@ -20,7 +20,7 @@ export const creditAssignmentOptionsSchema: z.ZodType<CreditAssignmentOptions> =
   z.strictObject({ type: z.literal('per-turn'), discount: z.number().min(0).max(1).exactOptional() }),
 ]);
 
-/** Makes the credit assignment that the options name. */
+/** Creates the credit assignment with these options. */
 export function creditAssignment(options: CreditAssignmentOptions): CreditAssignment {
   switch (options.type) {
     case 'terminal':

@@ -2,8 +2,8 @@ import type { CreditAssignment } from '@agentlightning/core';
 import type { Trajectory } from '@agentlightning/core/algorithm';
 
 /**
- * Only the last turn deserves the outcome: `G_K = R` for the last turn `K`, and no return for the others, which are not
- * trained on. For agents whose earlier turns are given, such as a recorded conversation.
+ * Credits only the last turn: `G_K = R` for the last turn `K`. The other turns have no return and are not trained on. For
+ * agents with given earlier turns, such as a recorded conversation.
  *
  * @example
  * ```ts

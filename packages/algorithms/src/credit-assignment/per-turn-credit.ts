@@ -2,11 +2,11 @@ import type { CreditAssignment } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
 import type { Trajectory } from '@agentlightning/core/algorithm';
 
-/** How far a turn's credit looks ahead. */
+/** Options of {@link perTurnCredit}. */
 export interface PerTurnCreditOptions {
   /**
-   * `γ` in `[0, 1]`: how much a reward one turn later counts. At 0 a turn has its own reward only, which suits
-   * rewards that judge the turn itself; at 1 it has all that came after it.
+   * Discount factor per turn, `γ`, from 0 to 1. At 0 a turn has its own reward only, which suits rewards that judge the turn
+   * itself; at 1 it has the sum of all later rewards too.
    *
    * @default 0
    */
@@ -17,9 +17,9 @@ export interface PerTurnCreditOptions {
  * The discounted return-to-go of each turn, in order of sequence id: `G_k = r_k + γ·G_(k+1)` (Sutton & Barto 2018,
  * section 3.3).
  *
- * The rollout's reward is added to that of the last turn. It is not added twice: where a trained turn's reward includes it
- * (`Trajectory.rewardedCall`), it counts there. A turn that no reward reaches has no return and is not trained on. The
- * choices of one call are one turn.
+ * The rollout's reward is added to the reward of the last turn, unless the reward of a trained turn already includes it
+ * (`Trajectory.rewardedCall`). A turn without its own or later rewards has no return and is not trained on. The choices of
+ * one call are one turn.
  *
  * @throws ValidationError when the discount is not in `[0, 1]`
  *
@@ -64,7 +64,7 @@ function returnsToGo(
   const returns = new Map<number, number | null>();
   let later: number | null = null;
   for (const [sequenceId, own] of lastFirst) {
-    // With no discount left the future does not count: not even as a reason to have a return.
+    // With a discount of 0, later turns do not give this one a return.
     const future: number | null = discount === 0 || later === null ? null : discount * later;
     later = own === null && future === null ? null : (own ?? 0) + (future ?? 0);
     returns.set(sequenceId, later);

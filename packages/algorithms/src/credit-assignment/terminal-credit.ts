@@ -2,8 +2,8 @@ import type { CreditAssignment } from '@agentlightning/core';
 import type { Trajectory } from '@agentlightning/core/algorithm';
 
 /**
- * Every turn deserves the outcome: the reward of the rollout is the return of each of its turns. The simplest
- * assignment, and an unbiased one: what a turn had no part in is noise that averages out.
+ * Credits every turn with the reward of the rollout. The simplest assignment; it is unbiased, with more variance for turns
+ * that did not affect the outcome.
  *
  * `G_k = R` for every turn `k` (LightningRL, arXiv 2508.03680, section 3.3: identical assignment).
  *

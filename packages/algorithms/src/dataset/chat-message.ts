@@ -25,12 +25,12 @@ export function responseMessage({ response, choices }: ModelCall): ChatMessage |
   return { role: 'assistant', content, ...(hasToolCalls ? { tool_calls: toolCalls } : {}) };
 }
 
-/** Whether two messages say the same, whatever else their writers put beside it. */
+/** Whether two messages have the same role, content and tool calls. */
 export function isSameMessage(one: ChatMessage, other: ChatMessage): boolean {
   return essence(one) === essence(other);
 }
 
-/** What a message says, as one text. Arguments of tools are JSON in JSON, so only their writing may differ. */
+/** Canonical text of a message. Tool arguments are JSON strings and are compared by value, not by formatting. */
 function essence({ role, content, tool_calls: toolCalls, tool_call_id: toolCallId }: ChatMessage): string {
   const calls = isList(toolCalls)
     ? toolCalls.filter(isJsonObject).map((call) => {

@@ -1,18 +1,19 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
 import { type ChatMessage, isSameMessage, requestMessages, responseMessage } from './chat-message.ts';
 
-/** What an agent and its model said to each other, as long as each list of messages extends the one before. */
+/** A conversation of an agent with its model: successive calls, each of which extends the messages of the previous one. */
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
-  /** Places in `messages` of what the model said in these calls; other messages of an assistant were given. */
+  /** Indices in `messages` of the completions of these calls; other assistant messages were given in the prompt. */
   readonly sampled: readonly number[];
-  /** The tools that the last call had; null for none. */
+  /** The tools of the last call; null for none. */
   readonly tools: JsonValue | null;
 }
 
 /**
- * The conversations of an attempt: a call whose messages continue an earlier call's messages and response is the same
- * conversation, anything else a new one. Calls without recorded bodies, or with an incomplete response, are left out.
+ * The conversations of an attempt. A call whose messages continue an earlier call's messages and response belongs to the
+ * same conversation; other calls start a new one. Calls without recorded bodies, or with an incomplete response, are
+ * excluded.
  *
  * @param calls - in order of sequence id
  */

@@ -11,13 +11,13 @@ export interface FineTuneExample {
   readonly tools?: JsonValue;
 }
 
-/** Which rollouts become examples. */
+/** Selection of rollouts for examples. */
 export interface FineTuneOptions extends DatasetOptions, Selection {}
 
 /**
- * The conversations of good rollouts, as a file for supervised fine-tuning has them: rejection sampling for models that are
- * trained elsewhere. A conversation of several turns is one example. Messages of an assistant that the model did not say
- * itself, such as examples in a prompt, have `weight: 0` and are not learnt.
+ * The conversations of good rollouts in the format of supervised fine-tuning files: rejection sampling for models that are
+ * trained elsewhere. A conversation of several turns is one example. Assistant messages that the model did not generate,
+ * such as few-shot examples, have `weight: 0` and are not trained on.
  *
  * @example
  * ```ts

@@ -6,16 +6,16 @@ import { capturedCalls } from '../transition/captured-calls.ts';
 import { turnRewards } from '../transition/turn-rewards.ts';
 import { Turns } from '../transition/turns.ts';
 
-/** What of the rollouts goes into a data set. */
+/** Selection of model calls for a data set. */
 export type DatasetOptions = Omit<CollectOptions, 'rowLength'>;
 
-/** A finished rollout as text: what was said, and how good it was. */
+/** The model calls and the reward of a finished rollout. */
 export interface JudgedCalls {
   readonly rolloutId: string;
   readonly groupId: string;
-  /** Null when it has none, which is not zero. */
+  /** Null without a reward, which is not zero. */
   readonly reward: number | null;
-  /** In order of sequence id; also those that have no token ids. */
+  /** In order of sequence id, including calls without token ids. */
   readonly calls: readonly ModelCall[];
 }
 

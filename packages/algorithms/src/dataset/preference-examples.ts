@@ -11,19 +11,19 @@ export interface PreferenceExample {
   readonly non_preferred_output: readonly ChatMessage[];
 }
 
-/** Preference examples, and what could not become one. */
+/** Preference examples, and the number of pairs without one. */
 export interface PreferenceExamples {
   readonly examples: readonly PreferenceExample[];
-  /** Pairs whose rollouts have no request in common: there are no responses to compare. */
+  /** Number of pairs whose rollouts do not have a request in common. */
   readonly withoutCommonPrompt: number;
 }
 
-/** Which rollouts become pairs. */
+/** Selection of rollouts for pairs. */
 export interface PreferenceExampleOptions extends DatasetOptions, PairOptions {}
 
 /**
- * The best and the worst rollout of each task as pairs, as a file for preference tuning has them. The format compares two
- * answers to the same messages, so a pair is where the two rollouts first said something different.
+ * Pairs of the best and the worst rollout of each task, in the format of preference tuning files. The format compares two
+ * responses to the same messages, so an example contains the first responses of the two rollouts that differ.
  *
  * @example
  * ```ts

@@ -6,7 +6,7 @@ import { twoSidedQuantile, twoSidedTail } from './student-t.ts';
 export interface BootstrapOptions extends MeanIntervalOptions {
   /** The number of resamples, at least 100. @default 10000 */
   readonly resamples?: number;
-  /** The seed of the resamples: equal seeds have equal intervals. @default 0 */
+  /** Seed of the resampling. Equal seeds give equal intervals. @default 0 */
   readonly seed?: number;
 }
 
@@ -20,8 +20,8 @@ export interface BootstrapOptions extends MeanIntervalOptions {
  * 2015, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 371–386). A resampled mean lies within
  * the values, so the interval lies within their range.
  *
- * The mean of each cluster being the same, resamples do not differ. The interval is then that of a population in which a share
- * of at most `u = z²/(n + z²)` has other values (Wilson's bound for 0 of n): `[x − u·(x − low), x + u·(high − x)]`.
+ * When the means of all clusters are equal, the resamples do not differ. The interval is then that of a population in which
+ * a share of at most `u = z²/(n + z²)` has other values (Wilson's bound for 0 of n): `[x − u·(x − low), x + u·(high − x)]`.
  *
  * @param clusters - the values by cluster; empty clusters are ignored
  * @throws AgentLightningError with code `INVALID_REWARD` when there is no value or one is not finite
@@ -75,7 +75,7 @@ function bcaBounds(totals: readonly ClusterTotal[], mean: number, options: Boots
   const clusters = totals.length;
   const quantile = twoSidedQuantile(options.confidence ?? 0.95, clusters - 1) * Math.sqrt(clusters / (clusters - 1));
   const below = means.reduce((count, each) => count + (isEqual(each, mean) ? 0.5 : each < mean ? 1 : 0), 0);
-  // No finite number of resamples shows an infinite bias.
+  // Limits the bias to a finite value.
   const bias = normalQuantile(Math.min(1 - 0.5 / means.length, Math.max(0.5 / means.length, below / means.length)));
   const acceleration = jackknifeAcceleration(totals);
   const bound = (z: number): number => {

@@ -3,7 +3,7 @@ import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
 import { assertFinite, type IntervalOptions } from './mean-interval.ts';
 import { twoSidedQuantile, twoSidedTail } from './student-t.ts';
 
-/** How two means differ, and how likely chance alone makes such a difference. */
+/** The difference of two means, with its confidence interval and p-value. */
 export interface MeanComparison {
   /** Mean after minus mean before. */
   readonly difference: number;
@@ -18,12 +18,12 @@ export interface MeanComparison {
  * Compares the means of two independent samples by Welch's t-test, which does not suppose equal spread:
  * `t = d / √(s₁²/n₁ + s₂²/n₂)` with the degrees of freedom of Welch and Satterthwaite (Welch 1947).
  *
- * A single value has no spread to see; it is taken to have that of the other sample, as in Student's test.
+ * A single value is assumed to have the variance of the other sample, as in Student's test.
  *
- * Where neither sample has any spread there is nothing to divide by; the p-value is then that of the permutation test.
+ * When both variances are 0, the p-value is that of the permutation test.
  *
  * @param before - rewards of independent rollouts, at least one
- * @param after - of others, not necessarily as many
+ * @param after - rewards of other independent rollouts; the number may differ
  * @throws AgentLightningError with code `INVALID_REWARD` when a sample is empty or has a value that is not finite
  *
  * @example
@@ -54,11 +54,11 @@ export function compareMeans(
 }
 
 /**
- * Compares the means of two samples whose values belong together pair by pair, as rewards of the same tasks before
- * and after training do, by the paired t-test. It sees smaller differences than {@link compareMeans}, because
- * how hard the tasks are falls out.
+ * Compares the means of two samples whose values belong together pair by pair, as rewards of the same tasks before and after
+ * training do, by the paired t-test. It detects smaller differences than {@link compareMeans}, because the difficulty of the
+ * tasks cancels out.
  *
- * Where all differences are the same there is nothing to divide by; the p-value is then that of the sign test.
+ * When all differences are equal, the p-value is that of the sign test.
  *
  * @throws ValidationError when the samples are not of the same length
  * @throws AgentLightningError with code `INVALID_REWARD` when they are empty or a value is not finite
@@ -77,7 +77,7 @@ export function comparePairs(
     throw new ValidationError('The pairs to compare', [
       {
         path: '',
-        message: `there are ${before.length} values before and ${after.length} after; give one of each a task`,
+        message: `there are ${before.length} values before and ${after.length} after; give one of each per task`,
       },
     ]);
   }
@@ -110,7 +110,7 @@ function studentComparison(statistic: StudentStatistic, options: IntervalOptions
   };
 }
 
-/** Of so many equally likely arrangements two, at most, are as extreme: this one and its mirror image. */
+/** At most two of the equally likely arrangements are as extreme: the observed one and its mirror image. */
 function constantPValue(difference: number, arrangements: number): number {
   return difference === 0 ? 1 : Math.min(1, 2 / arrangements);
 }

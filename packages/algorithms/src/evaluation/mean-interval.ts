@@ -2,12 +2,12 @@ import { AgentLightningError } from '@agentlightning/core';
 import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
 import { twoSidedQuantile } from './student-t.ts';
 
-/** A mean, and the interval in which the true one lies with some confidence. */
+/** A mean with its confidence interval. */
 export interface MeanInterval {
   readonly mean: number;
   readonly low: number;
   readonly high: number;
-  /** How many values it is the mean of. */
+  /** Number of values. */
   readonly count: number;
 }
 
@@ -20,7 +20,7 @@ export interface IntervalOptions {
 /** Options of the interval of a mean. */
 export interface MeanIntervalOptions extends IntervalOptions {
   /**
-   * The lowest and the highest reward possible. Rewards outside of it widen it.
+   * The lowest and the highest possible reward. Rewards outside the range widen it.
    *
    * @default the smallest range with 0, 1 and every value
    */
@@ -73,7 +73,7 @@ function rangeOf(values: readonly number[], [low, high]: readonly [number, numbe
 }
 
 /**
- * Makes sure that statistics have something to work on.
+ * Asserts that there is at least one value and that all are finite.
  *
  * @throws AgentLightningError with code `INVALID_REWARD` when there is no value or one is not finite
  */

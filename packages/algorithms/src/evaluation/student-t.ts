@@ -11,11 +11,11 @@ import { ValidationError } from '@agentlightning/core';
  * `I_x(df/2, 1/2)` with `x = df / (df + t²)` (Abramowitz & Stegun 26.7.1).
  *
  * @param t - any number, infinite ones included
- * @param degreesOfFreedom - more than 0, need not be whole; infinitely many make it the normal distribution
+ * @param degreesOfFreedom - more than 0, not necessarily an integer; infinity gives the normal distribution
  */
 export function twoSidedTail(t: number, degreesOfFreedom: number): number {
   if (degreesOfFreedom === Infinity) return normalTail(Math.abs(t));
-  // Both are computed, as one minus the other loses the digits of a small one.
+  // Both are computed: one minus the other would lose the digits of a small value.
   const x = degreesOfFreedom / (degreesOfFreedom + t * t);
   const y = Number.isFinite(t) ? (t * t) / (degreesOfFreedom + t * t) : 1;
   const [a, b] = [degreesOfFreedom / 2, 0.5];
@@ -41,7 +41,7 @@ export function twoSidedQuantile(confidence: number, degreesOfFreedom: number): 
   let high = 1;
   while (twoSidedTail(high, degreesOfFreedom) > tail) high *= 2;
   let low = 0;
-  // The tail falls monotonically in t; halving 200 times is beyond what a double can tell apart.
+  // The tail falls monotonically in t; 200 bisections exceed the precision of a double.
   for (let halving = 0; halving < 200 && low < high; halving += 1) {
     const middle = (low + high) / 2;
     if (middle === low || middle === high) break;

@@ -2,18 +2,18 @@ import type { ModelCall } from '@agentlightning/core';
 import { responseText } from './response-text.ts';
 import type { JudgedTrace, RewardRule, RuleVerdict, ToolCall } from './reward-rule.ts';
 
-/** Which tool calls a rule is about. */
+/** Tool calls to which a rule applies. */
 export interface ToolChoice {
   /** Only calls of this tool. @default every tool */
   readonly tool?: string;
 }
 
 /**
- * Automatic intermediate rewarding: rules that reward steps on the way, for tasks whose outcome says too little of what
- * went well. A rule speaks of the turn that a step belongs to, so take per-turn credit with them.
+ * Automatic intermediate rewarding: rules that reward intermediate steps, for tasks with sparse outcome rewards. A rule
+ * rewards the turn of a step, so use it with per-turn credit.
  *
- * LightningRL, arXiv 2508.03680. The rewards of a rule are as visible in a trace as any other, and add to
- * what the agent itself emitted for the turn.
+ * LightningRL, arXiv 2508.03680. The rewards of a rule appear in the trace like any other reward, and are added to the
+ * rewards that the agent emitted for the turn.
  *
  * @example
  * ```ts
@@ -31,15 +31,21 @@ export interface ToolChoice {
 export const air: {
   /** A tool call that ended without an error. */
   onToolSuccess(value: number, choice?: ToolChoice): RewardRule;
-  /** A tool call that threw, or said that it failed. */
+  /** A tool call that threw or returned an error. */
   onToolFailure(value: number, choice?: ToolChoice): RewardRule;
   /** A tool call with the name and the arguments of an earlier one. */
   onRepeatedCall(value: number, choice?: ToolChoice): RewardRule;
-  /** A tool call that took longer than so many milliseconds. Clocks differ between machines and runs, so this rule is the least repeatable. */
+  /**
+   * A tool call with a latency above `aboveMs`, in milliseconds. The least reproducible rule, because latency differs
+   * between machines and runs.
+   */
   onSlowTool(value: number, limit: ToolChoice & { readonly aboveMs: number }): RewardRule;
-  /** A response of the model whose text matches; a response without text, such as tool calls alone, is not judged. */
+  /**
+   * A model response whose text matches the pattern, or does not; responses without text, such as tool calls alone, are
+   * ignored.
+   */
   onFormat(pattern: RegExp, values: { readonly match?: number; readonly mismatch?: number }): RewardRule;
-  /** A model call of which a predicate is true. */
+  /** A model call for which the predicate is true. */
   when(name: string, predicate: (call: ModelCall, trace: JudgedTrace) => boolean, value: number): RewardRule;
 } = {
   onToolSuccess: (value, choice = {}) =>
@@ -68,7 +74,7 @@ export const air: {
       modelCalls.flatMap((call): readonly RuleVerdict[] => {
         const text = responseText(call);
         if (text === null) return [];
-        // A pattern with the flag g or y remembers where it was.
+        // A pattern with the flag g or y is stateful.
         const value = new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, '')).test(text) ? match : mismatch;
         return value === undefined ? [] : [{ spanId: call.spanId, value }];
       }),

@@ -3,12 +3,12 @@ import { agentLightningAttributes, genAiAttributes } from '@agentlightning/core/
 import type { Turns } from '../transition/turns.ts';
 import type { RewardRule, ToolCall } from './reward-rule.ts';
 
-/** A reward that a rule gave. */
+/** A reward from a rule. */
 export interface IntermediateReward {
   readonly rule: string;
-  /** The step that was judged. */
+  /** The rewarded span. */
   readonly spanId: string;
-  /** The model call it belongs to; null when the step came before the first one. */
+  /** The model call of its turn; null before the first model call. */
   readonly sequenceId: number | null;
   readonly value: number;
 }
@@ -16,8 +16,8 @@ export interface IntermediateReward {
 /**
  * Applies rules to the spans of an attempt: automatic intermediate rewarding (LightningRL, arXiv 2508.03680).
  *
- * @throws AgentLightningError with code `INVALID_REWARD` when a rule gives a value that is not finite, or judges a span that
- * is not of the attempt
+ * @throws AgentLightningError with code `INVALID_REWARD` when a rule returns a value that is not finite, or a span of
+ *   another attempt
  */
 export function intermediateRewards(
   spans: readonly Span[],

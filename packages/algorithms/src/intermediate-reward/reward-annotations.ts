@@ -7,16 +7,16 @@ import { Turns } from '../transition/turns.ts';
 import { intermediateRewards } from './intermediate-rewards.ts';
 import type { RewardRule } from './reward-rule.ts';
 
-/** Rules, and whose calls they are applied to: where several policies learn, each has its own. */
+/** Rules and the model calls to which they apply; in a run of several policies, each policy has its own. */
 export interface AnnotationOptions extends CallChoice {
   /** @default none */
   readonly intermediateRewards?: readonly RewardRule[];
 }
 
 /**
- * The rewards that rules gave to calls that are trained on, as spans for the rollout's trace: each linked to the step it
- * judges, beside which it is drawn. They are for people; training applies the rules itself. The same rollout gives spans with
- * the same ids, and so do several policies that say the same of a step.
+ * The rewards that rules gave to trained calls, as spans for the rollout's trace, each linked to the rewarded step. They are
+ * for display only: training applies the rules again. Span ids are deterministic, also across policies that give the same
+ * reward to a step.
  */
 export function rewardAnnotations(
   { spans, attemptId, rollout }: CollectedRollout,
@@ -36,7 +36,7 @@ export function rewardAnnotations(
   return rewards.flatMap(({ rule, spanId, sequenceId, value }): readonly SpanInput[] => {
     const judged = bySpanId.get(spanId);
     if (judged === undefined || (sequenceId !== null && ofOthers.has(sequenceId))) return [];
-    // With the value: rules of two policies may have one name and judge differently.
+    // Includes the value: rules of two policies may have the same name and give different rewards.
     const key = `${rule}/${value}/${spanId}`;
     const earlier = seen.get(key) ?? 0;
     seen.set(key, earlier + 1);
@@ -53,7 +53,7 @@ export function rewardAnnotations(
   });
 }
 
-/** A moment at the end of the step that was judged, within what that step is part of. */
+/** The end of the rewarded step, limited to the duration of its parent. */
 function momentOf({
   traceId,
   parentId,
@@ -72,10 +72,13 @@ function momentOf({
   };
 }
 
-/** An id that follows from the judged span and the verdict, so that writing it again adds nothing, also with rules of several algorithms. */
+/**
+ * A deterministic id of the rewarded span and the verdict, so that repeated writes are idempotent, also with rules of
+ * several algorithms.
+ */
 function idOf(spanId: string, verdict: string): string {
   let mixed = BigInt(`0x${spanId}`);
-  // FNV-1a over the characters, beginning from the judged span's id.
+  // FNV-1a over the characters, seeded with the id of the rewarded span.
   for (const character of verdict) {
     mixed = BigInt.asUintN(64, (mixed ^ BigInt(character.codePointAt(0) ?? 0)) * 0x100_0000_01b3n);
   }

@@ -1,6 +1,6 @@
 import type { ModelCall, Span } from '@agentlightning/core';
 
-/** A tool call, as a framework's adapter recorded it. */
+/** A tool call, as recorded by a framework adapter. */
 export interface ToolCall {
   readonly spanId: string;
   readonly sequenceId: number;
@@ -8,15 +8,15 @@ export interface ToolCall {
   readonly name: string;
   /** The arguments as the model wrote them; null when they were not recorded. */
   readonly arguments: string | null;
-  /** What the tool gave back; null when it was not recorded. */
+  /** The result of the tool; null when it was not recorded. */
   readonly result: string | null;
-  /** Whether it threw, or said that it failed. */
+  /** Whether the call threw or returned an error. */
   readonly isError: boolean;
-  /** From start to end, in milliseconds; null when one of them is not known. */
+  /** Latency in milliseconds; null when start or end is unknown. */
   readonly latencyMs: number | null;
 }
 
-/** What a rule looks at: one attempt, from its first step to its last. */
+/** The trace of one attempt, the input of a rule. */
 export interface JudgedTrace {
   /** By sequence id. */
   readonly spans: readonly Span[];
@@ -26,16 +26,13 @@ export interface JudgedTrace {
   readonly toolCalls: readonly ToolCall[];
 }
 
-/** What a rule found: a step, and what it is worth. */
+/** The reward that a rule gives to a step. */
 export interface RuleVerdict {
   readonly spanId: string;
   readonly value: number;
 }
 
-/**
- * Rewards for steps on the way to an outcome. A rule is a pure function of an attempt's spans: the same spans get the
- * same rewards, whenever it is applied.
- */
+/** Rewards for intermediate steps. A rule is a pure function of the spans of an attempt. */
 export interface RewardRule {
   /** Shown in the trace. */
   readonly name: string;

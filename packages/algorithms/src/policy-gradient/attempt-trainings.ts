@@ -8,18 +8,18 @@ import type {
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import type { RowColumns } from '../training-batch/training-datum.ts';
 
-/** The trajectories that are left after a selection, and the reason of those that are not. */
+/** The trajectories that remain after a selection, and the reason for excluding the others. */
 export interface SelectionStage {
   readonly scored: readonly ScoredTrajectory[];
   readonly exclusion: TrainingExclusion;
 }
 
-/** How a step trains on trajectories. */
+/** The trajectories of a training step. */
 export interface PlannedTrajectories {
   readonly trajectories: readonly Trajectory[];
   /** The selections in order; the first one has the trajectories with advantages. */
   readonly stages: readonly SelectionStage[];
-  /** Advantages by token, where they differ within a turn. */
+  /** Advantages by token, if they differ within a turn. */
   readonly columns: ReadonlyMap<TrajectoryRow, RowColumns>;
 }
 

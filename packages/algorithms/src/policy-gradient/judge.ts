@@ -12,14 +12,14 @@ import { overlongPenaltyOf } from './overlong-penalty.ts';
 import { penalisedCredit } from './penalised-credit.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 
-/** Estimates how much better than expected each turn was. */
+/** Estimates advantages. */
 export interface Judge {
-  /** Policies whose scores it needs. */
+  /** Policies whose scores are required. */
   readonly asks: readonly ScoringPolicy[];
   judge(trajectories: readonly Trajectory[], scores: ScoresByRow): ValuedTrajectories;
 }
 
-/** Where the KL term is: its coefficient in the loss, or the term in the reward. */
+/** The KL term: its coefficient in the loss, or the penalty in the reward. */
 export function klOf(settings: PolicyGradientOptions): { readonly inLoss: number; readonly inReward: KlPenalty } {
   const { klCoefficient = 0, klPlacement = 'loss', klEstimator: estimator = 'k1' } = settings;
   return klPlacement === 'loss'
@@ -27,7 +27,7 @@ export function klOf(settings: PolicyGradientOptions): { readonly inLoss: number
     : { inLoss: 0, inReward: { coefficient: klCoefficient, estimator } };
 }
 
-/** The judge that the settings ask for: one that compares rollouts with each other, or with a value head. */
+/** The judge for the settings: comparison within groups, or with a value head. */
 export function judgeOf(settings: PolicyGradientOptions): Judge {
   const { advantage = { type: 'grpo' } } = settings;
   if (isGae(advantage)) return byValue(settings, advantage);
@@ -66,7 +66,7 @@ function askForKl({ coefficient }: KlPenalty): readonly ScoringPolicy[] {
   return coefficient > 0 ? ['reference'] : [];
 }
 
-/** The reward stays what it was in the metrics; what is judged is it with penalties. */
+/** Subtracts penalties from the reward that advantages are computed from; metrics keep the original reward. */
 function shorten(trajectory: Trajectory, settings: PolicyGradientOptions): Trajectory {
   if (trajectory.reward === null) return trajectory;
   return { ...trajectory, reward: trajectory.reward - overlongOf(trajectory, settings) };

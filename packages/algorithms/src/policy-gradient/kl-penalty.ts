@@ -3,9 +3,9 @@ import { type KlPenalty, klEstimate } from '../kl-estimate.ts';
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 
 /**
- * What a turn's return loses for leaving the reference policy: `β·Σ_t kl(log q_t - log ref_t)` over its tokens. With k1 it is
- * unbiased in the reward, gradient included, while the same as a loss term has no expected gradient (RLOO: arXiv
- * 2402.14740; RLHF: arXiv 2203.02155). The others are never below 0, and biased.
+ * KL penalty of a turn's return: `β·Σ_t kl(log q_t - log ref_t)` over its tokens. In the reward, k1 and its gradient are
+ * unbiased, while k1 as a loss term has an expected gradient of 0 (RLOO: arXiv 2402.14740; RLHF: arXiv 2203.02155). k2 and
+ * k3 are at least 0 and biased.
  */
 export function klPenaltyOf({ row, from, to }: PlacedTurn, scores: ScoresByRow, penalty: KlPenalty): number {
   const reference = penalty.coefficient === 0 ? null : (scores.get(row)?.reference ?? null);

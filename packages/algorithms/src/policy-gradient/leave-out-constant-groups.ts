@@ -1,9 +1,8 @@
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 
 /**
- * Leaves out groups whose rollouts all have advantage 0, so that they do not count in the averages of the loss either:
- * what is left weighs as if they had not been sampled (dynamic sampling: DAPO, arXiv 2503.14476, section 3.2, without
- * sampling others in their place).
+ * Excludes groups whose rollouts all have advantage 0, also from the averages of the loss (dynamic sampling: DAPO, arXiv
+ * 2503.14476, section 3.2, without sampling replacements).
  */
 export function leaveOutConstantGroups(scored: readonly ScoredTrajectory[]): readonly ScoredTrajectory[] {
   const teaching = new Set(

@@ -3,13 +3,13 @@ import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 /** Trajectories without their stale turns. */
 export interface FreshTrajectories {
   readonly scored: readonly ScoredTrajectory[];
-  /** How many turns are not trained on because their policy was too old. */
+  /** Number of turns excluded because their policy version was too old. */
   readonly staleTurns: number;
 }
 
 /**
- * Takes turns out of training that were sampled by a policy more than so many versions old. They were compared before, so
- * the baseline of the others does not change. A turn of unknown version stays.
+ * Excludes turns sampled by a policy that is more than `maxStaleness` versions old. Advantages are computed before, so the
+ * baseline of the other turns does not change. Turns of unknown version are kept.
  */
 export function leaveOutStale(
   scored: readonly ScoredTrajectory[],

@@ -2,63 +2,63 @@ import type { ValidationIssue } from '@agentlightning/core';
 import type { ModelUpdate } from '@agentlightning/core/algorithm';
 import type { LossSpec } from '@agentlightning/core/training-runtime';
 
-/** Which loss is used, and its parameters. */
+/** The loss and its parameters. */
 export interface LossOptions {
   /**
    * With `r` the probability ratio of the policy in training to the one that sampled, and `A` the advantage:
    *
    * - `ppo`: `max(-r·A, -clip(r, 1 - clipLow, 1 + clipHigh)·A)`, and at most `-dualClip·A` where `A < 0` (arXiv 1707.06347),
-   * - `importance_sampling`: `-r·A`, for one update a step, where `r` stays near 1,
-   * - `cispo`: `-stopgrad(clip(r, 1 - clipLow, 1 + clipHigh))·A·logprob`: clipped tokens still give a gradient
-   *   (arXiv 2506.13585),
+   * - `importance_sampling`: `-r·A`, for one update per step, where `r` stays near 1,
+   * - `cispo`: `-stopgrad(clip(r, 1 - clipLow, 1 + clipHigh))·A·logprob`: clipped tokens still have a gradient (arXiv
+   *   2506.13585),
    * - `gspo`: `ppo` with one ratio for the whole row, the geometric mean of its tokens' ratios (arXiv 2507.18071),
-   * - `dro`: `-logprob·A + ½·droBeta·(logprob - samplingLogprob)²`, which stays near the sampler by a square
+   * - `dro`: `-logprob·A + ½·droBeta·(logprob - samplingLogprob)²`, which penalises the squared distance from the sampler
    *   (arXiv 2405.19107).
    *
    * @default 'ppo'
    */
   readonly loss?: PolicyLoss;
-  /** How far below 1 the ratio may go, at least 0. @default 0.2 for `ppo`, 1 for `cispo`, 3e-4 for `gspo` */
+  /** Lower clip range of the ratio, below 1; at least 0. @default 0.2 for `ppo`, 1 for `cispo`, 3e-4 for `gspo` */
   readonly clipLow?: number;
   /**
-   * How far above 1 the ratio may go, at least 0. More room above than below lets unlikely tokens rise (DAPO, arXiv
-   * 2503.14476, section 3.1).
+   * Upper clip range of the ratio, above 1; at least 0. An upper range larger than the lower one allows unlikely tokens to
+   * become more likely (DAPO, arXiv 2503.14476, section 3.1).
    *
    * @default 0.28 for `ppo`, 3 for `cispo`, 4e-4 for `gspo`
    */
   readonly clipHigh?: number;
-  /** Bound of `ppo` where `A < 0` (arXiv 1912.09729), more than 1; 0 sets no bound. @default 3 */
+  /** Bound of `ppo` where `A < 0` (arXiv 1912.09729), more than 1; 0 disables it. @default 3 */
   readonly dualClip?: number;
-  /** How strongly `dro` holds on to the sampler, at least 0. @default 0.05 */
+  /** Weight of the squared distance from the sampler in `dro`, at least 0. @default 0.05 */
   readonly droBeta?: number;
   /**
-   * Times the entropy in nats of each token's distribution, subtracted from its loss. Keeps exploration up. An update whose
-   * advantages are all 0 is skipped. @default 0
+   * Coefficient of the entropy bonus: the entropy of each token's distribution, in nats, times this is subtracted from its
+   * loss. It preserves exploration. Updates whose advantages are all 0 are skipped. @default 0
    */
   readonly entropyCoefficient?: number;
   /**
-   * Times the estimated KL divergence from a reference policy, the model as the run began with it, in nats. Costs a
+   * Coefficient of the KL divergence, in nats, from the reference policy, which is the initial model of the run. Costs a
    * forward pass of that model.
    *
    * @default 0
    */
   readonly klCoefficient?: number;
   /**
-   * How the KL term is estimated (Schulman 2020), with `d = logprob - referenceLogprob`: k1 is `d`, k2 `d²/2`, k3
-   * `exp(-d) + d - 1`. As a loss, k1 has an expected gradient of 0, k3 a biased one, and k2 the right one on policy. In the
-   * reward, k1 is the unbiased one.
+   * Estimator of the KL divergence (Schulman 2020), with `d = logprob - referenceLogprob`: k1 is `d`, k2 `d²/2`, k3 `exp(-d)
+   * + d - 1`. As a loss, k1 has an expected gradient of 0, k3 a biased one, and k2 the correct one on policy. In the reward,
+   * k1 is unbiased.
    *
-   * @default in the loss 'k3', as most implementations; in the reward 'k1'
+   * @default 'k3' in the loss, 'k1' in the reward
    */
   readonly klEstimator?: 'k1' | 'k2' | 'k3';
   /**
-   * `loss`: added to each token's loss. `reward`: taken from the rewards: over the rollout from its reward, or with the
-   * advantage `gae` each token's from its own.
+   * `loss`: added to each token's loss. `reward`: subtracted from the reward of the rollout, or with the advantage `gae`
+   * from the reward of each token.
    *
    * @default 'loss'
    */
   readonly klPlacement?: 'loss' | 'reward';
-  /** Times half the squared error of the value head, added to each token's loss. With the advantage `gae` only. @default 0.5 */
+  /** Coefficient of the value loss, half the squared error of the value head. With the advantage `gae` only. @default 0.5 */
   readonly valueCoefficient?: number;
   /**
    * Clip range of the value head around its output before the step, in units of reward; 0 disables the clip. With
@@ -69,13 +69,13 @@ export interface LossOptions {
   readonly valueClip?: number;
 }
 
-/** The losses of the runtime contract that learn from advantages. */
+/** The losses of the runtime contract that use advantages. */
 export type PolicyLoss = 'ppo' | 'importance_sampling' | 'cispo' | 'gspo' | 'dro';
 
-/** All of them. */
+/** All policy losses. */
 export const lossNames: readonly PolicyLoss[] = ['ppo', 'importance_sampling', 'cispo', 'gspo', 'dro'];
 
-/** The parameters that each loss has, with what they are unless given. */
+/** The parameters of each loss with their defaults. */
 const ownDefaults: Readonly<Record<PolicyLoss, Readonly<Record<string, number>>>> = {
   ppo: { clip_low: 0.2, clip_high: 0.28, dual_clip: 3 },
   cispo: { clip_low: 1, clip_high: 3 },
@@ -85,9 +85,9 @@ const ownDefaults: Readonly<Record<PolicyLoss, Readonly<Record<string, number>>>
 };
 
 /**
- * The loss as the runtime takes it, with every parameter named.
+ * The loss in the form of the runtime contract, with every parameter.
  *
- * @param hasValueHead - whether a value head learns beside the policy
+ * @param hasValueHead - whether a value head is trained together with the policy
  */
 export function lossSpec(options: LossOptions, hasValueHead: boolean = false): LossSpec {
   const name = options.loss ?? 'ppo';
@@ -118,15 +118,15 @@ export function hasGradientWithoutAdvantage({ parameters }: LossSpec): boolean {
 }
 
 /**
- * Whether an update with an entropy bonus has no advantage other than 0 and trains no value head. The step is skipped: it
- * would only make the policy more random.
+ * Whether all advantages of an update with an entropy bonus are 0 and it does not train a value head. Such a step is
+ * skipped: it would only make the policy more random.
  */
 export function isEntropyOnly({ batches, loss: { parameters } }: ModelUpdate): boolean {
   if ((parameters['entropy_coefficient'] ?? 0) <= 0 || (parameters['value_coefficient'] ?? 0) > 0) return false;
   return batches.every(({ data }) => data.every(({ advantages }) => advantages.every((advantage) => advantage === 0)));
 }
 
-/** The parameters that the chosen loss does not have: a setting without effect is a mistake. */
+/** Validation issues for parameters that the chosen loss does not have. */
 export function lossIssues(options: LossOptions): readonly ValidationIssue[] {
   const name = options.loss ?? 'ppo';
   const known = Object.keys(ownDefaults[name]);

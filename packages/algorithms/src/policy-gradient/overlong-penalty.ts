@@ -1,13 +1,13 @@
 import type { Trajectory } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 
-/** How long a rollout's answers may be before the reward falls. */
+/** Penalty for long rollouts. */
 export interface OverlongPenalty {
-  /** From here on the penalty is whole, in sampled tokens of the rollout. */
+  /** Length from which the full penalty applies, in sampled tokens of the rollout. */
   readonly maxTokens: number;
-  /** How many tokens before that it begins, at most `maxTokens`. */
+  /** Length of the linear ramp before `maxTokens`, in tokens; at most `maxTokens`. */
   readonly bufferTokens: number;
-  /** The whole penalty. @default 1 */
+  /** The full penalty. @default 1 */
   readonly coefficient?: number;
 }
 
@@ -24,8 +24,8 @@ export const overlongPenaltySchema: z.ZodType<OverlongPenalty> = z
   });
 
 /**
- * What a rollout loses for saying too much: a penalty that rises from 0 to `coefficient` over the last `bufferTokens` before
- * `maxTokens`. So a long answer learns to be shorter before it is cut off, where a sudden punishment would tell it nothing of how.
+ * Length penalty of a rollout, which rises linearly from 0 to `coefficient` over the last `bufferTokens` before `maxTokens`.
+ * The ramp gives long responses a gradient towards shorter ones before they are cut off.
  *
  * Soft overlong punishment: DAPO, arXiv 2503.14476, equation 13.
  */

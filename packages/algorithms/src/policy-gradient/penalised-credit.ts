@@ -2,22 +2,21 @@ import type { CreditAssignment } from '@agentlightning/core';
 import type { Trajectory } from '@agentlightning/core/algorithm';
 import { type PlacedTurn, placedTurns } from '../advantage/placed-turns.ts';
 
-/** What is taken from the returns of a rollout. */
+/** Penalties subtracted from the returns of a rollout. */
 export interface ReturnPenalties {
-  /** For what the rollout did as a whole. */
+  /** Penalty of the rollout as a whole. */
   readonly ofRollout: (trajectory: Trajectory) => number;
-  /** For the tokens of one turn; those of turns that are compared together add up. */
+  /** Penalty of the tokens of one turn; penalties of turns that are compared together are summed. */
   readonly ofTurn: (turn: PlacedTurn) => number;
 }
 
 /**
- * A credit assignment whose returns have penalties taken off, whatever they were made of.
+ * A credit assignment that subtracts penalties from the returns of another.
  *
- * A penalty for tokens is a sum over them, so it belongs to those who chose them: with credit by agent each agent pays for its own
- * tokens, also one with its own rewards, and no share in the team's reward makes it pay for another's. What the rollout
- * did as a whole is not the work of one agent: every agent has all of it, as any less would be the gradient of something else.
+ * With credit by agent, the penalty of a turn applies to the agent of the turn only, also for agents with their own rewards.
+ * The penalty of the rollout applies to every agent in full.
  *
- * @param credit - of scope `rollout` or `agent`: returns of single turns say nothing of what follows them
+ * @param credit - of scope `rollout` or `agent`: returns by turn do not include later turns
  */
 export function penalisedCredit(credit: CreditAssignment, penalties: ReturnPenalties): CreditAssignment {
   return {

@@ -13,34 +13,31 @@ import { type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import { type LossOptions, lossIssues, lossNames } from './loss-options.ts';
 import { type OverlongPenalty, overlongPenaltySchema } from './overlong-penalty.ts';
 
-/**
- * How a policy-gradient recipe learns. Everything is optional; the defaults below are those of `grpo`, and each recipe says
- * which of them are its own.
- */
+/** Options of policy-gradient recipes. The defaults below are those of `grpo`; each recipe documents its own. */
 export interface PolicyGradientOptions extends LossOptions, StepOptions {
-  /** Credit assignment: by name, or your own implementation. @default { type: 'terminal' } */
+  /** Credit assignment: by name, or a custom implementation. @default { type: 'terminal' } */
   readonly creditAssignment?: CreditAssignmentOptions | CreditAssignment;
-  /** How returns are compared: by name, or your own estimator; `gae` compares with a value head. @default { type: 'grpo' } */
+  /** Advantage estimator: by name, or a custom implementation; `gae` uses a value head. @default { type: 'grpo' } */
   readonly advantage?: AdvantageOptions | GaeOptions | AdvantageEstimator;
   /**
-   * Whether groups whose advantages are all 0 are dropped, so that a step with few groups left is as large as one with all
-   * (dynamic sampling of DAPO, arXiv 2503.14476). The entropy, KL and `dro` terms of their tokens are dropped with them.
+   * Whether groups whose advantages are all 0 are dropped, so that they do not reduce the size of the step (dynamic sampling
+   * of DAPO, arXiv 2503.14476). The entropy, KL and `dro` terms of their tokens are dropped with them.
    *
    * @default false
    */
   readonly dropConstantGroups?: boolean;
-  /** Takes from the returns of rollouts that say too much; not with credit by turn, such as `per-turn`. @default none */
+  /** Length penalty of long rollouts; not with credit by turn, such as `per-turn`. @default none */
   readonly overlongPenalty?: OverlongPenalty;
   /**
-   * Corrects for rollouts that were sampled by older weights, or by an engine that computes differently. Costs a
-   * forward pass over the step's rollouts.
+   * Correction for rollouts sampled by older weights, or by an engine with different arithmetic. Costs a forward pass over
+   * the step's rollouts.
    *
-   * @default none: the loss takes its ratio to the sampler
+   * @default none: the ratio of the loss is relative to the sampler
    */
   readonly samplerCorrection?: SamplerCorrection;
-  /** Turns that a policy sampled which is more versions older than this are not trained on. @default no limit */
+  /** Maximum age of the sampling policy, in policy versions; older turns are not trained on. @default no limit */
   readonly maxStaleness?: number;
-  /** Most turns of a rollout that are trained on, drawn by the seed; the others stay as context. @default no limit */
+  /** Maximum number of trained turns per rollout, drawn by the seed; the others remain as context. @default no limit */
   readonly maxTurns?: number;
 }
 
@@ -81,10 +78,10 @@ const optionsObject = z.strictObject({
 });
 
 /**
- * Checks options that came from outside, such as a configuration file, and fills in a recipe's own defaults.
+ * Validates options from outside, such as a configuration file, and adds the recipe's defaults.
  *
  * @param recipe - the recipe's name
- * @param defaults - what differs from the defaults of {@link PolicyGradientOptions}
+ * @param defaults - options that differ from the defaults of {@link PolicyGradientOptions}
  * @throws AgentLightningError with code `CONFIG` that names every wrong option
  */
 export function parsePolicyGradientOptions(
@@ -99,25 +96,25 @@ export function parsePolicyGradientOptions(
   return { ...defaults, ...parseSettings(schema, options, { what: `algorithm ${recipe}` }) };
 }
 
-/** Settings that are valid alone and contradict each other. */
+/** Issues of settings that are valid alone but contradict each other. */
 function contradictions(settings: PolicyGradientOptions): readonly ValidationIssue[] {
   return [
     ...lossIssues(settings),
     ...(settings.rewardName !== undefined && settings.rewardWeights !== undefined
-      ? [{ path: 'rewardName', message: 'give either it or rewardWeights' }]
+      ? [{ path: 'rewardName', message: 'cannot be combined with rewardWeights' }]
       : []),
     ...overlongIssues(settings),
     ...(isGae(settings.advantage) ? valueIssues(settings) : comparisonIssues(settings)),
   ];
 }
 
-/** Whether turns are credited separately, so that there is no return of the rollout or agent. */
+/** Whether turns are credited separately, without a return of the rollout or agent. */
 function isByTurn({ creditAssignment }: PolicyGradientOptions): boolean {
   if (creditAssignment === undefined) return false;
   return 'assign' in creditAssignment ? creditAssignment.scope === 'turn' : creditAssignment.type === 'per-turn';
 }
 
-/** The penalty is for the whole rollout, which turns that are credited separately do not learn from. */
+/** The penalty applies to the whole rollout, so turns cannot be credited separately. */
 function overlongIssues(settings: PolicyGradientOptions): readonly ValidationIssue[] {
   if (settings.overlongPenalty === undefined || !isByTurn(settings)) return [];
   return [{ path: 'overlongPenalty', message: `is for a rollout as a whole; ${wholesOnly}` }];
@@ -126,7 +123,7 @@ function overlongIssues(settings: PolicyGradientOptions): readonly ValidationIss
 const wholesOnly =
   'take a creditAssignment of rollouts or agents with it, such as { type: "terminal" } or { type: "by-agent" }, not one by turn';
 
-/** Of advantages that compare the rollouts of a step with each other. */
+/** Issues of advantages that compare the rollouts of a step. */
 function comparisonIssues(settings: PolicyGradientOptions): readonly ValidationIssue[] {
   const { advantage = { type: 'grpo' }, groupSize, klPlacement, klCoefficient = 0 } = settings;
   const isGroupwise = 'type' in advantage && advantage.type !== 'reinforce++';
@@ -143,7 +140,7 @@ function comparisonIssues(settings: PolicyGradientOptions): readonly ValidationI
   ];
 }
 
-/** Of advantages against a value head. */
+/** Issues of advantages with a value head. */
 function valueIssues(settings: PolicyGradientOptions): readonly ValidationIssue[] {
   const { creditAssignment = { type: 'terminal' }, dropConstantGroups } = settings;
   const isPlain =

@@ -27,11 +27,11 @@ import { sampleTurns } from './sample-turns.ts';
 import { correctedColumns, samplerMetrics } from './sampler-columns.ts';
 
 /**
- * The algorithm that all policy-gradient recipes are settings of: rollouts become trajectories, credit assignment and
- * estimator make advantages of their rewards, weights average them, and the runtime gets batches with a named loss.
+ * The implementation of all policy-gradient recipes: rollouts become trajectories, credit assignment and estimator compute
+ * advantages from rewards, and the runtime gets weighted batches with a named loss.
  *
  * @param name - the recipe's name
- * @param settings - checked options, the recipe's defaults filled in
+ * @param settings - validated options with the recipe's defaults
  */
 export function policyGradient(name: string, settings: PolicyGradientOptions): Algorithm {
   const plan = new PolicyGradientPlan(name, settings);
@@ -126,7 +126,7 @@ class PolicyGradientPlan {
     };
   }
 
-  /** What the judge found of single tokens, and what is to be corrected of them. */
+  /** Per-token estimates of the judge, and sampler correction. */
   #columns(
     { columns }: ValuedTrajectories,
     trained: readonly ScoredTrajectory[],
@@ -144,7 +144,7 @@ class PolicyGradientPlan {
     if (missing.length === 0) return hasRows && scores !== undefined ? scoresByRow(trajectories, scores) : new Map();
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `The algorithm ${this.#name} needs ${missing.map((policy) => askedOf[policy]).join(' and ')}, and got none`,
+      message: `The algorithm ${this.#name} needs ${missing.map((policy) => askedOf[policy]).join(' and ')}, but received none`,
       remedy:
         'Call `algorithm.scoring(groups, context)` first, score its data, and pass the scores to `planStep` as `context.scores`.',
     });

@@ -1,16 +1,16 @@
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { seededRandom, shuffled } from '../seeded-random.ts';
 
-/** Trajectories of which at most so many turns are trained. */
+/** Trajectories with a limited number of trained turns. */
 export interface SampledTurns {
   readonly scored: readonly ScoredTrajectory[];
-  /** How many turns are not trained on. */
+  /** Number of turns that are not trained on. */
   readonly leftOut: number;
 }
 
 /**
- * Keeps at most so many turns of each rollout, drawn by the seed, so that one very long rollout does not fill a step. The
- * others stay as context. They were compared before, so no baseline changes.
+ * Keeps at most `maxTurns` turns of each rollout, drawn by the seed, so that a very long rollout does not dominate a step.
+ * The others remain as context. Advantages are computed before, so baselines do not change.
  */
 export function sampleTurns(scored: readonly ScoredTrajectory[], maxTurns: number, seed: number): SampledTurns {
   const random = seededRandom(seed);

@@ -5,10 +5,10 @@ import { type RowColumns, trainedTokens } from '../training-batch/training-datum
 import type { ScoresByRow } from '../trajectory/row-scores.ts';
 
 /**
- * The columns that a correction adds to a row: the probability ratio of the loss is relative to the weights
- * in training, and what lies between these and the sampler is in the weights. So it is never corrected for twice.
+ * The columns that a sampler correction adds to a row. The probability ratio of the loss is then relative to the weights in
+ * training, and the token weights contain the ratio of these to the sampler, so no difference is corrected twice.
  *
- * @param trained - the trajectories, with advantage null at turns that are not trained on
+ * @param trained - the trajectories; advantages of turns that are not trained on are null
  */
 export function correctedColumns(
   trained: readonly ScoredTrajectory[],
@@ -38,9 +38,9 @@ function ratiosOf(
 }
 
 /**
- * How far the sampler was from the weights in training, over the tokens that are trained: mean `|Δlogp|`, the KL divergence by
- * k1 and k3 in nats, the effective sample fraction of the factors `1 / mean((w / mean(w))²)` (Kish 1965), and how many
- * tokens a bound cut or masked. Empty when nothing was scored.
+ * Difference between the sampler and the weights in training, over the trained tokens: mean `|Δlogp|`, the KL divergence by
+ * k1 and k3 in nats, the effective sample fraction of the factors `1 / mean((w / mean(w))²)` (Kish 1965), and the fraction
+ * of truncated or masked tokens. Empty without scores.
  */
 export function samplerMetrics(
   trained: readonly ScoredTrajectory[],

@@ -127,6 +127,6 @@ describe('settings that make no sense together are refused', () => {
 
 test('values that were not asked for are an error that says so', () => {
   expect(() => ppo().planStep([aCollectedGroup([1])], context)).toThrow(
-    /ppo needs the values of the critic, and got none/,
+    /ppo needs the values of the critic, but received none/,
   );
 });

@@ -1,10 +1,10 @@
-/** The log-probability of everything that was sampled in one rollout, under the policy and under the reference. */
+/** Log-probability of all sampled tokens of a rollout, under the policy and under the reference. */
 export interface ScoredResponse {
   readonly current: number;
   readonly reference: number;
 }
 
-/** The loss of one pair, and what it pulls with. */
+/** The loss of one pair and its gradient. */
 export interface PairLoss {
   /** `-log σ(β·Δ)`, at least 0. */
   readonly loss: number;

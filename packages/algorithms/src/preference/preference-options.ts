@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import type { PairOptions } from './preference-pairs.ts';
 
-/** How direct preference optimisation learns. Everything is optional. */
+/** Options of direct preference optimisation. */
 export interface PreferenceOptions extends Omit<StepOptions, 'aggregation' | 'epochs' | 'minibatches'>, PairOptions {
-  /** How strongly the policy is held to the reference, above 0: the smaller, the further it may go. @default 0.1 */
+  /** Strength of the constraint to the reference policy, above 0. Smaller values allow a larger divergence. @default 0.1 */
   readonly beta?: number;
 }
 
@@ -18,7 +18,7 @@ const optionsObject = z.strictObject({
 });
 
 /**
- * Checks options that came from outside.
+ * Validates options from outside.
  *
  * @throws AgentLightningError with code `CONFIG` that names every wrong option
  */

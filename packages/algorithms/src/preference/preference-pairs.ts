@@ -1,29 +1,29 @@
 import { byGroup } from '../by-group.ts';
 
-/** Something of a task that was judged. */
+/** An item of a task with its reward. */
 export interface Judged {
   readonly groupId: string;
-  /** Null when missing, which is not zero: such a member is in no pair. */
+  /** Null without a reward, which is not zero: the item is excluded from all pairs. */
   readonly reward: number | null;
 }
 
-/** Two of the same task, of which one was better. */
+/** Two items of the same task, one with a higher reward. */
 export interface PreferencePair<TJudged> {
   readonly chosen: TJudged;
   readonly rejected: TJudged;
 }
 
-/** Which pairs are made. */
+/** Selection of preference pairs. */
 export interface PairOptions {
-  /** How much better the chosen one must be, above 0. @default any difference */
+  /** Minimum difference of the rewards, above 0. @default any difference */
   readonly minGap?: number;
-  /** At most so many pairs of each task, those of the largest difference. @default 1 */
+  /** Maximum number of pairs per task; those with the largest difference are kept. @default 1 */
   readonly pairsPerTask?: number;
 }
 
 /**
- * The pairs of each task: the best with the worst, the second best with the second worst, and so on, so that nothing is
- * in two pairs. Equal rewards keep the order they came in.
+ * The pairs of each task: the best with the worst, the second best with the second worst, and so on. An item is in at most
+ * one pair. Equal rewards keep the input order.
  */
 export function preferencePairs<TJudged extends Judged>(
   judged: readonly TJudged[],

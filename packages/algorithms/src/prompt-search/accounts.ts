@@ -1,6 +1,6 @@
 import type { TriedTask } from '@agentlightning/core/algorithm';
 
-/** What happened on some tasks, one after the other, the worst first: that is where there is most to learn. */
+/** Transcripts of tasks, in ascending order of reward: failures are the most informative. */
 export function accountsText(tried: readonly TriedTask[]): string {
   return tried
     .toSorted((one, other) => (one.reward ?? Infinity) - (other.reward ?? Infinity))

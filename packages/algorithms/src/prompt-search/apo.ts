@@ -7,16 +7,16 @@ import { drawFor, drawTasks } from './draw.ts';
 import { meanScore } from './mean-reward.ts';
 import { replyFormat } from './optimizer-replies.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
-import { type Questions, SearchBudget, type UsedBudget } from './search-budget.ts';
+import { type LimitedOptimizer, SearchBudget, type UsedBudget } from './search-budget.ts';
 import { judgedSchema, readState, writeState } from './search-state.ts';
 
 /**
- * Automatic prompt optimisation by criticism and choice: prompts are tried on a few tasks, a model says in words what is
- * wrong with them (a "textual gradient"), rewrites them accordingly, and the best versions enter the next round (a beam).
+ * Automatic prompt optimisation: the agent runs on a few tasks, a model criticises the prompt (a "textual gradient") and
+ * rewrites it, and the best versions enter the next round (beam search).
  *
- * ProTeGi: Pryzant et al., arXiv 2305.03495, and APO of Agent Lightning. Beyond these: all versions of a round are made
- * and tried at the same time, sets of several prompts are rewritten in turn, variables of templates are kept, a task that
- * without a score is left out instead of counting as 0, and a search that is killed resumes from its last round.
+ * ProTeGi: Pryzant et al., arXiv 2305.03495, and APO of Agent Lightning. In addition, the versions of a round are created
+ * and evaluated concurrently, the prompts of a set are rewritten in turn, template variables are preserved, tasks without a
+ * score are excluded instead of counting as 0, and an interrupted search resumes from its last round.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *
@@ -46,8 +46,8 @@ const stateSchema = z.object({
   history: z.array(judgedSchema),
 });
 
-/** One question for the criticism, one for the rewriting, and those for corrections. */
-const questionsPerChild = 2 + corrections;
+/** Maximum number of requests per version: criticism, rewriting, corrections. */
+const requestsPerVersion = 2 + corrections;
 
 class Apo {
   readonly #context: PromptSearchContext;
@@ -64,7 +64,7 @@ class Apo {
 
   async run(): Promise<PromptSearchResult> {
     let state = this.#state ?? (await this.#begin());
-    while (!this.#isDone(state) && this.#budget.hasRoomFor(this.#costOfRound(state))) {
+    while (!this.#isDone(state) && this.#budget.allows(this.#costOfRound(state))) {
       state = await this.#round(state);
       await this.#save(state);
     }
@@ -83,7 +83,7 @@ class Apo {
   }
 
   async #begin(): Promise<State> {
-    this.#budget.assertRoomToBegin(this.#context.validationTasks);
+    this.#budget.assertAllowsBaseline(this.#context.validationTasks);
     const origin = { version: 'v0', prompts: this.#context.initial, parents: [] };
     const best = await this.#judge(origin, { tasks: this.#allValidationTasks(), occasion: 'begin' });
     this.#context.onCandidate?.(best);
@@ -112,7 +112,7 @@ class Apo {
     };
   }
 
-  /** A leader of a round was compared on some tasks only; the best of the search is on all. */
+  /** Evaluates the best version of a round on all validation tasks and returns the better of it and the best so far. */
   async #better({ best, round }: State, leader: JudgedPrompts | undefined): Promise<JudgedPrompts> {
     if (leader === undefined || leader.version === best.version) return best;
     const tasks = this.#allValidationTasks();
@@ -126,18 +126,19 @@ class Apo {
     const names = Object.keys(this.#context.initial);
     const branches = Array.from({ length: beamWidth * branchFactor }, (_, branch) => branch);
     const occasions = branches.map((branch) => `round-${state.round + 1}/branch-${branch + 1}`);
-    const questions = this.#budget.questionsFor(occasions, questionsPerChild);
+    const optimizers = this.#budget.optimizersFor(occasions, requestsPerVersion);
     const made = await Promise.all(
       branches.map(async (branch) => {
-        // A beam that is not full yet gives some of its members more branches.
+        // In a beam that is not full yet, some members have more branches.
         const parent = state.beam[branch % state.beam.length];
         const name = names[(state.round + Math.floor(branch / state.beam.length)) % names.length];
-        const asked = questions[branch];
+        const optimizer = optimizers[branch];
         const occasion = occasions[branch];
-        if (parent === undefined || name === undefined || asked === undefined || occasion === undefined) return null;
+        if (parent === undefined || name === undefined || optimizer === undefined || occasion === undefined)
+          return null;
         const random = drawFor(this.#context.seed, state.round, 0, branch);
         const tasks = drawTasks(random, this.#settings.criticismTasks, this.#context.trainTasks);
-        const prompts = await this.#rewritten(parent.prompts, { name, occasion, tasks, questions: asked });
+        const prompts = await this.#rewritten(parent.prompts, { name, occasion, tasks, optimizer });
         return prompts === null ? null : { prompts, parents: [parent.version] };
       }),
     );
@@ -145,7 +146,7 @@ class Apo {
     return made
       .filter((child) => child !== null)
       .filter(({ prompts }) => {
-        // Several branches may come to the same prompts, and need not be compared with each other.
+        // Branches may return equal prompts, which are evaluated once.
         const isNew = !known.has(textOf(prompts));
         known.add(textOf(prompts));
         return isNew;
@@ -154,14 +155,14 @@ class Apo {
   }
 
   async #rewritten(prompts: PromptSet, branch: Branch): Promise<PromptSet | null> {
-    const { name, occasion, tasks, questions } = branch;
+    const { name, occasion, tasks, optimizer } = branch;
     const { temperature } = this.#settings;
     const tried = await this.#budget.try({ prompts, split: 'train', tasks, occasion });
     const prompt = prompts[name]?.template ?? '';
-    const criticism = await questions.ask(criticismMessages(name, prompt, accountsText(tried)), temperature);
+    const criticism = await optimizer.ask(criticismMessages(name, prompt, accountsText(tried)), temperature);
     if (criticism === null) return null;
     const messages = rewriteMessages(name, prompt, criticism);
-    return await rewritePrompt(questions, { prompts, name, messages, temperature });
+    return await rewritePrompt(optimizer, { prompts, name, messages, temperature });
   }
 
   async #judge(
@@ -183,7 +184,7 @@ class Apo {
     const compared = (beam.length + children) * Math.min(validationTasks, all);
     return {
       rollouts: children * Math.min(criticismTasks, trainTasks) + compared + all,
-      // With fewer there is nothing new; what corrections there may be depends on what is left.
+      // The minimum for a new version; corrections use the remaining budget.
       optimizerCalls: children * 2,
     };
   }
@@ -193,24 +194,24 @@ class Apo {
   }
 }
 
-/** Where a new version comes from. */
+/** Inputs of a new version. */
 interface Branch {
   /** The prompt to rewrite. */
   readonly name: string;
   readonly occasion: string;
-  /** The training tasks that the criticism looks at. */
+  /** The training tasks whose transcripts are criticised. */
   readonly tasks: readonly number[];
-  readonly questions: Questions;
+  readonly optimizer: LimitedOptimizer;
 }
 
 type Unjudged = Pick<JudgedPrompts, 'version' | 'prompts' | 'parents'>;
 
-/** What a set of prompts says. */
+/** Canonical text of a set of prompts. */
 function textOf(prompts: PromptSet): string {
   return JSON.stringify(Object.keys(prompts).map((name) => prompts[name]?.template));
 }
 
-/** The best first; one without a score last. */
+/** Descending by score; versions without a score last. */
 function byScore(one: JudgedPrompts, other: JudgedPrompts): number {
   return (other.score ?? Number.NEGATIVE_INFINITY) - (one.score ?? Number.NEGATIVE_INFINITY) || 0;
 }

@@ -1,6 +1,6 @@
 import type { PromptSet } from '@agentlightning/core/algorithm';
 
-/** Three versions: two, and one that both come from. */
+/** Two versions and their common ancestor. */
 export interface Crossing {
   readonly ancestor: PromptSet;
   readonly one: PromptSet;
@@ -8,10 +8,10 @@ export interface Crossing {
 }
 
 /**
- * A set with what each of two versions changed since their common ancestor. Of a prompt that both changed, the first
- * one's is taken.
+ * Merges the changes of two versions since their common ancestor. For a prompt that both changed, the first version takes
+ * precedence.
  *
- * @returns null when one of them changed nothing that the other did not: then there is nothing to cross
+ * @returns null when the changes of one version are a subset of the other's
  */
 export function crossPrompts({ ancestor, one, other }: Crossing): PromptSet | null {
   const names = Object.keys(ancestor);

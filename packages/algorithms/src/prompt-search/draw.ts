@@ -1,17 +1,17 @@
 import { type SeededRandom, seededRandom, shuffled } from '../seeded-random.ts';
 
-/** A random source for one place of a search, so that a resumed search draws the same as an uninterrupted one. */
+/** A random source for one position of a search, so that a resumed search draws the same numbers as an uninterrupted one. */
 export function drawFor(seed: number, ...place: readonly number[]): SeededRandom {
   return seededRandom(place.reduce((mixed, part) => Math.imul(mixed ^ (part + 0x9e37), 0x85eb_ca6b), seed | 0));
 }
 
-/** So many different numbers from 0 to `from - 1`; all of them when there are no more. */
+/** `count` different numbers from 0 to `from - 1`; all of them when `count` is at least `from`. */
 export function drawTasks(random: SeededRandom, count: number, from: number): readonly number[] {
   const all = Array.from({ length: from }, (_, task) => task);
   return count >= from ? all : shuffled(all, random).slice(0, count);
 }
 
-/** One of the items, each as likely as its weight. */
+/** Draws an item with probability proportional to its weight. */
 export function drawWeighted<TItem>(
   random: SeededRandom,
   items: readonly TItem[],

@@ -16,16 +16,16 @@ import { meanReward, meanScore } from './mean-reward.ts';
 import { replyFormat } from './optimizer-replies.ts';
 import { paretoFront } from './pareto-front.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
-import { type Questions, SearchBudget, type UsedBudget } from './search-budget.ts';
+import { type LimitedOptimizer, SearchBudget, type UsedBudget } from './search-budget.ts';
 import { promptSetSchema, readState, writeState } from './search-state.ts';
 
 /**
- * Reflective prompt evolution: a model reads what the agent did on a few tasks and proposes a better prompt; what beats
- * its parent on the same tasks is tried on all validation tasks and joins the pool. Parents are drawn from the Pareto
- * front over tasks, so that what is good at something rare is not lost; versions that are good at different things are
- * crossed.
+ * Reflective prompt evolution: a model reads transcripts of a few tasks and proposes a better prompt. A version that scores
+ * higher than its parent on the same tasks is evaluated on all validation tasks and added to the pool. Parents are drawn
+ * from the Pareto front over tasks, which preserves versions that are best at rare tasks; versions that are best at
+ * different tasks are merged.
  *
- * GEPA: Agrawal et al., arXiv 2507.19457, algorithms 1 to 4. Several proposals are made and tried at the same time.
+ * GEPA: Agrawal et al., arXiv 2507.19457, algorithms 1 to 4. Proposals are created and evaluated concurrently.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *
@@ -64,7 +64,7 @@ const stateSchema = z.object({
       scores: z.array(z.number().nullable()),
     }),
   ),
-  /** Pairs that were crossed, or could not be. */
+  /** Pairs of versions for which a merge was attempted. */
   crossed: z.array(z.string()),
 });
 
@@ -88,15 +88,15 @@ class Gepa {
 
   async run(): Promise<PromptSearchResult> {
     if (this.#pool.length === 0) {
-      this.#budget.assertRoomToBegin(this.#context.validationTasks);
+      this.#budget.assertAllowsBaseline(this.#context.validationTasks);
       await this.#join({ prompts: this.#context.initial, parents: [], occasion: 'begin' });
       await this.#save();
     }
-    while (!this.#isDone() && this.#budget.hasRoomFor(this.#costOfIteration())) {
+    while (!this.#isDone() && this.#budget.allows(this.#costOfIteration())) {
       const crossing = this.#settings.merges ? this.#nextCrossing() : null;
       if (crossing === null) await this.#reflect();
       else await this.#join({ ...crossing, occasion: `iteration-${this.#iteration + 1}/crossing` });
-      // Proposals may have been given up in the middle: a resumed search repeats the iteration.
+      // Proposals may be incomplete: a resumed search repeats the iteration.
       if (this.#budget.isStopped) break;
       this.#iteration += 1;
       await this.#save();
@@ -114,35 +114,35 @@ class Gepa {
     const names = Object.keys(this.#context.initial);
     const places = Array.from({ length: this.#settings.proposals }, (_, proposal) => proposal);
     const occasions = places.map((proposal) => `iteration-${this.#iteration + 1}/proposal-${proposal + 1}`);
-    const questions = this.#budget.questionsFor(occasions, 1 + corrections);
+    const optimizers = this.#budget.optimizersFor(occasions, 1 + corrections);
     const accepted = await Promise.all(
       occasions.map(async (occasion, proposal) => {
         const random = drawFor(this.#context.seed, this.#iteration, proposal);
         const parent = drawWeighted(random, front, ({ tasks }) => tasks)?.member ?? null;
         const name = names[(this.#iteration * occasions.length + proposal) % names.length];
-        const asked = questions[proposal];
-        if (parent === null || name === undefined || asked === undefined) return null;
+        const optimizer = optimizers[proposal];
+        if (parent === null || name === undefined || optimizer === undefined) return null;
         const tasks = drawTasks(random, this.#settings.reflectionTasks, this.#context.trainTasks);
-        const prompts = await this.#improved(parent.prompts, { name, occasion, tasks, questions: asked });
+        const prompts = await this.#improved(parent.prompts, { name, occasion, tasks, optimizer });
         return prompts === null ? null : { prompts, parents: [parent.version], occasion };
       }),
     );
     for (const child of accepted) if (child !== null) await this.#join(child);
   }
 
-  /** A rewritten prompt that did better than its parent on the tasks it was made of; null when it did not. */
-  async #improved(prompts: PromptSet, { name, occasion, tasks, questions }: Proposal): Promise<PromptSet | null> {
+  /** The rewritten prompts; null unless they score higher than their parent on the same tasks. */
+  async #improved(prompts: PromptSet, { name, occasion, tasks, optimizer }: Proposal): Promise<PromptSet | null> {
     const tried = { split: 'train', tasks } as const;
     const before = await this.#budget.try({ ...tried, prompts, occasion: `${occasion}/before` });
     const messages = reflectionMessages(name, prompts[name]?.template ?? '', accountsText(before));
     const { temperature } = this.#settings;
-    const rewritten = await rewritePrompt(questions, { prompts, name, messages, temperature });
+    const rewritten = await rewritePrompt(optimizer, { prompts, name, messages, temperature });
     if (rewritten === null || this.#budget.isStopped) return null;
     const after = await this.#budget.try({ ...tried, prompts: rewritten, occasion: `${occasion}/after` });
     return (meanReward(after) ?? -Infinity) > (meanReward(before) ?? -Infinity) ? rewritten : null;
   }
 
-  /** Two of the front that come from the same version and changed different prompts since. */
+  /** Merges two members of the front that have a common ancestor and changed different prompts since. */
   #nextCrossing(): Omit<Candidate, 'occasion'> | null {
     const front = paretoFront(this.#pool).map(({ member }) => member);
     for (const [index, one] of front.entries()) {
@@ -163,7 +163,7 @@ class Gepa {
     return null;
   }
 
-  /** Tries a version on all validation tasks; it stays when its score is at least its floor. */
+  /** Evaluates a version on all validation tasks and adds it to the pool when its score is at least its floor. */
   async #join({ prompts, parents, occasion, floor = -Infinity }: Candidate): Promise<void> {
     if (this.#isKnown(prompts)) return;
     const tasks = Array.from({ length: this.#context.validationTasks }, (_, task) => task);
@@ -180,7 +180,7 @@ class Gepa {
     return this.#ancestors(other).find((member) => ofOne.includes(member)) ?? null;
   }
 
-  /** The nearest ones first. */
+  /** Ancestors, the nearest first. */
   #ancestors(member: Member): readonly Member[] {
     const found: Member[] = [];
     const open = [...member.parents];
@@ -203,7 +203,7 @@ class Gepa {
     const { proposals, reflectionTasks } = this.#settings;
     const { trainTasks, validationTasks } = this.#context;
     const rollouts = proposals * (2 * Math.min(reflectionTasks, trainTasks) + validationTasks);
-    // With fewer there is nothing new; what corrections there may be depends on what is left.
+    // The minimum for a new version; corrections use the remaining budget.
     return { rollouts, optimizerCalls: proposals };
   }
 
@@ -225,21 +225,21 @@ class Gepa {
   }
 }
 
-/** A set of prompts that may join the pool. */
+/** A set of prompts to evaluate for the pool. */
 interface Candidate extends Pick<Member, 'prompts' | 'parents'> {
   readonly occasion: string;
-  /** The mean that it must reach, as that of what it was crossed of. @default none */
+  /** Minimum score; for a merged version the score of its parents. @default none */
   readonly floor?: number;
 }
 
-/** How a new version is made. */
+/** Inputs of a new version. */
 interface Proposal {
   /** The prompt to rewrite. */
   readonly name: string;
   readonly occasion: string;
-  /** The training tasks that it is compared with its parent on. */
+  /** The training tasks on which it is compared with its parent. */
   readonly tasks: readonly number[];
-  readonly questions: Questions;
+  readonly optimizer: LimitedOptimizer;
 }
 
 function judged({ version, prompts, parents, scores }: Member): JudgedPrompts {

@@ -2,11 +2,11 @@ const openTag = '<prompt>';
 const closeTag = '</prompt>';
 
 /**
- * The text of a reply between `<prompt>` and `</prompt>`; the whole reply, without a code fence around it, where the
- * model left the marks out. A prompt may contain its own fences. Empty when the reply broke off in the prompt.
+ * Extracts the prompt between `<prompt>` and `</prompt>` from a reply. Without these tags, the prompt is the whole reply
+ * without an enclosing code fence. A prompt may contain code fences. Empty when the closing tag is missing.
  */
 export function promptOfReply(reply: string): string {
-  // What some models think aloud may name the marks too.
+  // Reasoning text of the model may contain the tags too.
   const said = reply.replace(/^\s*<think>[\s\S]*?<\/think>/, '');
   const start = said.indexOf(openTag);
   if (start >= 0) {
@@ -17,7 +17,7 @@ export function promptOfReply(reply: string): string {
   return (fenced ?? said).trim();
 }
 
-/** Without line feeds at the start and the end. A pattern such as `\n+$` takes quadratic time. */
+/** Removes line feeds at the start and the end. A pattern such as `\n+$` takes quadratic time. */
 function trimNewlines(text: string): string {
   let start = 0;
   let end = text.length;
@@ -26,7 +26,7 @@ function trimNewlines(text: string): string {
   return text.slice(start, end);
 }
 
-/** A rule for rewriting that every request for a new prompt ends with. */
+/** Instructions at the end of every request for a new prompt. */
 export const replyFormat: string = [
   'Keep every placeholder of the prompt exactly as written, and add no others.',
   'Do not write answers of particular tasks into the prompt: it is used for unseen tasks.',

@@ -1,18 +1,18 @@
-/** Something with a score for each task; null where it has none. */
+/** Scores by task; null without a score. */
 export interface ScoredByTask {
   readonly scores: readonly (number | null)[];
 }
 
-/** A member of the front, and at how many tasks no other is better. */
+/** A member of the front and its number of best tasks. */
 export interface FrontMember<TMember> {
   readonly member: TMember;
   readonly tasks: number;
 }
 
 /**
- * Those that are best, alone or with others, at one task at least, without those that another member makes superfluous:
- * one whose best tasks are all among the other's. A version that is the only good one at some task stays in the search,
- * however bad it is on average.
+ * The members that have the best score, possibly shared, on at least one task, without dominated members, whose best tasks
+ * are a subset of another member's. A version that is the only best one on some task remains in the search, regardless of
+ * its mean.
  *
  * GEPA: Agrawal et al., arXiv 2507.19457, algorithm 2.
  */
@@ -30,7 +30,7 @@ export function paretoFront<TMember extends ScoredByTask>(
   return withoutDominated(front, bestAt).map((member) => ({ member, tasks: bestAt.get(member)?.size ?? 0 }));
 }
 
-/** The worst on average are looked at first, so that of two with the same tasks the better one stays. */
+/** Removes dominated members in ascending order of mean score, so that the better of two with the same tasks is kept. */
 function withoutDominated<TMember extends ScoredByTask>(
   front: readonly TMember[],
   bestAt: ReadonlyMap<TMember, ReadonlySet<number>>,

@@ -10,7 +10,7 @@ import { promptOfReply } from './optimizer-replies.ts';
 import { paretoFront } from './pareto-front.ts';
 import { assertSameVariables, withLiteralBraces } from './prompt-variables.ts';
 import { rewritePrompt } from './rewrite-prompt.ts';
-import { Questions } from './search-budget.ts';
+import { LimitedOptimizer } from './search-budget.ts';
 
 const searches: readonly (readonly [string, () => PromptSearch, number])[] = [
   ['apo', () => apo({ rounds: 8, beamWidth: 3, branchFactor: 3, maxRollouts: 2500 }), 2500],
@@ -143,7 +143,7 @@ describe.each(searches)('%s', (_, create, budget) => {
     const { best, ended, rollouts } = await none.run(world);
     expect([best.version, ended, rollouts, world.asked()]).toEqual(['v0', 'budget', 24, 0]);
     const less = create().name === 'apo' ? apo({ maxRollouts: 20 }) : gepa({ maxRollouts: 20 });
-    await expect(less.run(plantedWorld())).rejects.toThrow(/maxRollouts is 20, and to measure .* takes 24/);
+    await expect(less.run(plantedWorld())).rejects.toThrow(/maxRollouts is 20, but the evaluation of .* takes 24/);
   });
 });
 
@@ -170,8 +170,8 @@ describe('variables of templates', () => {
   test('that are lost are asked for again, with what is wrong; a model that cannot keep them is given up', async () => {
     const request = { prompts: { answer: aPrompt() }, name: 'answer', messages: [], temperature: 0 };
     const seen: string[] = [];
-    const questions = (replies: string[]): Questions =>
-      new Questions({
+    const optimizer = (replies: string[]): LimitedOptimizer =>
+      new LimitedOptimizer({
         occasion: 'test',
         left: 3,
         ask: (messages) => {
@@ -179,11 +179,11 @@ describe('variables of templates', () => {
           return Promise.resolve(replies.shift() ?? '');
         },
       });
-    const forgetful = questions(['<prompt>Answer.</prompt>', '<prompt></prompt>', '<prompt>Now {question}</prompt>']);
+    const forgetful = optimizer(['<prompt>Answer.</prompt>', '<prompt></prompt>', '<prompt>Now {question}</prompt>']);
     expect((await rewritePrompt(forgetful, request))?.['answer']?.template).toBe('Now {question}');
     expect(seen[1]).toMatch(/lacks the variables question.*exactly these variables/s);
     expect(seen[2]).toMatch(/There is no prompt in it/);
-    const hopeless = questions(['Answer.', 'Answer!', 'Answer?', '{question}']);
+    const hopeless = optimizer(['Answer.', 'Answer!', 'Answer?', '{question}']);
     expect(await rewritePrompt(hopeless, request)).toBeNull();
   });
 

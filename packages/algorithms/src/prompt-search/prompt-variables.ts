@@ -2,9 +2,9 @@ import { AgentLightningError, type PromptTemplateResource } from '@agentlightnin
 import { promptVariables, strayBrace } from '@agentlightning/core/internal';
 
 /**
- * Refuses a rewritten template that an agent could not fill in: it must have the variables of the original, no others.
+ * Asserts that a rewritten template has exactly the variables of the original.
  *
- * @throws AgentLightningError VALIDATION that names what is missing and what is new
+ * @throws AgentLightningError with code `VALIDATION` that names missing and unknown variables
  */
 export function assertSameVariables(original: PromptTemplateResource, rewritten: PromptTemplateResource): void {
   const before = promptVariables(original);
@@ -24,13 +24,13 @@ export function assertSameVariables(original: PromptTemplateResource, rewritten:
   });
 }
 
-/** What may mean something in an f-string: doubled braces, a `{name}`, a single brace; closing ones as they come together. */
+/** Special characters of an f-string: doubled braces, a `{name}`, a single brace, a series of closing braces. */
 const braces = /\{\{|\{([A-Za-z_]\w*)\}|\{|\}+/g;
 
 /**
- * A rewritten template whose author took braces for braces, as in an example of JSON: all but those of the variables are
- * doubled, unless they are so already. A brace closes what the last open one began, so `}}` after `{"a": {"b": 1` are two. A
- * template in which every brace means something is unchanged.
+ * Escapes literal braces of a rewritten template, as in a JSON example: all braces except those of variables are doubled,
+ * unless they are already. A closing brace matches the last open one, so `}}` after `{"a": {"b": 1` are two. A template
+ * without literal braces is unchanged.
  */
 export function withLiteralBraces(original: PromptTemplateResource, template: string): string {
   if (original.engine !== 'f-string' || strayBrace(template) === null) return template;

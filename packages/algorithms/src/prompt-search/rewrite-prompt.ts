@@ -2,33 +2,33 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { OptimizerMessage, PromptSet } from '@agentlightning/core/algorithm';
 import { promptOfReply } from './optimizer-replies.ts';
 import { assertSameVariables, withLiteralBraces } from './prompt-variables.ts';
-import type { Questions } from './search-budget.ts';
+import type { LimitedOptimizer } from './search-budget.ts';
 
-/** How often a model is asked again for a prompt that the agent could not use. */
+/** Maximum number of requests for a correction of an invalid prompt. */
 export const corrections = 2;
 
-/** What to rewrite, and what to ask for it. */
+/** A prompt to rewrite and the messages of the request. */
 export interface RewriteRequest {
   readonly prompts: PromptSet;
-  /** Which of the prompts. */
+  /** Name of the prompt in the set. */
   readonly name: string;
   readonly messages: readonly OptimizerMessage[];
   readonly temperature: number;
 }
 
 /**
- * Asks for a new version of one prompt. A version that is empty, lacks a variable of the original, or has another, is
- * sent back with what is wrong with it.
+ * Requests a new version of one prompt. For a version that is empty or does not have exactly the variables of the original,
+ * a correction is requested.
  *
- * @returns the set with the new prompt; null when the model could not do it, changed nothing, or may not be asked again
+ * @returns the set with the new prompt; null when no version is valid, the prompt is unchanged, or the budget is used up
  */
-export async function rewritePrompt(questions: Questions, request: RewriteRequest): Promise<PromptSet | null> {
+export async function rewritePrompt(optimizer: LimitedOptimizer, request: RewriteRequest): Promise<PromptSet | null> {
   const { prompts, name, temperature } = request;
   const original = prompts[name];
   if (original === undefined) return null;
   let messages = request.messages;
   for (let attempt = 0; attempt <= corrections; attempt += 1) {
-    const reply = await questions.ask(messages, temperature);
+    const reply = await optimizer.ask(messages, temperature);
     if (reply === null) return null;
     const rewritten = { ...original, template: withLiteralBraces(original, promptOfReply(reply)) };
     const fault =

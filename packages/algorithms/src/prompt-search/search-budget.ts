@@ -7,19 +7,19 @@ import type {
   TriedTask,
 } from '@agentlightning/core/algorithm';
 
-/** What was used of a budget. */
+/** Used part of a budget. */
 export interface UsedBudget {
   readonly rollouts: number;
   readonly optimizerCalls: number;
 }
 
-/** What a search may cost, and what every question of it says besides. */
+/** Budget of a search, and the guidance of its requests. */
 export interface SearchLimits extends PromptSearchBudget {
-  /** Empty for nothing. */
+  /** Empty for none. */
   readonly guidance: string;
 }
 
-/** Counts what a search costs, and says when that is as much as it may. */
+/** Counts rollouts and requests of a search and enforces their limits. */
 export class SearchBudget {
   readonly #context: PromptSearchContext;
   readonly #maxRollouts: number;
@@ -28,7 +28,7 @@ export class SearchBudget {
   #rollouts: number;
   #calls: number;
 
-  /** @param used - what was used before, by a resumed search */
+  /** @param used - the part used before a restart; null for a new search */
   constructor(context: PromptSearchContext, limits: SearchLimits, used: UsedBudget | null) {
     this.#context = context;
     this.#maxRollouts = limits.maxRollouts ?? Number.MAX_SAFE_INTEGER;
@@ -47,22 +47,22 @@ export class SearchBudget {
   }
 
   /** Whether the amount is within the budget and the search was not stopped. */
-  hasRoomFor({ rollouts, optimizerCalls }: UsedBudget): boolean {
+  allows({ rollouts, optimizerCalls }: UsedBudget): boolean {
     const isWithin = this.#rollouts + rollouts <= this.#maxRollouts && this.#calls + optimizerCalls <= this.#maxCalls;
     return isWithin && !this.isStopped;
   }
 
   /**
-   * What a search begins with has to be measured, or there is nothing to compare with.
+   * Asserts that the budget covers the evaluation of the initial prompts, the baseline of the search.
    *
-   * @throws AgentLightningError with code `CONFIG` when that alone is more than the search may cost
+   * @throws AgentLightningError with code `CONFIG` when it does not
    */
-  assertRoomToBegin(rollouts: number): void {
+  assertAllowsBaseline(rollouts: number): void {
     if (rollouts <= this.#maxRollouts) return;
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `maxRollouts is ${this.#maxRollouts}, and to measure the first version on all validation tasks takes ${rollouts}`,
-      remedy: 'Allow several times as many rollouts, or give fewer validation tasks.',
+      message: `maxRollouts is ${this.#maxRollouts}, but the evaluation of the initial prompts on all validation tasks takes ${rollouts} rollouts`,
+      remedy: 'Set maxRollouts to several times as many, or give fewer validation tasks.',
     });
   }
 
@@ -72,18 +72,18 @@ export class SearchBudget {
   }
 
   /**
-   * Divides the questions that are left among places that ask at the same time, so that who is first gets no more.
+   * Divides the remaining requests evenly among concurrent branches.
    *
-   * @param most - what one place needs at most
+   * @param most - maximum number of requests per branch
    */
-  questionsFor(occasions: readonly string[], most: number): readonly Questions[] {
+  optimizersFor(occasions: readonly string[], most: number): readonly LimitedOptimizer[] {
     const each = Math.min(most, Math.floor((this.#maxCalls - this.#calls) / occasions.length));
     return occasions.map((occasion) => {
       const ask = async (messages: readonly OptimizerMessage[], request: { occasion: string; temperature: number }) => {
         this.#calls += 1;
         return await this.#context.ask(withGuidance(messages, this.#guidance), request);
       };
-      return new Questions({ ask, occasion, left: each });
+      return new LimitedOptimizer({ ask, occasion, left: each });
     });
   }
 }
@@ -95,8 +95,8 @@ function withGuidance(messages: readonly OptimizerMessage[], guidance: string): 
   );
 }
 
-/** The questions that one place of a search may ask the optimiser model. */
-export class Questions {
+/** Sends the requests of one branch to the optimiser model, up to its limit. */
+export class LimitedOptimizer {
   readonly #ask: PromptSearchContext['ask'];
   readonly #occasion: string;
   #left: number;

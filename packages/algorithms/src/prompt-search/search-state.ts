@@ -3,7 +3,7 @@ import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
 import { z } from 'zod';
 
-/** A set of prompts in a saved search. */
+/** Validates a set of prompts in a saved search. */
 export const promptSetSchema: z.ZodType<PromptSet> = z.record(
   z.string(),
   z.object({
@@ -13,7 +13,7 @@ export const promptSetSchema: z.ZodType<PromptSet> = z.record(
   }) satisfies z.ZodType<PromptTemplateResource>,
 );
 
-/** A judged set of prompts in a saved search. */
+/** Validates an evaluated set of prompts in a saved search. */
 export const judgedSchema: z.ZodType<JudgedPrompts> = z.object({
   version: z.string(),
   prompts: promptSetSchema,
@@ -24,15 +24,15 @@ export const judgedSchema: z.ZodType<JudgedPrompts> = z.object({
 });
 
 /**
- * What a search saved, checked.
+ * Validates the saved state of a search.
  *
- * @throws ValidationError when it was not saved by this search
+ * @throws ValidationError when it is not a state of this search
  */
 export function readState<TState>(schema: z.ZodType<TState>, saved: JsonObject, search: string): TState {
   return parse(schema, saved, `the saved state of ${search}`);
 }
 
-/** What a search knows, in the form that is saved. */
+/** The state of a search in the form that is saved. */
 export function writeState(state: object): JsonObject {
   return JSON.parse(JSON.stringify(state)) as JsonObject;
 }

@@ -48,7 +48,7 @@ describe('invalid algorithms are rejected', () => {
 
   test('and an object that cannot receive the models whose calls it learns from', () => {
     const options = { type: 'custom', algorithm: silent, models: ['small'] };
-    expect(() => parseAlgorithmOptions(options)).toThrow(/"silent" is to learn from the calls of small/);
+    expect(() => parseAlgorithmOptions(options)).toThrow(/"silent" must train on the calls of small only/);
   });
 
   test('and other options', () => {

@@ -4,21 +4,21 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { hasMethod } from '../has-method.ts';
 
-/** What a custom algorithm receives of the run. */
+/** Properties of the run for a custom algorithm. */
 export interface CustomChoice {
-  /** The ids of the models whose calls it is to learn from, in a run of several policies. @default all calls */
+  /** Ids of the models whose calls are trained on, in a run of several policies. @default all calls */
   readonly models?: readonly string[];
 }
 
 /**
- * Makes a custom algorithm. It is called several times in a run, and makes the same each time. Every recipe of the
- * policy-gradient family is one.
+ * Creates a custom algorithm. It is called several times in a run and must create the same algorithm each time. Every recipe
+ * of the policy-gradient family is an `AlgorithmFactory`.
  */
 export type AlgorithmFactory = (choice: CustomChoice) => Algorithm;
 
-/** A custom algorithm instead of one by name. */
+/** Options of {@link custom}. */
 export interface CustomOptions extends CustomChoice {
-  /** The algorithm; or what makes it, which is needed where a run has several policies. */
+  /** The algorithm, or its factory, which is required in a run of several policies. */
   readonly algorithm: Algorithm | AlgorithmFactory;
 }
 
@@ -34,8 +34,8 @@ const optionsSchema: z.ZodType<CustomOptions> = z.strictObject({
 /**
  * A custom algorithm: an {@link Algorithm}, or a function that makes one.
  *
- * @throws AgentLightningError with code `CONFIG` when it is neither, or has no name or group size; and when a run has
- *   several policies and the algorithm cannot receive which calls are its own
+ * @throws AgentLightningError with code `CONFIG` when it is neither, or has no name or group size, or is not a factory in a
+ *   run of several policies
  *
  * @example
  * ```ts
@@ -48,8 +48,8 @@ export function custom(options: CustomOptions): Algorithm {
   if (typeof given !== 'function' && choice.models !== undefined) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `algorithm custom: ${JSON.stringify(given.name)} is to learn from the calls of ${choice.models.join(', ')}, and cannot receive them`,
-      remedy: 'Give a function `({ models }) => algorithm` that makes it.',
+      message: `algorithm custom: ${JSON.stringify(given.name)} must train on the calls of ${choice.models.join(', ')} only, but is not a factory`,
+      remedy: 'Give a function `({ models }) => algorithm` that creates it.',
     });
   }
   const made = typeof given === 'function' ? given(choice) : given;
@@ -57,7 +57,7 @@ export function custom(options: CustomOptions): Algorithm {
   return made;
 }
 
-/** What comes from a configuration file need not be what its type says. */
+/** Validates at runtime: a configuration file is not type-checked. */
 function assertAlgorithm(made: Algorithm): void {
   if (!hasMethod('planStep')(made)) throw notAlgorithm('it has no method `planStep`');
   if (typeof made.name !== 'string' || made.name === '') throw notAlgorithm('it has no name');

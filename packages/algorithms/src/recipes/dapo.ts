@@ -1,11 +1,11 @@
 import { type PolicyGradientRecipe, policyGradientRecipe } from './policy-gradient-recipe.ts';
 
 /**
- * Decoupled clip and dynamic sampling: more room for unlikely tokens to rise than to fall, an average over all tokens,
- * and groups that teach nothing left out of it. Yu et al., arXiv 2503.14476.
+ * Decoupled clip and dynamic sampling: a clip range that is larger upwards than downwards, an average over all tokens, and
+ * no groups of equal rewards. Yu et al., arXiv 2503.14476.
  *
  * Its own defaults: `clipLow` 0.2, `clipHigh` 0.28, `dualClip` 10, `aggregation` token-mean, `dropConstantGroups` true. Add
- * `overlongPenalty` where answers may be cut off. Groups that are left out are not sampled anew: take more tasks a step.
+ * `overlongPenalty` when responses may be cut off. Dropped groups are not replaced by new samples: use more tasks per step.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *

@@ -12,12 +12,12 @@ import { trainingBatches } from '../training-batch/training-batches.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
 
 /**
- * Direct preference optimisation: of every task's rollouts the best is preferred to the worst, as far as the policy may go
- * from where the run began. Rafailov et al., arXiv 2305.18290.
+ * Direct preference optimisation: prefers the best rollout of every task to the worst, regularised by the initial model of
+ * the run. Rafailov et al., arXiv 2305.18290.
  *
- * A step is one gradient step on the pairs. The pull of each pair is computed here, from the log-probabilities of both
- * rollouts under the policy and the reference; the runtime gets cross-entropy with these weights, negative for what is
- * rejected, which has the same gradient. `groupSize` 4, `beta` 0.1 and `pairsPerTask` 1 unless given.
+ * A step is one gradient step on the pairs. The gradient weight of each pair is computed here, from the log-probabilities of
+ * both rollouts under the policy and the reference; the runtime gets cross-entropy with these weights, negative for the
+ * rejected rollout, which has the same gradient. `groupSize` 4, `beta` 0.1 and `pairsPerTask` 1 unless given.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *
@@ -81,7 +81,7 @@ export function dpo(options: PreferenceOptions = {}): Algorithm {
 
 type Pair = PreferencePair<Trajectory>;
 
-/** A rollout of which nothing can be trained cannot be preferred to anything. */
+/** Pairs of rollouts with trainable tokens. */
 function pairsOf(trajectories: readonly Trajectory[], settings: PreferenceOptions): readonly Pair[] {
   return preferencePairs(
     trajectories.filter(({ rows }) => rows.length > 0),
@@ -103,7 +103,7 @@ function sumOf(logprobs: Float32Array): number {
   return logprobs.reduce((sum, logprob) => sum + logprob, 0);
 }
 
-/** Weights are `1 / rollouts`, of which there are two a pair, and the loss is a mean over pairs: hence twice the pull. */
+/** Weights are `1 / rollouts`, with two rollouts per pair, and the loss is a mean over pairs: hence the factor 2. */
 function pulls(
   pairs: readonly Pair[],
   pullOf: readonly number[],
@@ -122,7 +122,7 @@ function scoresOf(paired: readonly Trajectory[], { scores }: StepContext): Score
   if (scores?.current !== undefined && scores.reference !== undefined) return scoresByRow(paired, scores);
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: 'The algorithm dpo needs the log-probabilities of the current and the reference policy, and got none',
+    message: 'The algorithm dpo needs the log-probabilities of the current and the reference policy, but received none',
     remedy:
       'Call `algorithm.scoring(groups, context)` first, score its data, and pass the scores to `planStep` as `context.scores`.',
   });

@@ -1,11 +1,11 @@
 import { type PolicyGradientRecipe, policyGradientRecipe } from './policy-gradient-recipe.ts';
 
 /**
- * GRPO done right: no division by the spread of a task's rewards, which favours tasks that are nearly solved or
- * hopeless, and none by the length of answers, which favours long failures. Liu et al., arXiv 2503.20783.
+ * GRPO without its biases: no division by the spread of a task's rewards, which favours tasks that nearly always or hardly
+ * ever succeed, and no division by response length, which favours long failures. Liu et al., arXiv 2503.20783.
  *
- * Its own defaults: `advantage` dr-grpo (`R - mean(R)`), `aggregation` dr-grpo over 1,024 tokens. Set `tokens` to the longest
- * answer that you allow; it scales the step and nothing else.
+ * Its own defaults: `advantage` dr-grpo (`R - mean(R)`), `aggregation` dr-grpo over 1,024 tokens. Set `tokens` to the
+ * maximum response length; it only scales the step.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *

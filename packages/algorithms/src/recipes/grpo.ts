@@ -1,12 +1,12 @@
 import { type PolicyGradientRecipe, policyGradientRecipe } from './policy-gradient-recipe.ts';
 
 /**
- * Group relative policy optimisation: tries every task several times and makes what went better than the task's
- * average more likely, what went worse less likely. No critic is needed.
+ * Group relative policy optimisation: samples several rollouts per task, makes rollouts above the task's mean reward more
+ * likely and those below it less likely. It does not need a critic.
  *
  * `A = (R - mean(R)) / (std(R) + 1e-6)` over the rollouts of a task, for every sampled token; then the clipped policy
- * gradient of PPO. DeepSeekMath, arXiv 2402.03300, section 4.1. Advantages are made per rollout, so that a
- * rollout of many turns does not count several times in the mean.
+ * gradient of PPO. DeepSeekMath, arXiv 2402.03300, section 4.1. Advantages are computed per rollout, so that the number of
+ * turns does not affect the mean.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *

@@ -2,11 +2,11 @@ import type { Algorithm } from '@agentlightning/core';
 import { policyGradient } from '../policy-gradient/policy-gradient.ts';
 import { type PolicyGradientOptions, parsePolicyGradientOptions } from '../policy-gradient/policy-gradient-options.ts';
 
-/** Makes an algorithm of options. */
+/** Creates a policy-gradient algorithm. */
 export type PolicyGradientRecipe = (options?: PolicyGradientOptions) => Algorithm;
 
 /**
- * A recipe of the policy-gradient family: a name, and what is different from the defaults.
+ * Creates a recipe of the policy-gradient family from a name and defaults that differ from {@link PolicyGradientOptions}.
  *
  * @example
  * ```ts

@@ -3,11 +3,11 @@ import { supervised } from '../supervised/supervised.ts';
 import { parseSupervisedOptions, type SupervisedOptions } from '../supervised/supervised-options.ts';
 
 /**
- * Rejection sampling: tries every task several times and learns to say what was said in the best rollout, if that is good
- * enough. Slower than a policy gradient, as it learns nothing of what went badly, and hard to get wrong.
+ * Rejection sampling: samples several rollouts per task and fine-tunes on the best, if its reward is high enough. Slower
+ * than a policy gradient, because it does not use failures, but robust.
  *
- * RAFT: Dong et al., arXiv 2304.06767. Its own defaults: `groupSize` 8, `keepBest` 1. Set `minReward` to what counts as
- * good: without it the best of all bad rollouts is imitated too.
+ * RAFT: Dong et al., arXiv 2304.06767. Its own defaults: `groupSize` 8, `keepBest` 1. Set `minReward`: without it, the best
+ * rollout of a task is imitated even when all of them failed.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *

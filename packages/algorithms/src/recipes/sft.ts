@@ -3,11 +3,11 @@ import { supervised } from '../supervised/supervised.ts';
 import { parseSupervisedOptions, type SupervisedOptions } from '../supervised/supervised-options.ts';
 
 /**
- * Supervised fine-tuning on traces: learns to say what was said in every rollout that succeeded, such as those of an agent
- * that has more context than it will have later.
+ * Supervised fine-tuning on the completions of successful rollouts, such as those of an agent with more context than in
+ * production.
  *
- * Loss: `-mean(log p)` over sampled tokens (maximum likelihood). Its own defaults: `groupSize` 1; every rollout is imitated
- * unless `minReward` or `keepBest` picks.
+ * Loss: `-mean(log p)` over sampled tokens (maximum likelihood). Its own defaults: `groupSize` 1; all rollouts are imitated
+ * unless `minReward` or `keepBest` selects some.
  *
  * @throws AgentLightningError with code `CONFIG` when an option is wrong
  *

@@ -5,7 +5,7 @@ import { tallyMetrics, tallyTotal } from '../tally.ts';
 import { trainedTokensOfTrajectory } from '../training-batch/training-batches.ts';
 import type { CollectedTrajectories } from '../trajectory/collect-trajectories.ts';
 
-/** What a step found in its rollouts, by name. A mean of nothing is left out. */
+/** Metrics of a step's rollouts, by name. Means without values are omitted. */
 export function stepMetrics(
   collected: CollectedTrajectories,
   { scored, ...comparisons }: ScoredTrajectories,
@@ -43,7 +43,7 @@ export function stepMetrics(
   };
 }
 
-/** By how many versions the policy is ahead of the one that sampled: per trained token, and at worst. */
+/** Policy versions between sampling and training: mean per trained token, and maximum. */
 function stalenessMetrics(
   scored: readonly ScoredTrajectory[],
   policyVersion: number,

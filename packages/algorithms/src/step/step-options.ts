@@ -9,17 +9,17 @@ import type { RowLevel } from '../trajectory/trajectory-from-transitions.ts';
 import type { TransitionOptions } from '../transition/transitions-from-spans.ts';
 import { type LearningRate, learningRateAt, learningRateSchema, type OptimizerPosition } from './learning-rate.ts';
 
-/** Options of every algorithm that trains a model: which rollouts, how they are split, how large a step is. */
+/** Options of all algorithms that train a model: selection of rollouts, batching, optimizer. */
 export interface StepOptions extends TransitionOptions {
   /**
-   * How many rollouts of each task there are in a step. More give a better comparison and cost more.
+   * Number of rollouts per task and step. More rollouts reduce the variance of advantages and cost more.
    *
    * @default 8, unless the recipe says otherwise
    */
   readonly groupSize?: number;
   /**
-   * Adam's learning rate, or its schedule: `{ schedule: 'cosine', peak: 1e-5, warmupSteps: 10 }`. It depends on the model
-   * more than anything else: about 1e-6 for all weights of a model of billions, 1e-5 to 1e-4 for LoRA, 1e-3 and more for
+   * Adam's learning rate, or its schedule: `{ schedule: 'cosine', peak: 1e-5, warmupSteps: 10 }`. It depends mainly on the
+   * model: about 1e-6 for full fine-tuning of a model with billions of parameters, 1e-5 to 1e-4 for LoRA, 1e-3 and more for
    * the embedded runtime's tiny models.
    *
    * @default 1e-5
@@ -28,28 +28,34 @@ export interface StepOptions extends TransitionOptions {
   /** Adam's other parameters. @default those of the runtime contract */
   readonly optimizer?: Omit<AdamParameters, 'learningRate'>;
   /**
-   * How token losses are averaged. The default weighs all tokens the same, as the policy gradient does; see
-   * {@link Aggregation} for why not every rollout the same.
+   * Aggregation of token losses. The default gives all tokens the same weight, as in the policy gradient;
+   * {@link Aggregation} describes the alternatives.
    *
    * @default 'token-mean'
    */
   readonly aggregation?: Aggregation;
-  /** How often the rollouts of a step are gone through. More learns faster from the same rollouts, less stably. @default 1 */
+  /**
+   * Number of passes over the rollouts of a step. More passes learn faster from the same rollouts but are less stable.
+   * @default 1
+   */
   readonly epochs?: number;
-  /** Into how many optimizer steps each epoch is divided, by rollout. @default 1 */
+  /** Number of optimizer steps per epoch, split by rollout. @default 1 */
   readonly minibatches?: number;
   /**
-   * Whether model calls that continue each other, token by token, are trained as one row or as separate rows.
-   * Both train the same tokens in the same contexts.
+   * Whether model calls that continue each other, token by token, are one row or separate rows. Both train the same tokens
+   * in the same contexts.
    *
    * @default 'trajectory'
    */
   readonly level?: RowLevel;
-  /** Longest row that is trained on, in tokens, prompt and responses together. @default no limit */
+  /** Maximum row length in tokens, prompts and responses together. @default no limit */
   readonly maxTokens?: number;
-  /** What happens to longer rows: left out, or cut at the end. @default 'drop' */
+  /** Whether longer rows are dropped or truncated at the end. @default 'drop' */
   readonly tooLong?: 'drop' | 'truncate';
-  /** Most tokens of one batch, prompts included. A runtime that takes less is respected anyway. @default no limit */
+  /**
+   * Maximum number of tokens per batch, prompts included. A lower limit of the runtime takes precedence.
+   * @default no limit
+   */
   readonly maxBatchTokens?: number;
 }
 
@@ -58,7 +64,7 @@ const fromZero = z.number().min(0).exactOptional();
 const count = z.int().min(1).exactOptional();
 const names = z.array(z.string().min(1)).min(1).exactOptional();
 
-/** What is checked of each of the {@link StepOptions}, for the schema of an algorithm's options. */
+/** Fields of {@link StepOptions}, for the schema of an algorithm. */
 export const stepOptionsShape: {
   readonly [TName in keyof StepOptions]-?: z.ZodExactOptional<z.ZodType<Exclude<StepOptions[TName], undefined>>>;
 } = {
@@ -97,7 +103,7 @@ export const stepOptionsShape: {
     .exactOptional(),
 };
 
-/** The trajectories of a step, as the options cut them. */
+/** The trajectories of a step, with row limits applied. */
 export function collectStep(groups: readonly CollectedGroup[], options: StepOptions): CollectedTrajectories {
   const { maxTokens = Infinity, tooLong = 'drop' } = options;
   return collectTrajectories(groups, { ...options, rowLength: { maxTokens, tooLong } });
@@ -113,7 +119,7 @@ export function finalLearningRate(options: StepOptions, { step, totalSteps }: St
   return adamAt(options, { step, totalSteps }).learningRate;
 }
 
-/** The most tokens of one batch: the smaller of what the options and the runtime allow. */
+/** Maximum number of tokens per batch: the smaller limit of options and runtime. */
 export function batchLimit(options: StepOptions, context: StepContext): number {
   return Math.min(options.maxBatchTokens ?? Infinity, context.maxBatchTokens ?? Infinity);
 }

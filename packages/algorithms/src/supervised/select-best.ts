@@ -1,10 +1,10 @@
 import { byGroup } from '../by-group.ts';
 import type { SupervisedOptions } from './supervised-options.ts';
 
-/** Which rollouts are good enough to be imitated. */
+/** Selection of rollouts to imitate. */
 export type Selection = Pick<SupervisedOptions, 'minReward' | 'keepBest'>;
 
-/** Those that are good enough, group by group, the best first; all of them when nothing is asked for. */
+/** The selected rollouts by group, in descending order of reward; all of them without a selection. */
 export function selectBest<TJudged extends { readonly groupId: string; readonly reward: number | null }>(
   judged: readonly TJudged[],
   { minReward, keepBest }: Selection,
@@ -14,7 +14,7 @@ export function selectBest<TJudged extends { readonly groupId: string; readonly 
     members
       .flatMap((one) => (one.reward === null ? [] : [{ one, reward: one.reward }]))
       .filter(({ reward }) => reward >= (minReward ?? Number.NEGATIVE_INFINITY))
-      // Sorting is stable, so equal rewards keep their order and the outcome is always the same.
+      // Sorting is stable, so the result is deterministic for equal rewards.
       .sort((left, right) => right.reward - left.reward)
       .slice(0, keepBest ?? Infinity)
       .map(({ one }) => one),

@@ -2,11 +2,11 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 
-/** How a recipe learns by imitation. Everything is optional; each recipe says which defaults are its own. */
+/** Options of supervised recipes. Each recipe documents its own defaults. */
 export interface SupervisedOptions extends StepOptions {
-  /** Rollouts with a smaller reward are not imitated; one without a reward is not either. @default none: all are */
+  /** Minimum reward. Rollouts with a smaller reward, or without one, are not imitated. @default none: all are imitated */
   readonly minReward?: number;
-  /** At most so many rollouts of each task are imitated, the best ones; equal ones in the order they came. @default all */
+  /** Maximum number of rollouts per task, the best first; equal rewards keep their order. @default all */
   readonly keepBest?: number;
 }
 
@@ -17,7 +17,7 @@ const optionsObject = z.strictObject({
 });
 
 /**
- * Checks options that came from outside, and fills in a recipe's own defaults.
+ * Validates options from outside and adds the recipe's defaults.
  *
  * @throws AgentLightningError with code `CONFIG` that names every wrong option
  */

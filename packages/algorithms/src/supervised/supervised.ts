@@ -9,11 +9,11 @@ import { selectBest } from './select-best.ts';
 import type { SupervisedOptions } from './supervised-options.ts';
 
 /**
- * The algorithm that imitating recipes are settings of: picks rollouts, and makes every token that was sampled in them more
- * likely, by cross-entropy. What was given to the model is context and not learnt.
+ * The implementation of the supervised recipes: selects rollouts and trains on their sampled tokens with cross-entropy.
+ * Prompt tokens are context and not trained on.
  *
  * @param name - the recipe's name
- * @param settings - checked options, the recipe's defaults filled in
+ * @param settings - validated options with the recipe's defaults
  */
 export function supervised(name: string, settings: SupervisedOptions): Algorithm {
   return {

@@ -1,20 +1,21 @@
 import { z } from 'zod';
 
 /**
- * How token losses become one number, of which every variant is a weighted sum:
+ * Aggregation of token losses, as a weighted sum:
  *
- * - `token-mean`: `w = 1 / (trained tokens of the update)`. Every token counts the same, so a rollout counts by
- *   its length. That is the policy gradient, which sums over the tokens of a rollout, up to a factor that is the
- *   same for all tokens; the factor makes the step size independent of how long rollouts are. (DAPO, arXiv 2503.14476.)
- * - `seq-mean`: `w = 1 / (rows · trained tokens of the row)`. Every row counts the same, so a rollout counts by its
- *   number of rows. For rollouts of one row it is `rollout-mean`. (GRPO as in DeepSeekMath, arXiv 2402.03300.)
- * - `rollout-mean`: `w = 1 / (rollouts · trained tokens of the rollout)`. Every rollout counts the same whatever its
- *   number of rows, so a token counts less the longer its rollout: short successes and long failures are favoured
- *   (the length bias that Dr. GRPO describes, arXiv 2503.20783).
- * - `token-sum`: `w = 1 / rollouts`. The policy gradient itself, without bias; its size grows with the length of the
- *   rollouts, which gradient clipping then has to take back.
- * - `dr-grpo`: `w = 1 / (rollouts · tokens)` with a fixed number of tokens, such as the longest answer allowed:
- *   `token-sum` at the scale of a mean. (Dr. GRPO, arXiv 2503.20783.)
+ * - `token-mean`: `w = 1 / (trained tokens of the update)`. Every token has the same weight. This is the policy gradient,
+ *   which sums over the tokens of a rollout, up to a constant factor that makes the step size independent of rollout length.
+ *   (DAPO, arXiv 2503.14476.)
+ * - `seq-mean`: `w = 1 / (rows · trained tokens of the row)`. Every row has the same weight, so the weight of a rollout is
+ *   proportional to its number of rows. For rollouts of one row it equals `rollout-mean`. (GRPO as in DeepSeekMath, arXiv
+ *   2402.03300.)
+ * - `rollout-mean`: `w = 1 / (rollouts · trained tokens of the rollout)`. Every rollout has the same weight, so tokens of
+ *   longer rollouts have a smaller weight: short successes and long failures are favoured (the length bias of Dr. GRPO,
+ *   arXiv 2503.20783).
+ * - `token-sum`: `w = 1 / rollouts`. The policy gradient itself, without bias; its norm grows with the length of the
+ *   rollouts and must be limited by gradient clipping.
+ * - `dr-grpo`: `w = 1 / (rollouts · tokens)` with a fixed number of tokens, such as the maximum response length: `token-sum`
+ *   at the scale of a mean. (Dr. GRPO, arXiv 2503.20783.)
  */
 export type Aggregation =
   | 'token-mean'
@@ -23,7 +24,7 @@ export type Aggregation =
   | 'token-sum'
   | { readonly type: 'dr-grpo'; readonly tokens: number };
 
-/** The aggregations that are a word. */
+/** The aggregations without parameters. */
 export const aggregations: readonly ['token-mean', 'seq-mean', 'rollout-mean', 'token-sum'] = [
   'token-mean',
   'seq-mean',
@@ -38,11 +39,10 @@ export const aggregationSchema: z.ZodType<Aggregation> = z.union(
 );
 
 /**
- * The weight of each trained token, so that the runtime only has to sum. Rows and rollouts of which nothing is
- * trained do not count.
+ * The weight of each trained token; the runtime sums weighted losses. Rows and rollouts without trained tokens do not count.
  *
- * @param trainedTokens - `trainedTokens[rollout][row]`: how many tokens are trained
- * @returns `weights[rollout][row]`: all tokens of a row weigh the same
+ * @param trainedTokens - `trainedTokens[rollout][row]`: number of trained tokens
+ * @returns `weights[rollout][row]`: the weight of each token of the row
  */
 export function tokenWeights(
   trainedTokens: readonly (readonly number[])[],

@@ -1,17 +1,17 @@
 import { seededRandom, shuffled } from '../seeded-random.ts';
 
-/** How data is gone through. */
+/** Number of passes and parts. */
 export interface MinibatchOptions {
-  /** How often all items are used. */
+  /** Number of passes over all items. */
   readonly epochs: number;
-  /** Into how many parts the items are divided in each epoch. */
+  /** Number of parts per epoch. */
   readonly minibatches: number;
   readonly seed: number;
 }
 
 /**
- * Divides items into parts of equal size, give or take one, anew in each epoch. The same seed gives the same
- * parts. One part keeps the order of the items. There are never more parts than items.
+ * Divides items into random parts of equal size, ±1, for each epoch. It is deterministic for a seed. A single part keeps the
+ * order of the items. There are at most as many parts as items.
  */
 export function minibatches<TItem>(items: readonly TItem[], options: MinibatchOptions): readonly (readonly TItem[])[] {
   const random = seededRandom(options.seed);

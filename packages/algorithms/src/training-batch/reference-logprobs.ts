@@ -2,7 +2,7 @@ import { ValidationError } from '@agentlightning/core';
 import type { TrainingBatch } from '@agentlightning/core/training-runtime';
 
 /**
- * A batch with the log-probabilities of a reference policy, which a loss with `kl_coefficient` needs.
+ * Adds the log-probabilities of a reference policy to a batch, as required by a loss with `kl_coefficient`.
  *
  * @param batch - the batch
  * @param logprobs - one array for each datum, with an entry for each trained token

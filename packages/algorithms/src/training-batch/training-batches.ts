@@ -5,29 +5,29 @@ import { type Aggregation, tokenWeights } from './aggregation.ts';
 import { splitByTokens } from './split-by-tokens.ts';
 import { type RowColumns, trainedTokensOf, trainingDatum } from './training-datum.ts';
 
-/** How scored trajectories become batches. */
+/** Options of {@link trainingBatches}. */
 export interface TrainingBatchOptions {
   readonly aggregation: Aggregation;
   /**
-   * Whether rows whose advantages are all 0 are sent. They have no policy gradient, so dropping them saves work and
-   * changes nothing, unless the loss has a term that does not vanish at advantage 0: an entropy, KL or value term, or
-   * the square of `dro`. They count in the weights either way.
+   * Whether batches include rows whose advantages are all 0. Such rows have no policy gradient and are needed only for
+   * losses with a term that does not vanish at advantage 0: an entropy, KL or value term, or the squared term of `dro`. They
+   * count in the weights either way.
    */
   readonly keepZeroAdvantages: boolean;
-  /** The policy that is trained; stands in for versions that are not known. */
+  /** Version of the policy in training; replaces unknown versions. */
   readonly currentPolicyVersion: number;
-  /** Most tokens of one batch, prompts included. @default no limit */
+  /** Maximum number of tokens per batch, prompts included. @default no limit */
   readonly maxBatchTokens?: number;
-  /** More about the sampled tokens of a row. @default nothing */
+  /** Additional columns of a row. @default none */
   readonly columnsOf?: (row: TrajectoryRow) => RowColumns;
 }
 
 /**
- * Makes the batches of one update. The weights carry the whole normalisation over all batches together; the
- * runtime sums weight times token loss.
+ * Creates the batches of one update. The weights are normalised over all batches together; the runtime sums weight times
+ * token loss.
  *
  * @param scored - the trajectories of the update, in any order
- * @returns no batch when there is nothing to learn
+ * @returns the batches; empty when no token is trained
  *
  * @example
  * ```ts
@@ -58,7 +58,7 @@ export function trainingBatches(
   return splitByTokens(data, options.maxBatchTokens ?? Infinity);
 }
 
-/** How many tokens of a trajectory are trained, over all its rows. */
+/** Number of trained tokens of a trajectory. */
 export function trainedTokensOfTrajectory(scored: ScoredTrajectory): number {
   return trainedTokensOfRows(scored).reduce((sum, tokens) => sum + tokens, 0);
 }

@@ -1,7 +1,7 @@
 import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 
-/** What one row needs to become a datum. */
+/** Input of {@link trainingDatum}. */
 export interface DatumInput {
   readonly trajectory: Trajectory;
   readonly row: TrajectoryRow;
@@ -9,27 +9,27 @@ export interface DatumInput {
   readonly advantages: readonly (number | null)[];
   /** The weight of each of its trained tokens. */
   readonly weight: number;
-  /** Stands in for versions that are not known. */
+  /** Replaces unknown versions. */
   readonly currentPolicyVersion: number;
-  /** More about each sampled token of the row. @default nothing */
+  /** Additional columns of the row. @default none */
   readonly columns?: RowColumns;
 }
 
-/** What may be known of a row's sampled tokens besides: arrays as long as its `samplingLogprobs`. */
+/** Optional columns of a row: arrays of the length of its `samplingLogprobs`. */
 export interface RowColumns {
-  /** Take the place of the sampler's, as what the probability ratio is relative to. */
+  /** Log-probabilities for the denominator of the probability ratio; they replace those of the sampler. */
   readonly oldLogprobs?: Float32Array;
-  /** The weight of each token is multiplied by it. */
+  /** Factors of the token weights. */
   readonly weightFactors?: Float32Array;
-  /** Take the place of the turns' advantages; a turn without one is not trained on all the same. */
+  /** Advantages by token; they replace those of the turns. A turn without an advantage is not trained on. */
   readonly advantages?: Float32Array;
-  /** The returns that the value head is to learn. */
+  /** Targets of the value head. */
   readonly valueTargets?: Float32Array;
-  /** What the value head said. */
+  /** Predictions of the value head. */
   readonly samplingValues?: Float32Array;
 }
 
-/** Columns of the same row together: factors are multiplied, of the others the second takes the place of the first. */
+/** Merges columns of the same row: factors are multiplied, other columns of the second replace those of the first. */
 export function mergedColumns(one: RowColumns, other: RowColumns): RowColumns {
   const merged = { ...one, ...other };
   if (one.weightFactors === undefined || other.weightFactors === undefined) return merged;
@@ -37,7 +37,7 @@ export function mergedColumns(one: RowColumns, other: RowColumns): RowColumns {
   return { ...merged, weightFactors: one.weightFactors.map((factor, token) => factor * (factors[token] ?? 0)) };
 }
 
-/** How many tokens of a row are trained, given that turns without an advantage are not. */
+/** Number of trained tokens of a row; turns without an advantage are not trained on. */
 export function trainedTokensOf(row: TrajectoryRow, advantages: readonly (number | null)[]): number {
   return row.trained.reduce(
     (sum, { start, end }, turn) => sum + ((advantages[turn] ?? null) === null ? 0 : end - start),
@@ -45,14 +45,14 @@ export function trainedTokensOf(row: TrajectoryRow, advantages: readonly (number
   );
 }
 
-/** For each sampled token of a row, whether its turn is trained on. */
+/** Whether each sampled token of a row is trained. */
 export function trainedTokens(row: TrajectoryRow, advantages: readonly (number | null)[]): readonly boolean[] {
   return row.trained.flatMap(({ start, end }, turn) =>
     Array.from({ length: end - start }, () => (advantages[turn] ?? null) !== null),
   );
 }
 
-/** A row in the form the runtime takes; null when none of its turns is trained on. */
+/** A row in the form of the runtime contract; null when none of its turns is trained on. */
 export function trainingDatum(input: DatumInput): TrainingDatum | null {
   const { trajectory, row, weight, currentPolicyVersion, columns = {} } = input;
   const turns = trainedTurns(row, input.advantages);
@@ -93,7 +93,7 @@ function byTurn(turns: readonly TrainedTurn[], trainedTokens: number): Float32Ar
   return entries;
 }
 
-/** The entries of a row's column that are of these turns. */
+/** The entries of a column that belong to these turns. */
 function ofTurns(turns: readonly TrainedTurn[], trainedTokens: number, column: ArrayLike<number>): Float32Array {
   const entries = new Float32Array(trainedTokens);
   let next = 0;
@@ -105,7 +105,7 @@ function ofTurns(turns: readonly TrainedTurn[], trainedTokens: number, column: A
 interface TrainedTurn {
   readonly start: number;
   readonly end: number;
-  /** Where its log-probabilities begin among those of the row. */
+  /** Index of its first log-probability among those of the row. */
   readonly logprobOffset: number;
   readonly advantage: number;
   readonly policyVersion: number | null;

@@ -8,35 +8,35 @@ import {
 import { type LimitedTrajectory, limitRowLength, type RowLengthLimit } from './limit-row-length.ts';
 import { type BuiltTrajectory, type RowLevel, trajectoryFromTransitions } from './trajectory-from-transitions.ts';
 
-/** What of the rollouts is trained on. */
+/** Options of {@link collectTrajectories}. */
 export interface CollectOptions extends TransitionOptions {
   /** Whether calls that continue each other are one row. @default 'trajectory' */
   readonly level?: RowLevel;
-  /** @default rows may have any length */
+  /** Maximum row length. @default no limit */
   readonly rowLength?: RowLengthLimit;
 }
 
-/** The trajectories of a step, and what was left out on the way. */
+/** The trajectories of a step, and counts of excluded data. */
 export interface CollectedTrajectories {
-  /** Of every rollout that succeeded, also of those without a reward, in the order they came. */
+  /** Trajectories of all successful rollouts, including those without a reward, in input order. */
   readonly trajectories: readonly Trajectory[];
-  /** Rollouts that did not succeed. */
+  /** Number of rollouts that did not succeed. */
   readonly failedRollouts: number;
-  /** Model calls that were captured. */
+  /** Number of captured model calls. */
   readonly modelCalls: number;
-  /** Answers that cannot be trained on, by reason. */
+  /** Number of completions that cannot be trained on, by reason. */
   readonly untrainableCalls: Tally;
-  /** Rewards that belong to no trained call. */
+  /** Number of rewards without a trained call. */
   readonly unassignedRewards: number;
-  /** Rows beyond the first of a rollout, by why they were started. */
+  /** Number of rows after the first of a rollout, by split reason. */
   readonly rowSplits: Tally;
-  /** Rows that were too long and left out. */
+  /** Number of dropped rows. */
   readonly droppedRows: number;
-  /** Rows that were too long and cut. */
+  /** Number of truncated rows. */
   readonly truncatedRows: number;
 }
 
-/** Makes a trajectory of every rollout that succeeded: spans, transitions, rows. */
+/** Builds a trajectory of every successful rollout: spans, transitions, rows. */
 export function collectTrajectories(
   groups: readonly CollectedGroup[],
   options: CollectOptions = {},

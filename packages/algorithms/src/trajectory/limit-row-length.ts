@@ -1,26 +1,26 @@
 import type { TrainedInterval, Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 
-/** How long a row may be. */
+/** Maximum row length. */
 export interface RowLengthLimit {
   /** In tokens, prompt and responses together; at least 2. */
   readonly maxTokens: number;
   /**
-   * What happens to a longer row. `drop` leaves it out. `truncate` cuts its end off and trains on the rest,
-   * which then gets the credit of an outcome that depended on what was cut.
+   * Treatment of longer rows. `drop` excludes the row. `truncate` removes its end and trains on the rest, which is then
+   * credited with an outcome that depended on the removed part.
    */
   readonly tooLong: 'drop' | 'truncate';
 }
 
-/** A trajectory whose rows are short enough. */
+/** A trajectory with limited rows. */
 export interface LimitedTrajectory {
   readonly trajectory: Trajectory;
-  /** Rows that were left out, because they were too long or because nothing trained was left of them. */
+  /** Number of dropped rows, including rows without trained tokens after truncation. */
   readonly dropped: number;
-  /** Rows that were cut. */
+  /** Number of truncated rows. */
   readonly truncated: number;
 }
 
-/** Drops or cuts the rows that are too long. The trajectory keeps its reward, even if no row is left. */
+/** Drops or truncates rows that are too long. The trajectory keeps its reward, even without rows. */
 export function limitRowLength(trajectory: Trajectory, limit: RowLengthLimit): LimitedTrajectory {
   const rows: TrajectoryRow[] = [];
   let truncated = 0;
@@ -42,7 +42,7 @@ export function limitRowLength(trajectory: Trajectory, limit: RowLengthLimit): L
   };
 }
 
-/** Which call the last turn is of, and how many tokens it has: other than before when the end was cut off. */
+/** Call and length of the last turn, which differ when the end was removed. */
 function lastPlace(rows: readonly TrajectoryRow[]): string {
   const turns = rows.flatMap(({ trained }) => trained);
   const last = turns.reduce((max, { sequenceId }) => Math.max(max, sequenceId), -Infinity);

@@ -35,7 +35,7 @@ test('prompts whose hash only happens to be that of a row do not continue it', (
   ]);
 });
 
-/** What an agent of so many turns sends, each prompt continuing the one before. */
+/** The prompts of an agent; each continues the previous one. */
 function conversation(turns: number, start: readonly number[]): readonly (readonly number[])[] {
   const prompts: (readonly number[])[] = [];
   let history = start;

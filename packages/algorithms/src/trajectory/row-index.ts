@@ -1,6 +1,6 @@
 import type { TrainedInterval } from '@agentlightning/core/algorithm';
 
-/** A row that is being built. Its tokens end with a response, so that a prompt may continue it. */
+/** A row under construction. Its tokens end with a response, which a prompt can continue. */
 export interface OpenRow {
   readonly tokenIds: number[];
   readonly trained: TrainedInterval[];
@@ -8,33 +8,33 @@ export interface OpenRow {
   readonly temperature: number;
 }
 
-/** What was found for a prompt. */
+/** Result of a lookup. */
 export interface PrefixMatch {
-  /** Rows whose tokens the prompt may start with, the longest one first. Compare before use: hashes can agree by chance. */
+  /** Rows whose tokens may be a prefix of the prompt, the longest first. Compare tokens before use: hashes can collide. */
   readonly candidates: readonly OpenRow[];
-  /** Whether a call before had exactly this prompt. */
+  /** Whether an earlier call had exactly this prompt. */
   readonly isKnownPrompt: boolean;
 }
 
-/** How far a row's tokens are hashed, and what that came to. */
+/** Hash of a prefix of a row. */
 interface Hashed {
   readonly length: number;
   readonly hash: number;
 }
 
 /**
- * Finds the rows that a prompt continues in one pass over the prompt, however many rows are open: the rows are
- * kept under length and hash of their tokens. A row that grows is hashed from where it ended before.
+ * Finds the rows that a prompt continues in one pass over the prompt, independent of the number of rows: rows are indexed by
+ * length and hash of their tokens. Hashes are computed incrementally.
  */
 export class RowIndex {
   readonly #rows: Map<string, readonly OpenRow[]> = new Map();
   readonly #hashed: Map<OpenRow, Hashed> = new Map();
-  /** How many rows have a length. */
+  /** Number of rows by length. */
   readonly #lengths: Map<number, number> = new Map();
   readonly #prompts: Set<string> = new Set();
   #shortestFirst: readonly number[] | null = null;
 
-  /** Looks a prompt up, and remembers it. */
+  /** Looks up a prompt and records it. */
   find(prompt: readonly number[]): PrefixMatch {
     const candidates: OpenRow[] = [];
     this.#shortestFirst ??= [...this.#lengths.keys()].sort((one, other) => one - other);
@@ -50,7 +50,7 @@ export class RowIndex {
     return { candidates, isKnownPrompt };
   }
 
-  /** From now on prompts that start with the row's tokens find it. */
+  /** Adds a row. */
   add(row: OpenRow): void {
     const hashed = extendHash(this.#hashed.get(row) ?? nothingHashed, row.tokenIds, row.tokenIds.length);
     this.#hashed.set(row, hashed);
@@ -59,7 +59,7 @@ export class RowIndex {
     this.#count(hashed.length, 1);
   }
 
-  /** Forgets a row, before tokens are appended to it. */
+  /** Removes a row, before tokens are appended to it. */
   remove(row: OpenRow): void {
     const hashed = this.#hashed.get(row);
     if (hashed === undefined) return;

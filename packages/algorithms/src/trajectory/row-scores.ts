@@ -3,20 +3,20 @@ import type { SequenceScores, Trajectory, TrajectoryRow } from '@agentlightning/
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { trainingDatum } from '../training-batch/training-datum.ts';
 
-/** What was asked about a row's trained tokens: natural-log probabilities under policies that did not sample them, and values. */
+/** Scores of a row's trained tokens: natural-log probabilities under policies other than the sampler, and values. */
 export interface RowScores {
   /** Under the weights in training. */
   readonly current: Float32Array | null;
-  /** Under the model as the run began with it. */
+  /** Under the initial model of the run. */
   readonly reference: Float32Array | null;
-  /** What the value head says of the text before each. */
+  /** Values predicted before each token. */
   readonly critic: Float32Array | null;
 }
 
-/** What is known of rows that were scored. */
+/** Scores by row. */
 export type ScoresByRow = ReadonlyMap<TrajectoryRow, RowScores>;
 
-/** All rows, in order, as data to be scored. */
+/** All rows, in order, as data for scoring. */
 export function scoringData(trajectories: readonly Trajectory[], policyVersion: number): readonly TrainingDatum[] {
   return trajectories.flatMap((trajectory) =>
     trajectory.rows.flatMap((row): readonly TrainingDatum[] => {
@@ -28,7 +28,7 @@ export function scoringData(trajectories: readonly Trajectory[], policyVersion: 
 }
 
 /**
- * Finds the scores of each row again.
+ * Assigns scores to rows.
  *
  * @param scores - the results for {@link scoringData} of the same trajectories
  * @throws ValidationError when a list has another length than the rows, or an array than the row's trained tokens

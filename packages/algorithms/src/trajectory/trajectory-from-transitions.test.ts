@@ -124,7 +124,9 @@ test('a choice that the agent used is continued, the others are unchanged', () =
 });
 
 test('a transition of another attempt is refused', () => {
-  expect(() => build([turn(1, [[1], [2]], { attemptId: 'at-2' })])).toThrow(/transitions\[0\]: it is of ro-1\/at-2/);
+  expect(() => build([turn(1, [[1], [2]], { attemptId: 'at-2' })])).toThrow(
+    /transitions\[0\]: it belongs to ro-1\/at-2/,
+  );
 });
 
 /** What an agent may do next: continue one of its histories, rewrite it, or begin another. */

@@ -4,55 +4,54 @@ import { type Tally, tallyOf } from '../tally.ts';
 import { type OpenRow, RowIndex } from './row-index.ts';
 
 /**
- * Why a call started a new row instead of continuing one:
+ * Reason for a new row:
  *
- * - `prompt_rewritten`: its prompt starts with the tokens of no row, as when the agent shortens its history
- *   or the chat template drops reasoning of earlier turns,
- * - `temperature_changed`: it would continue a row that was sampled at another temperature,
- * - `same_prompt`: another call had the same prompt, as with `n > 1` and when a call is made again,
- * - `new_agent`: it is the first call of another agent, which has its own history.
+ * - `prompt_rewritten`: no row is a prefix of the prompt, as when the agent shortens its history or the chat template drops
+ *   reasoning of earlier turns,
+ * - `temperature_changed`: the row was sampled at another temperature,
+ * - `same_prompt`: another call had the same prompt, as with `n > 1` or a repeated call,
+ * - `new_agent`: the first call of another agent, which has its own history.
  */
 export type RowSplitReason = 'prompt_rewritten' | 'temperature_changed' | 'same_prompt' | 'new_agent';
 
 /**
- * What a row is: the longest exact continuation, or one transition. Rows of a trajectory compute every token
- * once; transitions are the same training data at the cost of computing each prompt anew, for engines or agents whose
- * rows should be short.
+ * Content of a row: the longest exact continuation, or one transition. With `trajectory`, every token is computed once; with
+ * `transition`, rows are shorter but prompts are recomputed. Both train on the same data.
  */
 export type RowLevel = 'trajectory' | 'transition';
 
-/** What a trajectory is made of. */
+/** Input of {@link trajectoryFromTransitions}. */
 export interface TrajectoryInput {
   readonly rolloutId: string;
   readonly attemptId: string;
-  /** The rollouts that share this are compared with each other. */
+  /** Rollouts with the same group id are compared with each other. */
   readonly groupId: string;
-  /** The reward of the whole rollout; null when it has none. */
+  /** The reward of the whole rollout; null without one. */
   readonly reward: number | null;
-  /** The model call of whose turn that is the reward as well, by sequence id. @default see `Trajectory` */
+  /** Sequence id of the model call whose turn has this reward too. @default see `Trajectory` */
   readonly rewardedCall?: number | null;
-  /** The sum of the rewards that were meant for each agent, by its name. @default none */
+  /** Sum of the rewards of each agent, by name. @default none */
   readonly agentRewards?: Readonly<Record<string, number>>;
-  /** Of this attempt, in any order. */
+  /** Transitions of this attempt, in any order. */
   readonly transitions: readonly Transition[];
   /** @default 'trajectory' */
   readonly level?: RowLevel;
 }
 
-/** A trajectory, and how it came to have its rows. */
+/** A trajectory and the reasons for its rows. */
 export interface BuiltTrajectory {
   readonly trajectory: Trajectory;
-  /** How many rows beyond the first one were started, by reason. */
+  /** Number of rows after the first, by reason. */
   readonly splits: Tally;
 }
 
 /**
- * Merges transitions into rows: a call continues a row if its prompt starts with the row's tokens, exactly.
- * What the prompt adds is what the environment said; it is not trained on. Then every sampled token is in
- * exactly one row, in the context it was sampled in. Of several rows that could be continued it is the longest,
- * so that the calls of agents that work at the same time do not break each other's rows.
+ * Merges transitions into rows: a call continues a row if the row's tokens are an exact prefix of its prompt. Added prompt
+ * tokens come from the environment and are not trained on. Every sampled token is in exactly one row, in the context it was
+ * sampled in. A call continues the longest matching row, so that interleaved calls of concurrent agents do not split each
+ * other's rows.
  *
- * @throws ValidationError when a transition is of another attempt
+ * @throws ValidationError when a transition belongs to another attempt
  *
  * @example
  * ```ts
@@ -111,7 +110,7 @@ function startsWith(prompt: readonly number[], tokenIds: readonly number[]): boo
   return true;
 }
 
-/** A row that begins with a transition. Copied as wholes: most rows of agents with one turn never grow. */
+/** Creates a row from a transition. */
 function newRow(transition: Transition): OpenRow {
   const { promptTokenIds, responseTokenIds, responseLogprobs, temperature } = transition;
   const row: OpenRow = {
@@ -134,7 +133,7 @@ function extendRow(row: OpenRow, transition: Transition): void {
   noteTurn(row, transition);
 }
 
-/** Notes that the row's last tokens are the transition's answer. */
+/** Records the row's last tokens as the transition's completion. */
 function noteTurn(row: OpenRow, transition: Transition): void {
   const { responseTokenIds, sequenceId, agentName, reward, policyVersion } = transition;
   const end = row.tokenIds.length;
@@ -150,7 +149,7 @@ function assertSameAttempt({ rolloutId, attemptId, transitions }: TrajectoryInpu
   throw new ValidationError(`The trajectory of ${rolloutId}/${attemptId}`, [
     {
       path: `transitions[${position}]`,
-      message: `it is of ${stranger.rolloutId}/${stranger.attemptId}; a trajectory is made of one attempt`,
+      message: `it belongs to ${stranger.rolloutId}/${stranger.attemptId}; give transitions of one attempt`,
     },
   ]);
 }

@@ -5,39 +5,37 @@ import type { CapturedCalls } from './captured-calls.ts';
 import { SpanTree } from './span-tree.ts';
 
 /**
- * Which model calls are trained on: selective optimisation. A call must be what every one of these says that is given;
- * the others stay as context, and are counted by why they were left out.
+ * Selection of the model calls to train on. A call must match every given option; other calls remain as context and are
+ * counted by reason.
  */
 export interface CallChoice {
   /**
-   * Only calls of these agents, by name or by the path from the outermost agent on: `boss>expert`. A call whose agent is
-   * not known is then left out.
+   * Agents, by name or by path from the outermost agent: `boss>expert`. Calls of unknown agents are excluded.
    *
    * @default all
    */
   readonly agents?: readonly string[];
-  /** Only calls that were made in one of these nodes of a graph, such as LangGraph's, at whatever depth. @default all */
+  /** Nodes of a graph, such as LangGraph's, at any depth. @default all */
   readonly nodes?: readonly string[];
-  /** Only calls of which the span, or one that it lies in, has one of these tags. @default all */
+  /** Tags of the call's span or an enclosing span. @default all */
   readonly tags?: readonly string[];
   /**
-   * Only calls that one of these models served, by its name at the endpoint. Where several policies
-   * are trained at once, the trainer says here which calls are whose.
+   * Models, by their name at the endpoint. In a run of several policies, the trainer sets this option.
    *
    * @default all
    */
   readonly models?: readonly string[];
-  /** Only calls of which this is true. The result for a call must not change. @default all */
+  /** Predicate over calls. It must be deterministic. @default all */
   readonly onlyCalls?: (call: ModelCall, trace: Pick<JudgedTrace, 'spans' | 'modelCalls'>) => boolean;
 }
 
-/** Why a call was not chosen. */
+/** Reason for excluding a call. */
 export type ChoiceReason = 'other_model' | 'other_agent' | 'other_node' | 'other_tag' | 'not_chosen';
 
-/** Where graphs say which node is at work: our LangChain adapter, and OpenInference. */
+/** Span attributes with the name of the graph node: LangChain adapter and OpenInference. */
 const nodeAttributes = ['langgraph.node', 'graph.node.id'] as const;
 
-/** Decides which calls of an attempt are chosen. */
+/** Selects calls of an attempt. */
 export class CallChooser {
   readonly #choice: CallChoice;
   readonly #captured: CapturedCalls;
@@ -49,7 +47,7 @@ export class CallChooser {
     this.#choice = choice;
   }
 
-  /** Why a call is not chosen; null when it is. */
+  /** Reason for excluding a call; null when it is selected. */
   reasonAgainst(call: ModelCall): ChoiceReason | null {
     const { agents, models, nodes, tags, onlyCalls } = this.#choice;
     if (models !== undefined && !models.includes(call.model)) return 'other_model';
@@ -61,7 +59,7 @@ export class CallChooser {
     return null;
   }
 
-  /** Whether an enclosing span matches: of the call's record, or of the step that an adapter reported. */
+  /** Whether a span that encloses the call's record or its adapter span matches. */
   #lies(call: ModelCall, isSuch: (span: Span) => boolean): boolean {
     this.#tree ??= new SpanTree(this.#captured.spans);
     this.#stepOf ??= new Map(this.#captured.stepped.map(({ captured, step }) => [captured.spanId, step.spanId]));

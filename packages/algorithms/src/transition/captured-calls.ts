@@ -8,23 +8,22 @@ import {
   modelCallFromSpan,
 } from '@agentlightning/core/spans';
 
-/** What an attempt's spans say of its model calls, joined once for all who ask. */
+/** The model calls of an attempt, joined from its spans. */
 export interface CapturedCalls {
   /** The spans of the attempt, in any order. */
   readonly spans: readonly Span[];
   /** Model calls with token ids, in order of sequence id. */
   readonly calls: readonly ModelCall[];
-  /** How many records were left out because they record a call that is in `calls` already. */
+  /** Number of duplicate records of the calls in `calls`. */
   readonly duplicates: number;
-  /** The records, each with the step that an adapter reported; what has only one of both is not among them. */
+  /** Captured records with the adapter span of the same call; calls without both are excluded. */
   readonly stepped: readonly { readonly captured: Span; readonly step: Span }[];
 }
 
 /**
- * The model calls that spans record. Two sources may tell of one call: the gateway, with token ids, and a
- * framework's adapter, with the agent's name and path. They are joined; the gateway's own record of the agent
- * comes first. Two records of the same call with the same tokens, as of a gateway behind a recording `fetch`, count
- * once; the first one stays.
+ * The model calls recorded in spans. A call can have two records: from the gateway, with token ids, and from a framework
+ * adapter, with the agent's name and path. They are joined; the gateway's record of the agent takes precedence. Two records
+ * of a call with the same tokens, as from a gateway behind a recording `fetch`, count once; the first is kept.
  */
 export function capturedCalls(spans: readonly Span[]): CapturedCalls {
   const reported = agentsByResponse(spans);
@@ -58,11 +57,11 @@ function withAgent(
     [genAiAttributes.agentName]: agentName,
     ...(path === null ? {} : { [agentLightningAttributes.agentPath]: agentPathText(path) }),
   };
-  // Read once more rather than copied: a copy would read the bodies, which are long and seldom asked for.
+  // Reads the span again instead of copying the call: a copy would decode the long bodies.
   return modelCallFromSpan({ ...record, attributes }) ?? call;
 }
 
-/** The caller of each response, by all spans that record it; absent where they differ, as with a repeated id. */
+/** The agent of each response id, from all its spans; absent when they differ, as with repeated ids. */
 function agentsByResponse(spans: readonly Span[]): ReadonlyMap<string, ReportedAgent | null> {
   const agents = new Map<string, ReportedAgent | null>();
   for (const span of spans) {
@@ -85,7 +84,7 @@ function agentOf(span: Span | null): ReportedAgent | null {
 function withoutDuplicates(calls: readonly ModelCall[]): readonly ModelCall[] {
   const seen = new Map<string, ModelCall[]>();
   return calls.filter((call) => {
-    // Without an id two equal calls are two calls: a policy may well say the same thing twice.
+    // Without an id, two equal calls are two calls: a policy can generate the same completion twice.
     if (call.responseId === null) return true;
     const earlier = seen.get(call.responseId) ?? [];
     if (earlier.some((other) => hasSameTokens(other, call))) return false;
@@ -94,7 +93,7 @@ function withoutDuplicates(calls: readonly ModelCall[]): readonly ModelCall[] {
   });
 }
 
-/** Guards against engines that give every response the same id. */
+/** Detects engines that give every response the same id. */
 function hasSameTokens(one: ModelCall, other: ModelCall): boolean {
   return (
     areEqual(one.promptTokenIds, other.promptTokenIds) &&

@@ -4,7 +4,7 @@ import type { ModelCallChoice } from '@agentlightning/core/spans';
 /** Log-probabilities are at most 0; engines round. */
 const logprobTolerance = 1e-3;
 
-/** Why a choice of a model call cannot be trained on; null when it can. */
+/** Reason why a choice of a model call cannot be trained on; null when it can. */
 export function exclusionReason(call: ModelCall, choice: ModelCallChoice): string | null {
   const { responseTokenIds, responseLogprobs } = choice;
   if (!call.isTrainable) return call.untrainableReason ?? 'untrainable';
@@ -14,7 +14,7 @@ export function exclusionReason(call: ModelCall, choice: ModelCallChoice): strin
   if (!responseLogprobs.every((logprob) => Number.isFinite(logprob) && logprob <= logprobTolerance)) {
     return 'invalid_logprobs';
   }
-  // A greedy choice was not drawn from the policy's distribution: it has no probability ratio.
+  // A greedy choice was not sampled from the policy's distribution, so it has no probability ratio.
   if (!(call.temperature > 0)) return 'greedy';
   return null;
 }

@@ -1,6 +1,6 @@
 import type { Span } from '@agentlightning/core';
 
-/** The spans of an attempt by where they lie in each other. */
+/** The spans of an attempt as a tree. */
 export class SpanTree {
   readonly #bySpanId: ReadonlyMap<string, Span>;
 
@@ -14,7 +14,7 @@ export class SpanTree {
     return this.#bySpanId.get(spanId) ?? null;
   }
 
-  /** A span and those it lies in, from the inside out. */
+  /** A span and its ancestors, from the inside out. */
   *around(spanId: string): Generator<Span> {
     const seen = new Set<string>();
     for (let span = this.get(spanId); span !== null && !seen.has(span.spanId); span = this.get(span.parentId ?? '')) {

@@ -11,45 +11,45 @@ import { exclusionReason } from './exclusion-reason.ts';
 import { type RewardChoice, turnRewards } from './turn-rewards.ts';
 import { Turns } from './turns.ts';
 
-/** What of an attempt's spans becomes transitions. */
+/** Selection of transitions, rewards and model calls. */
 export interface TransitionOptions extends RewardChoice, CallChoice {
   /**
-   * What a rollout without a reward counts as. Missing is not 0: an evaluation that failed says nothing of the agent.
+   * Reward of rollouts without one. A missing reward is not 0: a failed evaluation does not measure the agent.
    *
-   * @default none, and the rollout is not learnt from
+   * @default none: the rollout is not trained on
    */
   readonly missingReward?: number;
-  /** Rewards for steps on the way, found in the spans by rules; see `air`. @default none */
+  /** Rules for intermediate rewards; see `air`. @default none */
   readonly intermediateRewards?: readonly RewardRule[];
 }
 
-/** The transitions of one attempt, and what was left out. */
+/** The transitions of one attempt, and counts of excluded data. */
 export interface CollectedTransitions {
   /** In order of sequence id; the choices of one call in order of index. */
   readonly transitions: readonly Transition[];
-  /** The reward of the whole attempt; null when there was none, which is not zero. */
+  /** The reward of the whole attempt; null without one, which is not zero. */
   readonly finalReward: number | null;
-  /** The model call of whose turn it is the reward as well, by sequence id, trained on or not; null when it is of none. */
+  /** Sequence id of the model call whose turn has this reward too, trained on or not; null for none. */
   readonly rewardedCall: number | null;
-  /** The sum of the rewards that were meant for each agent, by its name; see {@link byAgentCredit}. */
+  /** Sum of the rewards of each agent, by name; see {@link byAgentCredit}. */
   readonly agentRewards: Readonly<Record<string, number>>;
-  /** How many model calls were captured, those that were left out included. */
+  /** Number of captured model calls, including excluded calls. */
   readonly modelCalls: number;
-  /** Choices of calls that are not trained on, by reason, such as `partial` or `empty_response`. */
+  /** Number of choices that are not trained on, by reason, such as `partial` or `empty_response`. */
   readonly excluded: Tally;
-  /** Rewards that no transition has: they came before the first call, or after one that was left out. */
+  /** Number of rewards without a transition: before the first call, or after an excluded call. */
   readonly unassignedRewards: number;
 }
 
 /**
- * Turns the spans of one attempt into transitions: one for each answer that the policy sampled.
+ * Converts the spans of one attempt to transitions, one per sampled completion.
  *
- * Rewards are matched by their links, by the agent that they were emitted in, and by sequence id: one that comes after a
- * call and before the next is the reward of that turn, and the last one of all is the reward of the attempt. Every choice of a call with `n > 1` is a
- * separate transition, with the reward of the turn.
+ * Rewards are matched by link, by agent, and by sequence id: a reward between two calls belongs to the turn of the first,
+ * and the last reward is the reward of the attempt. Every choice of a call with `n > 1` is a separate transition with the
+ * reward of the turn.
  *
  * @param spans - the spans of one attempt, in any order
- * @throws ValidationError when the spans are of more than one attempt
+ * @throws ValidationError when the spans belong to more than one attempt
  *
  * @example
  * ```ts
@@ -117,7 +117,7 @@ function assertOneAttempt(spans: readonly Span[]): void {
   throw new ValidationError('The list of spans', [
     {
       path: '',
-      message: `it has spans of ${attempts.length} attempts (${attempts.slice(0, 3).join(', ')}); give those of one`,
+      message: `it has spans of ${attempts.length} attempts (${attempts.slice(0, 3).join(', ')}); give spans of one attempt`,
     },
   ]);
 }

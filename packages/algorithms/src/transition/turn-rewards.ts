@@ -3,39 +3,38 @@ import { findLinkedSpans, findRewards, genAiAttributes, linksFromSpan } from '@a
 import { SpanTree } from './span-tree.ts';
 import type { Turns } from './turns.ts';
 
-/** Which number of a reward with several dimensions is learnt from. */
+/** Selection or weighting of reward dimensions. */
 export interface RewardChoice {
-  /** One dimension by name. @default the primary one */
+  /** Name of a dimension. @default the primary dimension */
   readonly rewardName?: string;
   /**
-   * Several dimensions by name, as the sum of weight times value. A reward that lacks one of them does not count: a
-   * missing dimension is not 0.
+   * Weights of dimensions, by name: the reward is the sum of weight times value. Rewards without all of these dimensions are
+   * ignored: a missing dimension is not 0.
    *
    * @default one dimension
    */
   readonly rewardWeights?: Readonly<Record<string, number>>;
 }
 
-/** What an attempt's reward spans say, in order of sequence id. */
+/** The rewards of an attempt. */
 export interface TurnRewards {
-  /** The reward of each model call that was given one, by the call's sequence id. */
+  /** Reward of each rewarded model call, by sequence id. */
   readonly byCall: ReadonlyMap<number, number>;
-  /** The sum of the rewards that were meant for each agent, by its name: of its turns, or emitted while it was at work. */
+  /** Sum of the rewards of each agent, by name: rewards of its turns, and rewards emitted while it was active. */
   readonly byAgent: ReadonlyMap<string, number>;
-  /** The reward of the whole attempt; null when it has none. */
+  /** Reward of the whole attempt; null without one. */
   readonly final: number | null;
-  /** The model call that got it as its own as well, by sequence id; null when none did. */
+  /** Sequence id of the model call that has this reward too; null for none. */
   readonly finalCall: number | null;
-  /** How many rewards came before the first model call, so that they belong to no turn. */
+  /** Number of rewards before the first model call, which do not belong to a turn. */
   readonly beforeFirstCall: number;
 }
 
 /**
- * Matches rewards with model calls, never by clock. A reward that is linked to a span belongs to that span's turn; one that
- * was emitted while an agent was at work, to the agent's last call before it by sequence id; any other, to the last call of
- * all before it. Several that belong to one call are added up. The last reward of all is the reward of the attempt. It is
- * that of its turn as well, unless the turn was given one before: then the last one, often what the agent returned, judges
- * the attempt only.
+ * Matches rewards with model calls by link and sequence id, not by time. A reward linked to a span belongs to that span's
+ * turn; a reward emitted while an agent was active, to the agent's last call before it; any other reward, to the last call
+ * before it. Rewards of the same call are summed. The last reward is the reward of the attempt. It is also the reward of its
+ * turn, unless the turn already has one.
  *
  * @param spans - the spans of one attempt, in any order
  * @param turns - the turns of the same spans
@@ -77,7 +76,7 @@ function turnOfLink(reward: Span, spans: readonly Span[], turns: Turns): number 
   return null;
 }
 
-/** The innermost agent that a reward was emitted in, of those that called a model; null for none of them. */
+/** The innermost agent around a reward that called a model; null for none. */
 function agentAround(spanId: string, tree: SpanTree, turns: Turns): string | null {
   for (const { attributes } of tree.around(spanId)) {
     const name = attributes[genAiAttributes.agentName];

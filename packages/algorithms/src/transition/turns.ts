@@ -3,12 +3,12 @@ import { genAiAttributes } from '@agentlightning/core/spans';
 import type { CapturedCalls } from './captured-calls.ts';
 
 /**
- * Which turn, that is which model call, each span of an attempt belongs to. Spans arrive from several machines and in
- * batches, so what a span says of itself comes before the order in which it arrived.
+ * Maps spans of an attempt to turns, that is, model calls. Spans arrive from several machines in batches, so span contents
+ * take precedence over arrival order.
  */
 export class Turns {
   readonly #calls: readonly ModelCall[];
-  /** The sequence ids of each agent's calls, and under null those of all, in order. */
+  /** Sequence ids of each agent's calls, in order; those of all calls under null. */
   readonly #sequenceIds: ReadonlyMap<string | null, readonly number[]>;
   readonly #sequenceIdBySpan: ReadonlyMap<string, number>;
   #responses: ReadonlyMap<ModelCall, string> | null = null;
@@ -23,19 +23,19 @@ export class Turns {
   }
 
   /**
-   * The turn of a span: the call itself when it records one, the call whose response requested it when it records a tool
-   * call, else the last call before it.
+   * The turn of a span: for a model call the call itself, for a tool call the call whose response requested it, else the
+   * last call before it.
    *
-   * @returns the sequence id of the model call; null when the span came before the first one
+   * @returns the sequence id of the model call; null before the first call
    */
   ofSpan(span: Span): number | null {
     return this.#sequenceIdBySpan.get(span.spanId) ?? this.#requesting(span) ?? this.before(span.sequenceId);
   }
 
   /**
-   * The last model call before a place in the sequence; null before the first one.
+   * The last model call before a sequence id; null before the first call.
    *
-   * @param agent - only calls of this agent. @default of all
+   * @param agent - only calls of this agent. @default all agents
    */
   before(sequenceId: number, agent: string | null = null): number | null {
     const sequenceIds = this.#sequenceIds.get(agent) ?? [];
@@ -49,12 +49,12 @@ export class Turns {
     return sequenceIds[low - 1] ?? null;
   }
 
-  /** The agent that made a model call; null when it is not known. */
+  /** The agent of a model call; null when unknown. */
   agentOf(sequenceId: number): string | null {
     return this.#calls.find((call) => call.sequenceId === sequenceId)?.agentName ?? null;
   }
 
-  /** Whether an agent of this name called a model. */
+  /** Whether an agent with this name called a model. */
   hasAgent(name: string): boolean {
     return this.#sequenceIds.has(name);
   }
@@ -64,7 +64,7 @@ export class Turns {
     if (typeof callId !== 'string' || callId === '') return null;
     const quoted = JSON.stringify(callId);
     this.#responses ??= new Map(this.#calls.map((call) => [call, JSON.stringify(call.response)]));
-    // Ids may repeat in later messages, and a call id comes from the response in which it occurs first.
+    // Ids repeat in later messages: a tool call belongs to the first response that contains its id.
     for (const [call, response] of this.#responses) if (response.includes(quoted)) return call.sequenceId;
     return null;
   }
