@@ -25,7 +25,7 @@ export function newSpanId(): string {
   return randomHex(16);
 }
 
-// Asking for randomness costs far more than the bytes do: much is fetched at once, and each byte given out once.
+// Random bytes are fetched in blocks, because a request is expensive; each byte is used once.
 const entropy = new Uint8Array(2048);
 let entropyUsed = entropy.length;
 

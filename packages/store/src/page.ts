@@ -93,7 +93,8 @@ export async function readPage<TItem, TSortField extends string>(
 const valueColumn = 'keyset_value';
 const keyColumn = 'keyset_key';
 
-function positionOf(row: SqlRow): KeysetPosition {
+/** The keyset position of a row of a page. */
+export function positionOf(row: SqlRow): { readonly value: SqlValue; readonly key: SqlValue } {
   return { value: storedValue(row, valueColumn), key: storedValue(row, keyColumn) };
 }
 

@@ -1,18 +1,23 @@
 import type { OperationRunner } from './operation-runner.ts';
+import { hasTextsToIndex, indexRolloutTexts } from './operations/rollouts/index-rollout-texts.ts';
 import { hasRolloutsToIndex, indexRollouts } from './operations/rollouts/index-rollouts.ts';
 
-/** Adds new rollouts to the full-text indexes in batches. */
+/**
+ * Adds new rollouts and the texts of finished ones to the full-text indexes in batches. Errors (a full disk, a locked file)
+ * are swallowed: the next write of a caller reports them, and the next call retries.
+ */
 export class RolloutIndexer {
   readonly #runner: OperationRunner;
   #isRunning = false;
+  #texts: Promise<void> | null = null;
 
   constructor(runner: OperationRunner) {
     this.#runner = runner;
   }
 
   /**
-   * Indexes all pending rollouts in several transactions. Does nothing while another call is running. Errors are
-   * swallowed: the next call retries, and rollouts are found without the index until then.
+   * Indexes all new rollouts in several transactions, and one batch of texts. Does nothing while another call is running.
+   * Rollouts are found without the index until then; texts are not.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#isRunning) return;
@@ -20,10 +25,28 @@ export class RolloutIndexer {
     try {
       let isMore = await this.#runner.read(hasRolloutsToIndex);
       while (isMore && !signal.aborted) isMore = (await this.#runner.write(indexRollouts)) > 0;
+      await this.indexTexts(1);
     } catch {
-      // A full disk or a locked file: the next write of a caller reports it.
+      // See the class.
     } finally {
       this.#isRunning = false;
+    }
+  }
+
+  /** Indexes up to a number of batches of texts of about one MiB each, after those of calls that are already running. */
+  async indexTexts(batches: number): Promise<void> {
+    while (this.#texts !== null) await this.#texts;
+    const ended = (): void => {
+      this.#texts = null;
+    };
+    this.#texts = this.#indexTexts(batches).then(ended, ended);
+    await this.#texts;
+  }
+
+  async #indexTexts(batches: number): Promise<void> {
+    for (let batch = 0; batch < batches; batch += 1) {
+      if (!(await this.#runner.read(hasTextsToIndex))) return;
+      await this.#runner.write(indexRolloutTexts);
     }
   }
 }

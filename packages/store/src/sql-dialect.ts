@@ -1,5 +1,6 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { SqlValue } from './rows/sql-value.ts';
+import type { SearchWord } from './text-search/search-words.ts';
 
 /** A condition with the values of its placeholders. */
 export interface SqlCondition {
@@ -74,6 +75,10 @@ export interface SqlDialect {
   hasField(column: string, field: { readonly name: string; readonly value: JsonValue }): SqlCondition;
   /** The id of a rollout contains the text. */
   rolloutIdContains(text: string): IndexedFilter;
+  /** A rollout contains all of the words. */
+  rolloutContainsWords(words: readonly SearchWord[]): IndexedFilter;
+  /** The statement that replaces the words of a rollout in the index. */
+  writeRolloutWords(position: number, words: readonly string[]): SqlCondition;
   /** The metadata of a rollout has a field with exactly this value. */
   rolloutHasField(field: { readonly name: string; readonly value: JsonValue }): IndexedFilter;
 }

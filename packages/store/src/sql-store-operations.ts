@@ -26,6 +26,8 @@ import type {
   RetentionPreview,
   RolloutPatch,
   RolloutQuery,
+  RolloutSearch,
+  RolloutSearchPage,
   RolloutTrace,
   RunPatch,
   RunStatistics,
@@ -52,6 +54,7 @@ import { assertClaimLimit, claimRollouts } from './operations/rollouts/claim-rol
 import { deleteRollouts } from './operations/rollouts/delete-rollouts.ts';
 import { enqueueRollouts } from './operations/rollouts/enqueue-rollouts.ts';
 import { getRollout, queryRollouts } from './operations/rollouts/read-rollouts.ts';
+import { searchRollouts } from './operations/rollouts/search-rollouts.ts';
 import { startRollout } from './operations/rollouts/start-rollout.ts';
 import { updateRollout } from './operations/rollouts/update-rollout.ts';
 import { type CreateRunRequest, createRun } from './operations/runs/create-run.ts';
@@ -162,6 +165,10 @@ export class SqlStoreOperations extends AccessKeyOperations implements StoreTran
 
   searchSpans(search: SpanSearch = {}): Promise<SpanSearchPage> {
     return this.runner.read((context) => searchSpans(context, search));
+  }
+
+  searchRollouts(search: RolloutSearch = {}): Promise<RolloutSearchPage> {
+    return this.runner.read((context) => searchRollouts(context, search));
   }
 
   addResources(resources: NamedResources): Promise<ResourcesSnapshot> {

@@ -3,6 +3,8 @@ import type {
   ClaimOptions,
   DeletionCounts,
   RetentionPolicy,
+  RolloutSearch,
+  RolloutSearchPage,
   StoreChange,
   StoreStatistics,
   WaitOptions,
@@ -50,6 +52,9 @@ const responseCleanupIntervalMs = 3_600_000;
 
 /** Interval of the automatic deletion, in milliseconds. */
 const retentionIntervalMs = 60_000;
+
+/** Maximum number of batches of texts that a search indexes first: about a quarter of a second. */
+const textBatchesPerSearch = 4;
 
 /** Pause of the automatic deletion after downtime or a clock jump, in milliseconds: clocks get corrected. */
 const retentionGraceMs = 3_600_000;
@@ -110,6 +115,11 @@ export class SqlStore extends SqlStoreOperations implements Store {
       },
     );
     return this.#untilEnded(waiting);
+  }
+
+  override async searchRollouts(search: RolloutSearch = {}): Promise<RolloutSearchPage> {
+    if (search.text !== undefined) await this.#untilEnded(this.#indexer.indexTexts(textBatchesPerSearch));
+    return super.searchRollouts(search);
   }
 
   /**

@@ -14,12 +14,13 @@ test('a key is returned once; the store keeps its record and digest', async () =
   const clock = new ManualClock();
   const store = await openStore(file, { clock });
   expect(await store.hasAccessKeys()).toBe(false);
-  const { key, record } = await store.createAccessKey({ name: 'runners', scope: 'runner', lifetimeMs: 5000 });
+  const { key, record } = await store.createAccessKey({ name: 'runners', role: 'worker', lifetimeMs: 5000 });
   expect(key).toMatch(new RegExp(`^aglk_${record.keyId}_[\\w-]{43}$`));
   expect(record).toEqual({
     keyId: expect.stringMatching(/^[0-9a-f]{12}$/),
     name: 'runners',
-    scope: 'runner',
+    role: 'worker',
+    project: 'default',
     createTimeMs: clock.now(),
     expireTimeMs: clock.now() + 5000,
     revokeTimeMs: null,
@@ -34,7 +35,7 @@ test('a key is returned once; the store keeps its record and digest', async () =
 test('a revoked key remains in the list, and is revoked once', async () => {
   const clock = new ManualClock();
   const store = await openStore(':memory:', { clock });
-  const { record } = await store.createAccessKey({ name: 'one', scope: 'admin' });
+  const { record } = await store.createAccessKey({ name: 'one', role: 'admin' });
   const revoked = await store.revokeAccessKey(record.keyId);
   expect(revoked).toEqual({ ...record, revokeTimeMs: clock.now() });
   await clock.advance(1000);
@@ -46,11 +47,13 @@ test('a revoked key remains in the list, and is revoked once', async () => {
 });
 
 test.each([
-  [{ name: '', scope: 'admin' }, 'name'],
-  [{ name: 'n'.repeat(201), scope: 'admin' }, 'name'],
-  [{ name: 'n', scope: 'god' }, 'must be one of admin, trainer, runner, got god'],
-  [{ name: 'n', scope: 'admin', lifetimeMs: 0 }, 'lifetimeMs'],
-  [{ name: 'n', scope: 'admin', lifetimeMs: Number.NaN }, 'lifetimeMs'],
+  [{ name: '', role: 'admin' }, 'name'],
+  [{ name: 'n'.repeat(201), role: 'admin' }, 'name'],
+  [{ name: 'n', role: 'admin', project: 'a' }, 'is not of admin keys'],
+  [{ name: 'n', role: 'viewer', project: 'A/b' }, 'lower-case letters'],
+  [{ name: 'n', role: 'god' }, 'must be one of admin, trainer, worker, viewer, got god'],
+  [{ name: 'n', role: 'admin', lifetimeMs: 0 }, 'lifetimeMs'],
+  [{ name: 'n', role: 'admin', lifetimeMs: Number.NaN }, 'lifetimeMs'],
 ])('a key is not made of %j', async (request, reason) => {
   const store = await openStore(':memory:');
   const made = store.createAccessKey(request as Parameters<typeof store.createAccessKey>[0]);
@@ -65,7 +68,7 @@ describePostgres('on PostgreSQL', () => {
     const clock = new ManualClock();
     const [one, other] = await Promise.all([openStore(database.url, { clock }), openStore(database.url, { clock })]);
     expect(await other.hasAccessKeys()).toBe(false);
-    const { key, record } = await one.createAccessKey({ name: 'Zoë', scope: 'trainer', lifetimeMs: 1000 });
+    const { key, record } = await one.createAccessKey({ name: 'Zoë', role: 'trainer', lifetimeMs: 1000 });
     expect(await other.hasAccessKeys()).toBe(true);
     expect(await other.findAccessKey(record.keyId)).toEqual({
       record,

@@ -1,9 +1,9 @@
-import { AttemptTokens, type RouteScope, rewardSourceKey, spanInputCodec } from '@agentlightning/core/protocol';
+import { AttemptTokens, accessRoles, rewardSourceKey, roleRights, spanInputCodec } from '@agentlightning/core/protocol';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { accessScopes } from '../src/access/access-key.ts';
+import { keyRoles } from '../src/access/access-key.ts';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
 import { storeRoutes } from '../src/server/store-route.ts';
 
@@ -28,27 +28,26 @@ async function call(
 describe('every route', () => {
   let store: SqlStore;
   let server: StoreServer;
-  const keys = new Map<RouteScope | 'anonymous', string>();
-  const holders: readonly (RouteScope | 'anonymous')[] = ['anonymous', 'agent', 'runner', 'trainer', 'admin'];
-  const scopes = new Map(storeRoutes.map(([, { method, path, scope }]) => [`${method} ${path}`, scope]));
+  const keys = new Map<string, string>();
+  const holders = ['anonymous', ...accessRoles] as const;
+  const rights = new Map(storeRoutes.map(([, { method, path, right }]) => [`${method} ${path}`, right]));
 
   beforeAll(async () => {
     store = await openStore(':memory:');
     server = await createStoreServer({ store, port: 0, apiKey: 'the one key', attemptTokens });
-    for (const scope of accessScopes) keys.set(scope, (await store.createAccessKey({ name: scope, scope })).key);
-    keys.set('agent', await attemptTokens.create({ rolloutId: 'ro-1', attemptId: 'at-1' }));
+    for (const role of keyRoles) keys.set(role, (await store.createAccessKey({ name: role, role })).key);
+    keys.set('attempt', await attemptTokens.create({ rolloutId: 'ro-1', attemptId: 'at-1' }));
   });
   afterAll(async () => {
     await server.close();
     await store.close();
   });
 
-  test.each([...scopes].flatMap(([route, scope]) => holders.map((holder) => [route, holder, scope] as const)))(
+  test.each([...rights].flatMap(([route, right]) => holders.map((holder) => [route, holder, right] as const)))(
     '%s by %s',
-    async (route, holder, scope) => {
+    async (route, holder, right) => {
       const [method = '', path = ''] = route.split(' ');
-      const order: readonly string[] = ['anyone', 'agent', 'runner', 'trainer', 'admin'];
-      const isAllowed = order.indexOf(holder) >= order.indexOf(scope) || scope === 'anyone';
+      const isAllowed = right === 'public' || (holder !== 'anonymous' && roleRights[holder].includes(right));
       const key = keys.get(holder);
       // A stream of events would not end: what is asked of it is wrong.
       const url = `${server.url}${path.replaceAll(/:(\w+)/g, 'unknown')}${path.endsWith('/events') ? '?kind_in=nothing' : ''}`;
@@ -61,8 +60,8 @@ describe('every route', () => {
       if (holder === 'anonymous' && !isAllowed) expect(status).toBe(401);
       else if (!isAllowed) {
         expect(status).toBe(403);
-        expect(text).toContain(`scope ${scope}`);
-      } else if (holder !== 'agent') expect([401, 403]).not.toContain(status);
+        expect(text).toContain(holder === 'attempt' ? 'The token of attempt' : `A key with the role ${holder}`);
+      } else if (holder !== 'attempt') expect([401, 403]).not.toContain(status);
     },
   );
 
@@ -95,7 +94,7 @@ describe('a key', () => {
 
   test('once created locks the server within five seconds, and revoking the last one does not unlock it', async () => {
     expect(await statusOf()).toBe(200);
-    const { key, record } = await store.createAccessKey({ name: 'first', scope: 'runner' });
+    const { key, record } = await store.createAccessKey({ name: 'first', role: 'worker' });
     await clock.advance(5000);
     expect(await statusOf()).toBe(401);
     expect(await statusOf(key)).toBe(200);
@@ -112,7 +111,7 @@ describe('a key', () => {
   });
 
   test('can be the password of a URL, for clients without bearer authentication', async () => {
-    const { key } = await store.createAccessKey({ name: 'python', scope: 'runner' });
+    const { key } = await store.createAccessKey({ name: 'python', role: 'worker' });
     await clock.advance(5000);
     const statusWith = async (authorization: string): Promise<number> =>
       (await fetch(`${server.url}/v1/agl/resources`, { headers: { authorization } })).status;
@@ -125,7 +124,7 @@ describe('a key', () => {
   });
 
   test('is rejected when it has expired, and with another secret', async () => {
-    const { key } = await store.createAccessKey({ name: 'short', scope: 'runner', lifetimeMs: 10_000 });
+    const { key } = await store.createAccessKey({ name: 'short', role: 'worker', lifetimeMs: 10_000 });
     await clock.advance(9999);
     expect(await statusOf(key)).toBe(200);
     expect(await statusOf(`${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`)).toBe(401);
@@ -164,7 +163,7 @@ describe('the token of an attempt', () => {
   beforeEach(async () => {
     store = await openStore(':memory:');
     server = await createStoreServer({ store, port: 0, attemptTokens });
-    runner = (await store.createAccessKey({ name: 'runner', scope: 'runner' })).key;
+    runner = (await store.createAccessKey({ name: 'runner', role: 'worker' })).key;
     own = await started();
     other = await started();
     token = await tokenOf(own);
@@ -345,7 +344,7 @@ describe('a forged request', () => {
   test('rejects malformed keys without internal errors', async () => {
     const store = await openStore(':memory:');
     const server = await createStoreServer({ store, port: 0, attemptTokens });
-    const { key, record } = await store.createAccessKey({ name: 'true', scope: 'admin' });
+    const { key, record } = await store.createAccessKey({ name: 'true', role: 'admin' });
     const token = await attemptTokens.create({ rolloutId: 'ro-1', attemptId: 'at-1' });
     const visible = fc.string({ unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)) });
     const near = fc

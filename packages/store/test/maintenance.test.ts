@@ -104,7 +104,8 @@ test('returns disk space', async () => {
   await store.close();
   const { bytesBefore, bytesAfter } = await vacuumStore(file);
   expect(bytesBefore).toBeGreaterThan(1_000_000);
-  expect(bytesAfter).toBeLessThan(300_000);
+  // Empty tables and the text index take about 300 kB.
+  expect(bytesAfter).toBeLessThan(500_000);
   expect(await inputsOf(file)).toEqual([]);
 });
 

@@ -108,11 +108,11 @@ test('upgrades a store of the current schema and keeps its contents', async () =
   const next = {
     version,
     name: 'next schema',
-    statements: () => ["ALTER TABLE rollouts ADD COLUMN label TEXT NOT NULL DEFAULT 'none'"],
+    statements: () => ["ALTER TABLE rollouts ADD COLUMN colour TEXT NOT NULL DEFAULT 'none'"],
   };
   await migrate(driver, { nowMs: 7, migrations: [...migrations, next] });
-  const rows = await driver.read((db) => db.all('SELECT rollout_id, input, label FROM rollouts'));
-  expect(rows).toEqual([expect.objectContaining({ rollout_id: rollout?.rolloutId, input: '"kept"', label: 'none' })]);
+  const rows = await driver.read((db) => db.all('SELECT rollout_id, input, colour FROM rollouts'));
+  expect(rows).toEqual([expect.objectContaining({ rollout_id: rollout?.rolloutId, input: '"kept"', colour: 'none' })]);
   const versions = await driver.read((db) => db.all('SELECT version, name, time_ms FROM schema_migrations'));
   expect(versions.at(-1)).toMatchObject({ version, name: 'next schema', time_ms: 7 });
   await driver.close();

@@ -1,4 +1,4 @@
-import type { StoreRoute } from '@agentlightning/core/protocol';
+import { roleRights, type StoreRoute } from '@agentlightning/core/protocol';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore, type SqlStore } from '../src/index.ts';
@@ -8,7 +8,7 @@ import { storeRoutes } from '../src/server/store-route.ts';
 type Json = Record<string, unknown>;
 interface Operation {
   readonly operationId: string;
-  readonly 'x-scope'?: string;
+  readonly 'x-right'?: string;
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
   readonly requestBody?: { readonly required: boolean; readonly content: Json };
   readonly responses: Record<
@@ -56,11 +56,11 @@ test('the document has every route of the server, and no other', () => {
   expect(described.sort()).toEqual([...new Set(registered)].sort());
 });
 
-test('every route has its required scope', () => {
-  const scopes = Object.values(document.paths).flatMap((operations) =>
-    Object.values(operations).map((operation) => operation['x-scope']),
+test('every route has its required right', () => {
+  const rights = Object.values(document.paths).flatMap((operations) =>
+    Object.values(operations).map((operation) => operation['x-right']),
   );
-  expect(new Set(scopes)).toEqual(new Set(['anyone', 'agent', 'runner', 'trainer', 'admin']));
+  expect(new Set(rights)).toEqual(new Set(roleRights.admin));
 });
 
 test('every referenced schema exists, and every schema is referenced', () => {

@@ -65,7 +65,7 @@ test.each(['with space', 'x'.repeat(129), '<script>', ''])('an id like "%s" is n
 });
 
 test('names the sender and the error, but never a key, wherever the client puts it', async () => {
-  const { key, record } = await store.createAccessKey({ name: 'runner', scope: 'runner' });
+  const { key, record } = await store.createAccessKey({ name: 'runner', role: 'worker' });
   const token = await attemptTokens.create({ rolloutId: 'ro-1', attemptId: 'at-7' });
   const locked = await createStoreServer({ store, port: 0, log, attemptTokens, apiKey: 'the one secret' });
   const secrets = [key, token, 'the one secret', 'a wrong secret'];

@@ -10,7 +10,7 @@ import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const longName = `ä🙂${'x'.repeat(120)}`;
-/** How many rollouts a store gets, and which of them have spans that are not like all others. */
+/** Number of rollouts of a store, and those with different spans. */
 interface Filling {
   readonly rollouts: number;
   readonly empty: number;

@@ -18,7 +18,7 @@ import { isRequest, type ModelRequest, readFetch } from './model-request.ts';
 export interface RedirectedFetchOptions {
   /** Sends the requests. @default the global fetch at the time of the call */
   readonly fetch?: typeof fetch | undefined;
-  /** Which model calls are sent to the rollout's endpoint; return false for those of a judge. @default all */
+  /** Selects the model calls to send to the rollout's endpoint; return false for those of a judge. @default all */
   readonly shouldRedirect?: ((call: { readonly url: URL; readonly model: string | null }) => boolean) | undefined;
   /**
    * Trace position of a call made now; null when the framework does not know it.

@@ -19,6 +19,8 @@ export { SecretFields } from '../redaction/secret-fields.ts';
 export type { BackoffLimits, RetryPolicy } from '../retry.ts';
 export { backoffMs, isRetryableStatus, isTransient, parseRetryAfterMs, withRetry } from '../retry.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
+export type { Activity } from '../telemetry/trace-activity.ts';
+export { activityChannel, traceActivity } from '../telemetry/trace-activity.ts';
 export type { PromptArguments, TemplateVariables } from '../tracing/prompt.ts';
 export type { PromptValue } from '../tracing/prompt-template.ts';
 export { formatPrompt, promptVariables, strayBrace } from '../tracing/prompt-template.ts';

@@ -18,6 +18,13 @@ export { modelCallToSpan } from '../spans/model-call-span.ts';
 export { assertRewardsInRange, maxRewardMagnitude } from '../spans/reward-range.ts';
 export type { RewardSpan } from '../spans/reward-spans.ts';
 export { findFinalReward, findRewards, rewardFromSpan } from '../spans/reward-spans.ts';
+export type {
+  AnnotationSource,
+  RolloutAnnotation,
+  RolloutAnnotations,
+  RolloutLabel,
+} from '../spans/rollout-annotation.ts';
+export { annotationFromSpan, annotationToSpan, findAnnotations } from '../spans/rollout-annotation.ts';
 export type { SpanEvent, SpanLink } from '../spans/span.ts';
 export {
   agentLightningAttributes,

@@ -26,6 +26,7 @@ export { attemptBaseUrl } from '../store/resource.ts';
 export type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../store/retention.ts';
 export type { EnqueueRolloutRequest, StartRolloutRequest } from '../store/rollout.ts';
 export { defaultRolloutConfig, hasAttempt } from '../store/rollout.ts';
+export type { FoundRollout, RolloutSearch, RolloutSearchPage } from '../store/rollout-search.ts';
 export type { RetryPolicy } from '../store/rollout-status.ts';
 export {
   assertRolloutTransition,

@@ -13,8 +13,10 @@ export type {
   LoraConfig,
   ModelState,
   PendingOperation,
+  PublishedWeights,
   RuntimeCapabilities,
   RuntimeFeature,
   StepResult,
   TrainableModel,
+  WeightProbe,
 } from '../training-runtime/training-runtime.ts';

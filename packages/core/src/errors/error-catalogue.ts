@@ -38,6 +38,7 @@ export type ErrorCode =
   | 'CANCELLED'
   | 'NOTHING_TO_TRAIN'
   | 'TOKEN_MISALIGNMENT'
+  | 'WEIGHT_MISMATCH'
   | 'UNSUPPORTED_FRAMEWORK'
   | 'INTERNAL';
 
@@ -73,7 +74,7 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   },
   PERMISSION_DENIED: {
     meaning: 'The key does not permit the request.',
-    remedy: 'Use a key with the scope that the message names.',
+    remedy: 'Use a key with a role that the message names.',
   },
   PAYLOAD_TOO_LARGE: {
     meaning: 'A request body or message is larger than the server accepts.',
@@ -163,6 +164,10 @@ export const errorCatalogue: Readonly<Record<ErrorCode, ErrorCatalogueEntry>> = 
   TOKEN_MISALIGNMENT: {
     meaning: 'The probabilities of the sampled tokens differ between trainer and sampler: the tokens are misaligned.',
     remedy: 'Train on the token ids that the engine returned, with the positions and temperature of the sampling.',
+  },
+  WEIGHT_MISMATCH: {
+    meaning: 'After a publication, the endpoint samples from other weights than the trained ones.',
+    remedy: 'Restart the runtime and resume from the last checkpoint; the runtime logs the messages of its sampler.',
   },
   UNSUPPORTED_FRAMEWORK: {
     meaning: 'An adapter does not support the given framework or its version.',

@@ -1,7 +1,7 @@
 import { ValidationError } from '../errors/validation-error.ts';
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
-/** How much of a refused id the error shows. */
+/** Number of characters of an invalid id that the error shows. */
 const shownCharacters = 40;
 
 /**

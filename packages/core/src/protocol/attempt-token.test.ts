@@ -14,6 +14,7 @@ function tokensOf(secrets: readonly string[] = [first], clock = new ManualClock(
 describe('a token', () => {
   test('says which attempt it is for, and what that may do', async () => {
     const ids = fc.record({
+      project: fc.constantFrom('default', 'red'),
       rolloutId: fc.string({ unit: 'binary' }),
       attemptId: fc.string({ unit: 'binary' }),
       mayReward: fc.boolean(),
@@ -34,7 +35,7 @@ describe('a token', () => {
     const clock = new ManualClock();
     const tokens = tokensOf([first], clock);
     const claims = await tokens.verify(await tokens.create(attempt));
-    expect(claims).toEqual({ ...attempt, mayReward: true, expiresAtMs: clock.now() + 86_400_000 });
+    expect(claims).toEqual({ project: 'default', ...attempt, mayReward: true, expiresAtMs: clock.now() + 86_400_000 });
   });
 
   test('fits into a header, and is known for what it is', async () => {

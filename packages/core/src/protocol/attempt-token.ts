@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { defaultProject } from './access-rights.ts';
 
 /** The permissions of a token: access to one attempt until it expires. */
 export interface AttemptClaims {
+  /** The project of the attempt. */
+  readonly project: string;
   readonly rolloutId: string;
   readonly attemptId: string;
   /** Whether the bearer may record rewards; false when an evaluator records them. */
@@ -14,6 +17,8 @@ export interface AttemptClaims {
 
 /** Options of a new token. */
 export interface AttemptTokenRequest {
+  /** @default 'default' */
+  readonly project?: string;
   readonly rolloutId: string;
   readonly attemptId: string;
   /** @default true */
@@ -51,7 +56,13 @@ const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const;
 const encoder = new TextEncoder();
 
 /** Short names, because a token is part of every request. */
-const payloadSchema = z.strictObject({ r: z.string(), a: z.string(), x: z.int(), w: z.boolean() });
+const payloadSchema = z.strictObject({
+  r: z.string(),
+  a: z.string(),
+  x: z.int(),
+  w: z.boolean(),
+  p: z.string().optional(),
+});
 
 /**
  * Creates and verifies the credentials of agents: short texts that name one attempt, signed with HMAC-SHA-256. Tokens are
@@ -96,11 +107,18 @@ export class AttemptTokens {
   }
 
   /** Creates a token for an attempt. */
-  async create({ rolloutId, attemptId, mayReward = true, lifetimeMs = dayMs }: AttemptTokenRequest): Promise<string> {
+  async create(request: AttemptTokenRequest): Promise<string> {
+    const { project = defaultProject, rolloutId, attemptId, mayReward = true, lifetimeMs = dayMs } = request;
     const [current] = await this.#keys;
     if (current === undefined) throw noSecret();
     const expirySeconds = Math.ceil((this.#clock.now() + lifetimeMs) / 1000);
-    const payload = { r: rolloutId, a: attemptId, x: expirySeconds, w: mayReward };
+    const payload = {
+      r: rolloutId,
+      a: attemptId,
+      x: expirySeconds,
+      w: mayReward,
+      ...(project === defaultProject ? {} : { p: project }),
+    };
     const signed = `${prefix}.${current.keyId}.${toBase64Url(encoder.encode(JSON.stringify(payload)))}`;
     const signature = await crypto.subtle.sign(algorithm, current.key, encoder.encode(signed));
     return `${signed}.${toBase64Url(new Uint8Array(signature))}`;
@@ -164,8 +182,8 @@ async function importSecret(secret: string): Promise<SigningKey> {
 function readPayload(payload: string): AttemptClaims {
   const read = payloadSchema.safeParse(jsonOf(fromBase64Url(payload)));
   if (!read.success) throw invalidToken();
-  const { r: rolloutId, a: attemptId, w: mayReward, x: expirySeconds } = read.data;
-  return { rolloutId, attemptId, mayReward, expiresAtMs: expirySeconds * 1000 };
+  const { r: rolloutId, a: attemptId, w: mayReward, x: expirySeconds, p: project = defaultProject } = read.data;
+  return { project, rolloutId, attemptId, mayReward, expiresAtMs: expirySeconds * 1000 };
 }
 
 function jsonOf(bytes: Uint8Array | null): unknown {

@@ -6,6 +6,14 @@ export { type ListeningServer, listen } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
 export { listenError } from '../server/listen-error.ts';
 export { isReservedAttribute } from '../spans/span-attributes.ts';
+export {
+  type AccessRight,
+  type AccessRole,
+  accessRoles,
+  defaultProject,
+  roleRights,
+  rolesWith,
+} from './access-rights.ts';
 export { assertId } from './assert-id.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
@@ -19,7 +27,7 @@ export { attemptedRolloutCodec, rolloutCodec, rolloutConfigCodec } from './rollo
 export { operationRoutes } from './routes/operation-routes.ts';
 export type { SpecialRoutes } from './routes/special-routes.ts';
 export { specialRoutes } from './routes/special-routes.ts';
-export type { OperationName, OperationRoute, RouteScope, StoreRoute } from './routes/store-route.ts';
+export type { OperationName, OperationRoute, StoreRoute } from './routes/store-route.ts';
 export { pathParameters, strictHeader } from './routes/store-route.ts';
 export type { AttemptTokenOptions, IssuedAttemptToken } from './wire-attempt-token.ts';
 export type { WatchQuery } from './wire-change.ts';

@@ -4,6 +4,6 @@ export type Present<TObject> = { readonly [TKey in keyof TObject]?: Exclude<TObj
 /** Removes null and undefined fields, which are equivalent to absent fields on the wire. */
 export function present<TObject extends object>(object: TObject): Present<TObject> {
   const entries = Object.entries(object).filter(([, value]) => value !== null && value !== undefined);
-  // The type system cannot follow entries; what is left has exactly the fields of Present.
+  // The type system cannot follow entries; the result has exactly the fields of Present.
   return Object.fromEntries(entries) as Present<TObject>;
 }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 
-/** How {@link RevokedAttemptTokens} reads the list. */
+/** Options of {@link RevokedAttemptTokens}. */
 export interface RevokedAttemptTokensOptions {
   /** Reads the digests of all revoked tokens that have not expired. */
   readonly read: () => Promise<readonly string[]>;
@@ -9,7 +9,7 @@ export interface RevokedAttemptTokensOptions {
   readonly clock?: Clock;
 }
 
-/** How long a list is used, in milliseconds. */
+/** Maximum age of a list, in milliseconds. */
 const maxAgeMs = 5000;
 
 /** The revoked attempt tokens of a store, read at most every five seconds. A store server and a gateway have one each. */

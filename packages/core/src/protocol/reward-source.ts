@@ -25,7 +25,7 @@ export function lateRewardRefusal(attempt: Pick<Attempt, 'attemptId' | 'status'>
   return new AgentLightningError({
     code: 'ILLEGAL_TRANSITION',
     message: `Reward refused: attempt ${attempt.attemptId} is ${attempt.status}`,
-    remedy: 'Record rewards before the attempt ends, or with a key of the scope runner.',
+    remedy: 'Record rewards before the attempt ends, or with a key of the role worker.',
     details: { attemptId: attempt.attemptId, status: attempt.status },
   });
 }

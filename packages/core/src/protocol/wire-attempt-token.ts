@@ -6,7 +6,7 @@ import { fieldCodec, optionsCodec, recordCodec, seconds, secondsOf } from './wir
 const maxLifetimeSeconds = 30 * 86_400;
 
 /** Options of a requested attempt token. */
-export type AttemptTokenOptions = Omit<AttemptTokenRequest, 'rolloutId' | 'attemptId'>;
+export type AttemptTokenOptions = Omit<AttemptTokenRequest, 'project' | 'rolloutId' | 'attemptId'>;
 
 /** Codec of {@link AttemptTokenOptions}. */
 export const attemptTokenOptionsCodec: z.ZodType<AttemptTokenOptions> = optionsCodec<AttemptTokenOptions>({

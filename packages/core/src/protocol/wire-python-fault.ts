@@ -37,7 +37,7 @@ export function errorFromPythonFault(body: unknown): AgentLightningError | null 
   return new AgentLightningError({
     code: 'UNREACHABLE',
     message: `The store failed: ${reason.slice(0, 500)}`,
-    remedy: 'Look into the log of the store server.',
+    remedy: 'Read the log of the store server.',
     details: { errorType: error_type },
   });
 }

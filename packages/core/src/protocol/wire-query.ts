@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '../store/queries.ts';
 import type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 import { wireRolloutModeSchema, wireRolloutStatusSchema } from './rollouts/wire-rollout.ts';
-import { optionsCodec, recordCodec, seconds } from './wire-fields.ts';
+import { optionsCodec, recordCodec, seconds, type WireFields } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { pageFields } from './wire-page.ts';
 import { spanCodec, wireAttributesSchema, wireSpanStatusSchema } from './wire-span.ts';
@@ -13,7 +13,23 @@ const text = z.string().nullish();
 const texts = z.array(z.string()).nullish();
 const time = seconds.nullish();
 
-/** Rollout filters in the store protocol. Filters by mode, run, metadata and time are extensions. */
+/** The fields of filters of rollouts. Filters by mode, run, metadata and time are extensions. */
+export const rolloutFilterFields: WireFields<
+  Omit<RolloutQuery, 'filterLogic' | 'sortBy' | 'sortOrder' | 'limit' | 'offset'>
+> = {
+  statusIn: ['status_in', z.array(wireRolloutStatusSchema).nullish()],
+  rolloutIdIn: ['rollout_id_in', texts],
+  rolloutIdContains: ['rollout_id_contains', text],
+  modeIn: ['mode_in', z.array(wireRolloutModeSchema).nullish()],
+  runId: ['run_id', text],
+  metadata: ['metadata', wireJsonObject.nullish()],
+  startTimeFromMs: ['start_time_from', time],
+  startTimeBeforeMs: ['start_time_before', time],
+  endTimeFromMs: ['end_time_from', time],
+  endTimeBeforeMs: ['end_time_before', time],
+};
+
+/** Rollout filters in the store protocol. */
 export const rolloutQueryCodec: z.ZodType<RolloutQuery> = optionsCodec<RolloutQuery>({
   ...pageFields({
     start_time: 'startTimeMs',
@@ -23,17 +39,8 @@ export const rolloutQueryCodec: z.ZodType<RolloutQuery> = optionsCodec<RolloutQu
     mode: 'mode',
     resources_id: 'resourcesId',
   }),
-  statusIn: ['status_in', z.array(wireRolloutStatusSchema).nullish()],
-  rolloutIdIn: ['rollout_id_in', texts],
-  rolloutIdContains: ['rollout_id_contains', text],
+  ...rolloutFilterFields,
   filterLogic: ['filter_logic', filterLogic],
-  modeIn: ['mode_in', z.array(wireRolloutModeSchema).nullish()],
-  runId: ['run_id', text],
-  metadata: ['metadata', wireJsonObject.nullish()],
-  startTimeFromMs: ['start_time_from', time],
-  startTimeBeforeMs: ['start_time_before', time],
-  endTimeFromMs: ['end_time_from', time],
-  endTimeBeforeMs: ['end_time_before', time],
 });
 
 /** Attempt filters in the store protocol. */

@@ -101,6 +101,15 @@ export const modelCallAttributes = {
   responseBody: 'agentlightning.response_body',
 } as const;
 
+/** Attributes of a span `agentlightning.annotation` that records a person's judgement of a finished attempt. */
+export const annotationAttributes = {
+  /** `good`, `bad`, or `none`, which removes the label. */
+  label: 'agentlightning.annotation.label',
+  note: 'agentlightning.annotation.note',
+  /** Id of a rollout of the same task that is worse. */
+  preferredOver: 'agentlightning.annotation.preferred_over',
+} as const;
+
 /** Attributes of a span `agentlightning.training`. */
 export const trainingAttributes = {
   /** Training step. */

@@ -17,8 +17,8 @@ export interface StoreClientOptions {
   /** Maximum number of retries while the server is unreachable or fails: 6 cover about six seconds. @default 6 */
   readonly maxRetries?: number;
   /**
-   * How long a request is retried while the server is unreachable or fails, in milliseconds, instead of a number of
-   * retries. @default limited by `maxRetries`
+   * Retry limit for requests while the server is unreachable or fails, in milliseconds, instead of a number of retries.
+   * @default limited by `maxRetries`
    */
   readonly unreachableAfterMs?: number;
 }

@@ -162,7 +162,7 @@ export class StoreClient extends RemoteStore implements Store {
 
   /**
    * Creates a token for the agent of an attempt, which permits only to record spans of the attempt and to call models
-   * for it. Requires a key with the scope `runner`, and a server with a secret for tokens.
+   * for it. Requires a key with the role `worker`, and a server with a secret for tokens.
    *
    * @throws AgentLightningError NOT_FOUND for an unknown attempt, PERMISSION_DENIED for a server without a secret
    */

@@ -20,7 +20,7 @@ export interface StoreTransportOptions {
   readonly requestTimeoutMs: number;
   /** Maximum number of retries after transient failures. */
   readonly maxRetries: number;
-  /** How long to retry instead, in milliseconds; null for the number. */
+  /** Retry limit in milliseconds, instead of `maxRetries`; null for none. */
   readonly unreachableAfterMs: number | null;
 }
 

@@ -12,7 +12,7 @@ export interface RetentionPolicy {
   readonly keepRuns?: number;
 }
 
-/** What a policy would delete now. */
+/** Records that a policy would delete now. */
 export interface RetentionPreview extends DeletionCounts {
   /** The runs that would be deleted, oldest first. */
   readonly runIds: readonly string[];

@@ -22,6 +22,7 @@ import type {
   RolloutMode,
   StartRolloutRequest,
 } from './rollout.ts';
+import type { RolloutSearch, RolloutSearchPage } from './rollout-search.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 import type { RolloutTrace } from './rollout-trace.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from './run.ts';
@@ -114,6 +115,8 @@ export interface Store extends RevokedTokens {
   getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout>;
   /** Each with its latest attempt, if it has one; in creation order by default. */
   queryRollouts(query?: RolloutQuery): Promise<Page<Rollout | AttemptedRollout>>;
+  /** Finds rollouts by text, reward and other fields, with their rewards. */
+  searchRollouts(search?: RolloutSearch): Promise<RolloutSearchPage>;
   /**
    * Changes a rollout. Writing `queuing` or `requeuing` closes its open attempts as `unresponsive`, which do not count
    * towards `maxAttempts`, even if they fail later; writing a final status closes them as `succeeded` or `failed`.
@@ -182,7 +185,7 @@ export interface Store extends RevokedTokens {
   deleteRun(runId: string, options?: { readonly force?: boolean }): Promise<DeletionCounts>;
   /** Deletes data by a policy, in batches, which lets other operations proceed. */
   applyRetention(policy: RetentionPolicy): Promise<DeletionCounts>;
-  /** What {@link applyRetention} would delete now. Its cost is that of counting. */
+  /** Counts the records that {@link applyRetention} would delete now. */
   previewRetention(policy: RetentionPolicy): Promise<RetentionPreview>;
   /**
    * Exports a run as one file: state, metrics, resources, rollouts, attempts and spans, as gzipped JSON lines (see the

@@ -12,6 +12,7 @@ export type RuntimeFeature =
   | 'progress'
   | 'pause'
   | 'initial_checkpoint'
+  | 'weight_digest'
   | (string & {});
 
 /** Trains two low-rank matrices per frozen one (Hu et al. 2021) instead of all weights. */
@@ -68,6 +69,26 @@ export interface InferenceEndpoint {
   /** The name to send as `model`. */
   readonly model: string;
   readonly policyVersion: number;
+  /** Identity of the served weights. Absent without the feature `weight_digest`. */
+  readonly weights?: PublishedWeights;
+}
+
+/** Identity of published weights, and the evidence that the endpoint samples from them. */
+export interface PublishedWeights {
+  /** `sha256:` and a SHA-256 in hexadecimal. Equal weights of a model have equal digests. */
+  readonly digest: string;
+  /** Comparison of sampler and trainer after the publication. Absent: not compared. */
+  readonly probe?: WeightProbe;
+}
+
+/** Comparison of the log-probabilities of sampled probe responses with the trainer's. */
+export interface WeightProbe {
+  /** Largest mean difference of a response, absolute, in nats per token. */
+  readonly logprobGap: number;
+  /** Limit of `logprobGap`, derived from the first publication; a larger gap fails the publication. */
+  readonly maxLogprobGap: number;
+  /** Number of compared tokens. */
+  readonly tokens: number;
 }
 
 /** State of a model, sufficient for restarting a trainer. */

@@ -4,6 +4,7 @@ import {
   findAccessKey,
   hasAccessKeys,
   listAccessKeys,
+  projectNames,
   revokeAccessKey,
 } from '../operations/access-keys.ts';
 import type { AccessKey, AccessKeyRequest, NewAccessKey, StoredAccessKey } from './access-key.ts';
@@ -19,10 +20,10 @@ export class AccessKeyOperations {
   /**
    * Creates an access key for clients of the store's server. The key is returned only once; the store keeps its digest.
    *
-   * @throws ValidationError when the scope is unknown, the name is empty, or the lifetime is not positive
+   * @throws ValidationError when the role is unknown, the name is empty, the lifetime is not positive, or the project is invalid
    * @example
    * ```ts
-   * const { key } = await store.createAccessKey({ name: 'runners in Frankfurt', scope: 'runner' });
+   * const { key } = await store.createAccessKey({ name: 'runners in Frankfurt', role: 'worker' });
    * ```
    */
   createAccessKey(request: AccessKeyRequest): Promise<NewAccessKey> {
@@ -46,6 +47,11 @@ export class AccessKeyOperations {
   /** A key with its digest; null if unknown. */
   findAccessKey(keyId: string): Promise<StoredAccessKey | null> {
     return this.runner.read((context) => findAccessKey(context, keyId));
+  }
+
+  /** The names of all projects, the default one first: those that a key was ever created for. */
+  projectNames(): Promise<readonly string[]> {
+    return this.runner.read(projectNames);
   }
 
   /** Whether a key was ever created: servers then require a key, even when all are revoked. */

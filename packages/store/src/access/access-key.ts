@@ -1,21 +1,23 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Scopes of access keys, from most to least privileged: each includes those after it. */
-export const accessScopes = ['admin', 'trainer', 'runner'] as const;
+/** The roles of stored keys. Those of attempts are signed tokens, which are not stored. */
+export const keyRoles = ['admin', 'trainer', 'worker', 'viewer'] as const;
 
 /**
- * The scope of an access key. `runner`: claim rollouts, update attempts, record spans, and everything else that
- * runners and gateways need. `trainer`: also enqueue, read everything, publish resources, manage runs. `admin`: also
- * delete, and export and import runs.
+ * The role of a stored access key. `worker`: claim rollouts, update attempts, record spans, and everything else that
+ * runners and gateways need. `viewer`: read everything. `trainer`: both, and enqueue, publish resources, manage runs.
+ * `admin`: also delete, and export and import runs. `roleRights` of `@agentlightning/core/protocol` is the full table.
  */
-export type AccessScope = (typeof accessScopes)[number];
+export type KeyRole = (typeof keyRoles)[number];
 
 /** The record of an access key, without the key. */
 export interface AccessKey {
   readonly keyId: string;
   /** The holder, as named by the creator of the key. */
   readonly name: string;
-  readonly scope: AccessScope;
+  readonly role: KeyRole;
+  /** The only project that it is for; null for all projects: of the role `admin`. */
+  readonly project: string | null;
   /** In Unix milliseconds. */
   readonly createTimeMs: number;
   /** Expiry in Unix milliseconds; null for never. */
@@ -28,7 +30,9 @@ export interface AccessKey {
 export interface AccessKeyRequest {
   /** The holder. */
   readonly name: string;
-  readonly scope: AccessScope;
+  readonly role: KeyRole;
+  /** The project, which is created with its first key. Keys of the role `admin` are for all. @default 'default' */
+  readonly project?: string;
   /** Lifetime in milliseconds. @default null unlimited */
   readonly lifetimeMs?: number | null;
 }

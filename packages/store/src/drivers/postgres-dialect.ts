@@ -46,6 +46,20 @@ export const postgresDialect: SqlDialect = {
     positions: null,
     isExact: true,
   }),
+  rolloutContainsWords: (words) => ({
+    condition: {
+      sql: 'r.position IN (SELECT w.rowid FROM rollout_words AS w WHERE w.words @@ ?::tsquery)',
+      parameters: [words.map(({ word, isPrefix }) => `'${word}'${isPrefix ? ':*' : ''}`).join(' & ')],
+    },
+    positions: null,
+    isExact: true,
+  }),
+  writeRolloutWords: (position, words) => ({
+    sql: `INSERT INTO rollout_words (rowid, words)
+      VALUES (?, array_to_tsvector(ARRAY(SELECT jsonb_array_elements_text(?::jsonb))))
+      ON CONFLICT (rowid) DO UPDATE SET words = excluded.words`,
+    parameters: [position, JSON.stringify(words)],
+  }),
   rolloutHasField: (field) => {
     const { name, value } = field;
     const holds = {

@@ -17,7 +17,7 @@ export interface PostgresDriverOptions {
   readonly url: string;
   /** Maximum number of connections, besides the one that listens. */
   readonly poolSize: number;
-  /** How long to retry an unreachable database, in milliseconds. */
+  /** Timeout of retries while the database is unreachable, in milliseconds. */
   readonly unreachableAfterMs: number;
 }
 

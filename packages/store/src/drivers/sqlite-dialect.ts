@@ -1,7 +1,13 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { SqlValue } from '../rows/sql-value.ts';
 import type { SqlDialect } from '../sql-dialect.ts';
-import { indexRolloutsUpTo, isExactToken, positionsByField, positionsBySubstring } from './sqlite-rollout-index.ts';
+import {
+  indexRolloutsUpTo,
+  isExactToken,
+  positionsByField,
+  positionsBySubstring,
+  positionsByWords,
+} from './sqlite-rollout-index.ts';
 
 /** The SQL dialect of SQLite. */
 export const sqliteDialect: SqlDialect = {
@@ -34,6 +40,15 @@ export const sqliteDialect: SqlDialect = {
     const condition = sqliteDialect.contains('r.rollout_id', text);
     return { condition, positions: positionsBySubstring(text, condition), isExact: true };
   },
+  rolloutContainsWords: (words) => {
+    const positions = positionsByWords(words);
+    const { sql, parameters } = positions.all;
+    return { condition: { sql: `r.position IN (${sql})`, parameters }, positions, isExact: true };
+  },
+  writeRolloutWords: (position, words) => ({
+    sql: 'INSERT OR REPLACE INTO rollout_words (rowid, words) VALUES (?, ?)',
+    parameters: [position, words.join(' ')],
+  }),
   rolloutHasField: ({ name, value }) => {
     const condition = sqliteDialect.hasField('r.metadata', { name, value });
     return { condition, positions: positionsByField(name, value, condition), isExact: isExactToken(name, value) };

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { IndexedPositions, SqlCondition } from '../sql-dialect.ts';
+import type { SearchWord } from '../text-search/search-words.ts';
 
 /** Maximum characters of a name or value in its token. */
 const tokenLength = 64;
@@ -69,6 +70,20 @@ function byScan({ sql, parameters }: SqlCondition): IndexedPositions {
     first: (direction, count) => ({
       sql: `SELECT * FROM (SELECT r.position ${met} ORDER BY r.position ${direction} LIMIT ?)`,
       parameters: [...parameters, count],
+    }),
+  };
+}
+
+/** The finished rollouts that contain all of the words. */
+export function positionsByWords(words: readonly SearchWord[]): IndexedPositions {
+  const query = words.map(({ word, isPrefix }) => `"${word}"${isPrefix ? '*' : ''}`).join(' AND ');
+  const found = 'rollout_words WHERE rollout_words MATCH ?';
+  return {
+    count: { sql: `SELECT count(*) AS total FROM ${found}`, parameters: [query] },
+    all: { sql: `SELECT rowid FROM ${found}`, parameters: [query] },
+    first: (direction, count) => ({
+      sql: `SELECT * FROM (SELECT rowid FROM ${found} ORDER BY rowid ${direction} LIMIT ?)`,
+      parameters: [query, count],
     }),
   };
 }

@@ -92,7 +92,10 @@ export class SqliteDriver implements SqlDriver {
     connection.configure(this.#options);
     // A group commit changes more pages than SQLite's default cache holds; pages that do not fit are written twice.
     connection.execute(`PRAGMA cache_size = -${cacheKibibytes}`);
-    this.#dataVersion = connection.readDataVersion();
+    // Another process may be creating or closing the write-ahead log.
+    await this.#retryWhileBusy(() => {
+      this.#dataVersion = connection.readDataVersion();
+    });
   }
 
   async #transaction<TResult>(

@@ -3,6 +3,7 @@ import { resolveQuotas } from '../attempt-quotas.ts';
 import { assertUnchanged, currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
 import { openDriver } from '../open-store.ts';
 import { TransactionRunner } from '../operation-runner.ts';
+import { indexRolloutTexts } from '../operations/rollouts/index-rollout-texts.ts';
 import { indexRollouts } from '../operations/rollouts/index-rollouts.ts';
 import type { SqlDriver } from '../sql-driver.ts';
 import { ChangeFeed } from '../store-change.ts';
@@ -57,10 +58,11 @@ async function indexAllRollouts(driver: SqlDriver, onIndexed: (rollouts: number)
     feed: new ChangeFeed(),
     quotas: resolveQuotas({}),
   });
-  for (let all = 0; ; ) {
-    const rollouts = await runner.write(indexRollouts);
-    if (rollouts === 0) return;
-    all += rollouts;
-    onIndexed(all);
+  for (const indexBatch of [indexRollouts, indexRolloutTexts]) {
+    let all = 0;
+    for (let rollouts = await runner.write(indexBatch); rollouts > 0; rollouts = await runner.write(indexBatch)) {
+      all += rollouts;
+      onIndexed(all);
+    }
   }
 }

@@ -24,6 +24,9 @@ function sortIndexes({ name }: SqlDialect): readonly string[] {
     `CREATE INDEX rollouts_by_status_and_resources ON rollouts (status, resources_id${first}, position)`,
     `CREATE INDEX rollouts_by_run_and_start_time ON rollouts (run_id, start_time_ms${first}, position)`,
     `CREATE INDEX rollouts_by_run_and_end_time ON rollouts (run_id, end_time_ms${first}, position)`,
+    `CREATE INDEX rollouts_by_reward ON rollouts (reward${first}, position)`,
+    `CREATE INDEX rollouts_by_run_and_reward ON rollouts (run_id, reward${first}, position)`,
+    'CREATE INDEX rollouts_by_label ON rollouts (label, position) WHERE label IS NOT NULL',
     `CREATE INDEX rollouts_by_run_and_mode ON rollouts (run_id, mode${first}, position)`,
     'CREATE INDEX rollouts_by_run_and_status ON rollouts (run_id, status, position)',
   ];
@@ -40,6 +43,10 @@ const sqliteIndexes = [
   )`,
   `CREATE VIRTUAL TABLE rollout_fields USING fts5 (
     fields, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+  )`,
+  // Words without their positions in the text: phrases cannot be searched. The words are separated by spaces.
+  `CREATE VIRTUAL TABLE rollout_words USING fts5 (
+    words, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
   )`,
   'CREATE TABLE rollouts_to_index (position INTEGER PRIMARY KEY)',
   `CREATE TRIGGER index_new_rollout AFTER INSERT ON rollouts BEGIN
@@ -78,5 +85,8 @@ const postgresIndexes = [
       FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'
     ), 'SELECT 1');
   END $$`,
+  // No reference to the rollout: indexing must not lock it. `rowid` is its position, as in SQLite.
+  'CREATE TABLE rollout_words (rowid BIGINT PRIMARY KEY, words TSVECTOR NOT NULL)',
+  'CREATE INDEX rollout_words_by_word ON rollout_words USING gin (words)',
   `CREATE INDEX rollouts_by_field ON rollouts USING gin ((${comparableJsonOf('metadata')}) jsonb_path_ops)`,
 ];

@@ -40,6 +40,9 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       -- No reference: the store protocol accepts unknown resources.
       resources_id ${text},
       latest_attempt_id ${text},
+      -- The reward of the latest attempt, and the label that a person gave it, for filters and sorting.
+      reward ${real},
+      label ${text},
       timeout_ms ${real},
       unresponsive_ms ${real},
       max_attempts ${integer} NOT NULL,
@@ -126,7 +129,9 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
     `CREATE TABLE access_keys (
       key_id ${text} PRIMARY KEY,
       name ${text} NOT NULL,
-      scope ${text} NOT NULL,
+      role ${text} NOT NULL,
+      -- Null for all projects.
+      project ${text},
       key_digest ${text} NOT NULL,
       create_time_ms ${real} NOT NULL,
       expire_time_ms ${real},
@@ -137,6 +142,8 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       token_digest ${text} PRIMARY KEY,
       expire_time_ms ${real} NOT NULL
     )`,
+    // Finished rollouts whose text is not indexed yet.
+    `CREATE TABLE rollouts_to_search (position ${integer} PRIMARY KEY)`,
     // The rollouts (by position) that have a span of a name, or a failed span: a search for rare spans skips all
     // others.
     `CREATE TABLE span_marks (

@@ -1,16 +1,18 @@
 import { NotFoundError, ValidationError } from '@agentlightning/core';
+import { defaultProject } from '@agentlightning/core/protocol';
 import {
   type AccessKey,
   type AccessKeyRequest,
-  type AccessScope,
-  accessScopes,
   digestOf,
+  type KeyRole,
+  keyRoles,
   type NewAccessKey,
   newAccessKey,
   type StoredAccessKey,
 } from '../access/access-key.ts';
 import type { OperationContext } from '../operation.ts';
-import { readNumber, readNumberOrNull, readText } from '../rows/row-value.ts';
+import { assertProjectName } from '../projects/project-location.ts';
+import { readNumber, readNumberOrNull, readText, readTextOrNull } from '../rows/row-value.ts';
 import type { SqlRow } from '../sql-driver.ts';
 
 const maxNameLength = 200;
@@ -18,18 +20,19 @@ const maxNameLength = 200;
 /**
  * Creates an access key and stores its digest.
  *
- * @throws ValidationError when the scope is unknown, the name is empty, or the lifetime is not positive
+ * @throws ValidationError when the role is unknown, the name is empty, the lifetime is not positive, or the project is invalid
  */
 export async function createAccessKey(context: OperationContext, request: AccessKeyRequest): Promise<NewAccessKey> {
-  const { name, scope, lifetimeMs = null } = request;
+  const { name, role, lifetimeMs = null } = request;
   assertRequest(request);
+  const project = role === 'admin' ? null : (request.project ?? defaultProject);
   const { keyId, key } = newAccessKey();
   const expireTimeMs = lifetimeMs === null ? null : context.nowMs + lifetimeMs;
   await context.db.run(
-    'INSERT INTO access_keys (key_id, name, scope, key_digest, create_time_ms, expire_time_ms) VALUES (?, ?, ?, ?, ?, ?)',
-    [keyId, name, scope, digestOf(key), context.nowMs, expireTimeMs],
+    'INSERT INTO access_keys (key_id, name, role, project, key_digest, create_time_ms, expire_time_ms) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    [keyId, name, role, project, digestOf(key), context.nowMs, expireTimeMs],
   );
-  return { key, record: { keyId, name, scope, createTimeMs: context.nowMs, expireTimeMs, revokeTimeMs: null } };
+  return { key, record: { keyId, name, role, project, createTimeMs: context.nowMs, expireTimeMs, revokeTimeMs: null } };
 }
 
 /** The records of all keys, oldest first, including revoked ones. */
@@ -64,11 +67,21 @@ export async function hasAccessKeys(context: OperationContext): Promise<boolean>
   return (await context.db.all('SELECT 1 FROM access_keys LIMIT 1')).length > 0;
 }
 
-function assertRequest({ name, scope, lifetimeMs = null }: AccessKeyRequest): void {
+/** The names of all projects, the default one first, then in order of their first key. */
+export async function projectNames(context: OperationContext): Promise<readonly string[]> {
+  const rows = await context.db.all(
+    'SELECT project FROM access_keys WHERE project IS NOT NULL GROUP BY project ORDER BY min(create_time_ms), project',
+  );
+  return [...new Set([defaultProject, ...rows.map((row) => readText(row, 'project'))])];
+}
+
+function assertRequest({ name, role, project, lifetimeMs = null }: AccessKeyRequest): void {
   if (name === '' || name.length > maxNameLength) {
     throw invalid('name', `must have 1 to ${maxNameLength} characters, got ${name.length}`);
   }
-  if (!accessScopes.includes(scope)) throw invalid('scope', `must be one of ${accessScopes.join(', ')}, got ${scope}`);
+  if (!keyRoles.includes(role)) throw invalid('role', `must be one of ${keyRoles.join(', ')}, got ${role}`);
+  if (role === 'admin' && project !== undefined) throw invalid('project', `is not of admin keys, got ${project}`);
+  if (project !== undefined) assertProjectName(project);
   if (lifetimeMs !== null && !(lifetimeMs > 0 && Number.isFinite(lifetimeMs))) {
     throw invalid('lifetimeMs', `must be a number of milliseconds above 0, got ${lifetimeMs}`);
   }
@@ -83,7 +96,8 @@ function accessKeyFromRow(row: SqlRow): AccessKey {
     keyId: readText(row, 'key_id'),
     name: readText(row, 'name'),
     // Trusted: only this package writes the column.
-    scope: readText(row, 'scope') as AccessScope,
+    role: readText(row, 'role') as KeyRole,
+    project: readTextOrNull(row, 'project'),
     createTimeMs: readNumber(row, 'create_time_ms'),
     expireTimeMs: readNumberOrNull(row, 'expire_time_ms'),
     revokeTimeMs: readNumberOrNull(row, 'revoke_time_ms'),

@@ -31,6 +31,7 @@ export interface Recipient {
   readonly isRecorded: boolean | null;
   /** Whether the rollout is known to have the mark. */
   readonly isMarked: boolean;
+  readonly rolloutStatus: RolloutStatus;
 }
 
 /**
@@ -55,7 +56,13 @@ export async function recordSpanHeartbeat(context: OperationContext, receiver: S
     const isLost = attempt.status === 'unresponsive' && (await hasLostWorker(context, attempt));
     if (!isLost) await moveAttempt(context, { record, attempt }, { to: 'running' });
   }
-  return { position, lastSequenceId: await lastSequenceId(context, rolloutId), isRecorded: null, isMarked: false };
+  return {
+    position,
+    lastSequenceId: await lastSequenceId(context, rolloutId),
+    isRecorded: null,
+    isMarked: false,
+    rolloutStatus: record.rollout.status,
+  };
 }
 
 /** Whether the worker of an attempt is lost, or was deleted. Its model calls may end later. */
@@ -78,6 +85,7 @@ async function findUnderWay(context: OperationContext, receiver: SpanReceiver): 
     lastSequenceId: readInteger(row, 'last_sequence_id'),
     isRecorded: receiver.single === null ? null : row.span_id !== null,
     isMarked: receiver.single !== null && row.mark_position !== null,
+    rolloutStatus: statuses[1],
   };
 }
 

@@ -1,9 +1,9 @@
-import type { RolloutQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../operation.ts';
 import type { ListPart } from '../page.ts';
 import { readInteger } from '../rows/row-value.ts';
 import type { IndexedFilter, IndexedPositions, SqlCondition } from '../sql-dialect.ts';
 import { type PartitionedRollouts, partitionRolloutQuery, readCounts } from './rollouts/partition-rollout-query.ts';
+import type { RolloutListQuery } from './rollouts/rollout-list-query.ts';
 
 /** A filter with the number of rollouts in its index. */
 interface CountedFilter {
@@ -13,7 +13,7 @@ interface CountedFilter {
 }
 
 /** Query fields that do not filter rollouts. */
-const orderFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
+const orderFields: ReadonlySet<string> = new Set<keyof RolloutListQuery>([
   'filterLogic',
   'sortBy',
   'sortOrder',
@@ -22,12 +22,12 @@ const orderFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
 ]);
 
 /**
- * Reads a list that is filtered by id substring or metadata from the index of its most selective filter. Null when no
+ * Reads a list that is filtered by words, id substring or metadata from the index of its most selective filter. Null when no
  * index helps: rollouts are then scanned in the list's order until enough match.
  */
 export async function selectRolloutIndex(
   context: OperationContext,
-  query: RolloutQuery,
+  query: RolloutListQuery,
   { isFirstPage }: { readonly isFirstPage: boolean },
 ): Promise<PartitionedRollouts | null> {
   const filters = indexedFilters(context, query);
@@ -45,16 +45,17 @@ export async function selectRolloutIndex(
 }
 
 /** The indexed filters that every rollout of the list must meet. */
-function indexedFilters({ dialect }: OperationContext, query: RolloutQuery): readonly IndexedFilter[] {
-  const { metadata = {}, rolloutIdContains, statusIn, rolloutIdIn, filterLogic } = query;
+function indexedFilters({ dialect }: OperationContext, query: RolloutListQuery): readonly IndexedFilter[] {
+  const { metadata = {}, words, rolloutIdContains, statusIn, rolloutIdIn, filterLogic } = query;
   const isOptional = filterLogic === 'or' && (statusIn !== undefined || rolloutIdIn !== undefined);
   return [
     ...Object.entries(metadata).map(([name, value]) => dialect.rolloutHasField({ name, value })),
+    ...(words === undefined ? [] : [dialect.rolloutContainsWords(words)]),
     ...(rolloutIdContains === undefined || isOptional ? [] : [dialect.rolloutIdContains(rolloutIdContains)]),
   ];
 }
 
-function hasNoOtherFilter(query: RolloutQuery): boolean {
+function hasNoOtherFilter(query: RolloutListQuery): boolean {
   const given = Object.entries(query).filter(([field, value]) => value !== undefined && !orderFields.has(field));
   return given.length === 1;
 }
@@ -75,7 +76,7 @@ async function mostSelective(
 }
 
 /** Whether reading all index entries costs less than scanning rollouts until enough match. */
-async function isIndexCheaper(context: OperationContext, query: RolloutQuery, count: number): Promise<boolean> {
+async function isIndexCheaper(context: OperationContext, query: RolloutListQuery, count: number): Promise<boolean> {
   const { limit = -1, offset = 0 } = query;
   if (limit === -1) return true;
   const all = (await readCounts(context, undefined)).reduce((sum, { rollouts }) => sum + rollouts, 0);
@@ -87,7 +88,7 @@ function among({ sql, parameters }: SqlCondition): ListPart {
 }
 
 /** The first positions in the order of creation, which is the order of the index. */
-function firstOf(positions: IndexedPositions, { limit = -1, offset = 0, sortOrder }: RolloutQuery): ListPart {
+function firstOf(positions: IndexedPositions, { limit = -1, offset = 0, sortOrder }: RolloutListQuery): ListPart {
   if (limit === -1) return among(positions.all);
   return among(positions.first(sortOrder === 'desc' ? 'DESC' : 'ASC', limit + offset));
 }

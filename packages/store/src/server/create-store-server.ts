@@ -20,10 +20,10 @@ export interface StoreServerOptions extends StoreHandlerOptions {
   readonly headersTimeoutMs?: number;
   /** Timeout for receiving a whole request, including archives, in milliseconds. @default 300000 */
   readonly requestTimeoutMs?: number;
-  /** How long `close` waits for active requests in milliseconds. @default 5000 */
+  /** Grace period of active requests in `close`, in milliseconds. @default 5000 */
   readonly closeTimeoutMs?: number;
   /**
-   * How long `close` keeps idle connections open in milliseconds, to serve requests in transit. @default 0
+   * Grace period of idle connections in `close`, in milliseconds, for requests in transit. @default 0
    */
   readonly idleGraceMs?: number;
 }

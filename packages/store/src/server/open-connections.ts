@@ -5,7 +5,7 @@ import { Server as NetServer, type Socket } from 'node:net';
 export interface DrainOptions {
   /** Timeout of active requests in milliseconds. */
   readonly timeoutMs: number;
-  /** How long an idle connection stays open in milliseconds, to serve requests in transit. */
+  /** Grace period of idle connections in milliseconds, for requests in transit. */
   readonly idleGraceMs: number;
 }
 

@@ -87,7 +87,7 @@ function operationOf(name: string, route: StoreRoute): Part {
     summary,
     description: `${isInProtocol ? 'In' : 'Not in'} the protocol of Agent Lightning 0.3.`,
     tags: [tagOf(route)],
-    'x-scope': route.scope,
+    'x-right': route.right,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
     responses: {

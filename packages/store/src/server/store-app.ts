@@ -1,7 +1,8 @@
 import type { Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import type { AttemptTokens } from '@agentlightning/core/protocol';
+import { type AttemptTokens, defaultProject } from '@agentlightning/core/protocol';
 import { type Context, Hono } from 'hono';
+import type { Registry } from 'prom-client';
 import type { SqlStore } from '../sql-store.ts';
 import { guardRoutes } from './access/access-control.ts';
 import { Gatekeeper } from './access/gatekeeper.ts';
@@ -32,6 +33,8 @@ import {
 export interface StoreAppOptions {
   readonly store: SqlStore;
   readonly apiKey: string | null;
+  /** The project of the store. @default 'default' */
+  readonly project?: string;
   readonly attemptTokens?: AttemptTokens | null;
   readonly clock?: Clock;
   /** @default one with `apiKey` and `attemptTokens` */
@@ -48,23 +51,35 @@ export interface StoreAppOptions {
 export const defaultMaxWaits = 10_000;
 
 /** Creates the metrics of a server. */
-export function newMetrics(store: SqlStore, waits: OpenWaits): StoreMetrics {
-  return new StoreMetrics({ countUnfinished: () => store.countUnfinished(), countWaits: () => waits.byKind });
+export function newMetrics(store: SqlStore, waits: OpenWaits, registry?: Registry): StoreMetrics {
+  const gauges = { countUnfinished: () => store.countUnfinished(), countWaits: () => waits.byKind };
+  return new StoreMetrics(gauges, registry);
 }
 
 /** Creates the HTTP application of the Agent Lightning 0.3 store protocol and its extensions. */
 export function createStoreApp(options: StoreAppOptions): Hono {
-  const { store, apiKey, maxBodyBytes, heartbeatMs, onFault, attemptTokens = null, clock = systemClock } = options;
+  const {
+    store,
+    apiKey,
+    project = defaultProject,
+    maxBodyBytes,
+    heartbeatMs,
+    onFault,
+    attemptTokens = null,
+    clock = systemClock,
+  } = options;
   const { waits = new OpenWaits(defaultMaxWaits) } = options;
   const { metrics = newMetrics(store, waits) } = options;
   const app = new Hono();
   app.onError((error, context) => errorResponse(context, error, onFault));
   app.notFound((context) => unknownRouteResponse(app, context));
   app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
-  const { gatekeeper = new Gatekeeper({ keys: store, apiKey, attemptTokens, clock }) } = options;
-  app.use(guardRoutes(gatekeeper));
+  const revokedTokens = (): Promise<readonly string[]> => store.revokedAttemptTokens();
+  const { gatekeeper = new Gatekeeper({ keys: store, revokedTokens, apiKey, attemptTokens, clock }) } = options;
+  app.use(guardRoutes(gatekeeper, project));
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
   const handlers = handlersOf({
+    project,
     store,
     attemptTokens,
     metrics,

@@ -1,18 +1,44 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock } from '@agentlightning/core';
+import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import type { AttemptTokens, RouteScope } from '@agentlightning/core/protocol';
+import {
+  type AccessRight,
+  type AccessRole,
+  type AttemptTokens,
+  defaultProject,
+  errorCodec,
+  httpStatusOf,
+} from '@agentlightning/core/protocol';
+import type { Registry } from 'prom-client';
+import type { ProjectStores } from '../projects/project-stores.ts';
 import type { SqlStore } from '../sql-store.ts';
-import { assertScope } from './access/access-control.ts';
+import { assertRight, roleOf } from './access/access-control.ts';
+import { assertProject } from './access/bearer.ts';
 import { Gatekeeper } from './access/gatekeeper.ts';
+import { type ProjectRequest, projectOfRequest } from './access/project-request.ts';
 import { OpenWaits } from './limits/open-waits.ts';
 import { observeRequest, type StoreServerLog } from './observation/observe-requests.ts';
+import type { StoreMetrics } from './observation/store-metrics.ts';
+import { ProjectApps } from './project-apps.ts';
 import { createStoreApp, defaultMaxWaits, newMetrics } from './store-app.ts';
+
+/** A request to authorise. */
+export interface AuthorizationRequest {
+  /** The `Authorization` header. */
+  readonly authorization: string | undefined;
+  /** The project that the key must be for. @default any */
+  readonly project?: string;
+  readonly right: AccessRight;
+  /** What is requested, for the error message. */
+  readonly action: string;
+}
 
 /** Options of a store's HTTP application. */
 export interface StoreHandlerOptions {
   /** The store. The caller closes it after the application. */
   readonly store: SqlStore;
+  /** The stores of all projects, of which `store` is the main one. @default the default project only */
+  readonly projects?: Pick<ProjectStores, 'names' | 'store'>;
   /**
    * An admin key in addition to those of `store.createAccessKey`. Without any key, only local requests are accepted.
    * @default null none
@@ -34,25 +60,39 @@ export interface StoreHandlerOptions {
   readonly log?: StoreServerLog | null;
   /** Duration in milliseconds above which a request is logged as slow, except for long polls. @default 1000 */
   readonly slowRequestMs?: number;
+  /**
+   * Where the metrics of the default project are registered, for several applications with one `/metrics`. @default a new
+   * registry
+   */
+  readonly registry?: Registry;
   /** Receives internal errors, which are not exposed to clients. @default ignored */
   readonly onFault?: (error: unknown) => void;
 }
 
 /** The HTTP application of a store, to be served, or mounted in a server. */
 export interface StoreHandler {
-  /** Handles a request; `env` has Node's request and response where there are some. */
-  fetch(request: Request, env?: object): Response | Promise<Response>;
+  /**
+   * Handles a request; `env` has Node's request and response where there are some.
+   *
+   * @param project - the project that `admit` has determined. @default determined by this call
+   */
+  fetch(request: Request, env?: object, project?: string): Response | Promise<Response>;
   /** Assigns an id to a request of Node, and reports its outcome to metrics and log. Call it before `fetch`. */
   observe(request: IncomingMessage, response: ServerResponse): void;
   /**
+   * Determines the project of a request to another application on the same server.
+   *
+   * @throws NotFoundError for a project that does not exist, or not for the key of the request
+   */
+  admit(request: Request): Promise<ProjectRequest>;
+  /**
    * Authorises a request of another application on the same server, with the keys of this store.
    *
-   * @param authorization - the `Authorization` header
-   * @param needed - the required scope
-   * @param action - what is requested, for the error message
-   * @throws AgentLightningError UNAUTHENTICATED, or PERMISSION_DENIED for a key with a lower scope
+   * @returns the role of its key
+   * @throws AgentLightningError UNAUTHENTICATED, PERMISSION_DENIED for a key without the right, or NOT_FOUND for one of
+   *   another project
    */
-  authorize(authorization: string | undefined, needed: RouteScope, action: string): Promise<void>;
+  authorize(request: AuthorizationRequest): Promise<AccessRole>;
   /** Ends long polls and event streams. */
   close(): void;
 }
@@ -68,31 +108,88 @@ export interface StoreHandler {
  */
 export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
   const { store, apiKey = null, attemptTokens = null, clock = systemClock, log = null } = options;
+  const projects = options.projects ?? onlyProject(store);
   const closing = new AbortController();
-  const waits = new OpenWaits(options.maxWaits ?? defaultMaxWaits);
-  const metrics = newMetrics(store, waits);
-  const gatekeeper = new Gatekeeper({ keys: store, apiKey, attemptTokens, clock });
-  const app = createStoreApp({
-    store,
+  const gatekeeper = new Gatekeeper({
+    keys: store,
+    revokedTokens: async (project) => (await projects.store(project)).revokedAttemptTokens(),
     apiKey,
     attemptTokens,
-    gatekeeper,
-    maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
-    heartbeatMs: options.heartbeatMs ?? 15_000,
-    closing: closing.signal,
-    onFault: (error) => {
-      log?.error({ err: error }, 'internal error');
-      options.onFault?.(error);
-    },
-    waits,
-    metrics,
+    clock,
   });
-  const observers = { metrics, log, slowRequestMs: options.slowRequestMs ?? 1000 };
+  const onFault = (error: unknown): void => {
+    log?.error({ err: error }, 'internal error');
+    options.onFault?.(error);
+  };
+  const apps = new ProjectApps({
+    main: store,
+    projects,
+    create: (project, projectStore) => {
+      const waits = new OpenWaits(options.maxWaits ?? defaultMaxWaits);
+      // One registry cannot have the same metrics of two projects.
+      const registry = project === defaultProject ? options.registry : undefined;
+      const metrics = newMetrics(projectStore, waits, registry);
+      const app = createStoreApp({
+        store: projectStore,
+        project,
+        apiKey,
+        attemptTokens,
+        gatekeeper,
+        maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
+        heartbeatMs: options.heartbeatMs ?? 15_000,
+        closing: closing.signal,
+        onFault,
+        waits,
+        metrics,
+      });
+      return { app, metrics };
+    },
+  });
+  const admit = async (request: Request): Promise<ProjectRequest> =>
+    options.projects === undefined
+      ? { project: defaultProject, request }
+      : await projectOfRequest(request, { gatekeeper, projects });
+  const metricsOf = (project: string | null): StoreMetrics => apps.opened(project ?? defaultProject).metrics;
+  const observers = { metricsOf, log, slowRequestMs: options.slowRequestMs ?? 1000 };
   return {
-    fetch: (request, env) => app.fetch(request, env),
+    admit,
+    fetch: async (given, env, admitted) => {
+      try {
+        const { project, request } =
+          admitted === undefined ? await admit(given) : { project: admitted, request: given };
+        const { app } = await apps.of(project);
+        return await app.fetch(request, env);
+      } catch (error) {
+        return refusalResponse(error, onFault);
+      }
+    },
     observe: (request, response) => observeRequest(request, response, observers),
-    authorize: async (authorization, needed, action) =>
-      assertScope(await gatekeeper.bearerOf(authorization), needed, action),
+    authorize: async ({ authorization, project, right, action }) => {
+      const bearer = await gatekeeper.bearerOf(authorization);
+      if (project !== undefined) assertProject(bearer, project);
+      assertRight(bearer, right, action);
+      return roleOf(bearer);
+    },
     close: () => closing.abort(),
   };
+}
+
+/** A store whose server has one project only. */
+function onlyProject(main: SqlStore): Pick<ProjectStores, 'names' | 'store'> {
+  return {
+    names: async () => [defaultProject],
+    store: async (project) => {
+      if (project !== defaultProject) throw new NotFoundError('Project', project);
+      return main;
+    },
+  };
+}
+
+/** The response to a request that was not admitted to a project. */
+function refusalResponse(error: unknown, onFault: (error: unknown) => void): Response {
+  if (!AgentLightningError.isInstance(error)) onFault(error);
+  const known = AgentLightningError.isInstance(error)
+    ? error
+    : new AgentLightningError({ code: 'INTERNAL', message: 'Internal server error' });
+  return Response.json(errorCodec.encode(known), { status: httpStatusOf(known.code) });
 }

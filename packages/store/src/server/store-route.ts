@@ -14,6 +14,7 @@ import type { StoreMetrics } from './observation/store-metrics.ts';
 
 /** Dependencies of routes. */
 export interface StoreRouteOptions {
+  readonly project: string;
   readonly store: SqlStore;
   /** Signs attempt tokens; null without a token secret. */
   readonly attemptTokens: AttemptTokens | null;

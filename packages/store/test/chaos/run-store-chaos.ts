@@ -15,13 +15,13 @@ export interface Killable {
 export interface StoreChaosOptions {
   /** The store, new and empty: `sqlite:<file>` or `postgres://…`. */
   readonly location: string;
-  /** How often its server is killed. */
+  /** Number of kills of the server. */
   readonly kills: number;
-  /** The database, when it is a program that can be killed too, and how often. @default none */
+  /** The process of the database, if it can be killed, and the number of its kills. @default none */
   readonly database?: { readonly program: Killable; readonly kills: number };
-  /** How many clients are at work meanwhile. */
+  /** Number of concurrent clients. */
   readonly clients: number;
-  /** How many spans it may acknowledge at most before it is killed again. */
+  /** Maximum number of spans that it acknowledges before the next kill. */
   readonly spansPerLife: number;
   /** Decides how long each life lasts. */
   readonly seed: number;
@@ -32,7 +32,7 @@ export interface StoreChaosOptions {
 /** The process that a kill ends. */
 export type Victim = 'server' | 'database';
 
-/** How much the store has acknowledged. */
+/** Numbers of acknowledged records. */
 export interface StoreChaosCounts {
   readonly rollouts: number;
   readonly claims: number;

@@ -1,6 +1,6 @@
 import { AttemptTokens } from '@agentlightning/core/protocol';
 import { expect, test } from 'vitest';
-import { type AccessScope, createStoreServer, openStore } from '../../src/index.ts';
+import { createStoreServer, type KeyRole, openStore } from '../../src/index.ts';
 import { describeInterop } from './describe-interop.ts';
 import { PythonClient } from './python-peer.ts';
 
@@ -15,7 +15,7 @@ describeInterop('the Python client of Agent Lightning 0.3 with a key in its URL'
     return {
       store,
       withKey,
-      withScope: async (scope) => withKey((await store.createAccessKey({ name: scope, scope })).key),
+      withRole: async (role) => withKey((await store.createAccessKey({ name: role, role })).key),
       [Symbol.asyncDispose]: async () => {
         await server.close();
         await store.close();
@@ -26,18 +26,18 @@ describeInterop('the Python client of Agent Lightning 0.3 with a key in its URL'
   test('does what its key may, and nothing else', async () => {
     await using server = await keyed();
     await server.store.enqueueRollouts([{ input: 'task' }]);
-    await using runner = await server.withScope('runner');
+    await using runner = await server.withRole('worker');
     const claimed = await runner.call<{ attempt: { attempt_id: string } }>('dequeue_rollout', { worker_id: 'w' });
     expect(claimed.attempt.attempt_id).toMatch(/^at-/);
     await expect(runner.call('enqueue_rollout', { input: 'another' })).rejects.toThrow(/403/);
-    await using trainer = await server.withScope('trainer');
+    await using trainer = await server.withRole('trainer');
     expect(await trainer.call('enqueue_rollout', { input: 'another' })).toMatchObject({ status: 'queuing' });
   });
 
   test('speaks for one attempt with its token, by OpenTelemetry too', async () => {
     await using server = await keyed();
     // From the first key on the server asks for one.
-    await server.store.createAccessKey({ name: 'anybody', scope: 'admin' });
+    await server.store.createAccessKey({ name: 'anybody', role: 'admin' });
     const own = await server.store.startRollout({ input: 1 });
     const other = await server.store.startRollout({ input: 2 });
     const ids = { rolloutId: own.rolloutId, attemptId: own.attempt.attemptId };
@@ -57,5 +57,5 @@ describeInterop('the Python client of Agent Lightning 0.3 with a key in its URL'
 interface KeyedServer extends AsyncDisposable {
   readonly store: Awaited<ReturnType<typeof openStore>>;
   readonly withKey: (key: string) => PythonClient;
-  readonly withScope: (scope: AccessScope) => Promise<PythonClient>;
+  readonly withRole: (role: KeyRole) => Promise<PythonClient>;
 }

@@ -23,10 +23,10 @@ export interface ModelRollout {
 /** What a command comes to: done, or refused with a code. */
 export type Outcome = 'done' | 'NOT_FOUND' | 'ILLEGAL_TRANSITION' | 'CONFLICT';
 
-/** How long a claimed attempt may stay unheard of in the tests, in milliseconds. */
+/** Heartbeat timeout of a claimed attempt in the tests, in milliseconds. */
 export const modelLeaseMs = 60_000;
 
-/** How many claims of a rollout may be lost in the tests before it fails. */
+/** Maximum number of lost claims of a rollout in the tests. */
 export const modelMaxLostClaims = 2;
 
 /**

@@ -21,6 +21,7 @@ import {
   workerQueryCodec,
 } from '../wire-query.ts';
 import { namedResourcesCodec, resourcesSnapshotCodec } from '../wire-resources.ts';
+import { rolloutSearchCodec, rolloutSearchPageCodec } from '../wire-rollout-search.ts';
 import {
   metricPointCodec,
   metricQueryCodec,
@@ -42,13 +43,13 @@ const deletionWaitMs = 600_000;
 /** The routes of the operations of a store, by name. */
 export const operationRoutes: { readonly [TName in OperationName]: OperationRoute<TName> } = {
   statistics: {
-    ...original.get('/statistics', 'trainer'),
+    ...original.get('/statistics', 'project:read'),
     summary: 'Count rows by table',
     response: statisticsCodec,
   },
 
   enqueueRollouts: {
-    ...original.post('/queues/rollouts/enqueue', 'trainer'),
+    ...original.post('/queues/rollouts/enqueue', 'project:write'),
     summary: 'Enqueue rollouts atomically',
     body: enqueueCodec,
     response: z.array(rolloutCodec),
@@ -57,7 +58,7 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
   },
   // Starts a rollout without the queue: runners for a single task, gateways for calls without a rollout.
   startRollout: {
-    ...original.post('/rollouts', 'runner'),
+    ...original.post('/rollouts', 'work:write'),
     summary: 'Start a rollout without the queue',
     body: rolloutRequestCodec,
     response: attemptedRolloutCodec,
@@ -65,19 +66,25 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     idempotency: 'inherent',
   },
   queryRollouts: {
-    ...original.post('/rollouts/search', 'trainer'),
+    ...original.post('/rollouts/search', 'project:read'),
     summary: 'List rollouts',
     body: rolloutQueryCodec,
     ...list(rolloutCodec),
   },
+  searchRollouts: {
+    ...post('/searches/rollouts', 'project:read'),
+    summary: 'Search rollouts by text, reward and other fields',
+    body: rolloutSearchCodec,
+    response: rolloutSearchPageCodec,
+  },
   getRollout: {
-    ...original.get('/rollouts/:rolloutId', 'agent'),
+    ...original.get('/rollouts/:rolloutId', 'attempt:read'),
     summary: 'Read a rollout, with its latest attempt',
     response: rolloutCodec,
   },
   // Runners return rollouts to the queue.
   updateRollout: {
-    ...original.post('/rollouts/:rolloutId', 'runner'),
+    ...original.post('/rollouts/:rolloutId', 'work:write'),
     summary: 'Update a rollout',
     body: rolloutPatchCodec,
     notNull: ['status', 'config'],
@@ -86,7 +93,7 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
   },
 
   startAttempt: {
-    ...original.post('/rollouts/:rolloutId/attempts', 'trainer'),
+    ...original.post('/rollouts/:rolloutId/attempts', 'project:write'),
     summary: 'Start another attempt',
     body: attemptStartCodec,
     isBodyOptional: true,
@@ -95,18 +102,18 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     idempotency: 'key',
   },
   queryAttempts: {
-    ...original.post('/rollouts/:rolloutId/attempts/search', 'runner'),
+    ...original.post('/rollouts/:rolloutId/attempts/search', 'work:read'),
     summary: 'List attempts',
     body: attemptQueryCodec,
     ...list(attemptCodec),
   },
   getLatestAttempt: {
-    ...original.get('/rollouts/:rolloutId/attempts/latest', 'agent'),
+    ...original.get('/rollouts/:rolloutId/attempts/latest', 'attempt:read'),
     summary: 'Read the latest attempt; null if none exists',
     response: attemptCodec.nullable(),
   },
   updateAttempt: {
-    ...original.post('/rollouts/:rolloutId/attempts/:attemptId', 'runner'),
+    ...original.post('/rollouts/:rolloutId/attempts/:attemptId', 'work:write'),
     summary: 'Update an attempt; the id `latest` refers to the latest one',
     body: attemptPatchCodec,
     notNull: ['status', 'worker_id', 'last_heartbeat_time', 'metadata'],
@@ -114,24 +121,24 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     idempotency: 'key',
   },
   revokedAttemptTokens: {
-    ...get('/revocations/tokens', 'runner'),
+    ...get('/revocations/tokens', 'work:read'),
     summary: 'SHA-256 digests of the revoked attempt tokens that have not expired',
     response: revokedAttemptTokensCodec,
   },
 
   queryWorkers: {
-    ...original.post('/workers/search', 'trainer'),
+    ...original.post('/workers/search', 'project:read'),
     summary: 'List workers',
     body: workerQueryCodec,
     ...list(workerCodec),
   },
   getWorker: {
-    ...original.get('/workers/:workerId', 'runner'),
+    ...original.get('/workers/:workerId', 'work:read'),
     summary: 'Read a worker; null if it does not exist',
     response: workerCodec.nullable(),
   },
   updateWorker: {
-    ...original.post('/workers/:workerId', 'runner'),
+    ...original.post('/workers/:workerId', 'work:write'),
     summary: 'Record a heartbeat of a worker',
     body: workerHeartbeatCodec,
     isBodyOptional: true,
@@ -140,13 +147,13 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
   },
 
   queryResources: {
-    ...original.get('/resources', 'runner'),
+    ...original.get('/resources', 'work:read'),
     summary: 'List resources',
     query: resourcesQueryCodec,
     ...list(resourcesSnapshotCodec),
   },
   addResources: {
-    ...original.post('/resources', 'trainer'),
+    ...original.post('/resources', 'project:write'),
     summary: 'Add resources under a new id',
     body: namedResourcesCodec,
     response: resourcesSnapshotCodec,
@@ -154,12 +161,12 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     idempotency: 'key',
   },
   getLatestResources: {
-    ...original.get('/resources/latest', 'runner'),
+    ...original.get('/resources/latest', 'work:read'),
     summary: 'Read the latest resources; null if none exist',
     response: resourcesSnapshotCodec.nullable(),
   },
   updateResources: {
-    ...original.post('/resources/:resourcesId', 'trainer'),
+    ...original.post('/resources/:resourcesId', 'project:write'),
     summary: 'Write the next or first version of resources',
     body: namedResourcesCodec,
     response: resourcesSnapshotCodec,
@@ -167,39 +174,39 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
   },
 
   querySpans: {
-    ...original.post('/spans/search', 'runner'),
+    ...original.post('/spans/search', 'work:read'),
     summary: 'List spans of a rollout',
     body: spanQueryCodec,
     ...list(spanCodec),
   },
   nextSpanSequenceIds: {
-    ...post('/spans/next/batch', 'agent'),
+    ...post('/spans/next/batch', 'attempt:write'),
     summary: 'Reserve many sequence ids',
     body: sequenceIdBatchCodec,
     response: sequenceIdsCodec,
     idempotency: 'key',
   },
   readTraces: {
-    ...post('/searches/traces', 'trainer'),
+    ...post('/searches/traces', 'project:read'),
     summary: 'Read the latest attempts of rollouts with their spans, up to about one MiB',
     body: traceQueryCodec,
     response: tracesCodec,
   },
   searchSpans: {
-    ...post('/searches/spans', 'trainer'),
+    ...post('/searches/spans', 'project:read'),
     summary: 'Search spans across rollouts',
     body: spanSearchCodec,
     response: spanSearchPageCodec,
   },
 
   queryRuns: {
-    ...get('/runs', 'trainer'),
+    ...get('/runs', 'project:read'),
     summary: 'List runs, newest first',
     query: runQueryCodec,
     ...list(runCodec),
   },
   createRun: {
-    ...post('/runs', 'trainer'),
+    ...post('/runs', 'project:write'),
     summary: 'Create a run',
     body: runRequestCodec,
     response: runCodec,
@@ -207,12 +214,12 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     idempotency: 'key',
   },
   getRun: {
-    ...get('/runs/:runId', 'trainer'),
+    ...get('/runs/:runId', 'project:read'),
     summary: 'Read a run',
     response: runCodec,
   },
   updateRun: {
-    ...post('/runs/:runId', 'trainer'),
+    ...post('/runs/:runId', 'project:write'),
     summary: 'Update a run and record metrics',
     body: runUpdateCodec,
     isSpread: true,
@@ -220,18 +227,18 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     idempotency: 'inherent',
   },
   queryMetrics: {
-    ...get('/runs/:runId/metrics', 'trainer'),
+    ...get('/runs/:runId/metrics', 'project:read'),
     summary: 'Read the metrics of a run by step',
     query: metricQueryCodec,
     ...list(metricPointCodec),
   },
   runStatistics: {
-    ...get('/runs/:runId/statistics', 'trainer'),
+    ...get('/runs/:runId/statistics', 'project:read'),
     summary: 'Count the rollouts of a run by status',
     response: runStatisticsCodec,
   },
   groupStatistics: {
-    ...get('/runs/:runId/groups', 'trainer'),
+    ...get('/runs/:runId/groups', 'project:read'),
     summary: 'Summarise the training rollouts of a run by step and task',
     query: groupQueryCodec,
     response: groupsCodec,
@@ -264,7 +271,7 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
   },
   // A separate path: a server that does not support it deletes nothing.
   previewRetention: {
-    ...post('/deletions/retention/preview', 'trainer'),
+    ...post('/deletions/retention/preview', 'project:read'),
     summary: 'Preview a retention policy',
     body: retentionPolicyCodec,
     waitMs: deletionWaitMs,

@@ -63,7 +63,7 @@ export interface SpecialRoutes {
 const otlpTypes = ['application/x-protobuf', 'application/json'];
 const unsupported = {
   method: 'POST',
-  scope: 'agent',
+  right: 'attempt:write',
   isInProtocol: true,
   summary: 'Not supported',
   status: 501,
@@ -72,21 +72,21 @@ const unsupported = {
 /** The routes that do not map directly to an operation. */
 export const specialRoutes: SpecialRoutes = {
   health: {
-    ...original.get('/health', 'anyone'),
+    ...original.get('/health', 'public'),
     summary: 'Health check',
     response: z.object({ status: z.literal('ok') }),
   },
   prometheus: {
     method: 'GET',
     path: '/metrics',
-    scope: 'runner',
+    right: 'work:read',
     summary: 'Prometheus metrics',
     otherTypes: { response: ['text/plain'] },
   },
-  openApi: { ...get('/openapi.json', 'runner'), summary: 'This document' },
+  openApi: { ...get('/openapi.json', 'work:read'), summary: 'This document' },
 
   claimRollouts: {
-    ...original.post('/queues/rollouts/dequeue', 'runner'),
+    ...original.post('/queues/rollouts/dequeue', 'work:write'),
     summary: 'Claim rollouts, optionally as a long poll',
     body: claimCodec,
     isBodyOptional: true,
@@ -94,51 +94,51 @@ export const specialRoutes: SpecialRoutes = {
     idempotency: 'key',
   },
   waitForRollouts: {
-    ...original.post('/waits/rollouts', 'trainer'),
+    ...original.post('/waits/rollouts', 'project:read'),
     summary: 'Wait for rollouts to finish; streams server-sent events if accepted',
     body: waitCodec,
     response: z.array(rolloutCodec),
     otherTypes: { response: ['text/event-stream'] },
   },
   watchChanges: {
-    ...get('/events', 'trainer'),
+    ...get('/events', 'project:read'),
     summary: 'Stream changes as server-sent events; `Last-Event-ID` resumes after an event',
     query: watchQueryCodec,
     otherTypes: { response: ['text/event-stream'] },
   },
 
   listRollouts: {
-    ...original.get('/rollouts', 'trainer'),
+    ...original.get('/rollouts', 'project:read'),
     summary: 'List rollouts',
     query: rolloutQueryCodec,
     ...list(rolloutCodec),
   },
   listAttempts: {
-    ...original.get('/rollouts/:rolloutId/attempts', 'runner'),
+    ...original.get('/rollouts/:rolloutId/attempts', 'work:read'),
     summary: 'List attempts',
     query: attemptQueryCodec,
     ...list(attemptCodec),
   },
   listWorkers: {
-    ...original.get('/workers', 'trainer'),
+    ...original.get('/workers', 'project:read'),
     summary: 'List workers',
     query: workerQueryCodec,
     ...list(workerCodec),
   },
   listSpans: {
-    ...original.get('/spans', 'runner'),
+    ...original.get('/spans', 'work:read'),
     summary: 'List spans of a rollout',
     query: spanQueryCodec,
     ...list(spanCodec),
   },
 
   getResources: {
-    ...original.get('/resources/:resourcesId', 'agent'),
+    ...original.get('/resources/:resourcesId', 'attempt:read'),
     summary: 'Read resources; null if they do not exist',
     response: resourcesSnapshotCodec.nullable(),
   },
   appendSpan: {
-    ...original.post('/spans', 'agent'),
+    ...original.post('/spans', 'attempt:write'),
     summary: 'Record a span; null if it exists',
     body: spanInputCodec,
     response: recordedSpanCodec.nullable(),
@@ -146,7 +146,7 @@ export const specialRoutes: SpecialRoutes = {
     idempotency: 'inherent',
   },
   appendSpans: {
-    ...post('/spans/batch', 'agent'),
+    ...post('/spans/batch', 'attempt:write'),
     summary: 'Record spans in one transaction; null for existing ones',
     body: spanBatchCodec,
     response: recordedSequenceIdsCodec,
@@ -154,14 +154,14 @@ export const specialRoutes: SpecialRoutes = {
     idempotency: 'inherent',
   },
   nextSpanSequenceId: {
-    ...original.post('/spans/next', 'agent'),
+    ...original.post('/spans/next', 'attempt:write'),
     summary: 'Reserve the next sequence id',
     body: attemptReferenceCodec,
     response: sequenceIdCodec,
     idempotency: 'key',
   },
   createAttemptToken: {
-    ...post('/rollouts/:rolloutId/attempts/:attemptId/token', 'runner'),
+    ...post('/rollouts/:rolloutId/attempts/:attemptId/token', 'work:write'),
     summary: 'Create an attempt token for an agent',
     body: attemptTokenOptionsCodec,
     isBodyOptional: true,
@@ -169,7 +169,7 @@ export const specialRoutes: SpecialRoutes = {
     status: 201,
   },
   revokeAttemptToken: {
-    ...post('/revocations/tokens', 'runner'),
+    ...post('/revocations/tokens', 'work:write'),
     summary: 'Revoke an attempt token',
     body: attemptTokenRevocationCodec,
     response: revokedAttemptTokensCodec,
@@ -191,7 +191,7 @@ export const specialRoutes: SpecialRoutes = {
   exportTraces: {
     method: 'POST',
     path: '/v1/traces',
-    scope: 'agent',
+    right: 'attempt:write',
     isInProtocol: true,
     summary: 'Record spans as OTLP, plain or gzip',
     otherTypes: { body: otlpTypes, response: otlpTypes },

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Page } from '../../store/queries.ts';
 import type { Store } from '../../store/store.ts';
+import type { AccessRight } from '../access-rights.ts';
 import { pageCodec } from '../wire-page.ts';
 
 /**
@@ -10,12 +11,6 @@ import { pageCodec } from '../wire-page.ts';
 export const strictHeader = 'x-agentlightning-strict';
 
 /**
- * The scope that a route requires, in ascending order: `agent` is an attempt token or any key. Routes restrict attempt
- * tokens to their attempt.
- */
-export type RouteScope = 'anyone' | 'agent' | 'runner' | 'trainer' | 'admin';
-
-/**
  * One route of the store protocol: the server's route, the client's request, the access check and the OpenAPI document
  * derive from it.
  */
@@ -23,7 +18,8 @@ export interface StoreRoute<TInput = unknown, TOutput = unknown> {
   readonly method: 'GET' | 'POST';
   /** The absolute pattern, such as `/v1/agl/rollouts/:rolloutId`. */
   readonly path: string;
-  readonly scope: RouteScope;
+  /** The right that it requires. */
+  readonly right: AccessRight;
   readonly summary: string;
   /** Whether it is part of the Agent Lightning 0.3 protocol. @default false */
   readonly isInProtocol?: boolean;
@@ -93,23 +89,23 @@ export function pathParameters({ path }: Pick<StoreRoute, 'path'>): readonly str
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
 }
 
-/** Method, path and scope of a route. */
-export type RouteHead = Pick<StoreRoute, 'method' | 'path' | 'scope' | 'isInProtocol'>;
+/** Method, path and required right of a route. */
+export type RouteHead = Pick<StoreRoute, 'method' | 'path' | 'right' | 'isInProtocol'>;
 
 /** A GET route below `/v1/agl`, an extension of the Agent Lightning 0.3 protocol. */
-export function get(path: string, scope: RouteScope): RouteHead {
-  return { method: 'GET', path: `/v1/agl${path}`, scope };
+export function get(path: string, right: AccessRight): RouteHead {
+  return { method: 'GET', path: `/v1/agl${path}`, right };
 }
 
 /** As {@link get}, with POST. */
-export function post(path: string, scope: RouteScope): RouteHead {
-  return { ...get(path, scope), method: 'POST' };
+export function post(path: string, right: AccessRight): RouteHead {
+  return { ...get(path, right), method: 'POST' };
 }
 
 /** {@link get} and {@link post} for the routes of the original protocol. */
 export const original: { readonly get: typeof get; readonly post: typeof post } = {
-  get: (path, scope) => ({ ...get(path, scope), isInProtocol: true }),
-  post: (path, scope) => ({ ...post(path, scope), isInProtocol: true }),
+  get: (path, right) => ({ ...get(path, right), isInProtocol: true }),
+  post: (path, right) => ({ ...post(path, right), isInProtocol: true }),
 };
 
 /** The response of a list route. */

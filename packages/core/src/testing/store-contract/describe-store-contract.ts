@@ -9,6 +9,7 @@ import { describeQueue } from './queue-contract.ts';
 import { describeResources } from './resource-contract.ts';
 import { describeRevocation } from './revocation-contract.ts';
 import { describeRollouts } from './rollout-contract.ts';
+import { describeRolloutSearch } from './rollout-search-contract.ts';
 import { describeRuns } from './run-contract.ts';
 import { describeSearch } from './search-contract.ts';
 import { describeSpans } from './span-contract.ts';
@@ -87,6 +88,7 @@ const parts: readonly ((test: StoreTest) => void)[] = [
   describeSpans,
   describeTraces,
   describeSearch,
+  describeRolloutSearch,
   describeResources,
   describeWorkers,
   describeRuns,

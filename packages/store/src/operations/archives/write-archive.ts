@@ -11,6 +11,7 @@ import type { ArchiveRecord } from '../../archive/run-archive-record.ts';
 import type { OperationContext } from '../../operation.ts';
 import { readInteger, toJson } from '../../rows/row-value.ts';
 import { isOpen } from '../attempts/attempt-record.ts';
+import { requestTextIndex } from '../rollouts/index-rollout-texts.ts';
 import { writeMetrics } from '../runs/update-run.ts';
 import { insertSpans } from '../spans/append-spans.ts';
 import { writeSequenceId } from '../spans/span-counter.ts';
@@ -154,6 +155,7 @@ export class WriteArchive {
     );
     if (inserted === 0) throw alreadyExists('rollout', rollout.rolloutId);
     if (lastSequenceId > 0) await writeSequenceId(this.#context, rollout.rolloutId, lastSequenceId);
+    await requestTextIndex(this.#context, [rollout.rolloutId]);
     this.#rolloutId = rollout.rolloutId;
   }
 
@@ -180,10 +182,10 @@ export class WriteArchive {
       ],
     );
     // Attempts are ordered: the last one is the latest.
-    await this.#context.db.run('UPDATE rollouts SET latest_attempt_id = ? WHERE rollout_id = ?', [
-      attempt.attemptId,
-      attempt.rolloutId,
-    ]);
+    await this.#context.db.run(
+      'UPDATE rollouts SET latest_attempt_id = ?, reward = NULL, label = NULL WHERE rollout_id = ?',
+      [attempt.attemptId, attempt.rolloutId],
+    );
   }
 
   async #takeSpan(span: Span): Promise<void> {

@@ -62,7 +62,7 @@ export async function openAttempt(
       leaseUntilMs,
     ],
   );
-  await context.db.run('UPDATE rollouts SET latest_attempt_id = ? WHERE rollout_id = ?', [
+  await context.db.run('UPDATE rollouts SET latest_attempt_id = ?, reward = NULL, label = NULL WHERE rollout_id = ?', [
     attempt.attemptId,
     rolloutId,
   ]);

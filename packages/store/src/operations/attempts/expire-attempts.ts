@@ -114,7 +114,7 @@ async function deleteLostWorkers(context: OperationContext, resumedMs: number | 
   );
 }
 
-/** How long a lost worker is kept, in milliseconds. */
+/** Retention of a lost worker, in milliseconds. */
 const lostWorkerKeepMs = 60_000;
 
 function isRemovable(at: { readonly resumedMs: number | null; readonly nowMs: number }): SqlCondition {

@@ -5,6 +5,7 @@ import { readText, readTextOrNull } from '../../rows/row-value.ts';
 import type { SqlCondition } from '../../sql-dialect.ts';
 import { lockRows } from '../row-lock.ts';
 import { unmarkRollouts } from '../spans/span-marks.ts';
+import { removeTexts } from './index-rollout-texts.ts';
 
 /** The counts of an empty deletion. */
 export const nothingDeleted: DeletionCounts = { runs: 0, rollouts: 0, attempts: 0, spans: 0 };
@@ -50,6 +51,7 @@ export async function removeRollouts(
   if (rolloutIds.length === 0) return nothingDeleted;
   const where = context.dialect.isOneOf('rollout_id', rolloutIds);
   await unmarkRollouts(context, rolloutIds);
+  await removeTexts(context, rolloutIds);
   const spans = await deleteFrom(context, 'spans', where);
   await deleteFrom(context, 'span_counters', where);
   await deleteFrom(context, 'queue', where);

@@ -1,7 +1,7 @@
-import type { RolloutQuery } from '@agentlightning/core/store';
 import type { OperationContext } from '../../operation.ts';
 import { allOf, equals, equalsWithoutIndex, type ListPart } from '../../page.ts';
 import { readInteger, readText } from '../../rows/row-value.ts';
+import type { RolloutListQuery } from './rollout-list-query.ts';
 
 /** A rollout query, partitioned by status and mode. */
 export interface PartitionedRollouts {
@@ -10,7 +10,7 @@ export interface PartitionedRollouts {
   /** Number of rollouts; null when they must be counted. */
   readonly total: number | null;
   /** The conditions of the query that the parts do not cover. */
-  readonly rest: RolloutQuery;
+  readonly rest: RolloutListQuery;
 }
 
 /** The column values of one partition; null for unconstrained columns. */
@@ -29,16 +29,16 @@ interface RolloutCount {
 
 /** Indexed sort fields by filter columns; '' is the default order. */
 const indexedSortFields: Readonly<Record<string, readonly string[]>> = {
-  '': ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', 'resourcesId'],
+  '': ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', 'resourcesId', 'reward'],
   status: ['', 'startTimeMs', 'endTimeMs', 'status', 'rolloutId', 'mode', 'resourcesId'],
   mode: ['', 'mode'],
-  runId: ['', 'startTimeMs', 'endTimeMs', 'mode', 'status'],
+  runId: ['', 'startTimeMs', 'endTimeMs', 'mode', 'status', 'reward'],
   'runId mode': ['', 'mode'],
   'runId status': ['', 'status'],
 };
 
 /** Query fields that keep the maintained counts valid: run, mode, status, order and page. */
-const countedFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
+const countedFields: ReadonlySet<string> = new Set<keyof RolloutListQuery>([
   'statusIn',
   'runId',
   'modeIn',
@@ -52,35 +52,38 @@ const countedFields: ReadonlySet<string> = new Set<keyof RolloutQuery>([
 /** Partitions a rollout query by status and mode, so that each part is read along its best index. */
 export async function partitionRolloutQuery(
   context: OperationContext,
-  query: RolloutQuery,
+  query: RolloutListQuery,
 ): Promise<PartitionedRollouts> {
   const { statusIn, modeIn, runId, ...others } = query;
   const isJoinedByOr = query.filterLogic === 'or' && (query.rolloutIdIn ?? query.rolloutIdContains) !== undefined;
   if (isJoinedByOr) return { parts: null, total: null, rest: query };
   const keys = partitionKeys(query);
-  const counts = isCounted(context, query) ? await readCounts(context, runId) : null;
+  const isExact = isCounted(context, query);
+  // Estimates for lists by reward: without them, the rollouts of a status would all be sorted.
+  const isEstimated = context.dialect.keepsCounts && query.sortBy === 'reward';
+  const counts = isExact || isEstimated ? await readCounts(context, runId) : null;
   const parts = keys.map((part) => ({ part, rollouts: counts === null ? null : sumOf(counts, part) }));
   return {
     parts: parts.map(({ part, rollouts }) =>
       rollouts === null || counts === null
-        ? listPart(part, 'index')
-        : listPart(part, cheapestScan(query, part, { rollouts, all: sumOf(counts, everything) })),
+        ? listPart(part, 'index', query)
+        : listPart(part, cheapestScan(query, part, { rollouts, all: sumOf(counts, everything) }), query),
     ),
-    total: counts === null ? null : parts.reduce((sum, { rollouts }) => sum + (rollouts ?? 0), 0),
+    total: !isExact ? null : parts.reduce((sum, { rollouts }) => sum + (rollouts ?? 0), 0),
     rest: others,
   };
 }
 
 const everything: PartitionKey = { runId: null, mode: null, status: null };
 
-function partitionKeys({ statusIn, modeIn, runId }: RolloutQuery): readonly PartitionKey[] {
+function partitionKeys({ statusIn, modeIn, runId }: RolloutListQuery): readonly PartitionKey[] {
   const statuses = statusIn === undefined ? [null] : [...new Set(statusIn)];
   const modes = modeIn === undefined ? [null] : [...new Set(modeIn)];
   return statuses.flatMap((status) => modes.map((mode) => ({ runId: runId ?? null, mode, status })));
 }
 
 /** Whether the maintained counts cover a query. */
-function isCounted({ dialect }: OperationContext, query: RolloutQuery): boolean {
+function isCounted({ dialect }: OperationContext, query: RolloutListQuery): boolean {
   return (
     dialect.keepsCounts &&
     Object.entries(query).every(([field, value]) => value === undefined || countedFields.has(field))
@@ -117,7 +120,7 @@ function sumOf(counts: readonly RolloutCount[], { mode, status }: PartitionKey):
 type ScanStrategy = 'index' | 'scan' | 'sort';
 
 function cheapestScan(
-  query: RolloutQuery,
+  query: RolloutListQuery,
   part: PartitionKey,
   { rollouts, all }: { readonly rollouts: number; readonly all: number },
 ): ScanStrategy {
@@ -129,10 +132,11 @@ function cheapestScan(
   return rollouts <= scanned ? 'sort' : 'scan';
 }
 
-function listPart({ runId, mode, status }: PartitionKey, strategy: ScanStrategy): ListPart {
+function listPart({ runId, mode, status }: PartitionKey, strategy: ScanStrategy, query: RolloutListQuery): ListPart {
   const isEqual = strategy === 'scan' ? equalsWithoutIndex : equals;
+  const hasRunIndex = indexedSortFields['runId']?.includes(query.sortBy ?? '') === true;
   const conditions = [
-    ...(runId === null ? [] : [isEqual('r.run_id', runId)]),
+    ...(runId === null ? [] : [(hasRunIndex ? equals : isEqual)('r.run_id', runId)]),
     ...(mode === null ? [] : [isEqual('r.mode', mode)]),
     ...(status === null ? [] : [isEqual('r.status', status)]),
   ];

@@ -5,8 +5,10 @@ import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } 
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../../rows/row.ts';
 import { readText } from '../../rows/row-value.ts';
 import type { SqlCondition } from '../../sql-dialect.ts';
+import type { SqlRow } from '../../sql-driver.ts';
 import { selectRolloutIndex } from '../select-rollout-index.ts';
 import { partitionRolloutQuery } from './partition-rollout-query.ts';
+import type { RolloutListQuery } from './rollout-list-query.ts';
 import { findRollout } from './rollout-record.ts';
 
 /**
@@ -26,6 +28,21 @@ export async function queryRollouts(
   query: RolloutQuery,
   window: PageWindow,
 ): Promise<ListPage<Rollout | AttemptedRollout>> {
+  return listRollouts(context, { query, window, toItem: attemptedRolloutFromRow });
+}
+
+/** How a list of rollouts is read. */
+export interface RolloutListPlan<TItem> {
+  readonly query: RolloutListQuery;
+  readonly window: PageWindow;
+  readonly toItem: (row: SqlRow) => TItem;
+}
+
+/** Lists rollouts, from rows with the columns of `rolloutWithAttempt`. */
+export async function listRollouts<TItem>(
+  context: OperationContext,
+  { query, window, toItem }: RolloutListPlan<TItem>,
+): Promise<ListPage<TItem>> {
   const { rows, after } = window;
   // The best plan of a page depends on its size.
   const ofPage = { ...query, limit: rows, offset: after === null ? (query.offset ?? 0) : 0 };
@@ -45,11 +62,12 @@ export async function queryRollouts(
       rolloutId: 'r.rollout_id',
       mode: 'r.mode',
       resourcesId: 'r.resources_id',
+      reward: 'r.reward',
     },
     tieBreaker: 'r.position',
     query,
     window,
-    toItem: attemptedRolloutFromRow,
+    toItem,
   });
 }
 
@@ -60,7 +78,7 @@ const notIndexed = (column: string): string => `coalesce(${column}, NULL)`;
 
 function conditionsOf(
   { dialect }: OperationContext,
-  query: RolloutQuery,
+  query: RolloutListQuery,
   columnOf: (column: string) => string,
 ): readonly SqlCondition[] {
   const filters: SqlCondition[] = [];
@@ -70,22 +88,31 @@ function conditionsOf(
   const conditions = [joinFilters(filters, query.filterLogic)];
   if (query.runId !== undefined) conditions.push(equals(columnOf('r.run_id'), query.runId));
   if (query.modeIn !== undefined) conditions.push(dialect.isOneOf(columnOf('r.mode'), query.modeIn));
-  conditions.push(...timeConditionsOf(query));
+  conditions.push(...rangeConditionsOf(query));
+  if (query.words !== undefined) conditions.push(dialect.rolloutContainsWords(query.words).condition);
+  if (query.label !== undefined) conditions.push(hasLabel(query.label));
   for (const [name, value] of Object.entries(query.metadata ?? {})) {
     conditions.push(dialect.rolloutHasField({ name, value }).condition);
   }
   return conditions;
 }
 
-/** Half-open time ranges: adjacent ranges are disjoint. */
-function timeConditionsOf(query: RolloutQuery): readonly SqlCondition[] {
+function hasLabel(label: NonNullable<RolloutListQuery['label']>): SqlCondition {
+  if (label === 'none') return { sql: 'r.label IS NULL', parameters: [] };
+  return label === 'any' ? { sql: 'r.label IS NOT NULL', parameters: [] } : equals('r.label', label);
+}
+
+/** Half-open time ranges: adjacent ranges are disjoint. Ranges of rewards include both ends. */
+function rangeConditionsOf(query: RolloutListQuery): readonly SqlCondition[] {
   const bounds = [
     ['r.start_time_ms >= ?', query.startTimeFromMs],
     ['r.start_time_ms < ?', query.startTimeBeforeMs],
     ['r.end_time_ms >= ?', query.endTimeFromMs],
     ['r.end_time_ms < ?', query.endTimeBeforeMs],
+    ['r.reward >= ?', query.minReward],
+    ['r.reward <= ?', query.maxReward],
   ] as const;
-  return bounds.flatMap(([sql, timeMs]) => (timeMs === undefined ? [] : [{ sql, parameters: [timeMs] }]));
+  return bounds.flatMap(([sql, bound]) => (bound === undefined ? [] : [{ sql, parameters: [bound] }]));
 }
 
 /**

@@ -11,6 +11,7 @@ import { equals } from '../../page.ts';
 import { attemptedRolloutFromRow, type RolloutRecord, rolloutFromRow, rolloutWithAttempt } from '../../rows/row.ts';
 import { readInteger, readTextOrNull } from '../../rows/row-value.ts';
 import type { SqlCondition } from '../../sql-dialect.ts';
+import { requestTextIndex } from './index-rollout-texts.ts';
 
 /**
  * Loads a rollout and locks it until the transaction ends.
@@ -81,6 +82,7 @@ async function writeStatus(context: OperationContext, rollout: Rollout, to: Roll
     endTimeMs,
     rollout.rolloutId,
   ]);
+  if (isOver) await requestTextIndex(context, [rollout.rolloutId]);
   if (isTerminalRolloutStatus(rollout.status)) await resetLostClaims(context, rollout.rolloutId);
   if (isQueued(to)) await enterQueue(context, [rollout]);
   else if (isQueued(rollout.status)) await leaveQueue(context, rollout.rolloutId);

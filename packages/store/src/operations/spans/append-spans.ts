@@ -1,10 +1,12 @@
 import type { Span, SpanInput } from '@agentlightning/core';
+import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { assertSpanQuotas, assertWithin, bytesOf } from '../../attempt-quotas.ts';
 import type { OperationContext } from '../../operation.ts';
 import { readInteger, readText } from '../../rows/row-value.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../../rows/span-row.ts';
 import { loadAttempt } from '../attempts/attempt-record.ts';
 import { recordSpanHeartbeat } from '../record-span-heartbeat.ts';
+import { requestTextIndex } from '../rollouts/index-rollout-texts.ts';
 import { loadRollout } from '../rollouts/rollout-record.ts';
 import { lockRows } from '../row-lock.ts';
 import { recordRewards } from './record-rewards.ts';
@@ -35,11 +37,13 @@ export async function appendSpans(
   );
   const counters = new Map<string, number>();
   const unmarked = new Map<string, number>();
+  const finished: string[] = [];
   for (const batch of different) {
     const { rolloutId, attemptId, spanIds, first } = batch;
     const single = spanIds.length === 1 ? { spanId: first[2], mark: onlyMarkOf(first) } : null;
     const recipient = await recordSpanHeartbeat(context, { rolloutId, attemptId, single });
     if (!counters.has(rolloutId)) counters.set(rolloutId, recipient.lastSequenceId);
+    if (isTerminalRolloutStatus(recipient.rolloutStatus)) finished.push(rolloutId);
     if (!recipient.isMarked) unmarked.set(rolloutId, recipient.position);
     if (recipient.isRecorded === true) batch.known.add(first[2]);
     // The first spans of a rollout cannot exist yet.
@@ -53,6 +57,7 @@ export async function appendSpans(
     newSpans.filter((row) => row !== null),
     unmarked,
   );
+  if (finished.length > 0) await requestTextIndex(context, finished);
   recordSpanChanges(context, different);
   const recorded = spans.map((span, index) => {
     const sequenceId = newSpans[index]?.[3] ?? null;

@@ -1,27 +1,35 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { foreignRequest, isLoopback, type RouteScope } from '@agentlightning/core/protocol';
+import {
+  type AccessRight,
+  type AccessRole,
+  foreignRequest,
+  isLoopback,
+  roleRights,
+  rolesWith,
+} from '@agentlightning/core/protocol';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { note } from '../observation/request-notes.ts';
 import { storeRoutes } from '../store-route.ts';
-import { type Bearer, noteBearer } from './bearer.ts';
+import { assertProject, type Bearer, noteBearer } from './bearer.ts';
 import type { Gatekeeper } from './gatekeeper.ts';
 
-/** The required scopes by method and path pattern. */
-const scopes = new Map(storeRoutes.map(([, { method, path, scope }]) => [`${method} ${path}`, scope]));
+/** The required rights by method and path pattern. */
+const rights = new Map(storeRoutes.map(([, { method, path, right }]) => [`${method} ${path}`, right]));
 
-/** Authenticates and authorises requests, and records their senders. */
-export function guardRoutes(gatekeeper: Gatekeeper): MiddlewareHandler {
+/** Authenticates and authorises requests to a project, and records their senders. */
+export function guardRoutes(gatekeeper: Gatekeeper, project: string): MiddlewareHandler {
   return async (context, next) => {
     const route = routeOf(context);
-    note(context, { path: route === null ? null : route.slice(route.indexOf(' ') + 1) });
-    const needed = route === null ? 'runner' : (scopes.get(route) ?? 'admin');
+    note(context, { project, path: route === null ? null : route.slice(route.indexOf(' ') + 1) });
+    const needed = route === null ? 'work:read' : (rights.get(route) ?? 'admin');
     const isOpen = !(await gatekeeper.isLocked());
     if (isOpen) assertLocalRequest(context);
-    if (needed !== 'anyone') {
+    if (needed !== 'public') {
       const bearer = await gatekeeper.bearerOf(context.req.header('authorization'));
       note(context, { sender: senderOf(bearer) });
-      assertScope(bearer, needed, route ?? context.req.path);
+      assertProject(bearer, project);
+      assertRight(bearer, needed, route ?? context.req.path);
       noteBearer(context, bearer);
     }
     await next();
@@ -35,25 +43,24 @@ export function routeOf(context: Context): string | null {
   return route === undefined ? null : `${route.method} ${route.path}`;
 }
 
-const ranks: Readonly<Record<RouteScope, number>> = { anyone: 0, agent: 1, runner: 2, trainer: 3, admin: 4 };
-
 /**
- * Asserts that a bearer has a scope.
+ * Asserts that a bearer has a right.
  *
  * @param action - what is requested, for the error message
  * @throws AgentLightningError PERMISSION_DENIED
  */
-export function assertScope(bearer: Bearer, needed: RouteScope, action: string): void {
+export function assertRight(bearer: Bearer, needed: AccessRight, action: string): void {
   if (!mayCall(bearer, needed)) throw forbidden(bearer, needed, action);
 }
 
-function mayCall(bearer: Bearer, needed: RouteScope): boolean {
-  if (bearer.kind === 'anyone') return true;
-  return ranks[scopeOf(bearer)] >= ranks[needed];
+function mayCall(bearer: Bearer, needed: AccessRight): boolean {
+  return roleRights[roleOf(bearer)].includes(needed);
 }
 
-function scopeOf(bearer: Exclude<Bearer, { readonly kind: 'anyone' }>): RouteScope {
-  return bearer.kind === 'agent' ? 'agent' : bearer.scope;
+/** The role of a bearer. A store without keys trusts local processes. */
+export function roleOf(bearer: Bearer): AccessRole {
+  if (bearer.kind === 'anyone') return 'admin';
+  return bearer.kind === 'agent' ? 'attempt' : bearer.role;
 }
 
 /** The log name of a bearer. */
@@ -62,15 +69,16 @@ function senderOf(bearer: Bearer): string | null {
   return bearer.kind === 'agent' ? bearer.claims.attemptId : bearer.keyId;
 }
 
-function forbidden(bearer: Bearer, needed: RouteScope, route: string): AgentLightningError {
-  const held = bearer.kind === 'anyone' ? 'anyone' : scopeOf(bearer);
+function forbidden(bearer: Bearer, needed: AccessRight, route: string): AgentLightningError {
+  const role = roleOf(bearer);
+  const permitted = rolesWith(needed);
   const carried =
-    bearer.kind === 'agent' ? `The token of attempt ${bearer.claims.attemptId}` : `A key with the scope ${held}`;
+    bearer.kind === 'agent' ? `The token of attempt ${bearer.claims.attemptId}` : `A key with the role ${role}`;
   return new AgentLightningError({
     code: 'PERMISSION_DENIED',
     message: `${carried} may not ${route}`,
-    remedy: `Use a key with the scope ${needed}: \`agl store keys create --scope ${needed}\` creates one.`,
-    details: { scope: held, neededScope: needed },
+    remedy: `Use a key with the role ${permitted.join(', ')}: \`agl keys create --role ${permitted.find((each) => each !== 'attempt')}\` creates one.`,
+    details: { role, neededRight: needed },
   });
 }
 
@@ -96,6 +104,6 @@ export function assertMayListen(host: string, apiKey: string | null, hasKeys: bo
   throw new AgentLightningError({
     code: 'CONFIG',
     message: apiKey === '' ? 'The key of the store is empty' : `A store without a key may not listen on ${host}`,
-    remedy: 'Set a key (AGL_STORE_KEY, or `agl store keys create`), or listen on 127.0.0.1.',
+    remedy: 'Set a key (AGL_STORE_KEY, or `agl keys create`), or listen on 127.0.0.1.',
   });
 }

@@ -117,7 +117,7 @@ function outOfScope(agent: AttemptClaims, what: string): AgentLightningError {
   return new AgentLightningError({
     code: 'PERMISSION_DENIED',
     message: `The token is for attempt ${agent.attemptId} of rollout ${agent.rolloutId}, not for ${what}`,
-    remedy: 'Use the token of that attempt, or a key with the scope runner.',
+    remedy: 'Use the token of that attempt, or a key with the role worker.',
     details: { rolloutId: agent.rolloutId, attemptId: agent.attemptId },
   });
 }
@@ -126,8 +126,7 @@ function reservedAttribute(agent: AttemptClaims, span: SpanInput, name: string):
   return new AgentLightningError({
     code: 'PERMISSION_DENIED',
     message: `Span ${span.name} has the reserved attribute ${name}, which a token of an attempt may not record`,
-    remedy:
-      'Send model calls through the gateway, which records them; a key with the scope runner may record the span.',
+    remedy: 'Send model calls through the gateway, which records them; a key with the role worker may record the span.',
     details: { rolloutId: agent.rolloutId, attemptId: agent.attemptId, spanId: span.spanId, attribute: name },
   });
 }

@@ -8,12 +8,13 @@ import type { Bearer } from './bearer.ts';
 export interface KeyDirectory {
   findAccessKey(keyId: string): Promise<StoredAccessKey | null>;
   hasAccessKeys(): Promise<boolean>;
-  revokedAttemptTokens(): Promise<readonly string[]>;
 }
 
 /** Authenticator options. */
 export interface GatekeeperOptions {
   readonly keys: KeyDirectory;
+  /** The digests of the revoked attempt tokens of a project. */
+  readonly revokedTokens: (project: string) => Promise<readonly string[]>;
   /** An additional admin key; null for none. */
   readonly apiKey: string | null;
   /** Verifies attempt tokens; null when they are disabled. */
@@ -28,7 +29,8 @@ const keyCacheMs = 5000;
 export class Gatekeeper {
   readonly #options: GatekeeperOptions;
   readonly #apiKeyDigest: string | null;
-  readonly #revoked: RevokedAttemptTokens;
+  /** By project. */
+  readonly #revoked = new Map<string, RevokedAttemptTokens>();
   readonly #known = new Map<string, { readonly stored: StoredAccessKey; readonly readAtMs: number }>();
   /** Whether keys are required. Once true, it stays true: revoking the last key does not disable authentication. */
   #isLocked: boolean;
@@ -38,8 +40,6 @@ export class Gatekeeper {
   constructor(options: GatekeeperOptions) {
     this.#options = options;
     this.#apiKeyDigest = options.apiKey === null ? null : digestOf(options.apiKey);
-    const { keys, clock } = options;
-    this.#revoked = new RevokedAttemptTokens({ read: () => keys.revokedAttemptTokens(), clock });
     this.#isLocked = options.apiKey !== null;
   }
 
@@ -63,7 +63,7 @@ export class Gatekeeper {
     const isToken = key !== undefined && AttemptTokens.isAttemptToken(key);
     if (isToken && attemptTokens !== null) {
       const claims = await attemptTokens.verify(key);
-      await this.#revoked.assertNotRevoked(key);
+      await this.#revokedOf(claims.project).assertNotRevoked(key);
       return { kind: 'agent', claims };
     }
     if (!(await this.isLocked())) return { kind: 'anyone' };
@@ -71,21 +71,28 @@ export class Gatekeeper {
     if (isToken) throw unknownSecret();
     const digest = digestOf(key);
     if (this.#apiKeyDigest !== null && isSame(digest, this.#apiKeyDigest)) {
-      return { kind: 'key', keyId: 'AGL_STORE_KEY', scope: 'admin' };
+      return { kind: 'key', keyId: 'AGL_STORE_KEY', role: 'admin', project: null };
     }
     return this.#listed(key, digest);
+  }
+
+  #revokedOf(project: string): RevokedAttemptTokens {
+    const { revokedTokens, clock } = this.#options;
+    const known = this.#revoked.get(project) ?? new RevokedAttemptTokens({ read: () => revokedTokens(project), clock });
+    this.#revoked.set(project, known);
+    return known;
   }
 
   async #listed(key: string, digest: string): Promise<Bearer> {
     const keyId = keyIdOf(key);
     const stored = keyId === null ? null : await this.#find(keyId);
     if (stored === null || !isSame(digest, stored.digest)) throw unauthenticated('The key of the request is wrong');
-    const { name, scope, expireTimeMs, revokeTimeMs } = stored.record;
+    const { name, role, project, expireTimeMs, revokeTimeMs } = stored.record;
     if (revokeTimeMs !== null) throw unauthenticated(`The key ${stored.record.keyId} (${name}) was revoked`);
     if (expireTimeMs !== null && expireTimeMs <= this.#options.clock.now()) {
       throw unauthenticated(`The key ${stored.record.keyId} (${name}) has expired`);
     }
-    return { kind: 'key', keyId: stored.record.keyId, scope };
+    return { kind: 'key', keyId: stored.record.keyId, role, project };
   }
 
   async #find(keyId: string): Promise<StoredAccessKey | null> {
@@ -136,6 +143,6 @@ function unauthenticated(message: string): AgentLightningError {
   return new AgentLightningError({
     code: 'UNAUTHENTICATED',
     message,
-    remedy: 'Send a key of the store as `Authorization: Bearer <key>`; `agl store keys create` creates one.',
+    remedy: 'Send a key of the store as `Authorization: Bearer <key>`; `agl keys create` creates one.',
   });
 }

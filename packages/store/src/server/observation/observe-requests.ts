@@ -17,7 +17,8 @@ export interface StoreServerLog {
 
 /** Where requests are reported. */
 export interface RequestObservers {
-  readonly metrics: StoreMetrics;
+  /** The metrics of a project; null for a request of unknown project. */
+  readonly metricsOf: (project: string | null) => StoreMetrics;
   readonly log: StoreServerLog | null;
   /** Duration in milliseconds above which a request is logged as slow, except for long polls. */
   readonly slowRequestMs: number;
@@ -50,10 +51,10 @@ interface RequestEnd {
   readonly isCut: boolean;
 }
 
-function report({ metrics, log, slowRequestMs }: RequestObservers, notes: RequestNotes, end: RequestEnd): void {
+function report({ metricsOf, log, slowRequestMs }: RequestObservers, notes: RequestNotes, end: RequestEnd): void {
   const { method, status, durationMs, isCut } = end;
   const { requestId, path, sender, isWait, errorCode } = notes;
-  metrics.requestEnded({ method, path, status, isWait, durationMs });
+  metricsOf(notes.project).requestEnded({ method, path, status, isWait, durationMs });
   if (log === null) return;
   const fields = {
     requestId,

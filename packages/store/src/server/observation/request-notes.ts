@@ -4,6 +4,8 @@ import type { Context } from 'hono';
 
 /** Attributes of a request, collected for metrics and the log. */
 export interface RequestNotes {
+  /** Its project; null before it is known. */
+  project: string | null;
   /** Its id in the logs of server and client. */
   readonly requestId: string;
   /** The route pattern, without ids; null when no route matches. */
@@ -20,7 +22,7 @@ const notes = new WeakMap<IncomingMessage, RequestNotes>();
 
 /** Initialises the attributes of a request. */
 export function beginNotes(request: IncomingMessage, requestId: string): RequestNotes {
-  const created: RequestNotes = { requestId, path: null, sender: null, isWait: false, errorCode: null };
+  const created: RequestNotes = { requestId, project: null, path: null, sender: null, isWait: false, errorCode: null };
   notes.set(request, created);
   return created;
 }

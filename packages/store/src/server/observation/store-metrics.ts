@@ -27,16 +27,16 @@ const requestLabels = ['method', 'route', 'status'] as const;
 
 /** The Prometheus metrics of a server. Labels have low cardinality: no ids. */
 export class StoreMetrics {
-  readonly #registry = new Registry();
+  readonly #registry: Registry;
   readonly #requests: Histogram<(typeof requestLabels)[number]>;
   readonly #waits: Histogram<(typeof requestLabels)[number]>;
   readonly #claims: Counter;
   readonly #enqueued: Counter;
   readonly #spans: Counter<'format'>;
   readonly #spanBytes: Counter<'format'>;
-  #hasDefaults = false;
 
-  constructor({ countUnfinished, countWaits }: StoreGauges) {
+  constructor({ countUnfinished, countWaits }: StoreGauges, registry: Registry = new Registry()) {
+    this.#registry = registry;
     const registers = [this.#registry];
     const labelNames = [...requestLabels];
     this.#requests = new Histogram({
@@ -86,11 +86,9 @@ export class StoreMetrics {
 
   /** All metrics in the Prometheus text format. */
   text(): Promise<string> {
-    if (!this.#hasDefaults) {
-      // Process metrics are collected only after the first scrape because they have a cost.
-      collectDefaultMetrics({ register: this.#registry });
-      this.#hasDefaults = true;
-    }
+    // Process metrics are collected only after the first scrape because they have a cost.
+    const hasDefaults = this.#registry.getSingleMetric('process_cpu_user_seconds_total') !== undefined;
+    if (!hasDefaults) collectDefaultMetrics({ register: this.#registry });
     return this.#registry.metrics();
   }
 

@@ -7,6 +7,7 @@ const { createAttemptToken, revokeAttemptToken } = specialRoutes;
 
 /** Creates and revokes attempt tokens for agents. */
 export function tokenHandlers({
+  project,
   store,
   attemptTokens,
 }: StoreRouteOptions): Pick<SpecialHandlers, 'createAttemptToken' | 'revokeAttemptToken'> {
@@ -19,6 +20,7 @@ export function tokenHandlers({
       const { items } = await store.queryAttempts(rolloutId);
       if (!items.some((attempt) => attempt.attemptId === attemptId)) throw new NotFoundError('Attempt', attemptId);
       const token = await tokens.create({
+        project,
         rolloutId,
         attemptId,
         mayReward: mayReward && !isRewardedByEvaluator(rollout),
