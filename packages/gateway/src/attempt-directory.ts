@@ -14,6 +14,7 @@ interface KnownAttempt {
 }
 
 interface KnownRollout {
+  readonly runId: string | null;
   readonly mode: RolloutMode | null;
   readonly samplingKey: string;
   readonly attempts: Map<string, KnownAttempt>;
@@ -58,6 +59,7 @@ export class AttemptDirectory {
     return {
       rolloutId,
       attemptId,
+      runId: rollout.runId,
       seedNumber: await known.seedNumber,
       mode: rollout.mode ?? mode,
       traceId: known.traceId,
@@ -98,11 +100,16 @@ export class AttemptDirectory {
   }
 
   async #rollout(rolloutId: string): Promise<KnownRollout> {
-    const { mode, metadata } = await this.#store.getRollout(rolloutId);
+    const { runId, mode, metadata } = await this.#store.getRollout(rolloutId);
     const key = metadata?.[samplingKeyName];
     const samplingKey = typeof key === 'string' ? key : rolloutId;
     // Two concurrent first calls must share one counter.
-    const rollout = this.#rollouts.get(rolloutId) ?? { mode, samplingKey, attempts: new Map<string, KnownAttempt>() };
+    const rollout = this.#rollouts.get(rolloutId) ?? {
+      runId,
+      mode,
+      samplingKey,
+      attempts: new Map<string, KnownAttempt>(),
+    };
     this.#rollouts.set(rolloutId, rollout);
     const oldest = this.#rollouts.keys().next();
     if (this.#rollouts.size > maxRollouts && oldest.done === false) this.#rollouts.delete(oldest.value);

@@ -13,6 +13,8 @@ export interface AttemptAddress {
 export interface CallingAttempt {
   readonly rolloutId: string;
   readonly attemptId: string;
+  /** The run of the rollout; null for none. */
+  readonly runId: string | null;
   /**
    * Part of the seed: 1 plus the number of earlier attempts that failed through the agent. An attempt that was lost with
    * its runner, or to an infrastructure failure, is repeated with the same seed.

@@ -48,7 +48,10 @@ export function assembleGateway(options: GatewayOptions): GatewayCore {
   const closing = new AbortController();
   const gate = new PauseGate(clock);
   const calls = new CallsInFlight(options.maxCallsInFlight ?? 4096);
-  const metrics = new GatewayMetrics({ state: () => gate.state(), upstreams: () => parts.pool.states() });
+  const metrics = new GatewayMetrics(
+    { state: () => gate.state(), upstreams: () => parts.pool.states() },
+    options.registry,
+  );
   const plainCalls = new PlainCalls({ store: options.store, clock, log });
   const parts = assembleParts(options, { clock, log, writer, metrics, plainCalls, closing: closing.signal });
   return {
@@ -65,6 +68,7 @@ export function assembleGateway(options: GatewayOptions): GatewayCore {
       apiKey: options.apiKey ?? null,
       adminKey: options.adminKey ?? null,
       attemptTokens: options.attemptTokens ?? null,
+      keys: options.keys ?? null,
       revokedTokens: new RevokedAttemptTokens({ read: () => options.store.revokedAttemptTokens(), clock }),
     }),
     closing,

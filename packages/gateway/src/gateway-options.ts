@@ -1,5 +1,6 @@
 import type { Clock, RolloutMode, Store } from '@agentlightning/core';
-import type { AttemptClaims } from '@agentlightning/core/protocol';
+import type { AccessRole, AttemptClaims } from '@agentlightning/core/protocol';
+import type { Registry } from 'prom-client';
 
 /** An OpenAI-compatible model endpoint. */
 export interface Upstream {
@@ -16,6 +17,11 @@ export interface Upstream {
    * @default none
    */
   readonly agents?: readonly string[];
+  /**
+   * Runs whose calls are routed here when they request no model by the name of an upstream; among several upstreams of a
+   * run, by `agents`. @default none
+   */
+  readonly runs?: readonly string[];
   /** Sent as `Authorization: Bearer`; never recorded. @default null */
   readonly apiKey?: string | null;
   /** Whether keys may be sent over plain `http:` to another machine, on a network that you trust. @default false */
@@ -71,7 +77,7 @@ export interface UpstreamState {
 
 /** Health checks of upstreams. Upstreams with calls that wait for their first byte are always checked. */
 export interface HealthCheckOptions {
-  /** Which upstreams are checked: those that are down, or all. @default 'down' */
+  /** Upstreams to check: those that are down, or all. @default 'down' */
   readonly of: 'down' | 'all';
   /** The interval, and the first cooldown of an upstream that went down, in milliseconds. @default 5000 */
   readonly intervalMs: number;
@@ -115,6 +121,12 @@ export interface RetryOptions {
 export interface AttemptTokenVerifier {
   /** @throws AgentLightningError UNAUTHENTICATED for an invalid token */
   verify(token: string): Promise<AttemptClaims>;
+}
+
+/** Authenticates further keys, such as those of a store. */
+export interface KeyAuthenticator {
+  /** The role of a key; null for an unknown key. */
+  roleOf(key: string): Promise<AccessRole | null>;
 }
 
 /** Logger, such as a pino logger. */
@@ -202,10 +214,17 @@ export interface GatewayOptions {
    * and `adminKey`, every caller is admitted. @default null
    */
   readonly attemptTokens?: AttemptTokenVerifier | null;
+  /**
+   * Authenticates further keys. Those of workers and trainers admit to model calls, those of viewers to lists of models and
+   * metrics, those of admins to everything. @default null none
+   */
+  readonly keys?: KeyAuthenticator | null;
   /** @default the system clock */
   readonly clock?: Clock;
   /** Source of jitter in [0, 1). @default Math.random */
   readonly random?: () => number;
+  /** Registry of its metrics, for several applications with one `/metrics`. @default a new registry */
+  readonly registry?: Registry;
   /** @default silent */
   readonly log?: GatewayLog;
 }
@@ -216,7 +235,7 @@ export interface PauseOptions {
   readonly retryAfterSeconds?: number;
   /** Reason in the error message. @default 'the model is being updated' */
   readonly reason?: string;
-  /** How long calls are held before they are rejected, in milliseconds. @default 0 */
+  /** Maximum time for which calls are held before they are rejected, in milliseconds. @default 0 */
   readonly holdMs?: number;
 }
 

@@ -6,6 +6,7 @@ export type {
   GatewayOptions,
   GatewayState,
   HealthCheckOptions,
+  KeyAuthenticator,
   PauseOptions,
   RetryOptions,
   SamplingByMode,

@@ -49,7 +49,7 @@ export class PlainCalls {
       const { rolloutId, attempt } = await rollout.opened;
       const { attemptId } = attempt;
       const traceId = attemptTraceId(rolloutId, attemptId);
-      const ids = { rolloutId, attemptId, seedNumber: 1, samplingKey: rolloutId };
+      const ids = { rolloutId, attemptId, runId: null, seedNumber: 1, samplingKey: rolloutId };
       return { ...ids, mode: null, traceId, callIndex, isPlain: true };
     } catch (error) {
       if (this.#current === rollout) {

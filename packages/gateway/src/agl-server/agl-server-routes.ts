@@ -134,7 +134,7 @@ async function admit({ callerOf, hasOneKey }: AglServerParts, c: Context): Promi
     const { rolloutId, attemptId } = caller.claims;
     const own = `/api/rollouts/${encodeURIComponent(rolloutId)}/attempt/${encodeURIComponent(attemptId)}/events`;
     if (c.req.method === 'POST' && c.req.path === own) return;
-  } else if (caller.kind !== 'api' || hasOneKey) return;
+  } else if (caller.kind === 'admin' || caller.kind === 'open' || (caller.kind === 'api' && hasOneKey)) return;
   throw notAllowed();
 }
 

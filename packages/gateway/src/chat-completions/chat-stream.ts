@@ -6,16 +6,31 @@ import { failureMessage, type LastEntry, type StreamConverter } from '../model-a
 import type { AddedFields } from './prepared-request.ts';
 import { isOnlyUsage, visibleResponse } from './visible-response.ts';
 
-/** A Chat Completions stream that reaches its client unchanged, except for the fields that only the gateway requested. */
+/** The chunks of an API, as far as Chat Completions and Completions differ. */
+export interface ChunkFormat {
+  /** The chunk with its token fields where Chat Completions have them. */
+  readonly chatTokens: (chunk: JsonObject) => JsonObject;
+  /** Assembles the body of the equivalent non-streamed response. */
+  readonly body: { add(chunk: JsonObject): void; toBody(): JsonObject };
+}
+
+/**
+ * A stream of Chat Completions or Completions that reaches its client unchanged, except for the fields that only the gateway
+ * requested.
+ */
 export class ChatStream implements StreamConverter {
   readonly #captured: CapturedResponse;
   readonly #added: AddedFields;
-  readonly #message: StreamedMessage = new StreamedMessage();
+  readonly #format: ChunkFormat;
 
-  /** @param captured - collects the tokens */
-  constructor(captured: CapturedResponse, added: AddedFields) {
+  /**
+   * @param captured - collects the tokens
+   * @param format - that of Chat Completions by default
+   */
+  constructor(captured: CapturedResponse, added: AddedFields, format: ChunkFormat = chatFormat()) {
     this.#captured = captured;
     this.#added = added;
+    this.#format = format;
   }
 
   /** A response without an end marker is complete when every choice has a finish reason. */
@@ -31,29 +46,27 @@ export class ChatStream implements StreamConverter {
     if (isJsonObject(chunk.error)) {
       return { kind: 'failure', message: failureMessage(chunk.error), text: writeEntry(entry) };
     }
-    this.#captured.add(chunk);
+    this.#captured.add(this.#format.chatTokens(chunk));
     const visible = visibleResponse(chunk, this.#added);
-    this.#message.add(visible);
+    this.#format.body.add(visible);
     if (isOnlyUsage(chunk, this.#added)) return '';
     return visible === chunk ? writeEntry(entry) : writeEntry({ ...entry, data: JSON.stringify(visible) });
   }
 
   broken(error: GatewayError): string {
-    return chatErrorEvent(error);
+    return `data: ${error.toBody()}\n\n`;
   }
 
   recorded(): JsonObject {
-    return this.#message.toBody();
+    return this.#format.body.toBody();
   }
+}
+
+function chatFormat(): ChunkFormat {
+  return { chatTokens: (chunk) => chunk, body: new StreamedMessage() };
 }
 
 /** Data of the event after the last chunk. */
 export const doneMarker = '[DONE]';
 
-/** The end of a stream of Chat Completions, or of Completions. */
-export const chatEnd: LastEntry = { kind: 'end', text: `data: ${doneMarker}\n\n` };
-
-/** An error within a stream of Chat Completions, or of Completions. */
-export function chatErrorEvent(error: GatewayError): string {
-  return `data: ${error.toBody()}\n\n`;
-}
+const chatEnd: LastEntry = { kind: 'end', text: `data: ${doneMarker}\n\n` };

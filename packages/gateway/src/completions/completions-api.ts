@@ -1,4 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
+import { ChatStream } from '../chat-completions/chat-stream.ts';
 import {
   type AddedFields,
   type PreparedRequest,
@@ -8,7 +9,7 @@ import {
 import { visibleResponse } from '../chat-completions/visible-response.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
 import { chatTokens } from './chat-tokens.ts';
-import { CompletionStream } from './completion-stream.ts';
+import { StreamedCompletion } from './streamed-completion.ts';
 
 /** The Completions API: a chat engine with a raw prompt instead of messages. */
 export const completionsApi: UpstreamApi = {
@@ -16,7 +17,7 @@ export const completionsApi: UpstreamApi = {
   prepare: prepareCompletion,
   capture: (body, captured) => captured.add(chatTokens(body)),
   visible: visibleResponse,
-  stream: (captured, added) => new CompletionStream(captured, added),
+  stream: (captured, added) => new ChatStream(captured, added, { chatTokens, body: new StreamedCompletion() }),
 };
 
 /** In Completions, `logprobs` is a number: how many alternatives to return for each token. */

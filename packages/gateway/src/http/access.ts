@@ -1,12 +1,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import type { AttemptClaims, RevokedAttemptTokens } from '@agentlightning/core/protocol';
+import {
+  type AccessRight,
+  type AccessRole,
+  type AttemptClaims,
+  type RevokedAttemptTokens,
+  roleRights,
+} from '@agentlightning/core/protocol';
 import { GatewayError } from '../gateway-error.ts';
-import type { AttemptTokenVerifier } from '../gateway-options.ts';
+import type { AttemptTokenVerifier, KeyAuthenticator } from '../gateway-options.ts';
 
 /** The authenticated caller; `open` when no key is required. */
 export type Caller =
-  | { readonly kind: 'admin' | 'api' | 'open' }
+  | { readonly kind: 'admin' | 'api' | 'viewer' | 'open' }
   /** An agent, authorised for one attempt. */
   | { readonly kind: 'attempt'; readonly claims: AttemptClaims };
 
@@ -15,6 +21,7 @@ export interface AccessOptions {
   readonly apiKey: string | null;
   readonly adminKey: string | null;
   readonly attemptTokens: AttemptTokenVerifier | null;
+  readonly keys: KeyAuthenticator | null;
   readonly revokedTokens: RevokedAttemptTokens;
 }
 
@@ -25,22 +32,24 @@ const keyHeaders: readonly string[] = ['authorization', 'x-api-key', 'api-key'];
 export class Access {
   readonly #keys: readonly { readonly kind: 'admin' | 'api'; readonly digest: Buffer }[];
   readonly #tokens: AttemptTokenVerifier | null;
+  readonly #others: KeyAuthenticator | null;
   readonly #revoked: RevokedAttemptTokens;
 
   /** @throws AgentLightningError CONFIG for an empty key */
-  constructor({ apiKey, adminKey, attemptTokens, revokedTokens }: AccessOptions) {
+  constructor({ apiKey, adminKey, attemptTokens, keys, revokedTokens }: AccessOptions) {
     if (apiKey === '' || adminKey === '') throw emptyKey(apiKey === '' ? 'apiKey' : 'adminKey');
     this.#keys = [
       ...(adminKey === null ? [] : [{ kind: 'admin' as const, digest: digest(adminKey) }]),
       ...(apiKey === null ? [] : [{ kind: 'api' as const, digest: digest(apiKey) }]),
     ];
     this.#tokens = attemptTokens;
+    this.#others = keys;
     this.#revoked = revokedTokens;
   }
 
   /** Whether no key is required. */
   get isOpen(): boolean {
-    return this.#keys.length === 0 && this.#tokens === null;
+    return this.#keys.length === 0 && this.#tokens === null && this.#others === null;
   }
 
   /** @throws GatewayError 401 for a missing or unknown key */
@@ -53,6 +62,8 @@ export class Access {
       const kind = this.#kindOf(presented);
       if (kind !== null) return { kind };
       if (this.#tokens !== null && presented.startsWith('aglat.')) return await this.#agentOf(this.#tokens, presented);
+      const role = (await this.#others?.roleOf(presented)) ?? null;
+      if (role !== null) return { kind: kindOfRole(role) };
     }
     throw unauthenticated('the request has no valid key of this gateway');
   }
@@ -75,6 +86,33 @@ export class Access {
       throw isInvalid ? unauthenticated(error.message.replace(/^\[\w+\] /, ''), error) : error;
     }
   }
+}
+
+/** The roles of callers. */
+const roles: Readonly<Record<Caller['kind'], AccessRole>> = {
+  admin: 'admin',
+  api: 'worker',
+  open: 'worker',
+  viewer: 'viewer',
+  attempt: 'attempt',
+};
+
+function kindOfRole(role: AccessRole): 'admin' | 'api' | 'viewer' {
+  if (role === 'admin') return 'admin';
+  return roleRights[role].includes('attempt:write') ? 'api' : 'viewer';
+}
+
+/** Requires a right. @throws GatewayError 403 for callers whose role does not have it */
+export function assertRight(caller: Caller, right: AccessRight): void {
+  const role = roles[caller.kind];
+  if (roleRights[role].includes(right)) return;
+  throw new GatewayError({
+    code: 'PERMISSION_DENIED',
+    httpStatus: 403,
+    type: 'permission_error',
+    message: `a key with the role ${role} may not call this route`,
+    remedy: 'Send a key with a role that has the right: `agl keys create` creates one.',
+  });
 }
 
 /** Requires the admin key. @throws GatewayError 403 for other callers */

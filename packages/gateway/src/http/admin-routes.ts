@@ -4,7 +4,7 @@ import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { GatewayError } from '../gateway-error.ts';
 import type { UpstreamState } from '../gateway-options.ts';
-import { assertAdmin } from './access.ts';
+import { assertAdmin, assertRight } from './access.ts';
 import {
   pauseFromWire,
   stateToWire,
@@ -45,7 +45,7 @@ export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: 
     return c.json(stateToWire(gate.state()));
   });
   app.get('/metrics', async (c) => {
-    if (c.var.caller.kind === 'attempt') assertAdmin(c.var.caller);
+    assertRight(c.var.caller, 'work:read');
     const { body, contentType } = await metrics.text();
     return c.body(body, 200, { 'content-type': contentType });
   });

@@ -1,3 +1,4 @@
+import { traceActivity } from '@agentlightning/core/internal';
 import type { AttemptAddress } from '../calling-attempt.ts';
 import { clientDisconnected } from '../calls-in-flight.ts';
 import { GatewayError } from '../gateway-error.ts';
@@ -48,7 +49,13 @@ interface Exchange {
 
 /** Handles a call: admits, proxies, records and releases it. */
 async function handle(exchange: Exchange): Promise<void> {
-  const endResponse = await proxyAdmitted(exchange).finally(exchange.report.left);
+  const { observation, report, route } = exchange;
+  const ids = { api: route.name, request_id: observation.requestId };
+  const endResponse = await traceActivity('gateway.call', ids, async ({ attributes }) => {
+    const end = await proxyAdmitted(exchange).finally(report.left);
+    if (observation.attempt !== null) attributes['attempt_id'] = observation.attempt.attemptId;
+    return end;
+  });
   endResponse();
 }
 

@@ -1,6 +1,7 @@
 import type { Hono } from 'hono';
 import { GatewayError } from '../gateway-error.ts';
 import { callUpstream } from '../upstream/call-upstream.ts';
+import { assertRight } from './access.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { stateToWire } from './admin-wire.ts';
 import { roots } from './attempt-address.ts';
@@ -30,7 +31,11 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
   app.use(limitedBody(options.maxBodyBytes));
   const modelCalls = modelCallRoutes.flatMap((route) => {
-    const handle = modelCallHandler(options, route);
+    const call = modelCallHandler(options, route);
+    const handle = (c: GatewayContext): Promise<Response> => {
+      assertRight(c.var.caller, 'attempt:write');
+      return call(c);
+    };
     return [route.path, ...(route.otherPaths ?? [])].map((path) => ({ path, handle }));
   });
   for (const root of roots) {

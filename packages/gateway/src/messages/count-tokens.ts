@@ -20,7 +20,7 @@ export async function countTokens(parts: GatewayParts, call: IncomingCall): Prom
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const requested = textOf(request.model);
-  const [upstream] = parts.pool.choose(requested, call.attempt?.rolloutId ?? null, callingAgent(call.headers));
+  const [upstream] = parts.pool.choose(requested, call.attempt, callingAgent(call.headers));
   const model = upstream?.model ?? requested;
   call.observation.model = model;
   if (upstream !== undefined && !translates(upstream, 'messages')) {

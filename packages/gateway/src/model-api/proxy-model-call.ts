@@ -45,7 +45,7 @@ export async function proxyModelCall(api: ClientApi, parts: GatewayParts, call: 
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const attempt = await parts.directory.find(call.attempt);
-  const all = parts.pool.choose(textOf(request.model), attempt?.rolloutId ?? null, callingAgent(call.headers));
+  const all = parts.pool.choose(textOf(request.model), attempt, callingAgent(call.headers));
   const [first] = all;
   const { translation } = api;
   const read = { parts, call, attempt, request, startTimeMs };

@@ -33,7 +33,7 @@ class LabelNames {
 
 /** Prometheus metrics of a gateway. Labels have few values: never an id. */
 export class GatewayMetrics {
-  readonly #registry: Registry = new Registry();
+  readonly #registry: Registry;
   readonly #models: LabelNames = new LabelNames();
   readonly #calls: Counter<'api' | 'model' | 'status'>;
   readonly #duration: Histogram<'api' | 'model'>;
@@ -43,9 +43,9 @@ export class GatewayMetrics {
   readonly #recorded: Counter<'model' | 'kind'>;
   readonly #tries: Histogram<'upstream' | 'outcome'>;
   readonly #retries: Counter<'upstream'>;
-  #hasDefaults = false;
 
-  constructor(gauges: GatewayGauges) {
+  constructor(gauges: GatewayGauges, registry: Registry = new Registry()) {
+    this.#registry = registry;
     const registers = [this.#registry];
     const counter = <TLabel extends string>(name: string, help: string, ...labelNames: TLabel[]): Counter<TLabel> =>
       new Counter({ name: `agl_gateway_${name}`, help, labelNames, registers });
@@ -130,8 +130,8 @@ export class GatewayMetrics {
   /** The metrics in Prometheus text format. */
   async text(): Promise<{ readonly contentType: string; readonly body: string }> {
     // Default metrics have a running cost, so they start with the first scrape.
-    if (!this.#hasDefaults) collectDefaultMetrics({ register: this.#registry });
-    this.#hasDefaults = true;
+    const hasDefaults = this.#registry.getSingleMetric('process_cpu_user_seconds_total') !== undefined;
+    if (!hasDefaults) collectDefaultMetrics({ register: this.#registry });
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
 }

@@ -32,7 +32,7 @@ export function fetchForwarded(
   call: IncomingCall,
   request: ForwardedRequest,
 ): Promise<UpstreamResult> {
-  const upstreams = parts.pool.choose(request.model, call.attempt?.rolloutId ?? null, callingAgent(call.headers));
+  const upstreams = parts.pool.choose(request.model, call.attempt, callingAgent(call.headers));
   return callUpstream(parts.caller, upstreams, {
     path: request.path,
     method: 'POST',

@@ -13,6 +13,7 @@ export class RegisteredUpstream implements Upstream {
   readonly model: string | null;
   readonly names: readonly string[];
   readonly agents: readonly string[];
+  readonly runs: readonly string[];
   readonly apiKey: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly healthPath: string;
@@ -37,6 +38,7 @@ export class RegisteredUpstream implements Upstream {
     this.model = upstream.model ?? null;
     this.names = upstream.names ?? [];
     this.agents = upstream.agents ?? [];
+    this.runs = upstream.runs ?? [];
     this.id = upstream.id ?? (this.model === null ? this.baseUrl : `${this.model}@${this.baseUrl}`);
     this.apiKey = upstream.apiKey ?? null;
     this.headers = upstream.headers ?? {};

@@ -10,6 +10,13 @@ import { rankFor } from './rendezvous.ts';
 /** The caller, as far as known. */
 export type CallingAgent = Pick<ModelCall, 'agentName' | 'agentPath'>;
 
+/** The rollout of a call. */
+export interface CallingRollout {
+  readonly rolloutId: string;
+  /** Null for no run. @default unknown */
+  readonly runId?: string | null;
+}
+
 /** Names of headers that carry credentials. */
 const secretHeader = /authorization|key|token|secret|cookie/i;
 
@@ -83,20 +90,21 @@ export class UpstreamPool {
    * The upstreams for a call, the preferred one first, at least one; those that are down come last.
    *
    * @param model - the requested model; null for none
-   * @param stickyKey - calls with the same key prefer the same upstream, whose prompt cache is warm
+   * @param attempt - calls of the same rollout prefer the same upstream, whose prompt cache is warm
    * @param agent - the calling agent
    * @throws GatewayError 503 when none is registered
    */
   choose(
     model: string | null,
-    stickyKey: string | null,
+    attempt: CallingRollout | null,
     agent: CallingAgent = unknownAgent,
   ): readonly RegisteredUpstream[] {
-    const [first] = this.#upstreams;
+    const ofRun = this.#ofRun(attempt?.runId ?? null) ?? this.#upstreams;
+    const [first] = ofRun;
     if (first === undefined) throw noUpstream();
     if (this.#upstreams.length === 1) return this.#upstreams;
-    const equals = this.#serving(model) ?? this.#ofAgent(agent) ?? this.#like(first);
-    const ranked = stickyKey === null ? leastBusyFirst(equals) : rankFor(stickyKey, equals);
+    const equals = this.#serving(model) ?? ofAgent(ofRun, agent) ?? like(ofRun, first);
+    const ranked = attempt === null ? leastBusyFirst(equals) : rankFor(attempt.rolloutId, equals);
     if (ranked.every(({ health }) => health.isUp)) return ranked;
     return [...ranked.filter(({ health }) => health.isUp), ...ranked.filter(({ health }) => !health.isUp)];
   }
@@ -107,22 +115,14 @@ export class UpstreamPool {
     return this.#those((upstream) => upstream.model === model) ?? this.#those(({ names }) => names.includes(model));
   }
 
-  /** The upstreams for this agent; null without a match. */
-  #ofAgent(agent: CallingAgent): readonly RegisteredUpstream[] | null {
-    return this.#those(({ agents }) => isAgentAmong(agents, agent));
+  /** The upstreams for the rollouts of this run; null without a match. */
+  #ofRun(runId: string | null): readonly RegisteredUpstream[] | null {
+    return runId === null ? null : this.#those(({ runs }) => runs.includes(runId));
   }
 
   #those(isSuch: (upstream: RegisteredUpstream) => boolean): readonly RegisteredUpstream[] | null {
     const those = this.#upstreams.filter(isSuch);
     return those.length === 0 ? null : those;
-  }
-
-  /** The upstreams that serve the same model. Among those that forward the requested name, `agents` must match too. */
-  #like(upstream: RegisteredUpstream): readonly RegisteredUpstream[] {
-    const { model } = upstream;
-    return this.#upstreams.filter(
-      (other) => other === upstream || (other.model === model && (model !== null || other.agents.length === 0)),
-    );
   }
 
   /** Keeps the state of an upstream that is registered again unchanged. */
@@ -137,6 +137,20 @@ export class UpstreamPool {
     for (const upstream of before) if (!next.includes(upstream)) upstream.removed.abort();
     for (const upstream of next) if (!before.includes(upstream)) this.#onAdded(upstream);
   }
+}
+
+/** The upstreams for this agent; null without a match. */
+function ofAgent(upstreams: readonly RegisteredUpstream[], agent: CallingAgent): readonly RegisteredUpstream[] | null {
+  const those = upstreams.filter(({ agents }) => isAgentAmong(agents, agent));
+  return those.length === 0 ? null : those;
+}
+
+/** The upstreams that serve the same model. Among those that forward the requested name, `agents` must match too. */
+function like(upstreams: readonly RegisteredUpstream[], upstream: RegisteredUpstream): readonly RegisteredUpstream[] {
+  const { model } = upstream;
+  return upstreams.filter(
+    (other) => other === upstream || (other.model === model && (model !== null || other.agents.length === 0)),
+  );
 }
 
 function leastBusyFirst(upstreams: readonly RegisteredUpstream[]): readonly RegisteredUpstream[] {
