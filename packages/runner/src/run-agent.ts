@@ -20,7 +20,7 @@ import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
 import { settlesWithin } from './time-limit.ts';
 
-/** How long an aborted agent may take to stop before its rollout is returned to the queue. */
+/** Grace period for an aborted agent before its rollout is returned to the queue, in milliseconds. */
 const settleMs = 1000;
 
 const rewardRemedy = `Emit it from a hook or an evaluator, or remove ${rewardSourceKey} from the rollout's metadata.`;

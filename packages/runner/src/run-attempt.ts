@@ -13,9 +13,7 @@ import { reportEnding } from './report-ending.ts';
 import { retryTransient } from './retry.ts';
 import { runAgent } from './run-agent.ts';
 
-/**
- * Runs a claimed attempt until its end in the store. Never throws: an error is part of the outcome, or is reported.
- */
+/** Runs a claimed attempt until its end in the store. Never throws: an error is part of the outcome, or is reported. */
 export async function runAttempt<TTask>(run: AttemptRun<TTask>): Promise<AttemptOutcome> {
   const { rollout, services } = run;
   const { rolloutId, attempt } = rollout;
@@ -114,7 +112,7 @@ async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): 
   return { ...(await withRetry(() => loadResources(store, rollout, choice), retry)), attemptToken };
 }
 
-/** How long a token stays valid after the end of its attempt, for late spans, in milliseconds. */
+/** Validity of a token after the end of its attempt, for late spans, in milliseconds. */
 const tokenGraceMs = 3_600_000;
 
 function tokenRequestOf(rollout: AttemptedRollout): AttemptTokenRequest {

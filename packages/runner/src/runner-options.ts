@@ -82,9 +82,12 @@ export interface RunnerOptions<TTask = unknown> extends AttemptOptions<TTask> {
   readonly workerId?: string;
   /** Stops the runner: it claims nothing more and waits for running attempts. @default never */
   readonly signal?: AbortSignal;
-  /** How long a stopped runner waits for running agents before it returns their rollouts, in milliseconds. @default 30000 */
+  /**
+   * Grace period for running agents of a stopped runner, in milliseconds; then their rollouts are returned.
+   * @default 30000
+   */
   readonly graceMs?: number;
-  /** How long one claim waits in an empty queue, in milliseconds. @default 10000 */
+  /** Maximum wait of one claim for an empty queue, in milliseconds. @default 10000 */
   readonly claimWaitMs?: number;
   /** Whether to end when the queue is empty and nothing is running, instead of waiting. @default false */
   readonly stopWhenIdle?: boolean;

@@ -1,5 +1,5 @@
 import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
-import { isTransient } from '@agentlightning/core/internal';
+import { isTransient, traceActivity } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import { reportEnding } from './report-ending.ts';
@@ -133,7 +133,13 @@ export class Runner<TTask = unknown> {
     }
     this.#running += 1;
     try {
-      const { ending } = await runAttempt(run);
+      const { rolloutId, attempt } = rollout;
+      const ids = { rollout_id: rolloutId, attempt_id: attempt.attemptId };
+      const { ending } = await traceActivity('runner.attempt', ids, async (activity) => {
+        const outcome = await runAttempt(run);
+        activity.attributes['outcome'] = outcome.ending;
+        return outcome;
+      });
       this.#counts[ending] += 1;
     } finally {
       this.#running -= 1;

@@ -17,12 +17,12 @@ function open<TOpened extends { close(): Promise<void> }>(each: TOpened): TOpene
   return each;
 }
 
-test('a key with the scope runner suffices for runners and gateways, and a token for agents', {
+test('a key with the role worker suffices for runners and gateways, and a token for agents', {
   timeout: 60_000,
 }, async () => {
   const store = open(await openStore(':memory:'));
   const attemptTokens = new AttemptTokens({ secrets: ['s'.repeat(32)] });
-  const { key } = await store.createAccessKey({ name: 'runners', scope: 'runner' });
+  const { key } = await store.createAccessKey({ name: 'runners', role: 'worker' });
   const server = open(await createStoreServer({ store, port: 0, attemptTokens }));
   const remote = open(new StoreClient({ baseUrl: server.url, apiKey: key }));
   const model = open(await ScriptedModel.start(() => respondWith('It is 42.')));

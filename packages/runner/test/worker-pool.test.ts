@@ -169,7 +169,7 @@ describe('a process that ends', () => {
 test('a process with an agent that ignores its abort is replaced, and its other rollouts continue', async () => {
   const file = path.join(folder, 'end');
   const [waiting = ''] = await enqueue([{ deed: 'wait-for-file', file }]);
-  const [hanging = ''] = await enqueue([{ deed: 'hang', attempts: [1] }], 300);
+  const [hanging = ''] = await enqueue([{ deed: 'hang', attempts: [1] }], 2000);
   await using agents = new TestPool({ concurrency: 2 });
   await store.waitForRollouts([hanging]);
   await vi.waitFor(() => expect(agents.errors.map(({ message }) => message).join()).toContain('ignores its abort'), {

@@ -1,6 +1,6 @@
 import type { Agent } from '../agent.ts';
 
-/** How long an agent may continue after its signal has aborted, in milliseconds. */
+/** Grace period for an agent after the abort of its signal, in milliseconds. */
 const abortGraceMs = 2000;
 
 /** Finds agents that ignore the abort of their signal. */

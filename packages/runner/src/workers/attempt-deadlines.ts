@@ -7,6 +7,9 @@ import { lastWordsFd } from './worker-messages.ts';
 /** The longest time before a timeout at which a blocked event loop ends the process, in milliseconds. */
 const maxMarginMs = 2000;
 
+/** The shortest block that ends the process, in milliseconds: shorter ones are the jitter of a busy machine. */
+const minBlockedMs = 500;
+
 /** Time limit for pausing the blocking code, in milliseconds. */
 const pauseTimeoutMs = 1000;
 
@@ -34,7 +37,7 @@ export class AttemptDeadlines {
     if (timeoutMs === null) return;
     const marginMs = Math.min(maxMarginMs, timeoutMs / 4);
     const earliestMs = systemClock.now() + timeoutMs - marginMs;
-    this.#limits.set(attempt.attemptId, { minBlockedMs: marginMs, earliestMs });
+    this.#limits.set(attempt.attemptId, { minBlockedMs: Math.max(minBlockedMs, marginMs), earliestMs });
     this.#update();
   }
 
@@ -47,7 +50,7 @@ export class AttemptDeadlines {
   #update(): void {
     const limits = [...this.#limits.values()];
     this.#eventLoop.setLimits({
-      minBlockedMs: Math.min(...limits.map(({ minBlockedMs }) => minBlockedMs)),
+      minBlockedMs: Math.min(...limits.map((limit) => limit.minBlockedMs)),
       earliestMs: Math.min(...limits.map(({ earliestMs }) => earliestMs)),
     });
   }

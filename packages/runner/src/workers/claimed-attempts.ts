@@ -1,20 +1,23 @@
 import type { AttemptedRollout } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import { type ClaimOptions, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { returnToQueue } from '../report-ending.ts';
 import type { RunnerStore } from '../runner-store.ts';
+import type { ClaimBudget } from './claim-budget.ts';
 import type { Suspects } from './suspects.ts';
 import type { SupervisorCalls, SupervisorMethod } from './worker-messages.ts';
 
 /** An attempt that a worker process runs. */
 export interface ClaimedAttempt {
   readonly rollout: AttemptedRollout;
-  /** When its timeout is over, in Unix milliseconds; null without a timeout. */
+  /** Deadline in Unix milliseconds; null without a timeout. */
   readonly deadlineMs: number | null;
+  /** Ends its activity. */
+  readonly end: (outcome: string) => void;
 }
 
-/** What the requests of worker processes need. */
+/** Dependencies of the requests of worker processes. */
 export interface WorkerServices {
   readonly store: RunnerStore;
   /** The worker in the store, which the attempts of all processes belong to. */
@@ -22,6 +25,7 @@ export interface WorkerServices {
   /** Creates the token of an attempt. @default none: attempts have no tokens */
   readonly createAttemptToken?: ((request: AttemptTokenRequest) => Promise<string>) | undefined;
   readonly suspects: Suspects;
+  readonly budget: ClaimBudget;
 }
 
 /**
@@ -62,9 +66,10 @@ export class ClaimedAttempts {
   }
 
   /** The worker process has ended the attempt. */
-  ended(attemptId: string): void {
+  ended(attemptId: string, outcome = 'ended'): void {
     const attempt = this.#attempts.get(attemptId);
     this.#attempts.delete(attemptId);
+    attempt?.end(outcome);
     if (attempt !== undefined) this.#services.suspects.remove(attempt.rollout.rolloutId);
   }
 
@@ -73,6 +78,7 @@ export class ClaimedAttempts {
     this.#isClosed = true;
     for (const { cancel } of this.#inFlight.values()) cancel.abort();
     await Promise.allSettled([...this.#inFlight.values()].map(({ done }) => done));
+    for (const { end } of this.#attempts.values()) end('process ended');
   }
 
   async #perform(method: SupervisorMethod, args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
@@ -85,7 +91,7 @@ export class ClaimedAttempts {
     const result = await call.apply(store, [...args]);
     if (method === 'updateAttempt') {
       const [, attemptId, patch] = args as Parameters<SupervisorCalls['updateAttempt']>;
-      if (patch.status !== undefined && isTerminalAttemptStatus(patch.status)) this.ended(attemptId);
+      if (patch.status !== undefined && isTerminalAttemptStatus(patch.status)) this.ended(attemptId, patch.status);
     }
     if (method === 'updateRollout') this.#returned(args as Parameters<SupervisorCalls['updateRollout']>);
     return result;
@@ -101,7 +107,9 @@ export class ClaimedAttempts {
     if (signal.aborted) return [];
     this.#claims += 1;
     try {
-      return await this.#take({ ...options, workerId: this.#services.workerId, signal });
+      const claim = (): Promise<readonly AttemptedRollout[]> =>
+        this.#take({ ...options, workerId: this.#services.workerId, signal });
+      return await this.#services.budget.spend(claim, signal);
     } finally {
       this.#claims -= 1;
       this.#services.suspects.notify();
@@ -117,16 +125,28 @@ export class ClaimedAttempts {
     for (const rollout of claimed) {
       const { timeoutMs } = rollout.config;
       const deadlineMs = timeoutMs === null ? null : systemClock.now() + timeoutMs;
-      this.#attempts.set(rollout.attempt.attemptId, { rollout, deadlineMs });
+      this.#attempts.set(rollout.attempt.attemptId, { rollout, deadlineMs, end: observeAttempt(rollout) });
     }
     return claimed;
   }
 
   #returned([rolloutId, { status }]: Parameters<SupervisorCalls['updateRollout']>): void {
     if (status !== 'requeuing') return;
-    for (const [attemptId, { rollout }] of this.#attempts) {
-      if (rollout.rolloutId === rolloutId) this.#attempts.delete(attemptId);
+    for (const [attemptId, { rollout, end }] of this.#attempts) {
+      if (rollout.rolloutId !== rolloutId) continue;
+      this.#attempts.delete(attemptId);
+      end('returned');
     }
     this.#services.suspects.notify();
   }
+}
+
+/** Reports an attempt to operational telemetry. @returns a function that ends it */
+function observeAttempt({ rolloutId, attempt, mode }: AttemptedRollout): (outcome: string) => void {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const ids = { rollout_id: rolloutId, attempt_id: attempt.attemptId, ...(mode === null ? {} : { mode }) };
+  void traceActivity('runner.attempt', ids, async (activity) => {
+    activity.attributes['outcome'] = await promise;
+  });
+  return resolve;
 }

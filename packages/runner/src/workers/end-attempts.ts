@@ -10,7 +10,7 @@ import type { WorkerEnd } from './worker-process.ts';
 /** With the backoff delays, more than a minute without a reachable store. */
 const maxTries = 20;
 
-/** Where the attempts of an ended process are recorded. */
+/** Dependencies of {@link endAttempts}. */
 export interface EndAttemptsOptions {
   readonly store: RunnerStore;
   readonly clock: Clock;

@@ -4,12 +4,12 @@ import { lastOutput } from './last-lines.ts';
 import type { Suspects } from './suspects.ts';
 import type { WorkerEnd } from './worker-process.ts';
 
-/** Which attempt ended a worker process. */
+/** Attempt that ended a worker process. */
 export interface Verdict {
   /** The attempt whose agent ended the process; null when it is unknown. */
   readonly culprit: ClaimedAttempt | null;
   readonly status: 'failed' | 'timeout';
-  /** How the process ended. */
+  /** Exit code or signal of the process. */
   readonly error: AgentLightningError;
 }
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-/** How many lines are kept. */
+/** Maximum number of kept lines. */
 const maxLines = 20;
 
 /** The longest line that is kept, in characters. */

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import { currentRollout } from '@agentlightning/core';
 import { type LastWords, lastWordsFd } from './worker-messages.ts';
 
-/** How much of an exception is reported, in characters. */
+/** Maximum length of a reported exception, in characters. */
 const maxDetailLength = 1000;
 
 /** Reports synchronously why this process ends. The first report counts. */

@@ -5,7 +5,7 @@ import { workerLeaseKey } from '@agentlightning/core/store';
 export interface RegistrationOptions {
   readonly store: Pick<Store, 'updateWorker'>;
   readonly workerId: string;
-  /** How long the store waits for a heartbeat before it considers the worker lost, in milliseconds. */
+  /** Heartbeat timeout after which the store considers the worker lost, in milliseconds. */
   readonly leaseMs: number;
   /** The current statistics of the worker. */
   readonly statistics: () => JsonObject;

@@ -8,7 +8,7 @@ import { SupervisorClient } from './supervisor-client.ts';
 import { errorToWire } from './wire-error.ts';
 import type { SupervisorMessage, WorkerMessage, WorkerSettings } from './worker-messages.ts';
 
-/** How often the event loop reports that it is alive, in milliseconds. */
+/** Heartbeat interval of the event loop, in milliseconds. */
 const beatMs = 500;
 
 /**

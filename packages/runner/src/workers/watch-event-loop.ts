@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 export interface EventLoopWorkerData {
   /** Counts the heartbeats of the event loop. */
   readonly beats: Int32Array;
-  /** How long the event loop must be blocked, in milliseconds, and from when on it is checked, in Unix milliseconds. */
+  /** Minimum duration of a block, in milliseconds, and start of the checks, in Unix milliseconds. */
   readonly limits: Float64Array;
   readonly tickMs: number;
   /** The name of the symbol that the handler is registered with. */
@@ -15,7 +15,7 @@ export interface EventLoopWorkerData {
   readonly nativeCode: NativeCodeMessage;
 }
 
-/** What is written before the process is killed because native code, which cannot be paused, blocks its event loop. */
+/** Report written before the process is killed because native code, which cannot be paused, blocks its event loop. */
 export interface NativeCodeMessage {
   /** The file descriptor. */
   readonly fd: number;
@@ -40,7 +40,7 @@ export interface EventLoopWatchOptions {
 
 /** When a blocked event loop ends the process. */
 export interface BlockedLimits {
-  /** How long it must be blocked, in milliseconds. */
+  /** Minimum duration of a block, in milliseconds. */
   readonly minBlockedMs: number;
   /** Until when it is tolerated, in Unix milliseconds. */
   readonly earliestMs: number;

@@ -76,7 +76,7 @@ export const workerMessageSchema: z.ZodType<WorkerMessage> = z.discriminatedUnio
   z.object({ type: z.literal('error'), error: wireErrorSchema, isFatal: z.boolean() }),
 ]);
 
-/** What a worker process writes synchronously before it ends. */
+/** Report that a worker process writes synchronously before it ends. */
 export interface LastWords {
   readonly cause: 'exit' | 'exception' | 'blocked';
   /** The exception, or the code that blocks the event loop. */

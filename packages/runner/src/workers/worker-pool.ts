@@ -2,6 +2,7 @@ import { AgentLightningError, type Clock, type JsonObject, type Store } from '@a
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { RunnerStore } from '../runner-store.ts';
+import { ClaimBudget } from './claim-budget.ts';
 import { endAttempts } from './end-attempts.ts';
 import { judgeEnd, type Verdict } from './judge-end.ts';
 import { lastOutput } from './last-lines.ts';
@@ -22,8 +23,8 @@ export interface WorkerPoolOptions {
   /** The id of the pool in the store, where it is one worker. */
   readonly workerId: string;
   /**
-   * How long the store waits for a heartbeat of the pool before it returns the pool's attempts to the queue, in
-   * milliseconds. Longer than the event loop of this process may be blocked. @default 8000
+   * Heartbeat timeout, in milliseconds, after which the store returns the pool's attempts to the queue. Longer than the
+   * event loop of this process may be blocked. @default 8000
    */
   readonly leaseMs?: number;
   /** Recorded with the worker in the store, besides the load. @default {} */
@@ -32,6 +33,12 @@ export interface WorkerPoolOptions {
   readonly gatewayUrl?: string | undefined;
   /** Only rollouts of this run; null for any. */
   readonly runId: string | null;
+  /** The number of rollouts that the pool claims. @default any */
+  readonly maxRollouts?: number | null;
+  /** Ends the pool when nothing ran and nothing could be claimed for this long, in milliseconds. @default never */
+  readonly idleMs?: number | null;
+  /** Called once when `maxRollouts` have ended or `idleMs` is over: stop the pool. */
+  readonly onDone?: (reason: 'max-rollouts' | 'idle') => void;
   /** Called with each line that agents write. */
   readonly onOutput: (line: string) => void;
   /** Called with errors outside the outcome of an attempt, such as the end of a process. */
@@ -47,13 +54,16 @@ const restartBackoff = { baseDelayMs: 100, maxDelayMs: 2000 };
 /** Ends in a row of a process without a claimed attempt, after which the pool fails. */
 const maxIdleEnds = 5;
 
-/** How long processes may take to stop besides their grace time, in milliseconds. */
+/** Additional time for processes to stop after their grace time, in milliseconds. */
 const stopTimeoutMs = 500;
 
-/** How long an agent that ignores its abort may let other attempts of its process continue, in milliseconds. */
+/** Time for other attempts of a process whose agent ignores its abort, in milliseconds. */
 const drainMs = 0x7fffffff;
 
 const defaultLeaseMs = 8000;
+
+/** Interval of the check whether the pool is done, in milliseconds. */
+const doneCheckMs = 100;
 
 /**
  * Runs agents in supervised processes. A process that ends, or whose event loop is blocked beyond the timeout of an attempt,
@@ -64,6 +74,7 @@ export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #clock: Clock;
   readonly #suspects = new Suspects();
+  readonly #budget: ClaimBudget;
   readonly #stop = new AbortController();
   readonly #processes = new Set<WorkerProcess>();
   /** Processes whose attempts are not yet recorded as ended. */
@@ -74,6 +85,7 @@ export class WorkerPool {
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#budget = new ClaimBudget({ maxRollouts: options.maxRollouts ?? null, clock: this.#clock });
   }
 
   /** The number of attempts that run. */
@@ -96,6 +108,7 @@ export class WorkerPool {
       // The first processes have one more where it does not divide.
       this.#keepSlot(Math.max(1, Math.floor((concurrency + workers - 1 - index) / workers))),
     );
+    this.#watchEnd();
   }
 
   /**
@@ -119,6 +132,22 @@ export class WorkerPool {
     clearTimeout(timer);
     // The lease expires when the store cannot be reached.
     await this.#registration?.end().catch(() => undefined);
+  }
+
+  /** Reports that the pool is done. */
+  #watchEnd(): void {
+    const { onDone, idleMs = null } = this.#options;
+    if (onDone === undefined) return;
+    let activeMs = this.#clock.now();
+    const check = setInterval(() => {
+      if (this.running > 0) activeMs = this.#clock.now();
+      const idle = Math.min(this.#budget.idleMs, this.#clock.now() - activeMs);
+      const isIdle = idleMs !== null && idle >= idleMs;
+      const isDone = this.running === 0 && (isIdle || this.#budget.isExhausted);
+      if (!isDone && !this.#stop.signal.aborted) return;
+      clearInterval(check);
+      if (!this.#stop.signal.aborted) onDone(isIdle ? 'idle' : 'max-rollouts');
+    }, doneCheckMs);
   }
 
   /** The state and load of the pool, as the store records them. */
@@ -165,7 +194,7 @@ export class WorkerPool {
     const hasAttemptTokens = createAttemptToken !== undefined;
     const process = new WorkerProcess({
       program,
-      services: { store, workerId, createAttemptToken, suspects: this.#suspects },
+      services: { store, workerId, createAttemptToken, suspects: this.#suspects, budget: this.#budget },
       settings: { concurrency, runId, hasAttemptTokens, gatewayUrl: gatewayUrl ?? null },
       onOutput,
       onError,

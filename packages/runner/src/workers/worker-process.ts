@@ -52,19 +52,19 @@ export interface WorkerEnd {
   readonly fatal: AgentLightningError | null;
 }
 
-/** How often the event loop of the process is checked, in milliseconds. */
+/** Interval of event loop checks, in milliseconds. */
 const tickMs = 500;
 
-/** How long an event loop must be blocked before its process is killed, in milliseconds. */
+/** Duration of a blocked event loop after which its process is killed, in milliseconds. */
 const minSilentMs = 3000;
 
-/** How long after its timeout an attempt of a blocked process may end, in milliseconds: the process ends itself before. */
+/** Grace period after the timeout of an attempt in a blocked process, in milliseconds: the process ends itself before. */
 const timeoutGraceMs = 2000;
 
-/** How long an agent may take to load, in milliseconds. */
+/** Timeout for loading an agent, in milliseconds. */
 const loadTimeoutMs = 120_000;
 
-/** How long the output of an ended process is awaited, in milliseconds: descendants may hold it. */
+/** Maximum wait for the output of an ended process, in milliseconds: descendants may hold it open. */
 const outputTimeoutMs = 1000;
 
 /** A process that runs agents, as the leader of its process group. */
