@@ -1,7 +1,10 @@
+export { finalCalls } from './final-calls.ts';
 export { terminalText } from './terminal-text.ts';
 export type { TracePageOptions } from './trace-html.ts';
 export { traceHtml } from './trace-html.ts';
 export { traceMermaid } from './trace-mermaid.ts';
+export type { AgentTrace, TracedAgent, TraceOnceContext, TraceOnceOptions } from './trace-once.ts';
+export { traceOnce } from './trace-once.ts';
 export type {
   TraceMessage,
   TraceMessagePart,

@@ -1,6 +1,6 @@
 import { Html } from './html-template.ts';
 
-/** How the page looks, in light and in dark. */
+/** Style sheet of the page, for light and dark mode. */
 export const pageStyle: Html = new Html(`
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#667085;--line:#dfe3ea;--paper:#fff;--shade:#f5f7fa;
 --agent:#5b5bd6;--model:#0e7c9b;--tool:#a67c00;--reward:#2b8a3e;--wrong:#c92a2a;--other:#8a94a6}

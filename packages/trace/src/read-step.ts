@@ -11,7 +11,7 @@ import {
 import { messagesFrom } from './step-messages.ts';
 import type { TraceStep, TraceStepKind, TraceStepOutcome, TraceTokens } from './trace-step.ts';
 
-/** What a step is read from. */
+/** Source of a step. */
 export interface StepSource {
   readonly span: Span;
   /** The gateway's span of the same model call, with its tokens; null when it is missing or is `span` already. */
@@ -139,7 +139,7 @@ function toolParts(kind: TraceStepKind, attributes: Attributes): Pick<TraceStep,
   };
 }
 
-/** What flattened attributes say under a prefix, as `name: value`; null when they say nothing. */
+/** Flattened attributes with a prefix, as `name: value`; null without any. */
 function under(attributes: Attributes, prefix: string, inner: string): string | null {
   const parts = Object.entries(attributes)
     .filter(([name]) => name === prefix || name.startsWith(`${prefix}.`))

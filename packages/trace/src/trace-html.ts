@@ -6,7 +6,7 @@ import type { TraceStep } from './trace-step.ts';
 import { traceSummary } from './trace-summary.ts';
 import { type WalkedStep, walkSteps } from './walk-steps.ts';
 
-/** What a page says above its trace. */
+/** Header of a page, above its trace. */
 export interface TracePageOptions {
   /** @default 'Trace' */
   readonly title?: string;
@@ -17,7 +17,7 @@ export interface TracePageOptions {
 /** From when to when the steps went, in Unix milliseconds. */
 interface TimeSpan {
   readonly startMs: number;
-  /** At least a tenth of a millisecond, so that shares of it can be taken. */
+  /** At least a tenth of a millisecond, to avoid division by zero. */
   readonly lengthMs: number;
 }
 

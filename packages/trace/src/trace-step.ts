@@ -4,7 +4,7 @@ import type { AgentStepKind } from '@agentlightning/core/adapter';
 /** The kind of a step. */
 export type TraceStepKind = 'rollout' | AgentStepKind | 'reward' | 'message' | 'annotation' | 'exception' | 'operation';
 
-/** How a step ended: `partial` was stopped from outside, `abandoned` was still open when its attempt ended. */
+/** Outcome of a step: `partial` was stopped from outside, `abandoned` was still open when its attempt ended. */
 export type TraceStepOutcome = 'ok' | 'error' | 'partial' | 'abandoned';
 
 /** A message of a request or a response. */
@@ -41,7 +41,7 @@ export interface TraceStep {
   readonly kind: TraceStepKind;
   /** The agent's, tool's or model's name, or the span's own. */
   readonly title: string;
-  /** The agents at work, the outermost first. */
+  /** The active agents, the outermost first. */
   readonly agentPath: readonly string[];
   /** Unix milliseconds. */
   readonly startTimeMs: number | null;

@@ -3,7 +3,7 @@ import { terminalText } from './terminal-text.ts';
 import type { TraceStep } from './trace-step.ts';
 import { walkSteps } from './walk-steps.ts';
 
-/** How to draw a trace as text. */
+/** Options of a trace as text. */
 export interface TraceTextOptions {
   /** How wide a line may be, in characters; longer ones are cut with an ellipsis. @default Infinity */
   readonly width?: number;
@@ -12,8 +12,8 @@ export interface TraceTextOptions {
 }
 
 /**
- * Draws a trace as a tree of lines, one a step: its number, name, what it took and what came of it. Nothing in a trace can
- * command the terminal it is shown on: see {@link terminalText}.
+ * Draws a trace as a tree of lines, one per step: its number, name, input and outcome. Nothing in a trace can command the
+ * terminal it is shown on: see {@link terminalText}.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ function stepLine(step: TraceStep): string {
   return [`#${step.sequenceId}`, `${words[step.kind]}${step.title}`, ...facts].join('  ');
 }
 
-/** What is said before a step's title; steps whose title says it all have nothing. */
+/** Label before a step's title; empty for self-explanatory titles. */
 const words: Readonly<Record<TraceStep['kind'], string>> = {
   rollout: '',
   agent: 'agent ',
