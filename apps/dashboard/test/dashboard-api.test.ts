@@ -173,9 +173,11 @@ async function allPages(query: string): Promise<readonly string[]> {
 test.each(['newest', 'oldest', 'reward-high', 'reward-low'])(
   'pages in the order %s have every rollout once, although many share a value',
   async (sort) => {
-    const ids = await allPages(`run=${sampleRunId}&sort=${sort}&limit=7`);
-    expect(ids).toHaveLength(rolloutIds.length);
-    expect(new Set(ids)).toEqual(new Set(rolloutIds));
+    const ids = await allPages(`sort=${sort}&limit=7`);
+    // The first sample of the first task of each step failed, without a reward.
+    const listed = sort.startsWith('reward') ? rolloutIds.filter((id) => !id.endsWith('-0-0')) : rolloutIds;
+    expect(ids).toHaveLength(listed.length);
+    expect(new Set(ids)).toEqual(new Set(listed));
   },
 );
 
@@ -199,6 +201,9 @@ test('rollouts are filtered by status, task, step, group, id and reward', async 
   expect(await ids('id=-3-1-')).toEqual(['ro-3-1-0', 'ro-3-1-1', 'ro-3-1-2']);
   expect(await ids(`run=${sampleRunId}&minReward=0.9&task=1`)).toEqual(['ro-1-1-2', 'ro-2-1-2', 'ro-3-1-2']);
   expect(await ids('mode=val')).toEqual([]);
+  expect(await ids('text=such%20part&step=2')).toEqual(['ro-2-0-0']);
+  expect(await ids('text=stock%20THE*&step=1&task=1&minReward=0.5')).toEqual(['ro-1-1-1', 'ro-1-1-2']);
+  expect(await ids('text=absent')).toEqual([]);
 });
 
 test('a row has the reward, or the failure of its latest attempt', async () => {
@@ -258,8 +263,8 @@ test('unknown ids, routes and parameters are errors with a code and a remedy', a
   expect(await failure('/api/rollouts?status=lost')).toMatchObject({ status: 400, code: 'VALIDATION' });
   expect(await failure('/api/rollouts?colour=red')).toMatchObject({ status: 400, code: 'VALIDATION' });
   expect(await failure('/api/rollouts?cursor=%00')).toMatchObject({ status: 400, code: 'VALIDATION' });
-  const unscoped = await failure('/api/rollouts?sort=reward-high');
-  expect(unscoped).toMatchObject({ status: 400, remedy: 'Narrow the filters, for example to one run.' });
+  expect(await failure('/api/rollouts?limit=many')).toMatchObject({ status: 400, code: 'VALIDATION' });
+  expect(await failure('/api/rollouts?text=%2A')).toMatchObject({ status: 400, code: 'VALIDATION' });
 });
 
 test('other methods than GET are not found', async () => {

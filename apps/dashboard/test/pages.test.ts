@@ -42,6 +42,7 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   [`/runs/${sampleRunId}/tasks?task=1&step=2&compare=best`, 'ro-2-1-2'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?run=${sampleRunId}&sort=reward-low&minReward=0.4`, 'ro-1-0-1'],
+  ['/rollouts?text=such', '3 rollouts'],
   [rollout, sampleTexts.answer],
   ['/rollouts/ro-1-0-0', sampleTexts.failure],
   [`${rollout}?view=trace`, '5 steps'],

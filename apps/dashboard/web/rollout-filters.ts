@@ -14,6 +14,9 @@ export const rolloutStatuses = [
 /** The purposes of rollouts. */
 export const rolloutModes = ['train', 'val', 'test'] as const;
 
+/** The filters by the label of a person. */
+export const rolloutLabels = ['good', 'bad', 'none', 'any'] as const;
+
 /** The orders of rollouts. */
 export const rolloutSorts = ['newest', 'oldest', 'reward-high', 'reward-low'] as const;
 
@@ -25,6 +28,8 @@ export interface RolloutFilters {
   readonly task?: number | undefined;
   readonly step?: number | undefined;
   readonly id?: string | undefined;
+  readonly text?: string | undefined;
+  readonly label?: (typeof rolloutLabels)[number] | undefined;
   readonly minReward?: number | undefined;
   readonly maxReward?: number | undefined;
   readonly sort?: (typeof rolloutSorts)[number] | undefined;
@@ -39,6 +44,8 @@ export function rolloutFilters(values: SearchValues): RolloutFilters {
     task: numberValue(values['task']),
     step: numberValue(values['step']),
     id: textValue(values['id']),
+    text: textValue(values['text']),
+    label: choiceValue(rolloutLabels, values['label']),
     minReward: numberValue(values['minReward']),
     maxReward: numberValue(values['maxReward']),
     sort: choiceValue(rolloutSorts, values['sort']),

@@ -27,6 +27,8 @@ export interface RolloutSearch {
   readonly attempt?: string | undefined;
   /** The model call of the token view and the raw view. */
   readonly call?: string | undefined;
+  /** The run whose rollouts are labelled one after another. */
+  readonly queue?: string | undefined;
   /** What colours the tokens. */
   readonly color?: TokenColor | undefined;
 }
@@ -37,6 +39,7 @@ export function rolloutSearch(values: SearchValues): RolloutSearch {
     view: choiceValue(rolloutViews, values['view']),
     attempt: textValue(values['attempt']),
     call: textValue(values['call']),
+    queue: textValue(values['queue']),
     color: choiceValue(tokenColors, values['color']),
   });
 }

@@ -60,8 +60,8 @@ const tasks = createRoute({
 const prompts = createRoute({
   getParentRoute: () => root,
   path: '/runs/$runId/prompts',
-  validateSearch: (values: Record<string, unknown>): { version?: string | undefined } =>
-    definedValues({ version: textValue(values['version']) }),
+  validateSearch: (values: Record<string, unknown>): RolloutFilters & { version?: string | undefined } =>
+    definedValues({ ...rolloutFilters(values), version: textValue(values['version']) }),
   component: lazyRouteComponent(() => import('./pages/prompts-page.tsx'), 'PromptsPage'),
 });
 

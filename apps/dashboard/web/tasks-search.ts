@@ -1,7 +1,8 @@
+import { type RolloutFilters, rolloutFilters } from './rollout-filters.ts';
 import { choiceValue, definedValues, numberValue, type SearchValues } from './search-values.ts';
 
-/** The state of the tasks page, as in the URL. */
-export interface TasksSearch {
+/** The state of the tasks page, as in the URL, with the filters of the run's rollouts. */
+export interface TasksSearch extends RolloutFilters {
   readonly task?: number | undefined;
   readonly step?: number | undefined;
   /** Whether the texts are compared with the one of the highest reward. */
@@ -11,6 +12,7 @@ export interface TasksSearch {
 /** Reads the state from the URL; invalid values are ignored. */
 export function tasksSearch(values: SearchValues): TasksSearch {
   return definedValues({
+    ...rolloutFilters(values),
     task: numberValue(values['task']),
     step: numberValue(values['step']),
     compare: choiceValue(['best'], values['compare']),

@@ -8,6 +8,7 @@ import type {
   RolloutStatus,
 } from '@agentlightning/core';
 import type { CallTraining } from '@agentlightning/core/algorithm';
+import type { RolloutAnnotations, RolloutLabel } from '@agentlightning/core/spans';
 import type { RecordedFailure } from '@agentlightning/core/store';
 import type { TraceMessage, TraceStepKind, TraceStepOutcome, TraceTokens } from '@agentlightning/trace';
 
@@ -29,6 +30,8 @@ export interface RolloutRow {
   readonly workerId: string | null;
   /** Primary dimension of the final reward of the latest attempt; null without one. */
   readonly reward: number | null;
+  /** A person's label of the latest attempt; null without one. */
+  readonly label: RolloutLabel | null;
   readonly failure: RecordedFailure | null;
   /** The start of the task's input as JSON. */
   readonly preview: string;
@@ -41,9 +44,11 @@ export interface RolloutPage {
   readonly nextCursor: string | null;
   /** Number of rollouts that match the filters. */
   readonly total: number;
+  /** Number of finished rollouts that a filter by text does not find yet. */
+  readonly unindexed: number;
 }
 
-/** Sort order of rollouts. `reward` needs a run. */
+/** Sort order of rollouts. The orders by reward list only rollouts with a reward. */
 export type RolloutSort = 'newest' | 'oldest' | 'reward-high' | 'reward-low';
 
 /** One step of a trace; the steps of a trace are in depth-first order. */
@@ -107,6 +112,8 @@ export interface RolloutDetail {
   readonly rewards: readonly Reward[];
   /** The rollouts of the same group, this one included, in order of sample. */
   readonly siblings: readonly RolloutRow[];
+  /** The annotations of the attempt. */
+  readonly annotations: RolloutAnnotations;
   /** Number of spans of the attempt. */
   readonly totalSpans: number;
   /** Whether the trace lacks later spans because the attempt has more than the server reads. */

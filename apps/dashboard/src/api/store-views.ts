@@ -11,6 +11,8 @@ export interface WorkerList {
 export interface StoreView {
   /** Label of the store, without passwords. */
   readonly label: string;
+  /** Whether the dashboard records annotations; a key may still be necessary. */
+  readonly canAnnotate: boolean;
   readonly statistics: StoreStatistics;
 }
 

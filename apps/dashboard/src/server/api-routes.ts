@@ -10,11 +10,11 @@ const metricsParameters = z.strictObject({ points: z.coerce.number().int().min(1
 const detailParameters = z.strictObject({ attempt: z.string().min(1).optional() });
 const attemptParameters = z.strictObject({ attempt: z.string().min(1) });
 
-/** The JSON API. Every route reads; none writes. */
+/** The JSON API without annotations. Every route reads; none writes. */
 export function addApiRoutes(app: Hono, context: DashboardContext): void {
-  const { store, clock, runs, tasks, lists, rollouts, label } = context;
+  const { store, clock, runs, tasks, rollouts, label, annotator } = context;
   app.get('/api/store', async (request) => {
-    const view: StoreView = { label, statistics: await store.statistics() };
+    const view: StoreView = { label, canAnnotate: annotator !== null, statistics: await store.statistics() };
     return request.json(view);
   });
   app.get('/api/runs', async (request) => request.json(await runs.list(queryOf(request, runsParameters).limit)));
@@ -25,7 +25,9 @@ export function addApiRoutes(app: Hono, context: DashboardContext): void {
   });
   app.get('/api/runs/:id/tasks', async (request) => request.json(await tasks.read(request.req.param('id'))));
   app.get('/api/runs/:id/prompts', async (request) => request.json(await runs.prompts(request.req.param('id'))));
-  app.get('/api/rollouts', async (request) => request.json(await lists.page(readRolloutFilter(request.req.query()))));
+  app.get('/api/rollouts', async (request) =>
+    request.json(await rollouts.page(readRolloutFilter(request.req.query()))),
+  );
   app.get('/api/rollouts/:id', async (request) => {
     const { attempt = null } = queryOf(request, detailParameters);
     return request.json(await rollouts.detail(request.req.param('id'), attempt));

@@ -5,6 +5,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ErrorView } from '../api/store-views.ts';
+import { addAnnotationRoute } from './annotation-route.ts';
 import { addApiRoutes } from './api-routes.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { addEventRoute } from './event-route.ts';
@@ -48,21 +49,22 @@ export function dashboardApp({ context, access, files, closing }: DashboardAppOp
   });
   app.post('/session', bodyLimit({ maxSize: 4096 }), async (request) => {
     const { key } = await request.req.parseBody();
-    const cookie = typeof key === 'string' ? access.cookieFor(key) : null;
+    const cookie = typeof key === 'string' ? await access.cookieFor(key) : null;
     if (cookie === null) return request.redirect('/?signIn=failed', 303);
     setCookie(request, viewerCookie, cookie, { path: '/', httpOnly: true, sameSite: 'Strict' });
     return request.redirect('/', 303);
   });
   app.use('/api/*', async (request, next) => {
-    access.assertViewer(request.req.header('authorization'), getCookie(request, viewerCookie));
+    await access.assertViewer(request.req.header('authorization'), getCookie(request, viewerCookie));
     await next();
   });
   addApiRoutes(app, context);
+  addAnnotationRoute(app, context, access);
   addEventRoute(app, context, closing);
   app.all('/api/*', () => {
     throw new AgentLightningError({
       code: 'NOT_FOUND',
-      message: 'Route not found. The dashboard has only GET routes.',
+      message: 'Route not found. Besides annotations, the dashboard has only GET routes.',
       remedy: 'See the README of @agentlightning/dashboard for the routes.',
     });
   });

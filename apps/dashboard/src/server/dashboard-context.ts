@@ -1,7 +1,5 @@
 import type { Clock } from '@agentlightning/core';
-import type { DashboardStore } from './dashboard-store.ts';
-import { RewardIndex } from './reward-index.ts';
-import { RolloutLists } from './rollout-lists.ts';
+import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
 import { RolloutReader } from './rollout-reader.ts';
 import type { WarningExplanations } from './run-progress.ts';
 import { RunReader } from './run-reader.ts';
@@ -13,9 +11,10 @@ export interface DashboardContext {
   readonly clock: Clock;
   /** Label of the store, without passwords. */
   readonly label: string;
+  /** Records annotations; null when the dashboard only reads. */
+  readonly annotator: AnnotationStore | null;
   readonly runs: RunReader;
   readonly tasks: TaskMaps;
-  readonly lists: RolloutLists;
   readonly rollouts: RolloutReader;
 }
 
@@ -24,17 +23,17 @@ export function dashboardContext(options: {
   readonly store: DashboardStore;
   readonly clock: Clock;
   readonly label: string;
+  readonly annotator: AnnotationStore | null;
   readonly explanations: WarningExplanations;
 }): DashboardContext {
-  const { store, clock, label } = options;
-  const lists = new RolloutLists(store, new RewardIndex(store));
+  const { store, clock, label, annotator } = options;
   return {
     store,
     clock,
     label,
+    annotator,
     runs: new RunReader(options),
     tasks: new TaskMaps(store),
-    lists,
-    rollouts: new RolloutReader(store, lists),
+    rollouts: new RolloutReader(store),
   };
 }

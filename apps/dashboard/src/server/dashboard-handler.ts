@@ -3,14 +3,14 @@ import { systemClock } from '@agentlightning/core/internal';
 import { isLoopback } from '@agentlightning/core/protocol';
 import { dashboardApp } from './dashboard-app.ts';
 import { dashboardContext } from './dashboard-context.ts';
-import type { DashboardStore } from './dashboard-store.ts';
+import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
 import type { WarningExplanations } from './run-progress.ts';
-import { ViewerAccess } from './viewer-access.ts';
+import { ViewerAccess, type ViewerAuthenticator } from './viewer-access.ts';
 import { defaultWebFolder, readWebFiles } from './web-files.ts';
 
 /** Options of {@link createDashboardHandler}. */
 export interface DashboardHandlerOptions {
-  /** The store to show. The dashboard only reads. */
+  /** The store to show. */
   readonly store: DashboardStore;
   /** Label of the store in the page; it must not contain passwords. @default '' */
   readonly label?: string;
@@ -18,6 +18,15 @@ export interface DashboardHandlerOptions {
   readonly host?: string;
   /** The key that viewers must enter. @default null none */
   readonly viewerKey?: string | null;
+  /** The store that records annotations of viewers. @default null the dashboard only reads */
+  readonly annotator?: AnnotationStore | null;
+  /**
+   * The key that permits annotations, which also permits viewing. Without it, viewers annotate only on a dashboard without a
+   * `viewerKey`. @default null none
+   */
+  readonly annotatorKey?: string | null;
+  /** Authenticates viewers instead of `viewerKey` and `annotatorKey`, such as by the keys of a server. @default null */
+  readonly viewers?: ViewerAuthenticator | null;
   /** Cause and remedy of the warnings that runs record, by name. @default none */
   readonly warningExplanations?: WarningExplanations;
   /** Folder of the built web page. @default the one of this package */
@@ -45,17 +54,23 @@ export interface DashboardHandler {
  * ```
  */
 export async function createDashboardHandler(options: DashboardHandlerOptions): Promise<DashboardHandler> {
-  const { store, host = '127.0.0.1', viewerKey = null, clock = systemClock } = options;
-  if (!isLoopback(host) && !viewerKey) throw keyNeeded(host);
+  const { store, host = '127.0.0.1', viewerKey = null, viewers = null, clock = systemClock } = options;
+  if (!isLoopback(host) && !viewerKey && viewers === null) throw keyNeeded(host);
   const closing = new AbortController();
   const app = dashboardApp({
     context: dashboardContext({
       store,
       clock,
       label: options.label ?? '',
+      annotator: options.annotator ?? null,
       explanations: options.warningExplanations ?? {},
     }),
-    access: new ViewerAccess({ viewerKey: viewerKey || null, isLoopback: isLoopback(host) }),
+    access: new ViewerAccess({
+      viewerKey: viewerKey || null,
+      annotatorKey: options.annotatorKey || null,
+      isLoopback: isLoopback(host),
+      viewers,
+    }),
     files: await readWebFiles(options.webFolder ?? defaultWebFolder()),
     closing: closing.signal,
   });

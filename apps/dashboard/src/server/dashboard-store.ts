@@ -5,9 +5,9 @@ export type DashboardStore = Pick<
   Store,
   | 'getRollout'
   | 'queryRollouts'
+  | 'searchRollouts'
   | 'queryAttempts'
   | 'querySpans'
-  | 'searchSpans'
   | 'getRun'
   | 'queryRuns'
   | 'queryMetrics'
@@ -18,3 +18,6 @@ export type DashboardStore = Pick<
   | 'watchChanges'
   | 'statistics'
 >;
+
+/** The operation that records annotations. */
+export type AnnotationStore = Pick<Store, 'appendSpans'>;

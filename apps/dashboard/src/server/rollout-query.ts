@@ -1,21 +1,12 @@
-import { type JsonObject, type RolloutMode, type RolloutStatus, ValidationError } from '@agentlightning/core';
+import type { JsonObject, RolloutMode, RolloutStatus } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import type { RolloutQuery } from '@agentlightning/core/store';
+import type { RolloutSearch } from '@agentlightning/core/store';
 import { z } from 'zod';
 import type { RolloutSort } from '../api/rollout-views.ts';
 
 const statuses = ['queuing', 'preparing', 'running', 'succeeded', 'failed', 'requeuing', 'cancelled'] as const;
 const modes = ['train', 'val', 'test'] as const;
 const sorts = ['newest', 'oldest', 'reward-high', 'reward-low'] as const satisfies readonly RolloutSort[];
-
-/** A list in a parameter, separated by commas. */
-const listOf = <TValue extends string>(values: readonly [TValue, ...TValue[]]): z.ZodType<TValue[], string> =>
-  z
-    .string()
-    .transform((text) => text.split(','))
-    .pipe(z.array(z.enum(values)));
-
-const wholeNumber = z.coerce.number().int();
 
 /** The filters and the order of a list of rollouts. */
 export interface RolloutFilter {
@@ -28,30 +19,49 @@ export interface RolloutFilter {
   readonly group?: string | undefined;
   /** A part of the rollout's id. */
   readonly id?: string | undefined;
+  /** Words of the task input, the messages, the tool calls, the outputs or the errors of a finished rollout. */
+  readonly text?: string | undefined;
+  /** A person's label; `none` for rollouts without one, `any` for those with one. */
+  readonly label?: RolloutSearch['label'] | undefined;
   /** Rollouts without a reward do not match a bound. */
   readonly minReward?: number | undefined;
   readonly maxReward?: number | undefined;
-  readonly sort: RolloutSort;
-  /** Maximum number of rollouts, 1 to 500. */
-  readonly limit: number;
+  /** @default 'newest' */
+  readonly sort?: RolloutSort | undefined;
+  /** Maximum number of rollouts, 1 to 500. @default 100 */
+  readonly limit?: number | undefined;
   /** `nextCursor` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
-const rolloutParameters: z.ZodType<RolloutFilter> = z.strictObject({
-  run: z.string().min(1).optional(),
-  status: listOf(statuses).optional(),
-  mode: listOf(modes).optional(),
-  task: wholeNumber.optional(),
-  step: wholeNumber.optional(),
-  group: z.string().min(1).optional(),
-  id: z.string().min(1).optional(),
-  minReward: z.coerce.number().optional(),
-  maxReward: z.coerce.number().optional(),
-  sort: z.enum(sorts).default('newest'),
-  limit: wholeNumber.min(1).max(500).default(100),
-  cursor: z.string().optional(),
-});
+/** The schemas of {@link RolloutFilter}, with descriptions, for every tool that lists rollouts. */
+export const rolloutFilterFields: { readonly [TName in keyof RolloutFilter]-?: z.ZodType<RolloutFilter[TName]> } = {
+  run: z.string().min(1).max(200).optional().describe('Id of a run, such as run-1a2b3c4d'),
+  status: z.array(z.enum(statuses)).min(1).optional(),
+  mode: z.array(z.enum(modes)).min(1).optional(),
+  task: z.int().optional().describe('Index of the task'),
+  step: z.int().optional().describe('Training step'),
+  group: z.string().min(1).max(200).optional().describe('Id of a group'),
+  id: z.string().min(1).max(200).optional().describe('Part of the id of a rollout'),
+  text: z
+    .string()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('Words of the task, messages, tool calls, outputs or errors of finished rollouts; * ends a prefix'),
+  label: z.enum(['good', 'bad', 'none', 'any']).optional().describe('Label that a person gave'),
+  minReward: z.number().optional().describe('Lowest reward; leaves out rollouts without one'),
+  maxReward: z.number().optional().describe('Highest reward; leaves out rollouts without one'),
+  sort: z.enum(sorts).optional().describe('Default: newest first; orders by reward list rollouts with a reward only'),
+  limit: z.int().min(1).max(500).optional().describe('Maximum number of rollouts'),
+  cursor: z.string().max(1000).optional().describe('nextCursor of the previous page, with the same filters'),
+};
+
+const rolloutFilter: z.ZodType<RolloutFilter> = z.strictObject(rolloutFilterFields);
+
+/** Parameters with several values, separated by commas. */
+const lists: ReadonlySet<string> = new Set<keyof RolloutFilter>(['status', 'mode']);
+const numbers: ReadonlySet<string> = new Set<keyof RolloutFilter>(['task', 'step', 'minReward', 'maxReward', 'limit']);
 
 /**
  * Reads the parameters of a list of rollouts.
@@ -59,12 +69,16 @@ const rolloutParameters: z.ZodType<RolloutFilter> = z.strictObject({
  * @throws ValidationError for unknown and invalid parameters
  */
 export function readRolloutFilter(query: Readonly<Record<string, string>>): RolloutFilter {
-  return parse(rolloutParameters, query, 'Query');
+  const values = Object.entries(query).map(([name, text]) => [
+    name,
+    lists.has(name) ? text.split(',') : numbers.has(name) ? Number(text) : text,
+  ]);
+  return parse(rolloutFilter, Object.fromEntries(values), 'Query');
 }
 
-/** The filters that the store applies. */
-export function storeQuery(filter: RolloutFilter): RolloutQuery {
-  const { run, status, mode, task, step, group, id } = filter;
+/** The search of the store that a filter stands for. */
+export function rolloutSearch(filter: RolloutFilter): RolloutSearch {
+  const { run, status, mode, task, step, group, id, text, label, minReward, maxReward, sort = 'newest' } = filter;
   const metadata: JsonObject = {
     ...(task === undefined ? {} : { task_index: task }),
     ...(step === undefined ? {} : { step }),
@@ -75,39 +89,14 @@ export function storeQuery(filter: RolloutFilter): RolloutQuery {
     ...(status === undefined ? {} : { statusIn: status }),
     ...(mode === undefined ? {} : { modeIn: mode }),
     ...(id === undefined ? {} : { rolloutIdContains: id }),
+    ...(text === undefined ? {} : { text }),
+    ...(label === undefined ? {} : { label }),
+    ...(minReward === undefined ? {} : { minReward }),
+    ...(maxReward === undefined ? {} : { maxReward }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
+    ...(filter.cursor === undefined ? {} : { cursor: filter.cursor }),
+    sortBy: sort.startsWith('reward') ? 'reward' : 'creation',
+    sortOrder: sort === 'oldest' || sort === 'reward-low' ? 'asc' : 'desc',
+    limit: filter.limit ?? 100,
   };
-}
-
-/** Whether the filter or the order depends on rewards, which the store does not index. */
-export function needsRewards({ minReward, maxReward, sort }: RolloutFilter): boolean {
-  return minReward !== undefined || maxReward !== undefined || sort === 'reward-high' || sort === 'reward-low';
-}
-
-/** Position after the last rollout of a page. */
-export interface PageKey {
-  /** Start time in Unix milliseconds, or the reward; null for a rollout without a reward. */
-  readonly value: number | null;
-  /** Number of rollouts with this value on earlier pages. */
-  readonly skip: number;
-}
-
-const pageKey: z.ZodType<PageKey> = z.object({ value: z.number().nullable(), skip: z.int().min(0) });
-
-/** Encodes a position as the cursor of the next page. */
-export function cursorOf(key: PageKey): string {
-  return Buffer.from(JSON.stringify(key)).toString('base64url');
-}
-
-/**
- * Decodes a cursor.
- *
- * @throws ValidationError when it was not returned by this server
- */
-export function keyOfCursor(cursor: string): PageKey {
-  try {
-    return pageKey.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
-  } catch (cause) {
-    throw new ValidationError('Query', [{ path: 'cursor', message: `not a cursor: ${cursor.slice(0, 80)}` }], cause);
-  }
 }

@@ -1,15 +1,24 @@
 import { type Attempt, NotFoundError, type Span } from '@agentlightning/core';
 import {
+  findAnnotations,
   findFinalReward,
   modelCallAttributes,
   modelCallFromSpan,
   spanNames,
   trainingFromSpan,
 } from '@agentlightning/core/spans';
-import type { CallTokens, RolloutDetail, RolloutRow, SpanView, TrainingView } from '../api/rollout-views.ts';
+import type { FoundRollout } from '@agentlightning/core/store';
+import type {
+  CallTokens,
+  RolloutDetail,
+  RolloutPage,
+  RolloutRow,
+  SpanView,
+  TrainingView,
+} from '../api/rollout-views.ts';
 import type { DashboardStore } from './dashboard-store.ts';
-import type { RolloutLists } from './rollout-lists.ts';
-import { numberIn } from './rollout-row.ts';
+import { type RolloutFilter, rolloutSearch } from './rollout-query.ts';
+import { numberIn, rolloutRow } from './rollout-row.ts';
 import { attemptTrace } from './trace-view.ts';
 
 /** Maximum number of spans of a trace. */
@@ -25,24 +34,29 @@ export interface SpanAddress {
   readonly spanId: string;
 }
 
-/** Reads single rollouts for the dashboard. Every method throws NOT_FOUND for unknown ids. */
+/** Reads rollouts for the dashboard. Every method throws NOT_FOUND for unknown ids. */
 export class RolloutReader {
   readonly #store: DashboardStore;
-  readonly #lists: RolloutLists;
 
-  constructor(store: DashboardStore, lists: RolloutLists) {
+  constructor(store: DashboardStore) {
     this.#store = store;
-    this.#lists = lists;
+  }
+
+  /** One page of rollouts. Pages do not overlap when rollouts are added meanwhile. */
+  async page(filter: RolloutFilter): Promise<RolloutPage> {
+    const { items, ...rest } = await this.#store.searchRollouts(rolloutSearch(filter));
+    return { ...rest, items: items.map(rolloutRow) };
   }
 
   /** A rollout with the trace of an attempt, by default the latest. */
   async detail(rolloutId: string, attemptId: string | null): Promise<RolloutDetail> {
-    const rollout = await this.#store.getRollout(rolloutId);
+    const [found] = (await this.#store.searchRollouts({ rolloutIdIn: [rolloutId], limit: 1 })).items;
+    if (found === undefined) throw new NotFoundError('Rollout', rolloutId);
+    const { rollout } = found;
+    const row = rolloutRow(found);
     const { items: attempts } = await this.#store.queryAttempts(rolloutId);
     const attempt = chosenAttempt(attempts, attemptId);
     const spans = attempt === null ? null : await this.#spans(attempt);
-    const [row] = await this.#lists.rows([rollout]);
-    if (row === undefined) throw new NotFoundError('Rollout', rolloutId);
     return {
       rollout: row,
       input: rollout.input,
@@ -53,6 +67,7 @@ export class RolloutReader {
       ...attemptTrace(spans?.items ?? []),
       training: trainingsOf(spans?.items ?? []),
       rewards: findFinalReward(spans?.items ?? [])?.rewards ?? [],
+      annotations: findAnnotations(spans?.items ?? []),
       siblings: await this.#siblings(row),
       totalSpans: spans?.total ?? 0,
       isTruncated: (spans?.total ?? 0) > maxSpans,
@@ -115,11 +130,14 @@ export class RolloutReader {
 
   async #siblings({ runId, groupId }: RolloutRow): Promise<readonly RolloutRow[]> {
     if (runId === null || groupId === null) return [];
-    const { items } = await this.#store.queryRollouts({ runId, metadata: { group_id: groupId }, limit: maxSiblings });
-    const ordered = [...items].sort(
-      (one, other) => (numberIn(one.metadata, 'sample') ?? 0) - (numberIn(other.metadata, 'sample') ?? 0),
-    );
-    return await this.#lists.rows(ordered);
+    const { items } = await this.#store.searchRollouts({
+      runId,
+      metadata: { group_id: groupId },
+      sortOrder: 'asc',
+      limit: maxSiblings,
+    });
+    const sampleOf = ({ rollout }: FoundRollout): number => numberIn(rollout.metadata, 'sample') ?? 0;
+    return items.toSorted((one, other) => sampleOf(one) - sampleOf(other)).map(rolloutRow);
   }
 }
 

@@ -1,10 +1,10 @@
-import type { AttemptedRollout, JsonObject, Rollout } from '@agentlightning/core';
-import { hasAttempt, recordedFailure } from '@agentlightning/core/store';
+import type { JsonObject } from '@agentlightning/core';
+import { type FoundRollout, hasAttempt, recordedFailure } from '@agentlightning/core/store';
 import type { RolloutRow } from '../api/rollout-views.ts';
 import { previewOf } from './preview.ts';
 
 /** A rollout as a row of a list. */
-export function rolloutRow(rollout: Rollout | AttemptedRollout, reward: number | null): RolloutRow {
+export function rolloutRow({ rollout, reward, label }: FoundRollout): RolloutRow {
   const { rolloutId, runId, status, mode, metadata, startTimeMs, endTimeMs } = rollout;
   const attempt = hasAttempt(rollout) ? rollout.attempt : null;
   return {
@@ -20,6 +20,7 @@ export function rolloutRow(rollout: Rollout | AttemptedRollout, reward: number |
     attempts: attempt?.sequenceId ?? 0,
     workerId: attempt?.workerId ?? null,
     reward,
+    label,
     failure: attempt === null ? null : recordedFailure(attempt),
     preview: previewOf(rollout.input),
   };

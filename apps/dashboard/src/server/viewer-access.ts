@@ -5,14 +5,47 @@ import { foreignRequest } from '@agentlightning/core/protocol';
 /** Name of the cookie of a signed-in viewer. */
 export const viewerCookie = 'agl_viewer';
 
-/** Decides who may read. */
-export class ViewerAccess {
+/** Authenticates viewers. */
+export interface ViewerAuthenticator {
+  /** Creates the cookie of a viewer who entered a key; null when the key is wrong. */
+  cookieFor(key: string): Promise<string | null>;
+  /**
+   * Rejects requests without a valid key.
+   *
+   * @param bearer - the `Authorization` header
+   * @param cookie - the value of {@link viewerCookie}
+   * @throws AgentLightningError UNAUTHENTICATED, PERMISSION_DENIED
+   */
+  assertViewer(bearer: string | undefined, cookie: string | undefined): Promise<void>;
+  /**
+   * Rejects viewers who may only read.
+   *
+   * @param bearer - the `Authorization` header
+   * @param cookie - the value of {@link viewerCookie}
+   * @throws AgentLightningError UNAUTHENTICATED, PERMISSION_DENIED
+   */
+  assertAnnotator(bearer: string | undefined, cookie: string | undefined): Promise<void>;
+}
+
+/** Decides who may read, and who may annotate. */
+export class ViewerAccess implements ViewerAuthenticator {
   /** Digest of the viewer key; null when no key is required. */
   readonly #digest: string | null;
+  /** Digest of the key that permits annotations; null when no key does. */
+  readonly #annotatorDigest: string | null;
   readonly #isLoopback: boolean;
+  readonly #others: ViewerAuthenticator | null;
 
-  constructor(options: { readonly viewerKey: string | null; readonly isLoopback: boolean }) {
+  constructor(options: {
+    readonly viewerKey: string | null;
+    readonly annotatorKey: string | null;
+    readonly isLoopback: boolean;
+    /** Authenticates viewers instead of the two keys. */
+    readonly viewers?: ViewerAuthenticator | null;
+  }) {
+    this.#others = options.viewers ?? null;
     this.#digest = options.viewerKey === null ? null : digestOf(options.viewerKey);
+    this.#annotatorDigest = options.annotatorKey === null ? null : digestOf(options.annotatorKey);
     this.#isLoopback = options.isLoopback;
   }
 
@@ -39,11 +72,12 @@ export class ViewerAccess {
    * @param cookie - the value of {@link viewerCookie}
    * @throws AgentLightningError UNAUTHENTICATED
    */
-  assertViewer(bearer: string | undefined, cookie: string | undefined): void {
+  async assertViewer(bearer: string | undefined, cookie: string | undefined): Promise<void> {
+    if (this.#others !== null) return await this.#others.assertViewer(bearer, cookie);
     if (this.#digest === null) return;
-    const key = bearer?.startsWith('Bearer ') ? bearer.slice('Bearer '.length) : undefined;
-    if (key !== undefined && isEqual(digestOf(key), this.#digest)) return;
-    if (cookie !== undefined && isEqual(cookie, this.#digest)) return;
+    const given = givenDigest(bearer, cookie);
+    if (given !== null && isEqual(given, this.#digest)) return;
+    if (given !== null && this.#annotatorDigest !== null && isEqual(given, this.#annotatorDigest)) return;
     throw new AgentLightningError({
       code: 'UNAUTHENTICATED',
       message: 'Viewer key is missing or wrong.',
@@ -51,10 +85,31 @@ export class ViewerAccess {
     });
   }
 
+  /**
+   * Rejects viewers who may only read.
+   *
+   * @param bearer - the `Authorization` header
+   * @param cookie - the value of {@link viewerCookie}
+   * @throws AgentLightningError PERMISSION_DENIED
+   */
+  async assertAnnotator(bearer: string | undefined, cookie: string | undefined): Promise<void> {
+    if (this.#others !== null) return await this.#others.assertAnnotator(bearer, cookie);
+    if (this.#annotatorDigest === null && this.#digest === null) return;
+    const given = givenDigest(bearer, cookie);
+    if (given !== null && this.#annotatorDigest !== null && isEqual(given, this.#annotatorDigest)) return;
+    throw new AgentLightningError({
+      code: 'PERMISSION_DENIED',
+      message: 'Annotation refused: the key permits viewing only.',
+      remedy: 'Sign in with the key for annotations (AGL_DASHBOARD_ANNOTATOR_KEY).',
+    });
+  }
+
   /** The cookie for a viewer who sent a key; null when the key is wrong. */
-  cookieFor(key: string): string | null {
+  async cookieFor(key: string): Promise<string | null> {
+    if (this.#others !== null) return await this.#others.cookieFor(key);
     const digest = digestOf(key);
-    return this.#digest !== null && isEqual(digest, this.#digest) ? digest : null;
+    const known = [this.#digest, this.#annotatorDigest].filter((each) => each !== null);
+    return known.some((each) => isEqual(digest, each)) ? digest : null;
   }
 }
 
@@ -69,6 +124,11 @@ function otherOrigin({
   if (origin === null) return null;
   const isSame = URL.canParse(origin) && new URL(origin).host === host;
   return isSame ? null : `the request came from a web page of ${origin}`;
+}
+
+/** The digest of the key in a request; null without one. */
+function givenDigest(bearer: string | undefined, cookie: string | undefined): string | null {
+  return bearer?.startsWith('Bearer ') ? digestOf(bearer.slice('Bearer '.length)) : (cookie ?? null);
 }
 
 function digestOf(key: string): string {

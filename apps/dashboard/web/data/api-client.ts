@@ -32,6 +32,13 @@ export async function read<TView>(path: string, query: QueryValues, signal: Abor
   return body as TView;
 }
 
+/** Sends JSON to a route of the API that has no response body. */
+export async function send(path: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new ApiError(errorIn(await response.json().catch(() => null), response.status));
+}
+
 function errorIn(body: unknown, status: number): ErrorView['error'] {
   if (typeof body === 'object' && body !== null && 'error' in body) return (body as ErrorView).error;
   return { code: 'INTERNAL', message: `The server responded with status ${status}.`, remedy: 'Reload the page.' };

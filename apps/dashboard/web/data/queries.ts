@@ -51,6 +51,8 @@ export const rolloutsQuery = (filters: QueryValues) =>
       read<RolloutPage>('/api/rollouts', { ...filters, limit: 200, cursor: pageParam ?? undefined }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextCursor,
+    // Each search by text indexes more rollouts.
+    refetchInterval: ({ state }) => ((state.data?.pages[0]?.unindexed ?? 0) > 0 ? 1000 : false),
     placeholderData: keepPreviousData,
   });
 

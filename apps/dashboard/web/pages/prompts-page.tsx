@@ -45,7 +45,7 @@ function PromptsView({ runId, prompts }: { readonly runId: string; readonly prom
     void navigate({
       to: '/runs/$runId/prompts',
       params: { runId },
-      search: { version: versions[column]?.version },
+      search: (search) => ({ ...search, version: versions[column]?.version }),
       replace: true,
       resetScroll: false,
     });
@@ -104,7 +104,7 @@ function VersionTable(props: {
                 <Link
                   to="/runs/$runId/prompts"
                   params={{ runId }}
-                  search={{ version }}
+                  search={(search) => ({ ...search, version })}
                   resetScroll={false}
                   data-row=""
                   className="mono"

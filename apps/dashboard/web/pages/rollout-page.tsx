@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import type { RolloutDetail } from '../../src/api/rollout-views.ts';
 import { durationText, numberText } from '../data/format.ts';
 import { rolloutQuery } from '../data/queries.ts';
+import { AnnotationBar } from '../parts/annotation-bar.tsx';
 import { AttemptList } from '../parts/attempt-list.tsx';
 import { Conversation } from '../parts/conversation.tsx';
 import { QueryView } from '../parts/notice.tsx';
@@ -54,6 +55,7 @@ function RolloutContents({ detail }: { readonly detail: RolloutDetail }): ReactN
         </section>
       )}
       <SiblingStrip detail={detail} />
+      <AnnotationBar detail={detail} queue={search.queue} />
       <AttemptList detail={detail} />
       <nav className="tabs" aria-label="Views of the attempt">
         {rolloutViews.map((name) => (

@@ -1,11 +1,12 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { rolloutsQuery } from '../data/queries.ts';
+import { rolloutsQuery, runQuery } from '../data/queries.ts';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
 import { RolloutFilterBar } from '../parts/rollout-filter-bar.tsx';
 import { RolloutTable } from '../parts/rollout-table.tsx';
+import { RunHead } from '../parts/run-head.tsx';
 import type { RolloutFilters } from '../rollout-filters.ts';
 
 const route = getRouteApi('/rollouts');
@@ -21,17 +22,36 @@ export function RolloutsPage(): ReactNode {
   };
   return (
     <>
-      <PageTitle title="Rollouts" />
+      {filters.run === undefined ? <PageTitle title="Rollouts" /> : <HeadOfRun runId={filters.run} />}
       <RolloutFilterBar filters={filters} onChange={apply} />
       <QueryView query={query}>
         {({ pages }) => {
           const rows = pages.flatMap(({ items }) => items);
-          if (rows.length === 0) return <NoRollouts hasFilters={Object.keys(filters).length > 0} />;
-          const total = pages[0]?.total ?? rows.length;
-          return <RolloutTable rows={rows} total={total} onEnd={loadMore} />;
+          if (rows.length === 0 && pages[0]?.unindexed === 0)
+            return <NoRollouts hasFilters={Object.keys(filters).length > 0} />;
+          const { total = rows.length, unindexed = 0 } = pages[0] ?? {};
+          return (
+            <>
+              {unindexed === 0 ? null : <Unindexed rollouts={unindexed} />}
+              <RolloutTable rows={rows} total={total} onEnd={loadMore} />
+            </>
+          );
         }}
       </QueryView>
     </>
+  );
+}
+
+function HeadOfRun({ runId }: { readonly runId: string }): ReactNode {
+  const { data } = useQuery(runQuery(runId));
+  return <RunHead runId={runId} run={data} />;
+}
+
+function Unindexed({ rollouts }: { readonly rollouts: number }): ReactNode {
+  return (
+    <p className="muted" role="status">
+      The text of {rollouts.toLocaleString('en')} finished rollouts is not indexed yet. The list completes itself.
+    </p>
   );
 }
 

@@ -29,13 +29,14 @@ export function TasksPage(): ReactNode {
 }
 
 function TaskMapView({ runId, map }: { readonly runId: string; readonly map: TaskMap }): ReactNode {
-  const { task, step, compare } = route.useSearch();
+  const search = route.useSearch();
+  const { task, step, compare } = search;
   const navigate = useNavigate();
   const select = (position: HeatMapPosition): void =>
     void navigate({
       to: '/runs/$runId/tasks',
       params: { runId },
-      search: { ...position, compare },
+      search: { ...search, ...position, compare },
       replace: true,
       resetScroll: false,
     });
@@ -99,7 +100,7 @@ function Group(props: {
         <Link
           to="/runs/$runId/tasks"
           params={{ runId }}
-          search={{ task, step, compare: compare === 'best' ? undefined : 'best' }}
+          search={(search) => ({ ...search, compare: compare === 'best' ? undefined : 'best' })}
           replace
           resetScroll={false}
         >

@@ -6,6 +6,8 @@ const keys = [
   ['j', 'Next row'],
   ['k', 'Previous row'],
   ['Enter', 'Open the row'],
+  ['g', 'Label the rollout good, or remove the label'],
+  ['b', 'Label the rollout bad, or remove the label'],
   ['Esc', 'Close this help, leave a field'],
 ] as const;
 
@@ -55,12 +57,19 @@ export function Keyboard(): ReactNode {
 
 const actions: Readonly<Record<string, () => void>> = {
   '/': () => document.querySelector<HTMLElement>('[data-search]')?.focus(),
+  g: () => pressButton('g'),
+  b: () => pressButton('b'),
   j: () => moveRow(1),
   k: () => moveRow(-1),
 };
 
 function isField(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, select, textarea');
+}
+
+/** Presses the button of the page that has the key. */
+function pressButton(key: string): void {
+  document.querySelector<HTMLButtonElement>(`button[data-key="${key}"]`)?.click();
 }
 
 /** Moves the focus among the links that are marked as rows. */

@@ -4,6 +4,7 @@ import { runsQuery } from '../data/queries.ts';
 import {
   type RolloutFilters,
   rolloutFilters,
+  rolloutLabels,
   rolloutModes,
   rolloutSorts,
   rolloutStatuses,
@@ -12,45 +13,38 @@ import {
 const sortLabels: Readonly<Record<(typeof rolloutSorts)[number], string>> = {
   newest: 'Newest first',
   oldest: 'Oldest first',
-  'reward-high': 'Highest reward (one run)',
-  'reward-low': 'Lowest reward (one run)',
+  'reward-high': 'Highest reward',
+  'reward-low': 'Lowest reward',
 };
 
-/** The filters of a list of rollouts. Rewards can be filtered within one run. */
+/** The filters of a list of rollouts. */
 export function RolloutFilterBar(props: {
   readonly filters: RolloutFilters;
   readonly onChange: (filters: RolloutFilters) => void;
 }): ReactNode {
   const { filters, onChange } = props;
   const { data: runs } = useQuery(runsQuery());
-  const set = (name: keyof RolloutFilters, value: string): void => {
-    const next = rolloutFilters({ ...filters, [name]: value });
-    onChange(next.run === undefined ? withoutRewards(next) : next);
-  };
+  const set = (name: keyof RolloutFilters, value: string): void =>
+    onChange(rolloutFilters({ ...filters, [name]: value }));
   const runOptions = runs?.items.map(({ runId, name }): readonly [string, string] => [runId, `${name} (${runId})`]);
-  const hasRun = filters.run !== undefined;
   return (
     <search className="filters">
-      <TextFilter label="Rollout id" name="id" value={filters.id} set={set} isSearch />
+      <TextFilter label="Text (words, prefix*)" name="text" value={filters.text} set={set} isSearch />
+      <TextFilter label="Rollout id" name="id" value={filters.id} set={set} />
       <Choice label="Run" name="run" value={filters.run} set={set} options={runOptions ?? []} />
       <Choice label="Status" name="status" value={filters.status} set={set} options={pairs(rolloutStatuses)} />
       <Choice label="Mode" name="mode" value={filters.mode} set={set} options={pairs(rolloutModes)} />
       <TextFilter label="Task" name="task" value={filters.task} set={set} type="number" />
       <TextFilter label="Step" name="step" value={filters.step} set={set} type="number" />
-      {hasRun ? (
-        <>
-          <TextFilter label="Reward from" name="minReward" value={filters.minReward} set={set} type="number" />
-          <TextFilter label="Reward to" name="maxReward" value={filters.maxReward} set={set} type="number" />
-        </>
-      ) : null}
+      <Choice label="Label" name="label" value={filters.label} set={set} options={pairs(rolloutLabels)} />
+      <TextFilter label="Reward from" name="minReward" value={filters.minReward} set={set} type="number" />
+      <TextFilter label="Reward to" name="maxReward" value={filters.maxReward} set={set} type="number" />
       <Choice
         label="Order"
         name="sort"
         value={filters.sort}
         set={set}
-        options={rolloutSorts
-          .filter((sort) => hasRun || !sort.startsWith('reward'))
-          .map((sort) => [sort, sortLabels[sort]] as const)}
+        options={rolloutSorts.map((sort) => [sort, sortLabels[sort]] as const)}
       />
       {Object.keys(filters).length === 0 ? null : (
         <button type="button" onClick={() => onChange({})}>
@@ -113,8 +107,4 @@ function Choice(props: {
 
 function pairs(values: readonly string[]): readonly (readonly [string, string])[] {
   return values.map((value) => [value, value]);
-}
-
-function withoutRewards({ minReward: _low, maxReward: _high, sort, ...rest }: RolloutFilters): RolloutFilters {
-  return sort === undefined || sort.startsWith('reward') ? rest : { ...rest, sort };
 }

@@ -100,6 +100,7 @@ const columns: readonly Column[] = [
   { label: 'Step', isNumber: true, render: ({ step }) => step ?? '–' },
   { label: 'Task', isNumber: true, render: ({ taskIndex }) => taskIndex ?? '–' },
   { label: 'Reward', isNumber: true, render: ({ reward }) => numberText(reward) },
+  { label: 'Label', isNumber: false, render: ({ label }) => label ?? '–' },
   {
     label: 'Duration',
     isNumber: true,

@@ -1,0 +1,116 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import type { RolloutDetail, RolloutPage } from '../../src/api/rollout-views.ts';
+import { read, send } from '../data/api-client.ts';
+import { storeQuery } from '../data/queries.ts';
+
+/** What a person says about a rollout; absent fields are unchanged. */
+interface Annotation {
+  readonly label?: 'good' | 'bad' | null;
+  readonly note?: string;
+  readonly preferredOver?: string;
+}
+
+/**
+ * Labels, notes and preferences of a finished rollout. In a queue, the next rollout without a label follows each label.
+ *
+ * @param queue - the run whose rollouts are labelled one after another; undefined outside of a queue
+ */
+export function AnnotationBar(props: {
+  readonly detail: RolloutDetail;
+  readonly queue: string | undefined;
+}): ReactNode {
+  const { detail, queue } = props;
+  const { rolloutId, runId, endTimeMs } = detail.rollout;
+  const { label, note, preferredOver } = detail.annotations;
+  const { data: store } = useQuery(storeQuery());
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const mutation = useMutation({
+    mutationFn: async (annotation: Annotation) => {
+      await send(`/api/rollouts/${encodeURIComponent(rolloutId)}/annotations`, annotation);
+      return queue === undefined || annotation.label == null ? null : await nextUnlabelled(queue, rolloutId);
+    },
+    onSuccess: async (next) => {
+      await client.invalidateQueries();
+      if (next === null) return;
+      await navigate({ to: '/rollouts/$rolloutId', params: { rolloutId: next }, search: { queue } });
+    },
+  });
+  if (store?.canAnnotate !== true || endTimeMs === null) return null;
+  const others = detail.siblings.filter((sibling) => sibling.rolloutId !== rolloutId);
+  return (
+    <section className="panel" aria-label="Annotation">
+      <div className="filters">
+        {(['good', 'bad'] as const).map((each) => (
+          <button
+            key={each}
+            type="button"
+            data-key={each[0]}
+            aria-pressed={label === each}
+            disabled={mutation.isPending}
+            onClick={() => mutation.mutate({ label: label === each ? null : each })}
+          >
+            {each === 'good' ? 'Good' : 'Bad'} <kbd>{each[0]}</kbd>
+          </button>
+        ))}
+        {others.length === 0 ? null : (
+          <label>
+            Better than
+            <select
+              value=""
+              disabled={mutation.isPending}
+              onChange={({ target }) => mutation.mutate({ preferredOver: target.value })}
+            >
+              <option value="">{preferredOver.length === 0 ? 'No other rollout' : preferredOver.join(', ')}</option>
+              {others.map((other) => (
+                <option key={other.rolloutId} value={other.rolloutId}>
+                  {`#${detail.siblings.indexOf(other) + 1} ${other.rolloutId}`}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <NoteField key={`${rolloutId} ${note}`} note={note} onSave={(text) => mutation.mutate({ note: text })} />
+        {runId === null || queue !== undefined ? null : (
+          <Link to="/rollouts/$rolloutId" params={{ rolloutId }} search={{ queue: runId }}>
+            Label one after another
+          </Link>
+        )}
+      </div>
+      <p className="muted" role="status">
+        {mutation.isError ? mutation.error.message : statusText(queue, mutation.data)}
+      </p>
+    </section>
+  );
+}
+
+function statusText(queue: string | undefined, next: string | null | undefined): string {
+  if (queue === undefined) return '';
+  return next === null ? 'All finished rollouts of the run have a label.' : 'The next rollout without a label follows.';
+}
+
+function NoteField(props: { readonly note: string; readonly onSave: (note: string) => void }): ReactNode {
+  const { note, onSave } = props;
+  const [text, setText] = useState(note);
+  return (
+    <label>
+      Note
+      <input
+        type="text"
+        maxLength={4000}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+        onBlur={() => (text === note ? undefined : onSave(text))}
+      />
+    </label>
+  );
+}
+
+/** The newest finished rollout of a run without a label; null when all have one. */
+async function nextUnlabelled(run: string, current: string): Promise<string | null> {
+  const filters = { run, label: 'none', status: 'succeeded,failed', limit: 2 };
+  const { items } = await read<RolloutPage>('/api/rollouts', filters, new AbortController().signal);
+  return items.find(({ rolloutId }) => rolloutId !== current)?.rolloutId ?? null;
+}
