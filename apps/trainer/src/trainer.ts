@@ -99,7 +99,7 @@ export class Trainer<TTask = unknown> {
   }
 
   /**
-   * Runs a few tasks without training, and finds what would prevent training on them: `agl dev`.
+   * Runs a few tasks without training, and reports problems that would prevent training on them: `agl dev`.
    *
    * @throws AgentLightningError for wrong input and an unavailable service; failures of the agent are in the report
    */

@@ -59,7 +59,7 @@ test('a path that is not writable is reported without a stack', async () => {
   expect(stderr).not.toMatch(/^ +at /m);
   const imported = await run('store', 'import', folder);
   expect(imported.code).toBe(2);
-  expect(imported.stderr).toMatch(/Name a file: there is a folder/);
+  expect(imported.stderr).toMatch(/Name a file: this path is a folder/);
   expect(imported.stderr).not.toMatch(/^ +at /m);
 });
 
@@ -185,7 +185,7 @@ test('standard output of --json is JSON whatever the agent writes, and its inval
 });
 
 test.each([
-  ['exit', /ended the process with exit code 0 before the run was over/],
+  ['exit', /ended with exit code 0 before the run had ended/],
   ['throw', /an uncaught error ended the process: Error: thrown by a timer/],
 ])(
   'an agent that ends the process of the trainer (%s) is a failure, and the run can be resumed',
@@ -204,7 +204,7 @@ test('a configuration that ends the process is a failure', async () => {
   writeFileSync(path.join(folder, 'agl.config.ts'), 'process.exit(0);');
   const { code, stderr } = await fail('train');
   expect(code).toBe(1);
-  expect(stderr).toMatch(/ended the process with exit code 0/);
+  expect(stderr).toMatch(/the process was ended with exit code 0/);
 });
 
 test('reports its version, and creates a store that does not exist yet', async () => {

@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { annotationToSpan, type RolloutAnnotation } from '@agentlightning/core/spans';
+import type { FoundRollout } from '@agentlightning/core/store';
+import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type EndedCommand, runAgl } from './agl-command.ts';
@@ -61,10 +64,42 @@ test('a better and a worse answer to the same messages become a line of preferen
     expect(worthOf(better.content)).toBeGreaterThan(worthOf(worse.content));
 });
 
+test('with --from annotations, labels and preferences of people decide', async () => {
+  const store = await openStore(`sqlite:${path.join(folder, 'agl.db')}`);
+  const { items } = await store.searchRollouts({ runId, modeIn: ['train'], statusIn: ['succeeded'], sortBy: 'reward' });
+  const annotate = async ({ rollout }: FoundRollout, annotation: RolloutAnnotation): Promise<void> => {
+    const { attemptId = '' } = (await store.getLatestAttempt(rollout.rolloutId)) ?? {};
+    await store.appendSpans([annotationToSpan(annotation, { rolloutId: rollout.rolloutId, attemptId, timeMs: 1000 })]);
+  };
+  // The opposite of the rewards: the lowest is good, the others of its group are worse.
+  const groupOf = ({ rollout }: FoundRollout): string => String(rollout.metadata?.['group_id']);
+  const groupIds = [...new Set(items.map(groupOf))];
+  for (const groupId of groupIds) {
+    const [worst, ...others] = items.filter((found) => groupOf(found) === groupId).toReversed();
+    if (worst === undefined) continue;
+    await annotate(worst, { label: 'good' });
+    for (const { rollout } of others) await annotate(worst, { preferredOver: rollout.rolloutId });
+  }
+  await store.close();
+  const from = ['--from', 'annotations'];
+  expect((await dataset(...from, '--out', 'liked.jsonl')).code).toBe(0);
+  expect(linesOf(z.object({ messages: z.array(message) }), 'liked.jsonl')).toHaveLength(groupIds.length);
+  expect((await dataset(...from, '--format', 'preference', '--out', 'preferred.jsonl')).code).toBe(0);
+  const line = z.object({ preferred_output: z.tuple([message]), non_preferred_output: z.tuple([message]) });
+  const lines = linesOf(line, 'preferred.jsonl');
+  expect(lines.length).toBeGreaterThan(0);
+  for (const {
+    preferred_output: [better],
+    non_preferred_output: [worse],
+  } of lines)
+    expect(worthOf(better.content)).toBeLessThan(worthOf(worse.content));
+  expect((await dataset(...from, '--min-reward', '1')).stderr).toContain('--min-reward has no meaning');
+});
+
 test('a flag of the other format is refused, and a run that is not there named', async () => {
   const { code, stderr } = await dataset('--format', 'preference', '--best', '1');
   expect(code).toBe(2);
-  expect(stderr).toContain('--best has no meaning for --format preference');
+  expect(stderr).toContain('--best has no effect with --format preference');
   const missing = await dataset('--run', 'run-nowhere');
   expect(missing.stderr).toContain('run-nowhere');
   expect(missing.code).not.toBe(0);

@@ -88,11 +88,11 @@ test('an endpoint is evaluated on other tasks, in a run of the store, and compar
 
 test('an infrastructure failure is not a reward, and too many missing rewards leave the result undecided', async () => {
   await using model = await ScriptedModel.start(({ body }) =>
-    numberOf(body) === 2 ? failWith(503) : respondWith('four'),
+    numberOf(body) === 2 ? failWith(503, { headers: { 'retry-after': '0' } }) : respondWith('four'),
   );
   const endpoint = { baseUrl: model.baseUrl, model: 'lossy' };
   const warnings: string[] = [];
-  const report = await smallTrainer(folder, { ...small, outageToleranceMs: 500 }).test({
+  const report = await smallTrainer(folder, small).test({
     endpoint,
     onEvent: (event) => void (event.type === 'warning' && warnings.push(event.message)),
   });

@@ -218,7 +218,7 @@ describe('agl gateway', () => {
   });
 
   it.each([
-    [['--store', ':memory:'], /given no model server/],
+    [['--store', ':memory:'], /has no model server/],
     [['--store', ':memory:', '--upstreams', '/nowhere.json'], /nowhere\.json cannot be read/],
     [['--store', ':memory:', '--allow-unauthenticated', '--upstream', 'localhost:8000'], /not an http\(s\) URL/],
     [

@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const configFile = path.resolve(import.meta.dirname, 'fixtures/planted.config.ts');
 
-/** How many branches a round has: so many questions may be under way at the same time. */
+/** Number of branches per round, and of concurrent optimiser requests. */
 const branches = 4;
 
 /** `agl train` on the planted search. */

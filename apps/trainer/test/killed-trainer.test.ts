@@ -73,7 +73,8 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     await folder.resumeAndFinish(runId, sparseConfig);
     await folder.expectWholeRun(runId);
     await folder.withStore(async (store) => {
-      expect((await store.getRun(runId)).state['evaluations']).toMatchObject([{ step: 2 }]);
+      // The last step is evaluated too, to select the best checkpoint.
+      expect((await store.getRun(runId)).state['evaluations']).toMatchObject([{ step: 2 }, { step: 4 }]);
       const { items } = await store.queryRollouts({ runId, metadata: { phase: 'during-2' } });
       expect(items.map(({ status }) => status)).toEqual(Array<string>(12).fill('succeeded'));
     });

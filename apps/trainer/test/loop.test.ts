@@ -24,7 +24,9 @@ function stepsOf(events: readonly TrainingEvent[], type: 'evaluated' | 'checkpoi
   return events.flatMap((event) => (event.type === type ? [event.step] : []));
 }
 
-test('measures held-out tasks every so many steps, but not twice at the end', { timeout: timeoutMs }, async () => {
+test('evaluates held-out tasks at the configured interval, but not twice at the end', {
+  timeout: timeoutMs,
+}, async () => {
   const agent: typeof countLetters = async (task, context) => {
     const letters = await countLetters(task, context);
     // The last checkpoint is the best.

@@ -118,7 +118,7 @@ test('every tool only reads and has descriptions', async () => {
 test('runs are listed, shown with explained warnings and failures, and compared', async () => {
   const { data, leftOut } = await call('list_runs', { limit: 1 });
   expect(data).toMatchObject({ total: 2, items: [{ rewardBefore: 0.25, rewardAfter: 0.75 }] });
-  expect(leftOut).toEqual(['1 older runs are left out; a higher limit shows them.']);
+  expect(leftOut).toEqual(['1 older runs are omitted; a higher limit shows them.']);
   const run = await call('get_run', { run: 'run-1' });
   expect(run.data).toMatchObject({
     liveness: 'live',
@@ -172,7 +172,7 @@ test('a rollout of 10,000 messages is bounded, and its text stays data', async (
   const { text, leftOut, data } = await call('get_rollout', { rollout: 'ro-0' });
   expect(text.length).toBeLessThan(25_000);
   expect(JSON.stringify(data).length).toBeLessThan(45_000);
-  expect(leftOut.join()).toMatch(/Left out of the data: \d+ list items.*Left out of the text: \d+ characters/);
+  expect(leftOut.join()).toMatch(/Omitted from the data: \d+ list items.*Omitted from the text: \d+ characters/);
   expect(data).toMatchObject({ rewards: [{ value: 0.5 }], attempts: [{ status: 'succeeded' }] });
   expect(text).toContain('reward 0.5');
   const [, boundary = ''] = /<(recorded-data-\w+)>/.exec(text) ?? [];
@@ -192,7 +192,7 @@ test('mistakes are errors of the tool with a remedy', async () => {
     ['get_metrics', { run: 'run-9' }, /\[NOT_FOUND\].*run-9[\s\S]*→ \w+/],
     ['get_rollout', { rollout: 'ro-9' }, /\[NOT_FOUND\].*ro-9[\s\S]*→ \w+/],
     ['get_rollout', { rollout: 'ro-0', attempt: 'at-9' }, /\[NOT_FOUND\].*at-9[\s\S]*→ \w+/],
-    ['list_rollouts', { cursor: 'page two' }, /\[VALIDATION\].*not a cursor: page two[\s\S]*→ \w+/],
+    ['list_rollouts', { cursor: 'page two' }, /\[VALIDATION\].*"page two" is not the nextCursor[\s\S]*→ \w+/],
     ['list_rollouts', { status: ['lost'] }, /status/],
   ] as const) {
     expect(await call(name, question)).toMatchObject({ isError: true, text: expect.stringMatching(problem) });

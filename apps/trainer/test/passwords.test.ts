@@ -53,7 +53,7 @@ test.each([
   ['Store location mysql://…@db/agl', ['store', '--db', `mysql://agl:${password}@db/agl`]],
   ["The store's address http://…@db has a user", ['runs', '--store', `http://agl:${encoded}@db`]],
   ["The store's address http://…@db has a user", ['runs', '--store', `http://agl:${password}@db`]],
-  ['http://…@db is a server', ['store', 'keys', 'list', '--store', `http://agl:${password}@db`]],
+  ['http://…@db is a server', ['keys', 'list', '--store', `http://agl:${password}@db`]],
   ["unknown command 'postgres://…@db/agl'", [`postgres://agl:${password}@db/agl`]],
 ])('%s', async (said, args) => {
   const { code, output, stderr } = await runAgl(args);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 /** What the planted models may differ in. */
 export interface PlantedOptions {
-  /** How often the task model is wrong by chance, one way or the other. @default 0.1 */
+  /** Error rate of the task model, in both directions. @default 0.1 */
   readonly noise?: number;
   /** `informed` writes the rule that an account misses; `random` any of a hundred. @default 'informed' */
   readonly optimizer?: 'informed' | 'random';

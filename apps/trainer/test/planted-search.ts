@@ -28,7 +28,7 @@ export const plantedAgent: Agent<PlantedTask> = async ({ index, rule }, { rollou
   return answer === 'Done.' ? 1 : 0;
 };
 
-/** How many rules there are to be found; tasks need them in turn. */
+/** Number of planted rules; tasks need them in turn. */
 export const ruleCount = 4;
 
 /** Tasks from this number on. */

@@ -12,7 +12,7 @@ export const smallConfigFile: string = path.resolve(import.meta.dirname, 'fixtur
 /** A run whose agents wait until the file of the environment variable `GATE` exists: `RunFolder.gate`. */
 export const waitingConfigFile: string = path.resolve(import.meta.dirname, 'fixtures/waiting.config.ts');
 
-/** How many steps the small run has. */
+/** Number of steps of the small run. */
 export const smallSteps = 4;
 
 const rolloutsPerStep = 24;

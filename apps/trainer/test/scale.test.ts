@@ -5,7 +5,7 @@ import { openStore, type SqlStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
 import { smallTrainer, trainSmall } from './small-trainer.ts';
 
-/** How often these are called depends on the duration of a step. */
+/** Operations whose number of calls depends on the duration of a step. */
 const periodic = new Set(['waitForRollouts', 'claimRollouts', 'updateWorker', 'getWorker', 'close']);
 
 /** Calls `count` with the size of the results of the store's operations, in characters of JSON. */

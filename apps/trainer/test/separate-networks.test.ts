@@ -22,18 +22,7 @@ beforeEach(() => {
 afterEach(() => folder[Symbol.dispose]());
 
 async function runnerKey(): Promise<string> {
-  const args = [
-    'store',
-    'keys',
-    'create',
-    '--store',
-    folder.storeUrl,
-    '--name',
-    'runners',
-    '--scope',
-    'runner',
-    '--json',
-  ];
+  const args = ['keys', 'create', '--store', folder.storeUrl, '--name', 'runners', '--role', 'worker', '--json'];
   await using command = new AglProcess(args);
   expect(await command.exitCode()).toBe(0);
   return (JSON.parse(command.output) as { readonly key: string }).key;

@@ -42,7 +42,7 @@ async function aglJson(...args: string[]): Promise<unknown> {
 test('rollouts are listed of a run and by status, with how many there are', async () => {
   const all = await agl('rollouts', '--run', 'run-1');
   expect(all.output).toContain('run-1: 2 rollouts in 1 attempts (1 succeeded, 1 cancelled)');
-  expect(all.output).toMatch(/ro-1 +succeeded +train +1 .*What is 6 times 7/);
+  expect(all.output).toMatch(/ro-1 +succeeded +train +- +1 .*What is 6 times 7/);
   expect(all.output).not.toContain('ro-3');
   expect(await aglJson('rollouts', '--status', 'queuing')).toMatchObject({ rollout: 'ro-3', run: null, attempts: 0 });
   const cut = await agl('rollouts', '--limit', '1');
@@ -102,7 +102,7 @@ test('what is old is pruned, and room is given back', async () => {
   expect(await agl('store', 'prune')).toMatchObject({ code: 2, stderr: expect.stringContaining('--older-than') });
   expect(await agl('store', 'prune', '--older-than', 'long')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('"long" is not a length of time such as 90s'),
+    stderr: expect.stringContaining('"long" is not a duration such as 90s'),
   });
   expect(await aglJson('store', 'prune', '--older-than', '1h')).toMatchObject({ runs: 0 });
   expect((await agl('store', 'prune', '--keep-runs', '0', '--dry-run')).output).toBe(

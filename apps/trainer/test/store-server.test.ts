@@ -42,29 +42,29 @@ test('a server without a key says that it is for this machine only', async () =>
 });
 
 test('keys are created, listed and revoked, and authorise the expected routes', async () => {
-  const made = await aglJson('store', 'keys', 'create', '--store', db, '--name', 'runners', '--scope', 'runner');
+  const made = await aglJson('keys', 'create', '--store', db, '--name', 'runners', '--role', 'worker');
   const env = { AGL_TOKEN_SECRET: 'x'.repeat(32) };
   await using server = new AglProcess(['store', '--db', db, '--port', '0'], { env });
   const url = await urlOf(server);
   expect(server.stderr).not.toContain('the store has no key');
   const runner = new StoreClient({ baseUrl: url, apiKey: made['key'] ?? '', maxRetries: 0 });
   expect(await runner.claimRollouts()).toEqual([]);
-  await expect(runner.statistics()).rejects.toThrow('A key with the scope runner may not GET /v1/agl/statistics');
+  await expect(runner.statistics()).rejects.toThrow('A key with the role worker may not GET /v1/agl/statistics');
   await expect(runner.createAttemptToken({ rolloutId: 'ro-1', attemptId: 'at-1' })).rejects.toMatchObject({
     code: 'NOT_FOUND',
   });
-  const list = await runAgl(['store', 'keys', 'list', '--store', db]);
-  expect(list.output).toMatch(new RegExp(`${made['id']} +runners +runner +\\d{4}-.* - +-`));
+  const list = await runAgl(['keys', 'list', '--store', db]);
+  expect(list.output).toMatch(new RegExp(`${made['id']} +runners +worker +default +\\d{4}-.* - +-`));
   expect(list.output).not.toContain(made['key']);
-  await aglJson('store', 'keys', 'revoke', made['id'] ?? '', '--store', db);
+  await aglJson('keys', 'revoke', made['id'] ?? '', '--store', db);
   await vi.waitFor(() => expect(runner.claimRollouts()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' }), {
     timeout: 30_000,
     interval: 500,
   });
   expect(server.stderr).not.toContain(made['key']);
-  const remote = await runAgl(['store', 'keys', 'list', '--store', url]);
+  const remote = await runAgl(['keys', 'list', '--store', url]);
   expect(remote.code).toBe(2);
-  expect(remote.stderr).toContain('Run it where the store is');
+  expect(remote.stderr).toContain('Run it with direct access to the database');
 });
 
 test('tokens of attempts are revoked', async () => {

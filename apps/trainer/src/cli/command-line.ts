@@ -7,7 +7,7 @@ import { buildProgram } from './program.ts';
 import { withResumeAsTrain } from './train/train-command.ts';
 
 /**
- * Runs one `agl` command to its end, and writes what it reports to the standard streams of this process.
+ * Runs one `agl` command and writes its output to the standard streams of this process.
  *
  * @param commandLine the arguments, without the program
  * @returns the exit code

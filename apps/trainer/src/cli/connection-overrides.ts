@@ -9,7 +9,7 @@ export interface ConnectionFlags {
   readonly runtime?: string;
 }
 
-/** The values of these flags, with the keys of the environment. Paths of flags start from the current folder. */
+/** The values of these flags, with the keys of the environment. Paths of flags are relative to the current folder. */
 export function connectionOverrides({ dataDir, store, runtime }: ConnectionFlags): ConfigOverrides {
   return {
     ...(dataDir === undefined ? {} : { dataDir: path.resolve(dataDir) }),

@@ -13,7 +13,7 @@ export const exitCodes = {
   blocked: 4,
   /** Stopped by Ctrl+C; the run can be resumed. */
   interrupted: 130,
-  /** The reader of the output has closed it. */
+  /** Broken pipe: the reader of the output has closed it. */
   brokenPipe: 141,
 } as const;
 

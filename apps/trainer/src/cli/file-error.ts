@@ -6,9 +6,9 @@ const remedies: Readonly<Record<string, string>> = {
   EPERM: 'Choose a writable path, or change its permissions.',
   EROFS: 'Choose a writable path.',
   ENOENT: 'Check the path.',
-  ENOTDIR: 'Check the path: a part of it is a file, not a folder.',
-  EISDIR: 'Name a file: there is a folder at this path.',
-  EEXIST: 'Check the path: it, or a part of it, exists already.',
+  ENOTDIR: 'Check the path: one of its folders is a file.',
+  EISDIR: 'Name a file: this path is a folder.',
+  EEXIST: 'Choose another path: this one exists.',
   ENOSPC: 'Free disk space.',
   EDQUOT: 'Free disk space, or request a larger quota.',
 };

@@ -1,14 +1,14 @@
 import { withoutPasswords } from '@agentlightning/core/internal';
 import { exitCodes } from './exit-code.ts';
 
-/** How a command reacts to signals. */
+/** Callbacks for signals. */
 export interface ProcessListener {
   /** Removes the progress line. */
   readonly close: () => void;
   readonly onWarning: (message: string) => void;
 }
 
-/** The first Ctrl+C stops the run in an orderly way, a second one at once. An unhandled rejection of an agent is a warning. */
+/** The first Ctrl+C stops the run gracefully, a second one immediately. An unhandled rejection of an agent is a warning. */
 export function listenToProcess({ close, onWarning }: ProcessListener): {
   readonly signal: AbortSignal;
   readonly release: () => void;
@@ -17,7 +17,7 @@ export function listenToProcess({ close, onWarning }: ProcessListener): {
   const onSignal = (): void => {
     close();
     if (controller.signal.aborted) process.exit(exitCodes.interrupted);
-    process.stderr.write('Stopping after the work under way; Ctrl+C again stops at once.\n');
+    process.stderr.write('Stopping after the operation in progress; Ctrl+C again stops immediately.\n');
     controller.abort(new DOMException('interrupted', 'AbortError'));
   };
   const onRejection = (reason: unknown): void => {

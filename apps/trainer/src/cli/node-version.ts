@@ -14,7 +14,7 @@ interface WarningEmitter {
   emitWarning: (warning: string | Error, ...options: never[]) => void;
 }
 
-/** Drops the warning that `node:sqlite` is experimental: the store uses it on purpose. Every other warning stays. */
+/** Suppresses the warning that `node:sqlite` is experimental. Other warnings are unchanged. */
 export function silenceExpectedWarnings(target: WarningEmitter): void {
   const { emitWarning } = target;
   target.emitWarning = function emitUnexpected(warning, ...options) {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-/** A parser for a flag that takes a whole number within bounds. */
+/** A parser for a flag with a bounded integer. */
 export function wholeNumber(options: { readonly min: number; readonly max?: number }): (text: string) => number {
   const { min, max = Number.MAX_SAFE_INTEGER } = options;
   return (text) => {
@@ -14,14 +14,14 @@ export function wholeNumber(options: { readonly min: number; readonly max?: numb
   };
 }
 
-/** A parser for a flag that takes any finite number. */
+/** A parser for a flag with a finite number. */
 export function finiteNumber(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !Number.isFinite(value)) throw new InvalidArgumentError(`"${text}" is not a number.`);
   return value;
 }
 
-/** A parser for a flag that takes a share, from 0 to 1. */
+/** A parser for a flag with a share, from 0 to 1. */
 export function shareOf(text: string): number {
   const value = finiteNumber(text);
   if (value < 0 || value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1.`);

@@ -4,7 +4,7 @@ import { addressText } from '@agentlightning/core/internal';
 import { openAnyStore } from '../runtime/open-any-store.ts';
 
 /**
- * Opens a store for reading: unlike a training run, it must be there already.
+ * Opens an existing store for reading.
  *
  * @throws AgentLightningError NOT_FOUND when the file does not exist
  */
@@ -14,7 +14,7 @@ export async function openExistingStore(url: string): Promise<Store> {
     throw new AgentLightningError({
       code: 'NOT_FOUND',
       message: `there is no store at ${addressText(file)}`,
-      remedy: 'Give its place: `--store sqlite:path/to/.agl/agl.db`.',
+      remedy: 'Give its path: `--store sqlite:path/to/.agl/agl.db`.',
     });
   }
   return await openAnyStore({ url, apiKey: process.env['AGL_STORE_KEY'] ?? null });

@@ -9,12 +9,17 @@ import { addPromptsCommand } from './inspect/prompts-command.ts';
 import { addRolloutsCommand } from './inspect/rollouts-command.ts';
 import { addRunsCommand } from './inspect/runs-command.ts';
 import { addShowCommand } from './inspect/show-command.ts';
+import { addTraceCommand } from './inspect/trace-command.ts';
 import { addWorkersCommand } from './inspect/workers-command.ts';
+import { addKeysCommand } from './keys/keys-command.ts';
 import { addMcpCommand } from './mcp/mcp-command.ts';
 import type { ProgramOptions } from './program-options.ts';
+import { addDoctorCommand } from './project/doctor-command.ts';
+import { addInitCommand } from './project/init-command.ts';
 import { addConfigCommand } from './serve/config-command.ts';
 import { addDashboardCommand } from './serve/dashboard-command.ts';
 import { addGatewayCommand } from './serve/gateway-command.ts';
+import { addKubernetesRunnerCommand } from './serve/kubernetes-runner-command.ts';
 import { addRunnerCommand } from './serve/runner-command.ts';
 import { addRuntimeCommand } from './serve/runtime-command.ts';
 import { addServerCommand } from './serve/server-command.ts';
@@ -26,32 +31,37 @@ import { addResumeCommand, addTrainCommand } from './train/train-command.ts';
 export function buildProgram(options: ProgramOptions): Command {
   const program = new Command('agl')
     .description(
-      'Train AI agents written in TypeScript: reinforcement learning of their models, search for better prompts.',
+      'Train AI agents written in TypeScript: reinforcement learning of their models, optimisation of their prompts.',
     )
     .version(packageVersion(), '-v, --version', 'the version of this package')
     .configureOutput({ writeErr: (text) => void process.stderr.write(withoutPasswords(text)) })
     .showSuggestionAfterError()
     .showHelpAfterError('(run with --help for the flags)')
     .exitOverride();
+  addInitCommand(program);
+  addDoctorCommand(program, options);
   addTrainCommand(program, options);
   addResumeCommand(program);
   addStopCommand(program);
   addEvalCommand(program, options);
   addDevCommand(program, options);
+  addTraceCommand(program, options);
   addRunsCommand(program);
   addRolloutsCommand(program);
   addShowCommand(program);
   addPromptsCommand(program);
   addWorkersCommand(program);
   addDatasetCommand(program);
-  addExportCommand(program);
+  addExportCommand(program, options);
   addServerCommand(program);
   addConfigCommand(program);
+  addKeysCommand(program);
   addDashboardCommand(program);
   addMcpCommand(program);
   addStoreCommand(program);
   addGatewayCommand(program);
   addRunnerCommand(program);
+  addKubernetesRunnerCommand(program);
   addRuntimeCommand(program);
   return program;
 }

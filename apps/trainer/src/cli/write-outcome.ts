@@ -1,4 +1,4 @@
-/** Writes what a command did: one JSON object for programs, or a text for people. */
+/** Writes the result of a command as one JSON object or as text. */
 export function writeOutcome(
   flags: { readonly json?: boolean },
   outcome: { readonly record: object; readonly text: string },

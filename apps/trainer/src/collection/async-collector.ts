@@ -37,7 +37,7 @@ interface DroppedGroups {
   readonly rollouts: FinishedRollout[];
 }
 
-/** How long a request for finished rollouts waits, in milliseconds. */
+/** Maximum wait of a request for finished rollouts, in milliseconds. */
 const waitMs = 10_000;
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** When the rollouts of training steps run. */
+/** Scheduling of the rollouts of training steps. */
 export interface CollectionConfig {
   /**
    * `sync`: a step enqueues its rollouts with the weights of the step before, and waits for all of them. Equal seeds give
@@ -11,24 +11,24 @@ export interface CollectionConfig {
    */
   readonly mode?: 'sync' | 'async';
   /**
-   * `async`: how many policy versions older than the current one the weights may be that sampled a group, from 0 to 64. It
-   * bounds how many steps collection is ahead of training; older groups are dropped, and replaced. The loss weighs tokens by
-   * their ratio to the weights that sampled them; `samplerCorrection` of the algorithm truncates or masks these ratios.
+   * `async`: maximum age of the weights that sampled a group, in policy versions, from 0 to 64. It bounds the number of
+   * steps by which collection is ahead of training; older groups are dropped and replaced. The loss weighs tokens by their
+   * ratio to the weights that sampled them; `samplerCorrection` of the algorithm truncates or masks these ratios.
    *
    * @default 1
    */
   readonly maxStaleness?: number;
   /**
-   * `async`: how many groups run beyond those that are needed, as a share of `tasksPerStep`, from 0 to 4. A step does not
-   * wait for as many stragglers, which later steps take, or drop when they are too old.
+   * `async`: number of additional groups in progress, as a share of `tasksPerStep`, from 0 to 4. A step does not wait for as
+   * many stragglers; later steps use them, or drop them when they are too old.
    *
    * @default 0.25
    */
   readonly oversample?: number;
   /**
-   * How many groups without a learning signal a step may replace by groups of further tasks, at least 0: those whose rollouts
-   * all have the same reward (dynamic sampling of DAPO, arXiv 2503.14476, section 3.2). In `sync` mode the step waits for
-   * them.
+   * Maximum number of groups without a learning signal, whose rollouts all have the same reward, that a step replaces by
+   * groups of other tasks; at least 0 (dynamic sampling of DAPO, arXiv 2503.14476, section 3.2). In `sync` mode the step
+   * waits for them.
    *
    * @default 0
    */

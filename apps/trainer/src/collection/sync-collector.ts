@@ -6,7 +6,7 @@ import type { TrainingSession } from '../session/training-session.ts';
 import type { CollectedStep, Collector } from './collector.ts';
 import { hasLearningSignal } from './learning-signal.ts';
 
-/** The stream of replacements: another than that of the steps. */
+/** The stream of replacements, which differs from that of the steps. */
 const refillStream = 0x9e3779b9;
 
 /** Collects between updates: each step enqueues its rollouts, and waits for all of them. */
@@ -59,7 +59,7 @@ export class SyncCollector implements Collector {
     // No rollouts are in progress between steps.
   }
 
-  /** The number of groups that are missing for a step whose groups all have a signal, within the budget. */
+  /** The number of groups without a learning signal to replace, within the budget. */
   #replaceable(all: readonly FinishedRollout[], replaced: number): number {
     const { tasksPerStep, collection } = this.#session.config;
     const missing = tasksPerStep - groupRollouts(all).filter(({ rollouts }) => hasLearningSignal(rollouts)).length;
@@ -67,7 +67,7 @@ export class SyncCollector implements Collector {
   }
 }
 
-/** Selects so many groups, in order: those with a learning signal, and others when they are too few. */
+/** Selects `count` groups, in order: those with a learning signal first, then others. */
 function selectGroups(all: readonly FinishedRollout[], count: number): Pick<CollectedStep, 'rollouts' | 'setAside'> {
   const groups = groupRollouts(all);
   const useful = groups.filter(({ rollouts }) => hasLearningSignal(rollouts));

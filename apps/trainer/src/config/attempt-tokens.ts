@@ -1,7 +1,7 @@
 import { AttemptTokens } from '@agentlightning/core/protocol';
 
 /**
- * The tokens of attempts, by their secrets with commas in between; null without secrets.
+ * Attempt tokens signed with these comma-separated secrets; null without secrets.
  *
  * @throws AgentLightningError CONFIG when a secret is too short
  */

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 
-/** Collects what is wrong with a configuration, so that all of it is reported at once. */
+/** Collects the problems of a configuration, to report all of them at once. */
 export class ConfigProblems {
   readonly #found: Map<string, AgentLightningError> = new Map();
 
@@ -51,7 +51,7 @@ function issuesOf({ message, details }: AgentLightningError): readonly string[] 
   const text = message.replace(/^\[\w+\] /, '');
   const { issues } = details;
   if (!Array.isArray(issues) || issues.length < 2) return [text];
-  // What the issues are of, such as `algorithm grpo: `, comes once, in front of the first one.
+  // The subject of the issues, such as `algorithm grpo: `, prefixes only the first one.
   const prefix = text.slice(0, text.indexOf(String(issues[0])));
   return issues.map((issue) => `${prefix}${String(issue)}`);
 }

@@ -1,2 +1,2 @@
-/** The store that commands read when they are given none: that of a configuration in the current folder. */
+/** Default store of commands: that of a configuration in the current folder. */
 export const defaultStoreUrl = 'sqlite:.agl/agl.db';

@@ -1,4 +1,4 @@
-/** The environment variables of this process, for configurations that name some. */
+/** The environment variables of this process, to which configurations refer. */
 export function environmentVariables(): NodeJS.ProcessEnv {
   return process.env;
 }

@@ -30,7 +30,7 @@ export async function loadTasks(
   return tasks;
 }
 
-/** How many invalid tasks of a source are reported at once. */
+/** Maximum number of reported invalid tasks per source. */
 const maxReported = 20;
 
 function checkAll<TItem>(

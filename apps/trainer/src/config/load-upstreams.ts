@@ -26,7 +26,7 @@ const entrySchema = z.strictObject({
  * Reads a file of upstreams: a JSON list of objects with the fields of the gateway's `Upstream`, but with `apiKeyEnv`
  * and `headersEnv`, the names of environment variables, instead of secrets.
  *
- * @throws AgentLightningError CONFIG when it cannot be read, a field is wrong, or a variable that it names is not set
+ * @throws AgentLightningError CONFIG when it cannot be read, a field is wrong, or an environment variable is not set
  */
 export async function loadUpstreams(file: string, environment: NodeJS.ProcessEnv): Promise<readonly Upstream[]> {
   const what = `the upstreams in ${file}`;

@@ -1,6 +1,6 @@
 /**
- * What in a value JSON cannot hold, or would give back as something else: a bigint, NaN, a Date, a Map, a cycle.
- * A property that is undefined is one that is not there.
+ * Finds a value that JSON does not preserve: a bigint, NaN, a Date, a Map, a cycle. An undefined property is equivalent to
+ * an absent one.
  *
  * @returns a description of the first such value, such as `field "due" is a Date`; null when every value is JSON
  */
@@ -8,10 +8,10 @@ export function notJson(value: unknown): string | null {
   return problemOf(value, { path: [], within: [] });
 }
 
-/** Where a value is. */
+/** Location of a value. */
 interface Place {
   readonly path: readonly string[];
-  /** The objects and lists around it. */
+  /** The enclosing objects and lists. */
   readonly within: readonly object[];
 }
 
@@ -21,7 +21,7 @@ function problemOf(value: unknown, place: Place): string | null {
   if (typeof value !== 'object') return `${nameOf(place)} is ${value === undefined ? '' : 'a '}${typeof value}`;
   if (place.within.includes(value)) return `${nameOf(place)} contains itself`;
   if (!Array.isArray(value) && !isPlain(value)) return `${nameOf(place)} is a ${classOf(value)}`;
-  // By the places of a list, so that one with nothing in it, which JSON fills with null, is seen.
+  // By index, to detect holes in sparse lists, which JSON replaces by null.
   for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
     const inner: unknown = Reflect.get(value, key);
     if (isCertain(inner) || (inner === undefined && !Array.isArray(value))) continue;
@@ -31,7 +31,7 @@ function problemOf(value: unknown, place: Place): string | null {
   return null;
 }
 
-/** Most of what is in a task, such as each of a long list of tokens: looked at without noting where it is. */
+/** Whether a value is a primitive that JSON preserves; a fast check for long lists, such as token ids. */
 function isCertain(value: unknown): boolean {
   return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
@@ -40,7 +40,7 @@ function nameOf({ path }: Place): string {
   return path.length === 0 ? 'it' : `field "${path.join('.')}"`;
 }
 
-/** Made by `{}`, here or in another realm: nothing of it is lost in JSON. */
+/** Whether a value is a plain object, also from another realm. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -4,19 +4,19 @@ import { z } from 'zod';
 import { ConfigProblems } from './config-problems.ts';
 import type { PolicyConfig } from './train-config.ts';
 
-/** One of the models of a run, with every default filled in. */
+/** A policy of a run, with all defaults. */
 export interface ResolvedPolicy {
   /** Null for the only policy of a run that does not name any. */
   readonly name: string | null;
-  /** Agents whose calls it serves: names and paths of agents. */
+  /** Names and paths of the agents that it serves. */
   readonly agents: readonly string[];
   /** The algorithm; null for a policy that is not trained. */
   readonly algorithm: AlgorithmOptions | null;
-  /** Null takes that of the runtime's configuration. */
+  /** Null for the model of the runtime configuration. */
   readonly baseModel: string | null;
 }
 
-/** What is checked of each of the configuration's policies. */
+/** Schema of a policy in a configuration. */
 export const policySchema: z.ZodObject<{
   agents: z.ZodOptional<z.ZodArray<z.ZodString>>;
   model: z.ZodOptional<z.ZodString>;
@@ -29,11 +29,11 @@ export const policySchema: z.ZodObject<{
   train: z.boolean().optional(),
 });
 
-/** What a policy of a run that names none is called in stored states. */
+/** Name in stored states of the policy of a run without `policies`. */
 export const onlyPolicy = 'policy';
 
 /**
- * Fills in what policies take from the rest of the configuration.
+ * Adds the defaults of policies from the rest of the configuration.
  *
  * @param policies - by name, in order; undefined for a run with one model
  * @param algorithm - the default algorithm
@@ -62,7 +62,7 @@ export function resolvePolicies(
   return resolved;
 }
 
-/** Checks how a policy learns; what is wrong with it is said of the policy. */
+/** Validates the algorithm of a policy; errors name the policy. */
 function algorithmOf(policy: string, options: AlgorithmOptions): AlgorithmOptions {
   try {
     return parseAlgorithmOptions(options);
@@ -74,7 +74,7 @@ function algorithmOf(policy: string, options: AlgorithmOptions): AlgorithmOption
   }
 }
 
-/** The name that a policy goes by in states, metrics and resources. */
+/** The name of a policy in states, metrics and resources. */
 export function policyKey({ name }: Pick<ResolvedPolicy, 'name'>): string {
   return name ?? onlyPolicy;
 }

@@ -2,7 +2,7 @@ import type { PromptSearchOptions, PromptSearchType } from '@agentlightning/algo
 import type { JsonObject, PromptSearch } from '@agentlightning/core';
 import type { EvaluationConfig, RuntimeConfig, TrainConfig } from './train-config.ts';
 
-/** A model that is not trained: any OpenAI-compatible API. */
+/** A model that is not trained, behind any OpenAI-compatible API. */
 export interface EndpointRuntimeConfig {
   readonly type: 'endpoint';
   /** Up to and with `/v1`. */
@@ -10,7 +10,7 @@ export interface EndpointRuntimeConfig {
   readonly model: string;
   /** The environment variable that holds the key. @default none is sent */
   readonly apiKeyEnv?: string;
-  /** The maximum number of concurrent calls; further calls are queued. @default no limit but `concurrency` */
+  /** Maximum number of concurrent calls; further calls are queued. @default `concurrency` */
   readonly maxConcurrent?: number;
 }
 
@@ -29,13 +29,13 @@ export interface OptimizerConfig {
   readonly parameters?: JsonObject;
 }
 
-/** A prompt as a configuration gives it; what `definePrompt` makes is one. */
+/** A prompt in a configuration, such as the result of `definePrompt`. */
 export interface PromptConfig {
   /** An f-string: `{question}` is a variable, `{{` and `}}` are braces. */
   readonly template: string;
-  /** The variables that the template must have, no more and no fewer. @default those that it has */
+  /** The exact variables of the template. @default the variables in the template */
   readonly variables?: readonly string[];
-  /** The name that the agent asks for it by, where the configuration has a list. */
+  /** The prompt's name in the agent; required in a list. */
   readonly name?: string;
 }
 
@@ -65,32 +65,32 @@ type SharedKeys =
 
 /** The configuration of a prompt search. */
 export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TTask>, SharedKeys> {
-  /** How to search: a name, a name with options, or a search of one's own. */
+  /** Search algorithm: a name, a name with options, or a custom search. */
   readonly algorithm: PromptSearchType | PromptSearchOptions | PromptSearch;
-  /** What to begin with: the prompts that the agent defines, or templates by name. */
+  /** Initial prompts: the prompts that the agent defines, or templates by name. */
   readonly prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>;
   /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */
   readonly tasks: {
-    /** What the optimiser model sees and learns from. */
+    /** Tasks whose transcripts the optimiser model receives. */
     readonly train: string | readonly TTask[];
-    /** What versions are chosen by. It should have nothing in common with `train`. */
+    /** Tasks by which versions are selected. They should not overlap with `train`. */
     readonly validation: string | readonly TTask[];
     /**
-     * Held out: measured with the first and the best version, and used for nothing else. The outcome on tasks that chose
-     * the winner flatters it. @default the outcome is that on `validation`
+     * Held-out tasks: evaluated with the first and the best version only. The result on `validation` is biased towards the
+     * selected version. @default the result on `validation` is reported
      */
     readonly test?: string | readonly TTask[];
   };
   /** The model that criticises and rewrites. */
   readonly optimizer: OptimizerConfig;
-  /** The model that the agent asks. @default { type: 'embedded' } */
+  /** The model of the agent. @default { type: 'embedded' } */
   readonly runtime?: EndpointRuntimeConfig | RuntimeConfig;
-  /** How `tasks.test` are measured. */
+  /** Evaluation on `tasks.test`. */
   readonly evaluation?: Omit<EvaluationConfig, 'every' | 'failedReward' | 'missingReward'>;
   /** The score of a rollout whose agent failed; null excludes it from every mean. @default 0 */
   readonly failedReward?: number | null;
   /** The score of a rollout without a reward; null excludes it from every mean. @default null */
   readonly missingReward?: number | null;
-  /** Where the outcome is written, as JSON. @default `prompts/<run>.json` in `dataDir` */
+  /** Output file for the result, as JSON. @default `prompts/<run>.json` in `dataDir` */
   readonly promptsFile?: string;
 }

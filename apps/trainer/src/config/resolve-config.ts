@@ -14,14 +14,16 @@ import { checkTokenSecret, type SharedSettings, sharedSettings, sharedShape } fr
 import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
 import type { RuntimeConfig, SamplingConfig, TrainConfig } from './train-config.ts';
 
-/** The configuration of a training, with every default filled in and every path absolute. */
+/** The configuration of a training, with all defaults and absolute paths. */
 export interface ResolvedConfig extends SharedSettings {
+  /** The project on a server, which qualifies the names of models in the runtime. @default none */
+  readonly project?: string;
   readonly tasks: { readonly train: TaskSource; readonly test: TaskSource; readonly validation: TaskSource | null };
   readonly algorithm: AlgorithmOptions;
-  /** In order; the first one serves the calls of no other. At least one is trained. */
+  /** In order; the first one serves calls that no other policy serves. At least one is trained. */
   readonly policies: readonly ResolvedPolicy[];
   readonly runtime: RuntimeConfig;
-  /** A reference to a checkpoint of another run; null begins with the base model. */
+  /** Reference to a checkpoint of another run; null for the base model. */
   readonly from: string | null;
   readonly steps: number;
   readonly tasksPerStep: number;
@@ -41,7 +43,7 @@ export interface ResolvedConfig extends SharedSettings {
   readonly maxLogprobGap: number;
 }
 
-/** What ends a run before its last step. */
+/** Conditions that end a run before its last step. */
 export interface ResolvedStop {
   readonly warnings: readonly WarningName[];
   /** Null for no limit. */
@@ -49,31 +51,30 @@ export interface ResolvedStop {
   readonly minDelta: number | 'interval';
 }
 
-/** How rewards are read. */
+/** Range and dimensions of rewards. */
 export interface ResolvedRewards {
-  /** The declared range of the primary dimension; null when none is. */
+  /** The declared range of the primary dimension; null without one. */
   readonly range: RewardRange | null;
   /** The declared dimensions, by name. */
   readonly parts: Readonly<Record<string, { readonly range: RewardRange | null }>>;
 }
 
-/** The lowest and the highest reward possible. */
-export type RewardRange = readonly [low: number, high: number];
+/** Lowest and highest possible reward. */ export type RewardRange = readonly [low: number, high: number];
 
-/** How held-out tasks are measured, with every default filled in. */
+/** Settings of evaluations, with all defaults. */
 export interface ResolvedEvaluation {
   readonly tasks: number;
   readonly rolloutsPerTask: number;
   readonly sampling: SamplingConfig;
-  /** The lowest and the highest reward possible. @default 0 to 1, or wider as observed */
+  /** Lowest and highest possible reward. @default 0 to 1, or wider as observed */
   readonly rewardRange?: readonly [low: number, high: number] | undefined;
 }
 
-/** What rollouts without a reward count in a mean; null excludes them. */
+/** Substitutes for missing rewards in a mean; null excludes the rollouts. */
 export interface RewardSubstitutes {
-  /** Of an agent that failed. */
+  /** Reward of a rollout whose agent failed. */
   readonly failedReward: number | null;
-  /** Of an agent that succeeded without a reward. */
+  /** Reward of a rollout that succeeded without one. */
   readonly missingReward: number | null;
 }
 
@@ -109,7 +110,7 @@ interface GivenRuntime {
   readonly type: RuntimeConfig['type'];
 }
 
-/** Checks where a model is trained and served. */
+/** Validates the runtime settings. */
 export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('embedded'), model: z.string().optional() }),
   z.strictObject({
@@ -181,11 +182,11 @@ const configSchema = z.strictObject({
 });
 
 /**
- * Checks a configuration and fills in its defaults.
+ * Validates a configuration and adds its defaults.
  *
- * @param value - what the configuration file exports
- * @param folder - the folder that relative paths start from
- * @param problems - what earlier checks found
+ * @param value - the export of the configuration file
+ * @param folder - base folder of relative paths
+ * @param problems - problems found by earlier checks
  * @throws AgentLightningError CONFIG that reports every problem, and the most likely name for each unknown option
  */
 export function resolveConfig(
@@ -233,7 +234,7 @@ export function resolveConfig(
   };
 }
 
-/** Asserts that options about evaluations during training have one. */
+/** Asserts that options that need evaluations during training have them. */
 function assertMeasured({
   stopWhen,
   tasks,
@@ -275,7 +276,7 @@ function checkedPolicies(
   return problems.check(() => resolvePolicies(parsed.data as TrainConfig['policies'], algorithm)) ?? [];
 }
 
-/** Keys that only a search for prompts has. */
+/** Hint for keys of prompt searches. */
 function searchHint(key: string): string | null {
   if (!['prompts', 'optimizer', 'failedReward', 'missingReward', 'promptsFile'].includes(key)) return null;
   return "it is of a search for better prompts: algorithm 'apo' or 'gepa'";

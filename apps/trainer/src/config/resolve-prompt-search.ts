@@ -19,29 +19,29 @@ export interface ResolvedEndpoint {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
-  /** How many calls it gets at a time; null for no limit. */
+  /** Maximum number of concurrent calls; null for no limit. */
   readonly maxConcurrent: number | null;
 }
 
-/** The optimiser model with every default filled in. */
+/** The optimiser model with all defaults. */
 export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxConcurrent'> {
   readonly maxConcurrent: number;
   readonly timeoutMs: number;
   readonly parameters: JsonObject;
 }
 
-/** The configuration of a search for prompts, with every default filled in and every path absolute. */
+/** The configuration of a prompt search, with all defaults and absolute paths. */
 export interface ResolvedPromptSearch extends RewardSubstitutes {
   readonly kind: 'prompt-search';
-  /** Settings that trainings have too. */
+  /** Settings shared with trainings. */
   readonly shared: SharedSettings;
   readonly search: PromptSearch;
-  /** How it was configured, for the record. */
+  /** The configured algorithm, as stored with the run. */
   readonly algorithm: JsonObject;
   readonly tasks: {
     readonly train: TaskSource;
     readonly validation: TaskSource;
-    /** Null when nothing is held out. */
+    /** Null without held-out tasks. */
     readonly test: TaskSource | null;
   };
   readonly prompts: PromptSet;
@@ -49,7 +49,7 @@ export interface ResolvedPromptSearch extends RewardSubstitutes {
   readonly runtime: ResolvedEndpoint | RuntimeConfig;
   readonly sampling: SamplingConfig;
   readonly evaluation: ResolvedEvaluation;
-  /** Null for the default one, which the run's id is part of. */
+  /** Null for the default, which contains the run's id. */
   readonly promptsFile: string | null;
 }
 
@@ -107,21 +107,21 @@ const searchSchema = z.strictObject({
   promptsFile: z.string().min(1).optional(),
 });
 
-/** What a search for prompts is resolved with. */
+/** Inputs of {@link resolvePromptSearch}. */
 export interface PromptSearchContext {
-  /** The search that `algorithm` names; undefined when it is wrong, which `problems` has. */
+  /** The configured search; undefined when it is invalid, as reported in `problems`. */
   readonly search: PromptSearch | undefined;
-  /** The folder that relative paths start from. */
+  /** Base folder of relative paths. */
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
-  /** What earlier checks found. */
+  /** Problems found by earlier checks. */
   readonly problems: ConfigProblems;
 }
 
 /**
- * Checks the configuration of a search for prompts and fills in its defaults.
+ * Validates the configuration of a prompt search and adds its defaults.
  *
- * @param value - what the configuration file exports
+ * @param value - the export of the configuration file
  * @throws AgentLightningError CONFIG that reports every problem, and the most likely name for each unknown option
  */
 export function resolvePromptSearch(
@@ -129,7 +129,7 @@ export function resolvePromptSearch(
   context: PromptSearchContext,
 ): ResolvedPromptSearch {
   const { search, folder, problems } = context;
-  // An option that is undefined is one that is not given.
+  // An undefined option is equivalent to an absent one.
   const raw = Object.fromEntries(Object.entries(value).filter(([, given]) => given !== undefined));
   const given = problems.check(() => parseSettings(searchSchema, raw, { hintOf: trainingHint }));
   const prompts = checkedPrompts(raw['prompts'], problems);
@@ -167,7 +167,7 @@ function checkedPrompts(given: unknown, problems: ConfigProblems): PromptSet {
   return problems.check(() => resolvePrompts(parsed.data)) ?? {};
 }
 
-/** The secret that the settings of a model name, checked also where another key is wrong; null where they name none. */
+/** The secret named in the settings of a model, checked even when another key is wrong; null without one. */
 function checkedKey(
   given: unknown,
   of: string,
@@ -178,7 +178,7 @@ function checkedKey(
   return name.success ? (problems.check(() => keyOf(name.data, of, environment)) ?? null) : null;
 }
 
-/** Of a search of one's own only the name is known. */
+/** For a custom search, only the name is stored. */
 function algorithmRecord(algorithm: unknown, search: PromptSearch): JsonObject {
   if (typeof algorithm !== 'object' || algorithm === search) return { type: search.name };
   return JSON.parse(JSON.stringify(algorithm)) as JsonObject;
@@ -199,7 +199,7 @@ function keyOf(name: string, of: string, environment: NodeJS.ProcessEnv): string
   return secretFromEnvironment(environment, request);
 }
 
-/** Keys that only the training of a model has. */
+/** Hint for keys of trainings. */
 function trainingHint(key: string): string | null {
   if (key === 'steps')
     return 'a search is bounded by its budget: `algorithm: { type, maxRollouts, maxOptimizerCalls }`';
@@ -211,5 +211,5 @@ function trainingHint(key: string): string | null {
     'stopAtReward',
     'maxLogprobGap',
   ];
-  return ofTraining.includes(key) ? 'it is of training a model, and a search for prompts trains none' : null;
+  return ofTraining.includes(key) ? 'it applies to training, and a prompt search does not train a model' : null;
 }

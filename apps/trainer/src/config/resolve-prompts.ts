@@ -6,7 +6,7 @@ import { ConfigProblems } from './config-problems.ts';
 import type { PromptConfig } from './prompt-search-config.ts';
 
 /**
- * The prompts that a search begins with, each checked.
+ * The validated initial prompts of a search.
  *
  * @throws AgentLightningError CONFIG that names prompt, variable or position of every problem
  */

@@ -62,7 +62,7 @@ describe('what is wrong is said with what would be right', () => {
       /no option "optimizer\.baseURL"; did you mean "baseUrl"\?/,
     ],
     ['a key of trainings', { steps: 3 }, /no option "steps": a search is bounded by its budget/],
-    ['another key of trainings', { checkpointEvery: 3 }, /"checkpointEvery": it is of training a model/],
+    ['another key of trainings', { checkpointEvery: 3 }, /"checkpointEvery": it applies to training/],
     ['no validation tasks', { tasks: { train: 'x' } }, /tasks\.validation: is missing; it must be the path/],
     ['no optimiser', { optimizer: undefined }, /optimizer: /],
     [

@@ -5,7 +5,7 @@ import { environmentVariables } from './environment.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 import { type ResolvedPromptSearch, resolvePromptSearch } from './resolve-prompt-search.ts';
 
-/** A checked configuration: of a training, or of a search for prompts. */
+/** A validated configuration of a training or a prompt search. */
 export type ResolvedRun = ResolvedConfig | ResolvedPromptSearch;
 
 /** Whether a run searches for prompts; otherwise it trains a model. */
@@ -14,10 +14,10 @@ export function isPromptSearch(run: ResolvedRun): run is ResolvedPromptSearch {
 }
 
 /**
- * Checks a configuration and fills in its defaults. What kind of algorithm it names decides what else it may have.
+ * Validates a configuration and adds its defaults. The kind of its algorithm determines the permitted keys.
  *
- * @param value - what the configuration file exports
- * @param folder - the folder that relative paths start from
+ * @param value - the export of the configuration file
+ * @param folder - base folder of relative paths
  * @throws AgentLightningError CONFIG that reports every problem, and the most likely name for each unknown option
  */
 export function resolveRun(value: unknown, folder: string): ResolvedRun {
@@ -31,7 +31,7 @@ export function resolveRun(value: unknown, folder: string): ResolvedRun {
     return resolvePromptSearch(given, { search, folder, problems, environment: environmentVariables() });
   }
   const isTrainable = problems.check(() => assertTrainable(given['runtime'])) ?? false;
-  // What is reported already is left out.
+  // Problems that are already reported are omitted.
   const rest = {
     algorithm: recipe === undefined ? undefined : algorithm,
     ...(isTrainable ? {} : { runtime: undefined }),
@@ -39,10 +39,10 @@ export function resolveRun(value: unknown, folder: string): ResolvedRun {
   return resolveConfig(typeof value === 'object' ? { ...value, ...rest } : value, folder, problems);
 }
 
-/** Keys that tell a search from a training where its algorithm is wrong. */
+/** Keys that identify a search when its algorithm is invalid. */
 const searchKeys = ['optimizer', 'prompts'] as const;
 
-/** A name alone takes the defaults. */
+/** A name alone selects the defaults. */
 function withType(algorithm: unknown): unknown {
   return typeof algorithm === 'string' ? { type: algorithm } : algorithm;
 }

@@ -2,7 +2,7 @@ import { addressText } from '@agentlightning/core/internal';
 import type { ResolvedEndpoint } from './resolve-prompt-search.ts';
 import type { RuntimeConfig } from './train-config.ts';
 
-/** What the store keeps of a runtime: all but keys. `undefined` leaves a field out of JSON. */
+/** The runtime settings as stored with a run: without keys. JSON omits `undefined` fields. */
 export function runtimeForTheRecord(runtime: RuntimeConfig | ResolvedEndpoint): Readonly<Record<string, unknown>> {
   const tls = runtime.type === 'grpc' ? runtime.tls : undefined;
   return {

@@ -4,7 +4,7 @@ import type { SamplingConfig } from './train-config.ts';
 /** Checks sampling parameters. */
 export const samplingSchema: z.ZodType<SamplingConfig> = samplingWith(z.number().min(0).max(10));
 
-/** Checks those of rollouts that are learnt from: without chance there is nothing to compare. */
+/** Validates sampling parameters of training rollouts. The temperature is above 0: greedy samples do not differ. */
 export const trainingSamplingSchema: z.ZodType<SamplingConfig> = samplingWith(z.number().gt(0).max(10));
 
 function samplingWith(temperature: z.ZodNumber): z.ZodType<SamplingConfig> {

@@ -1,23 +1,23 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { z } from 'zod';
 
-/** Checks what names an environment variable: who writes the secret itself there must not find it in an error. */
+/** Validates the name of an environment variable. The error does not repeat the value, which may be the secret itself. */
 export const variableName: z.ZodType<string> = z
   .string()
   .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not the key');
 
-/** Which secret is wanted. */
+/** Request for a secret. */
 export interface SecretRequest {
   /** The environment variable. */
   readonly name: string;
-  /** Who names it, as it stands in a sentence: `the upstreams`. */
+  /** The setting that names it, for the error message: `the upstreams`. */
   readonly namedBy: string;
-  /** How the variable is set: `NAME=… agl gateway …`. */
+  /** Example command that sets the variable: `NAME=… agl gateway …`. */
   readonly example: string;
 }
 
 /**
- * A secret that a configuration names and does not contain.
+ * Reads a secret from the environment variable named in a configuration.
  *
  * @throws AgentLightningError CONFIG when the variable is not set
  */

@@ -9,7 +9,7 @@ import type { ConfigProblems } from './config-problems.ts';
 export interface SharedSettings {
   readonly name: string;
   readonly agent: Agent<unknown>;
-  /** The module with the agent, for worker processes; null for an agent that is only in this process. */
+  /** Module with the agent, for worker processes; null for an agent that exists only in this process. */
   readonly agentFile: string | null;
   /** Whether agents run in this process. */
   readonly inProcess: boolean;
@@ -36,7 +36,7 @@ export interface SharedSettings {
 
 const count = z.int().min(1);
 
-/** Milliseconds, up to the longest delay of a timer of Node. */
+/** Milliseconds, up to the maximum delay of a Node.js timer. */
 const timeout = z.int().min(1).max(0x7fffffff);
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
@@ -68,7 +68,7 @@ export interface GivenSharedSettings
   readonly firstByteTimeoutMs?: number | undefined;
 }
 
-/** The part of a configuration's schema for them. */
+/** Fields of the shared settings, for the schema of a configuration. */
 export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.ZodType<GivenSharedSettings[TName]> } = {
   name: z.string().min(1).optional(),
   agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),
@@ -93,10 +93,10 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
 };
 
 /**
- * Fills in what depends on where the configuration is.
+ * Adds defaults that depend on the folder of the configuration.
  *
- * @param given - what a schema with {@link sharedShape} let through
- * @param folder - the folder that relative paths start from
+ * @param given - settings validated by a schema with {@link sharedShape}
+ * @param folder - base folder of relative paths
  */
 export function sharedSettings(given: GivenSharedSettings, folder: string): SharedSettings {
   const { name, agent, inProcess, workers, taskSchema, store, tokenSecret, gatewayUrl } = given;
@@ -139,7 +139,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
   };
 }
 
-/** Checks the secret also where another key is wrong. */
+/** Validates the secret even when another key is wrong. */
 export function checkTokenSecret(given: unknown, problems: ConfigProblems): void {
   if (typeof given === 'string') problems.check(() => attemptTokensOf(given));
 }

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { z } from 'zod';
 
-/** Where tasks come from: the path of a JSON-lines file, or the tasks themselves. */
+/** Source of tasks: the path of a JSON-lines file, or the tasks themselves. */
 export type TaskSource = string | readonly unknown[];
 
-/** Checks where tasks come from. */
+/** Validates a source of tasks. */
 export const taskSourceSchema: z.ZodType<TaskSource> = z.union([z.string().min(1), z.array(z.unknown()).min(1)], {
   error: 'must be the path of a JSON-lines file or a list of at least one task',
 });
@@ -14,7 +14,7 @@ export function absoluteSource(source: TaskSource, folder: string): TaskSource {
   return typeof source === 'string' ? path.resolve(folder, source) : source;
 }
 
-/** What the store keeps of where tasks came from. */
+/** Description of a source, as stored with a run. */
 export function sourceForTheRecord(source: TaskSource): string {
   return typeof source === 'string' ? source : `${source.length} tasks in memory`;
 }

@@ -7,12 +7,12 @@ import type { CurriculumConfig } from '../curriculum/curriculum-settings.ts';
 import type { DiagnosisConfig } from '../diagnosis/diagnosis-settings.ts';
 import type { WarningName } from '../diagnosis/run-warning.ts';
 
-/** Where training happens. */
+/** The runtime that trains and serves the model. */
 export type RuntimeConfig =
   | {
       /** A tiny model trained and served on this machine's CPU, in a separate process. */
       readonly type: 'embedded';
-      /** Which of the embedded runtime's models to start from. @default 'tiny-chat' */
+      /** Initial model, one of the embedded runtime's models. @default 'tiny-chat' */
       readonly model?: string;
     }
   | {
@@ -25,33 +25,36 @@ export type RuntimeConfig =
       /** The runtime's key. @default none */
       readonly apiKey?: string;
       /**
-       * API key of the model endpoint that the runtime names, for the gateway of this process.
+       * API key of the runtime's model endpoint, for the gateway of this process.
        * @default `apiKey` for an endpoint on this machine, else none
        */
       readonly inferenceApiKey?: string;
-      /** How the connection is encrypted. @default the system's authorities; nothing on this machine */
+      /** TLS settings. @default the system's certificate authorities; no TLS to this machine */
       readonly tls?: RuntimeTls;
-      /** Trains LoRA on a frozen base instead of all weights; the runtime must be able to. @default all weights */
+      /** Trains LoRA adapters on a frozen base model, if the runtime supports it. @default full fine-tuning */
       readonly lora?: LoraConfig;
-      /** SHA-256 of the tokenizer that is meant, in hexadecimal; a runtime with another is refused. @default any */
+      /** Expected SHA-256 of the tokenizer, in hexadecimal; a runtime with another tokenizer is rejected. @default any */
       readonly tokenizerSha256?: string;
-      /** SHA-256 of the chat template that is meant, in hexadecimal; a runtime with another is refused. @default any */
+      /** Expected SHA-256 of the chat template, in hexadecimal; a runtime with another template is rejected. @default any */
       readonly chatTemplateSha256?: string;
     };
 
-/** Who is trusted on the way to a runtime. All in PEM. */
+/** TLS certificates of the connection to a runtime, in PEM format. */
 export interface RuntimeTls {
-  /** Certificates of a private authority. @default those of the system */
+  /** Certificates of a private certificate authority. @default the system's authorities */
   readonly authority?: string;
-  /** The trainer's own certificate, for a runtime that asks for one. @default none */
+  /** Client certificate of the trainer, for a runtime that requires one. @default none */
   readonly certificate?: string;
-  /** The key of `certificate`. */
+  /** Private key of `certificate`. */
   readonly privateKey?: string;
-  /** The name that the runtime's certificate is for, when it is not that of `address`: through a tunnel. */
+  /**
+   * Server name in the runtime's certificate, if it differs from `address`, as with a tunnel.
+   * @default the host of `address`
+   */
   readonly serverName?: string;
 }
 
-/** Where the store is. */
+/** Location of the store. */
 export interface StoreConfig {
   /** `sqlite:<file>` for an embedded store (relative to the configuration file), `http(s)://…` for a store server. @default 'sqlite:<dataDir>/agl.db' */
   readonly url?: string;
@@ -59,40 +62,40 @@ export interface StoreConfig {
   readonly apiKey?: string;
 }
 
-/** How the model is sampled. An absent field is left to the agent's own request. */
+/** Sampling parameters. Absent fields are taken from the agent's request. */
 export interface SamplingConfig {
-  /** Above 0 for training: without chance there is nothing to compare. */
+  /** Sampling temperature; above 0 for training, because greedy samples do not differ. */
   readonly temperature?: number;
-  /** Nucleus sampling; keep 1 for training, so that the recorded log-probabilities are the policy's. */
+  /** Nucleus sampling. Use 1 for training: otherwise the recorded log-probabilities are not those of the policy. */
   readonly topP?: number;
-  /** Upper bound of the response's length, in tokens. */
+  /** Maximum length of a response, in tokens. */
   readonly maxTokens?: number;
 }
 
-/** How held-out tasks are measured. */
+/** Settings of evaluations. */
 export interface EvaluationConfig {
-  /** Measure every so many steps besides before and after; 0 for never. @default 0 */
+  /** Number of steps between evaluations during training, in addition to those before and after; 0 for none. @default 0 */
   readonly every?: number;
-  /** How many held-out tasks to use at most. @default 128 */
+  /** Maximum number of held-out tasks. @default 128 */
   readonly tasks?: number;
-  /** How often each task is tried. @default 1 */
+  /** Number of rollouts per task. @default 1 */
   readonly rolloutsPerTask?: number;
   /** @default the training sampling */
   readonly sampling?: SamplingConfig;
-  /** What a rollout counts whose agent failed; null excludes it. @default 0 */
+  /** Reward of a rollout whose agent failed; null excludes it. @default 0 */
   readonly failedReward?: number | null;
-  /** What a rollout counts that succeeded without a reward; null excludes it. @default null */
+  /** Reward of a rollout that succeeded without one; null excludes it. @default null */
   readonly missingReward?: number | null;
-  /** The lowest and the highest reward possible, for confidence intervals. @default rewards.range */
+  /** Lowest and highest possible reward, for confidence intervals. @default `rewards.range` */
   readonly rewardRange?: readonly [low: number, high: number];
 }
 
-/** How the rewards of the agent are read. */
+/** Range and dimensions of rewards. */
 export interface RewardsConfig {
   /**
-   * The lowest and the highest reward possible. Rewards outside of it are counted in `reward/out_of_range` and reported.
+   * Lowest and highest possible reward. Rewards outside this range are counted in `reward/out_of_range` and reported.
    *
-   * @default 0 to 1, or wider as observed; nothing is reported
+   * @default 0 to 1, extended to the observed rewards; nothing is reported
    */
   readonly range?: readonly [low: number, high: number];
   /**
@@ -104,32 +107,31 @@ export interface RewardsConfig {
   readonly parts?: Readonly<Record<string, { readonly range?: readonly [low: number, high: number] }>>;
 }
 
-/** What ends a run before its last step. The held-out tasks are evaluated then, as after the last step. */
+/** Conditions that end a run before its last step. The held-out tasks are then evaluated, as after the last step. */
 export interface StopConfig {
   /** The warnings that end the run. @default none */
   readonly warnings?: readonly WarningName[];
   /** Number of evaluations in a row without an improvement of the best reward; requires `evaluation.every`. @default unlimited */
   readonly patience?: number;
   /**
-   * By how much the reward of an evaluation must exceed the best one before to count as an improvement, at least 0.
-   * `interval`: by half of the 95 % confidence interval of the best one, so that noise does not count.
+   * Minimum increase over the best previous evaluation that counts as an improvement, at least 0. `interval`: half of the 95
+   * % confidence interval of the best evaluation, so that noise does not count.
    *
    * @default 0
    */
   readonly minDelta?: number | 'interval';
 }
 
-/** One of several models that are at work in the same rollouts. */
+/** One of several models that serve the same rollouts. */
 export interface PolicyConfig {
   /**
-   * Agents whose calls it serves and learns from: by name, or by the path from the outermost agent on (`boss>expert`).
-   * Calls of all others go to the first policy. A call that asks for the policy by its name as `model` goes to it in any
-   * case.
+   * Agents whose calls it serves and is trained on: by name, or by the path from the outermost agent (`boss>expert`). Calls
+   * of other agents are routed to the first policy. A call whose `model` is the name of a policy is always routed to it.
    *
    * @default none
    */
   readonly agents?: readonly string[];
-  /** How it learns. @default the configuration's `algorithm` */
+  /** Its training algorithm. @default the configuration's `algorithm` */
   readonly algorithm?: AlgorithmOptions;
   /** One of the runtime's base models. @default that of `runtime` */
   readonly model?: string;
@@ -139,7 +141,7 @@ export interface PolicyConfig {
 
 /** The configuration of a training. */
 export interface TrainConfig<TTask = unknown> {
-  /** A name for people. @default the configuration file's folder */
+  /** Display name. @default the configuration file's folder */
   readonly name?: string;
   /** The agent: runs one task, returns its reward. */
   readonly agent: Agent<TTask>;
@@ -156,14 +158,14 @@ export interface TrainConfig<TTask = unknown> {
      */
     readonly validation?: string | readonly TTask[];
   };
-  /** Checks each task; a wrong line is reported with file, line and field. @default any JSON object */
+  /** Schema of a task; invalid tasks are reported with file, line and field. @default any JSON object */
   readonly taskSchema?: z.ZodType<TTask>;
-  /** How to learn: a name, or a name with options. @default 'grpo' with vetted defaults */
+  /** Training algorithm: a name, or a name with options. @default 'grpo' */
   readonly algorithm?: AlgorithmType | AlgorithmOptions;
   /**
-   * Several models in one run, by name: one for each agent, say. Each is trained on the calls that it served, with
-   * its own batches, optimizer and checkpoints; rollouts and evaluations are shared. Each is also a resource of this
-   * name, for agents that select a model.
+   * Several models in one run, by name, such as one per agent. Each is trained on the calls that it served, with its own
+   * batches, optimizer and checkpoints; rollouts and evaluations are shared. Each is also a resource of this name, for
+   * agents that select a model.
    *
    * @default one model for all calls
    */
@@ -171,43 +173,43 @@ export interface TrainConfig<TTask = unknown> {
   /** @default { type: 'embedded' } */
   readonly runtime?: RuntimeConfig;
   /**
-   * The checkpoint of another run of this store and runtime that a new run begins with: `<run>@final`, `<run>@best`,
-   * `<run>@latest` or `<run>@<step>`. Its weights are taken; optimizer, steps and policy versions begin anew. Base model, LoRA
-   * and names of `policies` must be the same. A resumed run ignores it.
+   * Initial checkpoint, of another run in this store and runtime: `<run>@final`, `<run>@best`, `<run>@latest` or
+   * `<run>@<step>`. Only the weights are loaded; optimizer, steps and policy versions start new. Base model, LoRA and names
+   * of `policies` must be equal. A resumed run ignores it.
    *
    * @default the base model
    */
   readonly from?: string;
   readonly store?: StoreConfig;
   /**
-   * Signs the keys of agents, with which each speaks for its own attempt alone; a gateway that runs elsewhere has the
-   * same. Several, with commas in between, while one takes the place of another. @default a random one in `dataDir`, for
-   * a gateway in this process; none for one that runs elsewhere
+   * Secret that signs attempt tokens, the credentials of agents. An external gateway requires the same secret. For rotation,
+   * give several, separated by commas: the first one signs. @default a random secret in `dataDir`, for a gateway in this
+   * process; none with an external gateway
    */
   readonly tokenSecret?: string;
-  /** The base URL of a gateway that runs elsewhere. @default one in this process */
+  /** Base URL of an external gateway. @default a gateway in this process */
   readonly gatewayUrl?: string;
   /**
-   * Further names of fields whose values the gateway of this process redacts in recorded request and response bodies.
-   * @default the usual names of credentials, such as `api_key` and `extra_headers`
+   * Additional field names that the gateway of this process redacts in recorded request and response bodies. @default only
+   * common names of credentials, such as `api_key` and `extra_headers`
    */
   readonly secretFields?: readonly string[];
   /**
-   * How long a model server may be silent within a response to the gateway of this process, in milliseconds.
+   * Idle timeout within a response of a model server to the gateway of this process, in milliseconds.
    *
    * @default 600000
    */
   readonly upstreamTimeoutMs?: number;
   /**
-   * Limit for the first byte of a response to the gateway of this process, in milliseconds; then the call fails over to
-   * another model server. A response that is not streamed has its first byte when it is complete.
+   * Timeout of the first byte of a response to the gateway of this process, in milliseconds; the call then fails over to
+   * another model server. The first byte of a response that is not streamed arrives when it is complete.
    *
    * @default upstreamTimeoutMs
    */
   readonly firstByteTimeoutMs?: number;
-  /** Training steps in all. A finished run that is resumed with more steps continues. @default 30 */
+  /** Total number of training steps. A finished run that is resumed with more steps continues. @default 30 */
   readonly steps?: number;
-  /** How many tasks each step uses; each is tried `algorithm.groupSize` times. @default 16 */
+  /** Number of tasks per step, each with `algorithm.groupSize` rollouts. @default 16 */
   readonly tasksPerStep?: number;
   /** Whether rollouts of later steps run while the optimizer steps. @default { mode: 'sync' } */
   readonly collection?: CollectionConfig;
@@ -217,11 +219,10 @@ export interface TrainConfig<TTask = unknown> {
    * @default every task is drawn equally often: the task list, shuffled once per epoch
    */
   readonly curriculum?: CurriculumConfig;
-  /** How many rollouts run at a time. @default 32 */
+  /** Number of concurrent rollouts. @default 32 */
   readonly concurrency?: number;
   /**
-   * The number of processes that run agents, from 0 to 256; they share the concurrency. 0 for runners
-   * elsewhere only. @default 1
+   * Number of processes that run agents, from 0 to 256; they share the concurrency. 0 for external runners only. @default 1
    */
   readonly workers?: number;
   /**
@@ -229,72 +230,69 @@ export interface TrainConfig<TTask = unknown> {
    * for an agent that was passed to `Trainer` as a function, which cannot be sent to another process. @default false
    */
   readonly inProcess?: boolean;
-  /** A rollout that takes longer has failed, in milliseconds. @default 60000 */
+  /** Timeout of a rollout, in milliseconds. @default 60000 */
   readonly rolloutTimeoutMs?: number;
-  /** How often a failing rollout is tried. @default 1 */
+  /** Maximum number of attempts per rollout. @default 1 */
   readonly maxAttempts?: number;
   /**
-   * How long the store, gateway or model endpoint may be unavailable before the run ends, in milliseconds. Rollouts that an
-   * outage failed are run again. @default 30000
+   * Maximum outage of store, gateway or model endpoint before the run ends, in milliseconds. Rollouts that failed because of
+   * an outage are repeated. @default 30000
    */
   readonly outageToleranceMs?: number;
-  /** How long a run with `workers: 0` waits for a runner before it ends, in milliseconds. @default 600000 */
+  /** Maximum wait of a run with `workers: 0` for a runner, in milliseconds. @default 600000 */
   readonly runnerTimeoutMs?: number;
   /**
-   * How many times in a row, without a finished step or evaluation between them, the run resumes from its last checkpoint
-   * after its runtime was lost: the embedded one is started again, a remote one has to be restarted. @default 3
+   * Maximum number of successive resumptions from the last checkpoint after the loss of the runtime, without a finished step
+   * or evaluation in between. The embedded runtime is started again; a remote runtime must be restarted. @default 3
    */
   readonly maxRestarts?: number;
-  /**
-   * The share of held-out rollouts without a reward, before and after together, above which the run does not decide
-   * whether the agent improved. From 0 to 1. @default 0.05
-   */
+  /** Maximum share of held-out rollouts without a reward, from 0 to 1; above it, the run gives no verdict. @default 0.05 */
   readonly maxMissingShare?: number;
   /** @default { temperature: 1 } */
   readonly sampling?: SamplingConfig;
   readonly evaluation?: EvaluationConfig;
   /**
-   * Save every so many steps, and after the last one. A resumed run continues from the last saved step.
+   * Number of steps between checkpoints; the last step is always saved. A resumed run continues from the last saved step.
    *
    * @default 1 with the embedded runtime; 10 with a runtime of type `grpc`, whose checkpoints are large
    */
   readonly checkpointEvery?: number;
-  /** How many checkpoints are kept, the newest ones; a resumed run needs the newest. @default 3 */
+  /** Number of newest checkpoints that are kept; a resumed run needs the newest. @default 3 */
   readonly keepCheckpoints?: number;
   /**
-   * Whether the checkpoint with the best evaluation during training (`evaluation.every`) is kept besides.
+   * Whether the checkpoint with the best evaluation during training (`evaluation.every`) is kept in addition.
    * @default true
    */
   readonly keepBestCheckpoint?: boolean;
   /**
-   * Which checkpoint a run ends with: the one that is served at the end, measured on the test tasks and exported. `best`: the
-   * one with the best evaluation of the kept ones, which includes the last step; without `evaluation.every` it is the last one.
-   * Training that is resumed with more steps continues from the last one in either case.
+   * The final checkpoint, which is served at the end, evaluated on the test tasks and exported. `best`: the kept checkpoint
+   * with the best evaluation, including the last step; without `evaluation.every` the last one. A run resumed with more
+   * steps always continues from the last one.
    *
    * @default 'best'
    */
   readonly finish?: 'best' | 'last';
   /**
-   * Stop early when a step's mean reward stays at or above this for three steps. It covers all collected groups, also those
-   * that `collection.refillGroups` replaced.
+   * Mean reward of a step that ends the run when it is reached in three successive steps. It includes groups that were
+   * replaced by `collection.refillGroups`.
    *
    * @default never
    */
   readonly stopAtReward?: number;
-  /** Further reasons to stop early. @default {} */
+  /** Further conditions that end the run early. @default {} */
   readonly stopWhen?: StopConfig;
-  /** How rewards are read. @default {} */
+  /** Range and dimensions of rewards. @default {} */
   readonly rewards?: RewardsConfig;
   /** Thresholds of the warnings about a run that does not learn. @default {} */
   readonly diagnosis?: DiagnosisConfig;
   /**
-   * Stop when trainer and sampler disagree on the sampled tokens' log-probabilities by more than this on
-   * average, in nats: it means that tokens are misaligned. Steps with rollouts of older weights are not checked. 16-bit
-   * engines need a larger value. @default 0.1
+   * Maximum mean difference between the log-probabilities of trainer and sampler, in nats; a larger one ends the run,
+   * because it indicates misaligned tokens. Steps with rollouts of older weights are not checked. 16-bit engines need a
+   * larger value. @default 0.1
    */
   readonly maxLogprobGap?: number;
-  /** Where run data lies. @default '.agl' beside the configuration file */
+  /** Folder of run data. @default '.agl' in the folder of the configuration file */
   readonly dataDir?: string;
-  /** Everything drawn at random comes from it. @default 0 */
+  /** Seed of all random draws. @default 0 */
   readonly seed?: number;
 }

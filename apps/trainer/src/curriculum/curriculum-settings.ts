@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How training tasks are weighted. */
+/** Weighting of training tasks. */
 export interface CurriculumConfig {
   /**
    * `passRate`: a task is drawn in proportion to `p · (1 − p)`, where `p` is its smoothed pass rate: most often at 0.5, where
@@ -15,8 +15,8 @@ export interface CurriculumConfig {
    */
   readonly floor?: number;
   /**
-   * By what the earlier results of a task are multiplied when it has new ones, from 0 to 1: the policy changes, and old results
-   * no longer describe it. At 1 all results count the same.
+   * Decay factor of the earlier results of a task when it has new ones, from 0 to 1, because old results describe an older
+   * policy. At 1 all results have the same weight.
    *
    * @default 0.5
    */

@@ -31,14 +31,14 @@ export function writePassRates(rates: PassRates): StoredPassRates {
 /** A finished rollout of a task. */
 export interface TaskOutcome {
   readonly task: number;
-  /** How far it passed, from 0 to 1. */
+  /** Degree to which it passed, from 0 to 1. */
   readonly passed: number;
 }
 
 /**
  * Adds the outcomes of a step. The result does not depend on their order.
  *
- * @param memory - by what the earlier results of tasks with new ones are multiplied
+ * @param memory - decay factor of the earlier results of tasks with new ones
  */
 export function addOutcomes(rates: PassRates, outcomes: readonly TaskOutcome[], memory: number): PassRates {
   const updated = new Map(rates);

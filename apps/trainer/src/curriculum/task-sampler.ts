@@ -23,7 +23,7 @@ export interface TaskSamplerOptions {
   readonly seed: number;
   /** Null draws every task equally often: see {@link taskAt}. */
   readonly curriculum: CurriculumSettings | null;
-  /** The results to begin with. */
+  /** The initial results. */
   readonly passRates: StoredPassRates;
   /** The range of rewards. */
   readonly rewardRange: RewardRange;
@@ -118,7 +118,7 @@ export class TaskSampler {
   }
 }
 
-/** How far a reward passes, from 0 to 1. */
+/** Degree to which a reward passes, from 0 to 1. */
 function passedShare(reward: number, { passReward }: CurriculumSettings, [low, high]: RewardRange): number {
   if (passReward !== null) return reward >= passReward ? 1 : 0;
   return Math.min(1, Math.max(0, (reward - low) / (high - low)));

@@ -61,6 +61,8 @@ test.each<[string, readonly Values[], readonly string[]]>([
   ['entropy that collapses on a solved task', repeated({ 'policy/entropy': 0.01, 'reward/mean': 0.95 }, 3), []],
   ['entropy that explodes', repeated({ 'policy/entropy': 2.1 }, 3), ['4 entropy-explosion']],
   ['KL from the initial model', [{ 'policy/kl_reference': 1.5 }], ['2 kl-blow-up']],
+  ['drift of the sampler', [{ 'policy/publish_gap': 0.06, 'policy/publish_gap_limit': 0.1 }], ['2 sampler-drift']],
+  ['rounding of the sampler', [{ 'policy/publish_gap': 0.02, 'policy/publish_gap_limit': 0.1 }], []],
   ['KL from the sampler', [{ 'policy/kl_sampler_k3': 0.3 }], ['2 kl-blow-up']],
   ['rewards out of range', [{ 'reward/out_of_range': 3 }, { 'reward/out_of_range': 1 }, {}], ['2 reward-out-of-range']],
 ])('%s', (_, changes, expected) => {

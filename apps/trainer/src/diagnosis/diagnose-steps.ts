@@ -8,7 +8,7 @@ export interface StepRecord {
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** The steps of a run, and how to read them. */
+/** The steps of a run, with its policies and range of rewards. */
 export interface StepHistory {
   /** All finished steps, in order. */
   readonly steps: readonly StepRecord[];
@@ -56,7 +56,7 @@ class PolicyMetrics {
     this.#prefix = policy === null ? '' : `${policy}/`;
   }
 
-  /** The values of the last steps; null unless each of so many has one. */
+  /** The values of the last `count` steps; null unless each of them has one. */
   last(name: string, count: number): readonly number[] | null {
     const values = this.#steps.slice(-count).flatMap((step) => this.#value(step, name));
     return values.length === count ? values : null;
@@ -89,6 +89,9 @@ class PolicyMetrics {
   }
 }
 
+/** The share of the limit of a publication's gap above which it is reported. */
+const driftShare = 0.5;
+
 /** Returns what was observed; null when the condition does not hold. */
 type Detector = (metrics: PolicyMetrics, settings: DiagnosisSettings) => string | null;
 
@@ -120,6 +123,12 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   'kl-blow-up': (metrics, { maxReferenceKl, maxSamplerKl }) =>
     divergenceText(metrics, { name: 'policy/kl_reference', from: 'the initial model', limit: maxReferenceKl }) ??
     divergenceText(metrics, { name: 'policy/kl_sampler_k3', from: 'the sampling policy', limit: maxSamplerKl }),
+  'sampler-drift': (metrics) => {
+    const [gap] = metrics.last('policy/publish_gap', 1) ?? [];
+    const [limit] = metrics.last('policy/publish_gap_limit', 1) ?? [];
+    if (gap === undefined || limit === undefined || gap <= driftShare * limit) return null;
+    return `sampler and trainer differ by ${gap.toPrecision(3)} nats per token after a publication, with a limit of ${limit.toPrecision(3)}`;
+  },
 };
 
 function hasZeroAdvantages(metrics: PolicyMetrics, steps: number): boolean {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** The thresholds of the warnings about a run that does not learn. */
 export interface DiagnosisConfig {
-  /** How many steps in a row a condition must hold, at least 1. @default 3 */
+  /** Number of successive steps for which a condition must hold, at least 1. @default 3 */
   readonly steps?: number;
   /**
    * `entropy-collapse`: entropy below this share of that of the first step, while the mean reward is below 90 % of the
@@ -16,8 +16,8 @@ export interface DiagnosisConfig {
   /** `kl-blow-up`: mean KL divergence from the policy that sampled, in nats per token, above 0. @default 0.2 */
   readonly maxSamplerKl?: number;
   /**
-   * `held-out-reward-falls`: how far the held-out reward may fall below its best while the training reward rises, as a
-   * share of the range of rewards. From 0 to 1. @default 0.05
+   * `held-out-reward-falls`: maximum fall of the held-out reward below its best while the training reward rises, as a share
+   * of the range of rewards, from 0 to 1. @default 0.05
    */
   readonly heldOutDrop?: number;
 }

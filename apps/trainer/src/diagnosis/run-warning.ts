@@ -8,6 +8,7 @@ export const warningNames = [
   'entropy-collapse',
   'entropy-explosion',
   'kl-blow-up',
+  'sampler-drift',
   'held-out-reward-falls',
   'missing-rewards',
   'unmatched-selector',
@@ -22,7 +23,7 @@ export interface RunWarning {
   readonly name: WarningName;
   /** The last finished step when the condition was detected. */
   readonly step: number;
-  /** The policy that it is about; null for the run as a whole. */
+  /** The affected policy; null for the run as a whole. */
   readonly policy: string | null;
   /** The observation, with its values. */
   readonly message: string;
@@ -67,6 +68,10 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'kl-blow-up': {
     cause: 'Updates are too large: the learning rate, `epochs` or staleness is too high.',
     remedy: 'Lower `learningRate` or `epochs`, or raise `klCoefficient`, and resume from an earlier checkpoint.',
+  },
+  'sampler-drift': {
+    cause: 'The sampler computes other log-probabilities than the trainer, or serves older weights.',
+    remedy: 'Compare the precision of both, and restart the runtime; above the limit the publication fails.',
   },
   'held-out-reward-falls': {
     cause: 'The policy overfits the training tasks, or exploits a flaw of the reward.',

@@ -1,7 +1,7 @@
 import type { Store } from '@agentlightning/core';
 import type { StepRecord } from './diagnose-steps.ts';
 
-/** How many of the first and of the last steps of a run are kept: a diagnosis compares the last ones with the first. */
+/** Number of first and of last steps that are kept: a diagnosis compares the last steps with the first. */
 const edge = 100;
 
 /** The first and the last finished steps of a run, in order: its length does not grow with that of the run. */

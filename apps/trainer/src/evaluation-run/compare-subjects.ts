@@ -5,7 +5,7 @@ import { judgeImprovement, pairByTask, type TaskPairs } from '../evaluation/verd
 import type { EvaluationComparison, TaskDifference } from './evaluation-report.ts';
 import type { EvaluationSettings } from './evaluation-settings.ts';
 
-/** How many tasks with the largest gains, and how many with the largest losses are listed. */
+/** Number of listed tasks with the largest gains, and with the largest losses. */
 const listedTasks = 5;
 
 /** Compares two evaluations of the same tasks and sample indexes, task by task. */

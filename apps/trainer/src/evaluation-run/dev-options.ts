@@ -4,22 +4,22 @@ import type { ScriptedAnswer } from './scripted-endpoint.ts';
 
 /** Options of a few rollouts in development. */
 export interface DevOptions extends SubjectOptions {
-  /** How many of the first training tasks, or the tasks themselves. @default 3 */
+  /** Number of training tasks, from the first, or the tasks themselves. @default 3 */
   readonly tasks?: number | readonly unknown[];
   /**
-   * The answers of a scripted model, in the order of the model calls; rollouts then run one after another. The model rejects
-   * what a real one rejects, and calls beyond the script. @default the model of `of`
+   * Responses of a scripted model, in the order of the model calls; rollouts then run sequentially. It rejects the same
+   * invalid requests as a real model, and calls beyond the script. @default the model of `of`
    */
   readonly script?: readonly ScriptedAnswer[];
 }
 
 /** The result of a few rollouts in development. */
 export interface DevReport {
-  /** The run in the store that has the rollouts. */
+  /** The run of the rollouts in the store. */
   readonly runId: string;
   /** In the order of the tasks. */
   readonly rollouts: readonly DevRollout[];
-  /** What prevents training, of the run as a whole. */
+  /** Problems of the run as a whole that prevent training. */
   readonly problems: readonly string[];
   /** The URL of the store. It may contain a password: print it with `addressText` of core. */
   readonly storeUrl: string;
@@ -33,6 +33,6 @@ export interface DevRollout {
   readonly spans: readonly Span[];
   /** The primary dimension of its reward; null without one. */
   readonly reward: number | null;
-  /** What prevents training on it: the error of the agent, no model call, no reward. */
+  /** Problems that prevent training on it: an error of the agent, no model call, no reward. */
   readonly problems: readonly string[];
 }

@@ -17,11 +17,11 @@ import { openSubject } from './open-subject.ts';
 import { recordEnd } from './record-end.ts';
 import { scriptedModelName, serveScript } from './scripted-endpoint.ts';
 
-/** How many tasks are run by default. */
+/** Default number of tasks. */
 const defaultTasks = 3;
 
 /**
- * Runs an agent on a few tasks without training, and finds what would prevent training on its rollouts.
+ * Runs an agent on a few tasks without training, and reports problems that would prevent training on its rollouts.
  *
  * @throws AgentLightningError CONFIG, NOT_FOUND or TASK_FILE for wrong input; UNREACHABLE or RUNTIME_UNAVAILABLE for a service that
  *   does not respond in time. Failures of the agent are part of the result
@@ -63,7 +63,7 @@ async function runTasks(config: ResolvedRun, options: Request): Promise<DevRepor
   });
 }
 
-/** A rollout is run once, and with a script one after another: the answers are in the order of the calls. */
+/** Rollouts have one attempt; with a script they run sequentially, because its responses are in the order of the calls. */
 function developmentSettings(config: ResolvedRun, { endpoint, script }: DevOptions): EvaluationSettings {
   const settings = evaluationSettings(config, endpoint ?? null);
   const changes = { maxAttempts: 1, ...(script === undefined ? {} : { concurrency: 1, workers: 1 }) };

@@ -1,7 +1,7 @@
 import type { Store } from '@agentlightning/core';
 import type { EvaluationListener } from './evaluation-event.ts';
 
-/** A model that is not trained: any OpenAI-compatible API. */
+/** A model that is not trained, behind any OpenAI-compatible API. */
 export interface EndpointModel {
   /** Up to and with `/v1`. */
   readonly baseUrl: string;
@@ -10,18 +10,19 @@ export interface EndpointModel {
   readonly apiKeyEnv?: string;
 }
 
-/** Options of a run that trains nothing: an evaluation, or a few rollouts in development. */
+/** Options of a run without training: an evaluation, or a few rollouts in development. */
 export interface SubjectOptions {
   /**
-   * What the agent runs with.
+   * The subject: model and prompts of the agent.
    *
    * - `base`: the initial model of the configuration, with its prompts.
    * - `<run>@best`, `<run>@latest`, `<run>@<step>`: a saved checkpoint of a training run.
    * - `<run>@best`, `<run>@latest`, `<run>@v3`: a version of a prompt search.
-   * - A path that ends with `.json`: prompts, as a prompt search writes them: `{ "prompts": { "<name>": { "template": … } } }`.
+   * - A path that ends with `.json`: prompts in the format of a prompt search:
+   *   `{ "prompts": { "<name>": { "template": … } } }`.
    * - `endpoint`: the model of {@link SubjectOptions.endpoint}.
    *
-   * @default `endpoint` when there is one, else `base`
+   * @default `endpoint` if one is given, else `base`
    */
   readonly of?: string;
   /** An OpenAI-compatible API. Prompts are evaluated with it instead of the model of the configuration. @default none */
@@ -38,7 +39,7 @@ export interface SubjectOptions {
 
 /** Options of an evaluation. */
 export interface EvaluateOptions extends SubjectOptions {
-  /** What it is compared with, on the same tasks and sample indexes; as `of`. @default no comparison */
+  /** The subject to compare with, on the same tasks and sample indexes; as `of`. @default no comparison */
   readonly against?: string;
   /** The tasks: the path of a JSON-lines file, or a list. @default those of the configuration */
   readonly tasks?: string | readonly unknown[];

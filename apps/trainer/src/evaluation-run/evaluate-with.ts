@@ -21,7 +21,7 @@ import { recordEnd } from './record-end.ts';
 import type { Subject } from './subject.ts';
 import { summariseSubject } from './summarise-subject.ts';
 
-/** Which tasks of the configuration are evaluated: those that select checkpoints, or all held-out ones. */
+/** Evaluated tasks of the configuration: those that select checkpoints, or all held-out ones. */
 export type TaskSplit = 'validation' | 'test';
 
 /**

@@ -11,7 +11,7 @@ export type EvaluationEvent =
       readonly tasks: number;
       /** The number of rollouts of each task. */
       readonly samples: number;
-      /** What is evaluated, in order. */
+      /** The evaluated subjects, in order. */
       readonly subjects: readonly string[];
     }
   | {

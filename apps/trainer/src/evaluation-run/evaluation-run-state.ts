@@ -4,9 +4,9 @@ import type { EvaluatedSubject, EvaluationReport } from './evaluation-report.ts'
 /** The state of an evaluation, stored with its run. */
 export interface EvaluationRunState {
   readonly kind: 'evaluation';
-  /** What it was compared with; null until measured. */
+  /** The subject of the comparison; null until evaluated. */
   readonly before: EvaluatedSubject | null;
-  /** What was evaluated; null until measured. */
+  /** The evaluated subject; null until evaluated. */
   readonly after: EvaluatedSubject | null;
   readonly comparison: EvaluationReport['comparison'];
 }

@@ -19,7 +19,7 @@ export interface EvaluationSession {
   readonly store: Store;
   readonly run: Run;
   readonly lease: RunLease;
-  /** What is evaluated, in order. */
+  /** The evaluated subjects, in order. */
   readonly subjects: readonly Subject[];
   readonly emit: EvaluationListener;
   readonly wait: ServiceWait;
@@ -29,13 +29,13 @@ export interface EvaluationSession {
   readonly signal: AbortSignal;
 }
 
-/** What a session is opened for. */
+/** Options of a session. */
 export interface SessionRequest {
   readonly settings: EvaluationSettings;
   readonly options: Pick<SubjectOptions, 'runId' | 'store' | 'signal'>;
   /** The purpose of the run, as its record has it. */
   readonly purpose: 'evaluation' | 'development';
-  /** References to what is evaluated. */
+  /** References to the subjects. */
   readonly references: readonly string[];
   readonly tasks: readonly JsonValue[];
   readonly emit: EvaluationListener;

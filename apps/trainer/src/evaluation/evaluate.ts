@@ -4,7 +4,7 @@ import type { EvaluationPhase } from '../training-event.ts';
 import { collectEvaluation } from './collect-evaluation.ts';
 import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from './stored-evaluation.ts';
 
-/** What is evaluated. */
+/** The evaluation to run. */
 export interface EvaluationOptions {
   /** `during` uses the validation tasks, if there are any. */
   readonly phase: EvaluationPhase;

@@ -13,10 +13,10 @@ export interface FinishedRollout extends CollectedRollout {
   readonly failureCause: FailureCause | null;
 }
 
-/** How many rollouts a request names: about as many as fit in its response. */
+/** Number of rollouts per request: about as many as fit in a response. */
 const batchSize = 64;
 
-/** How many requests are made at a time: most of their duration is the round trip to the store. */
+/** Number of concurrent requests; most of their duration is the round trip to the store. */
 const readConcurrency = 8;
 
 /** Reads the spans of the latest attempts of rollouts, and the origins of their failures, in the same order. */

@@ -27,7 +27,7 @@ export interface TaskPairs {
 /** The parts of evaluations that are compared. */
 export type ComparedRewards = Pick<MeasuredRewards, 'rewards' | 'rolloutsPerTask'>;
 
-/** Pairs two evaluations by task and sample; pairs with a missing reward, and tasks without a pair, are left out. */
+/** Pairs two evaluations by task and sample; pairs with a missing reward, and tasks without a pair, are excluded. */
 export function pairByTask(
   before: ComparedRewards,
   after: ComparedRewards,

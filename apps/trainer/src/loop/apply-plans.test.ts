@@ -228,3 +228,24 @@ test('brings the metrics of several batches together: means by tokens, and the l
   expect(metrics['policy/logprob_gap_max']).toBeCloseTo(0.06, 4);
   await close();
 });
+
+test('reports the comparison of sampler and trainer after the publication', async () => {
+  const { model, datum, close } = await sampled('probed');
+  const probe = { logprobGap: 0.001, maxLogprobGap: 0.01, tokens: 128 };
+  const probed = new Proxy(model, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name);
+      if (name !== 'publishWeights') return typeof value === 'function' ? value.bind(target) : value;
+      return async () => {
+        const { sequence, result } = await target.publishWeights();
+        return {
+          sequence,
+          result: result.then((endpoint) => ({ ...endpoint, weights: { digest: 'sha256:', probe } })),
+        };
+      };
+    },
+  });
+  const { metrics } = await applyPlan(planOf(datum), { model: probed, reference, maxLogprobGap: 0.1, pauseCalls });
+  expect(metrics).toMatchObject({ 'policy/publish_gap': 0.001, 'policy/publish_gap_limit': 0.01 });
+  await close();
+});

@@ -1,8 +1,10 @@
 import { withReferenceLogprobs } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import type { ModelUpdate, StepPlan } from '@agentlightning/core/algorithm';
+import { traceActivity } from '@agentlightning/core/internal';
 import type {
   BatchResult,
+  InferenceEndpoint,
   PendingOperation,
   StepResult,
   TrainableModel,
@@ -18,7 +20,7 @@ export interface PolicyPlan {
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
 }
 
-/** What applies to the plans of all policies. */
+/** Settings shared by the plans of all policies. */
 export interface ApplyPlansOptions {
   /** Limit for the difference of log-probabilities between trainer and sampler, in nats per token. */
   readonly maxLogprobGap: number;
@@ -41,6 +43,7 @@ export interface AppliedPlan {
  *
  * @returns the plans in their order, each with its result
  * @throws AgentLightningError TOKEN_MISALIGNMENT when trainer and sampler of a policy disagree; no policy then took a step
+ * @throws AgentLightningError WEIGHT_MISMATCH when the runtime finds that its endpoint does not serve the new weights
  * @throws AgentLightningError of the first operation that failed; no step was then taken on its gradients
  */
 export async function applyPlans<TPlan extends PolicyPlan>(
@@ -79,7 +82,9 @@ async function applyPlan(
   }
   const batchResults = [...first, ...(await Promise.all(batches))];
   const stepResults = await Promise.all(steps);
-  const endpoint = await pauseCalls(async () => await (await model.publishWeights()).result);
+  const endpoint = await traceActivity('train.publish', {}, () =>
+    pauseCalls(async () => await (await model.publishWeights()).result),
+  );
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
@@ -88,8 +93,17 @@ async function applyPlan(
       'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)) ?? 0,
       'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
       'policy/version': endpoint.policyVersion,
+      ...publicationMetrics(endpoint),
     },
   };
+}
+
+/** The comparison of sampler and trainer after the publication, where the runtime reports one. */
+function publicationMetrics({ weights }: InferenceEndpoint): Record<string, number> {
+  const probe = weights?.probe;
+  return probe === undefined
+    ? {}
+    : { 'policy/publish_gap': probe.logprobGap, 'policy/publish_gap_limit': probe.maxLogprobGap };
 }
 
 /** Sends the batches of an update, each with the reference's log-probabilities when its loss has a KL term. */

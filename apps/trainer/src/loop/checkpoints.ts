@@ -1,4 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { traceActivity } from '@agentlightning/core/internal';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { bestCheckpoint } from '../run/best-checkpoint.ts';
@@ -29,7 +30,9 @@ export async function saveCheckpoint(
     return { checkpoint: state.checkpoint, checkpoints: state.checkpoints };
   }
   const uris = Object.fromEntries(
-    await Promise.all(trainedPolicies(policies).map((policy) => savePolicy(session, policy, step))),
+    await traceActivity('train.checkpoint', { step }, () =>
+      Promise.all(trainedPolicies(policies).map((policy) => savePolicy(session, policy, step))),
+    ),
   );
   const others = state.checkpoints.filter((saved) => saved.step !== step);
   return { checkpoint: { step, uris }, checkpoints: [...others, { step, uris }] };

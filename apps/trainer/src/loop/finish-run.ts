@@ -8,7 +8,7 @@ import { endsWithBest, evaluateDuring, saveEvaluated } from './run-evaluations.t
 
 /**
  * Ends a run with its final checkpoint, which is then served and evaluated on the test tasks. With `finish: 'best'` it is the
- * checkpoint with the best evaluation: on the validation tasks, or on the test tasks if there are none. The last step is
+ * checkpoint with the best evaluation: on the validation tasks or, without them, on the test tasks. The last step is
  * evaluated for it. Without evaluations during training, it is the last checkpoint.
  */
 export async function finishRun(session: TrainingSession, state: RunState): Promise<RunState> {

@@ -5,13 +5,13 @@ import { type RecordedTraining, trainingToSpan } from '@agentlightning/core/span
 import type { TrainingSession } from '../session/training-session.ts';
 import type { PolicyStep } from './step-outcome.ts';
 
-/** What the recording needs of a policy's step. */
+/** The recorded parts of a policy's step. */
 interface PlannedStep {
   readonly policy: Pick<PolicyStep['policy'], 'name'>;
   readonly plan: Pick<PolicyStep['plan'], 'attempts'>;
 }
 
-/** What the recording needs of a session. */
+/** The used parts of a session. */
 interface RecordingSession extends Pick<TrainingSession, 'emit'> {
   readonly store: Pick<TrainingSession['store'], 'appendSpans'>;
 }

@@ -23,7 +23,7 @@ export function isEvaluationDue(
   return !evaluations.some(({ step }) => step === finishedStep);
 }
 
-/** Evaluates the weights of the last finished step on the validation tasks, or on the test tasks if there are none. */
+/** Evaluates the weights of the last finished step on the validation tasks or, without them, on the test tasks. */
 export async function evaluateDuring(session: TrainingSession, state: RunState): Promise<RunState> {
   const step = state.finishedStep;
   const summary = summaryOf(await evaluate(session, { phase: 'during', step }));

@@ -1,5 +1,5 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
-import { systemClock } from '@agentlightning/core/internal';
+import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import type { Collector } from '../collection/collector.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
@@ -34,12 +34,14 @@ export async function trainStep(options: {
   const { config } = session;
   const step = state.finishedStep + 1;
   const startedMs = systemClock.now();
-  const collection = await collector.collect(step);
+  const collection = await traceActivity('train.collect', { step }, () => collector.collect(step));
   const { rollouts: collected, isOnPolicy } = collection;
   const collectedMs = systemClock.now();
   await assertTrainable(session, collected);
   await annotate(session, collected);
-  const outcomes = await updatePolicies(session, { collected, isOnPolicy, step });
+  const outcomes = await traceActivity('train.learn', { step, rollouts: collected.length }, () =>
+    updatePolicies(session, { collected, isOnPolicy, step }),
+  );
   await recordTraining(session, { collected, outcomes, step });
   const unmatched = checkSelectors(session, { collected, outcomes, step });
   warnExcluded(session, { collected, outcomes, step });

@@ -1,4 +1,4 @@
-import { systemClock } from '@agentlightning/core/internal';
+import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import { AsyncCollector } from '../collection/async-collector.ts';
 import { SyncCollector } from '../collection/sync-collector.ts';
 import { openTaskSampler } from '../curriculum/open-task-sampler.ts';
@@ -31,9 +31,13 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const collector = new Collector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {
     signal.throwIfAborted();
+    const current = state;
+    const ids = { run_id: run.runId, step: state.finishedStep + 1 };
     state = isEvaluationDue(state, session)
-      ? await evaluateDuring(session, state)
-      : await trainStep({ session, state, sampler, collector, timeEstimate });
+      ? await traceActivity('train.evaluate', ids, () => evaluateDuring(session, current))
+      : await traceActivity('train.step', ids, () =>
+          trainStep({ session, state: current, sampler, collector, timeEstimate }),
+        );
   }
   await collector.close();
   state = await saveLastModel(session, state);

@@ -63,7 +63,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
     onFailure,
   });
   onOpen(health.stop);
-  // Requests in flight when the run ends are not needed any more.
+  // Requests in flight are no longer needed at the end of the run.
   const over = new AbortController();
   onOpen(() => over.abort(new AgentLightningError({ code: 'CANCELLED', message: 'the search is over' })));
   const whole = AbortSignal.any([signal, failures.signal, over.signal]);

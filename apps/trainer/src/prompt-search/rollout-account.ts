@@ -54,7 +54,7 @@ function messageText({ role, parts }: TraceMessage): string {
   return `${role}: ${parts.map(({ type, text }) => (type === 'tool-call' ? `calls ${text}` : text)).join(' ')}`;
 }
 
-/** Keeps the beginning, which has the task, and the end, which has the outcome. */
+/** Keeps the start, which contains the task, and the end, which contains the outcome. */
 function shortened(text: string): string {
   if (text.length <= maxCharacters) return text;
   const half = Math.floor(maxCharacters / 2);

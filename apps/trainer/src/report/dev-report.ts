@@ -5,7 +5,7 @@ import { type CommandPlace, callableText } from './callable-text.ts';
 import { countOf } from './evaluation-progress.ts';
 import { rolloutText } from './rollout-text.ts';
 
-/** The traces of the rollouts with their messages and rewards, then what prevents training. */
+/** The traces of the rollouts with their messages and rewards, then the problems that prevent training. */
 export function devText({ rollouts, problems }: DevReport, place: CommandPlace): string {
   const isColoured = process.stdout.isTTY && process.stdout.hasColors();
   const traces = rollouts.map((each) => rolloutText({ ...each, steps: traceSteps(each.spans) }, { isColoured }));

@@ -15,7 +15,7 @@ export interface EvaluationProgress {
   readonly runId: () => string | null;
 }
 
-/** Where progress is shown: as text, with a live line on a terminal, or as JSON lines. */
+/** Output of progress: text, with a live line on a terminal, or JSON lines. */
 export type ProgressOutput =
   | { readonly type: 'text'; readonly output: { readonly isTTY?: boolean; write(text: string): unknown } }
   | { readonly type: 'json'; readonly write: (text: string) => void };

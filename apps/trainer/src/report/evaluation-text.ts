@@ -10,7 +10,7 @@ import { countOf } from './evaluation-progress.ts';
 import { percent, pValueText, shortDuration } from './number-text.ts';
 import { textTable } from './text-table.ts';
 
-/** How much of a task is shown, in characters. */
+/** Maximum length of a shown task, in characters. */
 const maxTaskLength = 80;
 
 /** The result of an evaluation as a table, with the comparison and the rule for missing rewards. */

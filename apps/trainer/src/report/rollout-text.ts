@@ -7,7 +7,7 @@ import { conversationLines } from '../trace/conversation.ts';
 export interface ShownRollout {
   readonly rollout: Rollout;
   readonly attempts: readonly Attempt[];
-  /** Of the attempt that is shown. */
+  /** The spans of the shown attempt. */
   readonly spans: readonly Span[];
   readonly steps: readonly TraceStep[];
 }

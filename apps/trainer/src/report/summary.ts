@@ -76,7 +76,7 @@ function endLines({ training, rewardCurve: { length } }: TrainingSummary): reado
   }
 }
 
-/** Which checkpoint the run ended with, where one was selected. */
+/** The selected final checkpoint of the run, if one was selected. */
 function finalLines({ training }: TrainingSummary): readonly string[] {
   if (training === undefined || training.final.selectedOn === null) return [];
   const { step, selectedOn, candidates } = training.final;

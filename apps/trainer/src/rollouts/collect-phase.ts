@@ -25,7 +25,7 @@ export async function collectPhase(session: TrainingSession, plan: PhasePlan): P
   return await collectRollouts(planPhase(session, plan), phaseServices(session, plan));
 }
 
-/** What the rollouts of a step or evaluation are collected with. */
+/** Dependencies of collecting the rollouts of a step or evaluation. */
 export function phaseServices(
   { store, failure, signal, assertHealthy, emit }: TrainingSession,
   { phase, step }: Pick<PhasePlan, 'phase' | 'step'>,

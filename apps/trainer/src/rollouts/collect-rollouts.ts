@@ -15,13 +15,13 @@ export interface CollectOptions {
   /** Resolves when the services that rollouts depend on respond; rejects when their outage lasts too long. */
   readonly assertHealthy: () => Promise<void>;
   /**
-   * How long a request for finished rollouts waits for all of them, in milliseconds. Progress is reported after each.
-   * With more than 200 rollouts, 1 ms for each: every request reads all of them. @default 200
+   * Maximum wait of a request for finished rollouts, in milliseconds. Progress is reported after each. With more than 200
+   * rollouts, 1 ms for each: every request reads all of them. @default 200
    */
   readonly waitMs?: number;
 }
 
-/** How many rollouts are changed at a time: most of the duration is the round trip to the store. */
+/** Number of concurrent rollout updates; most of the duration is the round trip to the store. */
 const changeConcurrency = 64;
 
 /** The store's cost of a request is proportional to the number of rollouts. */

@@ -24,7 +24,7 @@ export interface Found<TState> {
   readonly lease: RunLease;
 }
 
-/** How a kind of run is stored. */
+/** Storage of one kind of run. */
 export interface RunRecord<TState extends object> {
   /** The display name. */
   readonly name: string;

@@ -26,6 +26,19 @@ export function referenceName(runId: string, policy: string | null): string {
   return modelName({ runId, policy: policy === null ? 'reference' : `${policy}-reference`, naming: 'two-hyphens' });
 }
 
+/**
+ * The first part of the names of a run's models: the run id, qualified by the project of the server. Names of different projects
+ * are different, and differ from those without a project.
+ */
+export function qualifiedRunId(runId: string, project: string | undefined): string {
+  return project === undefined ? runId : `${project}--run--${runId}`;
+}
+
+/** Whether a model of the runtime is one of a run that belongs to no project of a server. */
+export function isModelOf(runId: string, name: string): boolean {
+  return name === runId || (name.startsWith(`${runId}--`) && !name.startsWith(qualifiedRunId('', runId)));
+}
+
 /** Whether a run id is valid: usable in file names and in {@link modelName}. */
 export function isRunId(text: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(text) && !text.includes('--') && !text.endsWith('-');

@@ -8,7 +8,7 @@ import { z } from 'zod';
 /** The interval of lease renewals, in milliseconds. */
 export const leaseIntervalMs = 2000;
 
-/** How long a lease of another process is watched for a renewal, in milliseconds. */
+/** Time for which the lease of another process is watched for a renewal, in milliseconds. */
 const watchMs = 3 * leaseIntervalMs;
 
 /** The holder of a lease, in the store. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { isCheckpointFolder } from '@agentlightning/runtime-cpu';
 import { z } from 'zod';
-import { isRunId } from '../run/model-name.ts';
+import { isModelOf, isRunId } from '../run/model-name.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 
 /** The location of checkpoints that may be deleted. */
@@ -51,7 +51,7 @@ export async function findRunCheckpoints(run: Run, location: CheckpointLocation)
   }
   const checkpoints = checkpointRoot(root);
   const names = await readdir(checkpoints).catch(() => []);
-  const own = names.filter((name) => name === run.runId || name.startsWith(`${run.runId}--`)).toSorted();
+  const own = names.filter((name) => isModelOf(run.runId, name)).toSorted();
   const reasons = await Promise.all(own.map((name) => reasonToKeep(path.join(checkpoints, name))));
   const folders = own.map((name, index) => ({ path: path.join(checkpoints, name), reason: reasons[index] ?? null }));
   return {
@@ -72,7 +72,7 @@ export async function deleteCheckpoints(folder: string): Promise<number> {
     throw new AgentLightningError({
       code: 'CONFLICT',
       message: `it ${reason}`,
-      remedy: 'Delete the folder by hand if its content is not needed.',
+      remedy: 'Delete the folder manually if its content is not needed.',
     });
   }
   const bytes = await bytesIn(folder);

@@ -7,7 +7,7 @@ import { areInsecureKeysAllowed } from '../config/environment.ts';
 export interface AnyStoreOptions {
   readonly url: string;
   readonly apiKey: string | null;
-  /** How long requests to an unavailable store are retried, in milliseconds. @default about 6000, of PostgreSQL 10000 */
+  /** Retry limit for requests to an unavailable store, in milliseconds. @default about 6000; 10000 for PostgreSQL */
   readonly unreachableAfterMs?: number;
 }
 

@@ -19,7 +19,7 @@ export interface OpenGateway {
   readonly close: () => Promise<void>;
 }
 
-/** How long new calls are held while weights are published before they are rejected, in milliseconds. */
+/** Maximum time for which new calls are held while weights are published, in milliseconds; then they are rejected. */
 const holdMs = 600_000;
 
 /** A policy behind the gateway. */

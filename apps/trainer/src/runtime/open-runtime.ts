@@ -20,7 +20,7 @@ export interface OpenRuntime {
 export interface OpenRuntimeOptions {
   /** The data directory of the embedded runtime. */
   readonly dataDir: string;
-  /** How long a lost connection, or one to a runtime that is still starting, is retried, in milliseconds. */
+  /** Retry limit for a lost connection, or a runtime that is still starting, in milliseconds. */
   readonly timeoutMs: number;
   /** Called with a message when the runtime does not respond at first. */
   readonly onWait: (message: string) => void;
@@ -29,7 +29,7 @@ export interface OpenRuntimeOptions {
 /** A broken connection is retried for this long, even if outages are not tolerated, in milliseconds. */
 const minReconnectMs = 15_000;
 
-/** How long a connection may take before it is reported, in milliseconds. */
+/** Delay after which a pending connection is reported, in milliseconds. */
 const noticeAfterMs = 1000;
 
 /**

@@ -1,9 +1,9 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { backoffMs, isTransient, systemClock, withRetry } from '@agentlightning/core/internal';
 
-/** How a service is waited for. */
+/** Options of waiting for a service. */
 export interface ServiceWait {
-  /** How long to wait, in milliseconds. */
+  /** Maximum wait, in milliseconds. */
   readonly timeoutMs: number;
   /** Called once when the service is not available, with a message. */
   readonly onWait: (message: string) => void;

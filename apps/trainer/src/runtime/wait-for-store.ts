@@ -9,7 +9,7 @@ import { type AnyStoreOptions, openAnyStore } from './open-any-store.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 import type { HealthCheck } from './watch-health.ts';
 
-/** How long a database may be unreachable before the wait is reported, in milliseconds. */
+/** Delay after which the wait for an unreachable database is reported, in milliseconds. */
 const probeTimeoutMs = 1000;
 
 /**

@@ -21,7 +21,7 @@ export interface HealthWatchOptions {
   readonly checks: readonly HealthCheck[];
   /** The time between two checks, in milliseconds. */
   readonly intervalMs: number;
-  /** How long a service may be unreachable, in milliseconds. */
+  /** Maximum outage of a service, in milliseconds. */
   readonly outageToleranceMs: number;
   /** Called once at the start of each outage. */
   readonly onOutage: (error: AgentLightningError) => void;

@@ -9,7 +9,9 @@ import type { RunDefaults } from './settings/server-settings.ts';
 export interface RunSurroundings {
   /** The data directory of the server. */
   readonly dataDir: string;
-  /** The URL of the server, as its own processes reach it. */
+  /** The project of the run; null for the default one. */
+  readonly project: string | null;
+  /** The URL of the project at the server, as its own processes reach it. */
   readonly url: string;
   readonly serverKey: string;
   readonly runtime: RuntimeConfig;
@@ -25,7 +27,7 @@ export type RunSettings = Readonly<Record<string, unknown>>;
 
 /** The configuration of a run, without its agent, which the clients have. */
 export function runSettings(request: RunRequest, surroundings: RunSurroundings): RunSettings {
-  const { dataDir, url, serverKey, runtime, hasSmallCheckpoints, defaults, tasks } = surroundings;
+  const { dataDir, project, url, serverKey, runtime, hasSmallCheckpoints, defaults, tasks } = surroundings;
   const { steps, tasksPerStep, maxTokens } = defaults;
   const { training } = request;
   const sampling = maxTokens === null ? {} : { sampling: { temperature: 1, maxTokens } };
@@ -43,13 +45,14 @@ export function runSettings(request: RunRequest, surroundings: RunSurroundings):
     store: { url, apiKey: serverKey },
     gatewayUrl: url,
     workers: 0,
+    ...(project === null ? {} : { project }),
   };
 }
 
 /** Resolves the configuration of a run. @throws AgentLightningError CONFIG */
-export function resolveRunSettings(settings: RunSettings): ResolvedConfig {
+export function resolveRunSettings({ project, ...settings }: RunSettings): ResolvedConfig {
   const resolved = resolveRun({ ...settings, agent: noAgent }, '/');
-  if (!isPromptSearch(resolved)) return resolved;
+  if (!isPromptSearch(resolved)) return typeof project === 'string' ? { ...resolved, project } : resolved;
   throw new AgentLightningError({
     code: 'CONFIG',
     message: 'algorithm: a search for prompts cannot run on the server',

@@ -2,6 +2,7 @@ import process from 'node:process';
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import type { Upstream } from '@agentlightning/gateway';
+import { withTelemetry } from '../cli/telemetry/command-telemetry.ts';
 import { jsonReport } from '../report/json-report.ts';
 import { trainWith } from '../trainer.ts';
 import { resolveRunSettings } from './run-config.ts';
@@ -33,12 +34,14 @@ async function runToEnd({ runId, settings }: Extract<ServerMessage, { type: 'sta
     (line) => void post({ type: 'event', event: JSON.parse(line) as JsonObject }),
     (text) => void process.stderr.write(text),
   );
-  const error = await trainWith(resolveRunSettings(settings), {
-    resume: runId,
-    signal: stop.signal,
-    onEvent: report.onEvent,
-    registerUpstreams,
-  }).then(
+  const error = await withTelemetry('agl-train', () =>
+    trainWith(resolveRunSettings(settings), {
+      resume: runId,
+      signal: stop.signal,
+      onEvent: report.onEvent,
+      registerUpstreams,
+    }),
+  ).then(
     () => null,
     (cause: unknown) => runErrorOf(cause),
   );

@@ -2,15 +2,19 @@ import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { Gateway, Upstream } from '@agentlightning/gateway';
 import { onlyPolicy } from '../config/policies.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
-import { modelName } from '../run/model-name.ts';
+import { modelName, qualifiedRunId } from '../run/model-name.ts';
 import { readRunState } from '../run/run-state.ts';
 import type { ServerRuntime } from './server-runtime.ts';
 
-/** The models of runs at the gateway. Calls that name none of them are sent to the model of the last started run. */
+/**
+ * The models of the runs of a project at its gateway. Rollouts are routed to the model of their run; other calls that name none
+ * of them are sent to the model of the last started run.
+ */
 export class ServedModels {
   readonly #gateway: Pick<Gateway, 'setUpstream'>;
   readonly #runtime: ServerRuntime;
   readonly #dataDir: string;
+  readonly #project: string | undefined;
   #runs = new Map<string, readonly Upstream[]>();
   #current: string | null = null;
 
@@ -18,16 +22,22 @@ export class ServedModels {
     readonly gateway: Pick<Gateway, 'setUpstream'>;
     readonly runtime: ServerRuntime;
     readonly dataDir: string;
+    /** The project of the runs. @default the default one */
+    readonly project?: string | undefined;
   }) {
     this.#gateway = options.gateway;
     this.#runtime = options.runtime;
     this.#dataDir = options.dataDir;
+    this.#project = options.project;
   }
 
   /** Serves the models of a run that starts. */
   start(runId: string, upstreams: readonly Upstream[]): void {
     this.#current = runId;
-    this.#runs.set(runId, upstreams);
+    this.#runs.set(
+      runId,
+      upstreams.map((upstream) => ({ ...upstream, runs: [runId] })),
+    );
     this.#register();
   }
 
@@ -61,7 +71,7 @@ export class ServedModels {
     return await this.#runtime.use(async ({ runtime, inferenceKey }) => {
       const { models } = await runtime.capabilities();
       const model = await runtime.createModel({
-        modelId: modelName({ runId: run.runId, policy: null, naming: modelNaming }),
+        modelId: modelName({ runId: qualifiedRunId(run.runId, this.#project), policy: null, naming: modelNaming }),
         baseModel: baseModel ?? models[0]?.name ?? 'default',
         seed,
       });

@@ -1,6 +1,7 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
-import { errorCodec, httpStatusOf, type RouteScope } from '@agentlightning/core/protocol';
+import { type AccessRight, errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
 import { unfinishedRunStatuses } from '@agentlightning/core/store';
+import type { StoreHandler } from '@agentlightning/store';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
@@ -30,64 +31,113 @@ export interface ServerAppOptions {
   readonly description: JsonObject;
   /** Whether the server is ready, for probes. */
   readonly isReady: () => boolean;
-  readonly authorize: (authorization: string | undefined, needed: RouteScope, action: string) => Promise<void>;
+  readonly authorize: StoreHandler['authorize'];
   readonly closing: AbortSignal;
   readonly onFault: (error: unknown) => void;
 }
 
-/** Creates the routes of the server: data sets, runs and their events. */
+/** A route of the server. */
+export interface ServerRoute {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  readonly right: AccessRight;
+  readonly respond: (context: Context, options: ServerAppOptions) => Response | Promise<Response>;
+}
+
+/** The routes of the server: data sets, runs and their events. */
+export const serverRoutes: readonly ServerRoute[] = [
+  {
+    method: 'GET',
+    path: '/v1/server',
+    right: 'work:read',
+    respond: (context, { description }) => context.json(description),
+  },
+  {
+    method: 'GET',
+    path: '/v1/server/datasets/:digest',
+    right: 'project:write',
+    respond: async (context, { dataSets }) => context.json(dataSetView(await dataSets.state(param(context, 'digest')))),
+  },
+  { method: 'PUT', path: '/v1/server/datasets/:digest', right: 'project:write', respond: appendToDataSet },
+  {
+    method: 'GET',
+    path: '/v1/server/runs',
+    right: 'work:read',
+    respond: async (context, { api }) => context.json({ items: await api.list() }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/server/runs',
+    right: 'project:write',
+    respond: async (context, { api }) => context.json(await api.create(await jsonBody(context)), 201),
+  },
+  {
+    method: 'GET',
+    path: '/v1/server/runs/:runId',
+    right: 'work:read',
+    respond: async (context, { api }) => context.json(await api.view(param(context, 'runId'))),
+  },
+  {
+    method: 'POST',
+    path: '/v1/server/runs/:runId/stop',
+    right: 'project:write',
+    respond: async (context, { api }) => context.json(await api.stop(param(context, 'runId'))),
+  },
+  {
+    method: 'POST',
+    path: '/v1/server/runs/:runId/resume',
+    right: 'project:write',
+    respond: async (context, { api }) => {
+      const { steps } = await jsonBody(context);
+      const more = typeof steps === 'number' ? { steps } : {};
+      return context.json(await api.resume(param(context, 'runId'), more));
+    },
+  },
+  {
+    method: 'POST',
+    path: '/v1/server/runs/:runId/endpoint',
+    right: 'work:write',
+    respond: async (context, { api }) => context.json({ model: await api.serve(param(context, 'runId')) }),
+  },
+  { method: 'GET', path: '/v1/server/runs/:runId/events', right: 'work:read', respond: streamEvents },
+];
+
+/** Creates the application of the server. */
 export function createServerApp(options: ServerAppOptions): Hono {
-  const { api, dataSets, description, authorize, onFault } = options;
+  const { authorize, onFault } = options;
   const app = new Hono();
   app.onError((error, context) => errorResponse(context, error, onFault));
-  app.get('/healthz', (context) =>
-    options.isReady() ? context.json({ status: 'ok' }) : context.json({ status: 'stopping' }, 503),
-  );
-  app.use('/v1/server/*', requires('runner'));
-  app.get('/v1/server', (context) => context.json(description));
-
-  app.get('/v1/server/datasets/:digest', requires('trainer'), async (context) =>
-    context.json(dataSetView(await dataSets.state(param(context, 'digest')))),
-  );
-  app.put('/v1/server/datasets/:digest', requires('trainer'), bodyLimit({ maxSize: maxPartBytes }), async (context) => {
-    const part = {
-      offset: wholeNumber(context, 'offset'),
-      totalBytes: wholeNumber(context, 'total_bytes', maxDataSetBytes),
-      content: new Uint8Array(await context.req.arrayBuffer()),
-    };
-    return context.json(dataSetView(await dataSets.append(param(context, 'digest'), part)));
-  });
-
-  app.get('/v1/server/runs', async (context) => context.json({ items: await api.list() }));
-  app.post('/v1/server/runs', requires('trainer'), async (context) =>
-    context.json(await api.create(await jsonBody(context)), 201),
-  );
-  app.get('/v1/server/runs/:runId', async (context) => context.json(await api.view(param(context, 'runId'))));
-  app.post('/v1/server/runs/:runId/stop', requires('trainer'), async (context) =>
-    context.json(await api.stop(param(context, 'runId'))),
-  );
-  app.post('/v1/server/runs/:runId/resume', requires('trainer'), async (context) => {
-    const { steps } = await jsonBody(context);
-    const more = typeof steps === 'number' ? { steps } : {};
-    return context.json(await api.resume(param(context, 'runId'), more));
-  });
-  app.post('/v1/server/runs/:runId/endpoint', async (context) =>
-    context.json({ model: await api.serve(param(context, 'runId')) }),
-  );
-  app.get('/v1/server/runs/:runId/events', (context) => streamEvents(context, options));
-  app.notFound((context) => {
+  for (const path of ['/healthz', '/health']) {
+    app.get(path, (context) =>
+      options.isReady() ? context.json({ status: 'ok' }) : context.json({ status: 'stopping' }, 503),
+    );
+  }
+  const limit = bodyLimit({ maxSize: maxPartBytes });
+  for (const { method, path, right, respond } of serverRoutes) {
+    app.on(method, path, requires(right), limit, (context) => respond(context, options));
+  }
+  app.all('*', requires('work:read'), (context) => {
     const error = new AgentLightningError({ code: 'NOT_FOUND', message: `no route ${context.req.path}` });
     return errorResponse(context, error, onFault);
   });
   return app;
 
-  function requires(scope: RouteScope) {
+  function requires(right: AccessRight) {
     return async (context: Context, next: () => Promise<void>): Promise<void> => {
       const { method, path } = context.req;
-      await authorize(context.req.header('authorization'), scope, `${method} ${path}`);
+      await authorize({ authorization: context.req.header('authorization'), right, action: `${method} ${path}` });
       await next();
     };
   }
+}
+
+async function appendToDataSet(context: Context, { dataSets }: ServerAppOptions): Promise<Response> {
+  const part = {
+    offset: wholeNumber(context, 'offset'),
+    totalBytes: wholeNumber(context, 'total_bytes', maxDataSetBytes),
+    content: new Uint8Array(await context.req.arrayBuffer()),
+  };
+  return context.json(dataSetView(await dataSets.append(param(context, 'digest'), part)));
 }
 
 /** The events of a run after `last-event-id`, until the run has ended. */

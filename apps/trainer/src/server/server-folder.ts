@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { defaultProject } from '@agentlightning/core/protocol';
 
 /** The files in the data directory of a server. */
 export class ServerFolder {
@@ -17,6 +18,11 @@ export class ServerFolder {
   /** The store, unless another one is configured. */
   get storeUrl(): string {
     return `sqlite:${path.join(this.path, 'agl.db')}`;
+  }
+
+  /** The files of a project; those of the default project are not in a separate folder. */
+  project(name: string): ServerFolder {
+    return name === defaultProject ? this : new ServerFolder(path.join(this.path, 'projects', name));
   }
 
   /** The folder of uploaded data sets. */

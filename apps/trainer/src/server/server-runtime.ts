@@ -12,7 +12,7 @@ import type { ServerSettings } from './settings/server-settings.ts';
 
 /** Options of a {@link ServerRuntime}. */
 export interface ServerRuntimeOptions {
-  readonly settings: Pick<ServerSettings, 'runtime' | 'model' | 'gpus'>;
+  readonly settings: Pick<ServerSettings, 'runtime' | 'model' | 'gpus' | 'maxConcurrentRuns'>;
   readonly secrets: Pick<ServerSecrets, 'runtimeKey' | 'inferenceKey'>;
   readonly dataDir: string;
   /** Called when the runtime was started again, without the models that it served. */
@@ -53,16 +53,20 @@ export class ServerRuntime {
   }
 
   /**
-   * Checks that the runtime responds, and has the requested model and a GPU where one is required.
+   * Checks that the runtime responds, and has the requested model, a GPU where one is required, and as many
+   * models at a time as runs.
    *
    * @throws AgentLightningError RUNTIME_UNAVAILABLE, or CONFIG
    */
   async check(): Promise<RuntimeCapabilities> {
-    const { model, gpus } = this.#options.settings;
+    const { model, gpus, maxConcurrentRuns } = this.#options.settings;
     const capabilities = await this.use(({ runtime }) => runtime.capabilities());
     const names = capabilities.models.map(({ name }) => name);
     if (model !== null && !names.includes(model)) throw unknownModel(model, names);
     if (gpus !== null && gpus > 0 && !capabilities.device.startsWith('cuda')) throw noGpu(gpus, capabilities.device);
+    // 0: limited by memory only.
+    const { maxModels = 0 } = capabilities;
+    if (maxModels > 0 && maxConcurrentRuns > maxModels) throw tooManyRuns(maxConcurrentRuns, maxModels);
     return capabilities;
   }
 
@@ -118,6 +122,14 @@ export class ServerRuntime {
     const name = model ?? (this.isEmbedded ? 'tiny-chat' : null);
     return name === null ? config : { ...config, model: name };
   }
+}
+
+function tooManyRuns(runs: number, models: number): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `${runs} runs at a time were requested, and the runtime has at most ${models} models at a time`,
+    remedy: `Set --max-concurrent-runs to at most ${models}, or raise the limit of the runtime.`,
+  });
 }
 
 function noGpuRuntime(gpus: number): AgentLightningError {

@@ -10,7 +10,7 @@ import type { RuntimeConnection, RuntimeModel } from '@agentlightning/runtime';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';
-import { modelName, referenceName } from '../run/model-name.ts';
+import { modelName, qualifiedRunId, referenceName } from '../run/model-name.ts';
 import type { RunState } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 
@@ -53,7 +53,8 @@ export async function openModel(
     seed,
     ...(initialCheckpoint === undefined ? {} : { initialCheckpoint }),
   };
-  const modelId = modelName({ runId: run.runId, policy: policy.name, naming: state.modelNaming });
+  const qualifiedId = qualifiedRunId(run.runId, config.project);
+  const modelId = modelName({ runId: qualifiedId, policy: policy.name, naming: state.modelNaming });
   const modelOptions = { ...modelOptionsOf(config.runtime), ...(hasValueHead ? { hasValueHead } : {}) };
   const { model, hasOrigin } = await createModel(source, { ...origin, modelId, ...modelOptions });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
@@ -70,7 +71,7 @@ export async function openModel(
     model,
     reference: () => {
       const own = initialCheckpoint === undefined ? {} : modelOptions;
-      reference ??= runtime.createModel({ ...origin, ...own, modelId: referenceName(run.runId, policy.name) });
+      reference ??= runtime.createModel({ ...origin, ...own, modelId: referenceName(qualifiedId, policy.name) });
       return reference;
     },
   };

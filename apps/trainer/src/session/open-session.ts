@@ -20,7 +20,7 @@ import { servePolicies } from './serve-policies.ts';
 import { groupSizeOf } from './session-policies.ts';
 import type { TrainingSession } from './training-session.ts';
 
-/** How to open a session. */
+/** Options of a session. */
 export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
   readonly config: TConfig;
   /** An open store, which is not closed; null opens the configured one. */
@@ -47,7 +47,7 @@ export async function openRun(options: SessionOptions): Promise<OpenRun> {
   return { tasks, ...found };
 }
 
-/** How long an unavailable service is waited for, and how the wait is reported. */
+/** Maximum wait for an unavailable service, and callback that reports the wait. */
 export function waitOptions(
   { emit, signal }: Pick<SessionOptions, 'signal'> & { readonly emit: ServiceListener },
   { outageToleranceMs }: Pick<ResolvedConfig, 'outageToleranceMs'>,

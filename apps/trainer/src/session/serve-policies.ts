@@ -21,7 +21,7 @@ export interface ServedPolicies {
   readonly checks: readonly HealthCheck[];
 }
 
-/** What policies are served with. */
+/** Dependencies of serving policies. */
 export interface ServeRequest extends ModelSource {
   readonly store: Store;
   readonly inferenceKey: OpenRuntime['inferenceKey'];

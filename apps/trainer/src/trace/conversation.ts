@@ -1,5 +1,6 @@
 import type { Span } from '@agentlightning/core';
 import {
+  finalCalls,
   type TraceMessage,
   type TraceMessagePart,
   type TraceStep,
@@ -7,7 +8,6 @@ import {
   traceSteps,
   walkSteps,
 } from '@agentlightning/trace';
-import { finalCalls } from './final-calls.ts';
 import { primaryReward } from './primary-reward.ts';
 
 /**

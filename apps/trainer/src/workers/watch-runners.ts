@@ -10,7 +10,7 @@ export interface WatchRunnersOptions {
   /** Its address, for messages. */
   readonly storeUrl: string;
   readonly run: Pick<Run, 'runId'>;
-  /** How long the run waits for a runner, in milliseconds. */
+  /** Maximum wait of the run for a runner, in milliseconds. */
   readonly timeoutMs: number;
   readonly emit: ServiceListener;
   /** Called when no runner has come in time. */
@@ -22,7 +22,9 @@ export interface WatchRunnersOptions {
 /** The time between two checks, in milliseconds. */
 const intervalMs = 1000;
 
-/** How long an unregistered runner counts after its last activity, in milliseconds: longer than a claim waits. */
+/**
+ * Time for which an unregistered runner counts after its last activity, in milliseconds: longer than the wait of a claim.
+ */
 const activeMs = 30_000;
 
 /**

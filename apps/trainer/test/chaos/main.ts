@@ -22,10 +22,10 @@ const { values } = parseArgs({
 const kills = Number(values.kills);
 const random = randomNumbers(Number(values.seed));
 
-/** How long a run may take to finish its next step after a kill, in milliseconds. */
+/** Timeout for the next step of a run after a kill, in milliseconds. */
 const progressTimeoutMs = 300_000;
 
-/** How often the trainer may end on its own after a kill, and is resumed. */
+/** Maximum number of resumptions after an error of the trainer. */
 const maxFailures = 3;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -33,7 +33,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 interface Outcome {
   readonly kills: Readonly<Record<string, number>>;
   readonly runs: number;
-  /** How often a trainer ended with an error, and was resumed. */
+  /** Number of resumptions after an error of the trainer. */
   readonly resumed: number;
   readonly faults: readonly string[];
 }

@@ -40,7 +40,7 @@ export class Episode {
     return Math.imul(this.#seed, 0x9e3779b1) >>> 31 === 1;
   }
 
-  /** A model call of so many tokens at most. */
+  /** A model call with at most `maxTokens` tokens. */
   async ask(messages: readonly ChatMessage[], tools: readonly ChatTool[], maxTokens: number): Promise<Said> {
     const promptTokens = renderPrompt(messages, tools);
     const seed = Math.imul(this.#seed, 31) + this.spans.length;

@@ -9,19 +9,25 @@ import type { DatasetFlags } from './write-dataset.ts';
 export function addDatasetCommand(program: Command): void {
   program
     .command('dataset')
-    .description(
-      'Write what rollouts of a run said as JSON lines, to fine-tune a model elsewhere: all, or with a flag the good ones.',
-    )
+    .description('Write conversations or preference pairs of a run as JSON lines, to fine-tune a model elsewhere.')
     .requiredOption('--run <id>', 'the run')
     .addOption(
-      new Option('--format <format>', 'chat: conversations to imitate. preference: a better and a worse answer')
+      new Option(
+        '--format <format>',
+        'chat: conversations to imitate. preference: pairs of a better and a worse response',
+      )
         .choices(['chat', 'preference'])
         .default('chat'),
     )
+    .addOption(
+      new Option('--from <source>', 'what decides: the rewards, or the labels and preferences of people')
+        .choices(['rewards', 'annotations'])
+        .default('rewards'),
+    )
     .option('--min-reward <reward>', 'chat: only rollouts with at least this reward', finiteNumber)
     .option('--best <n>', 'chat: only the best rollouts of each task', wholeNumber({ min: 1 }))
-    .option('--min-gap <reward>', 'preference: how much better the better one must be', finiteNumber)
-    .option('--agent <names...>', 'only what these agents said, by name or path')
+    .option('--min-gap <reward>', 'preference: minimum difference of the rewards of a pair', finiteNumber)
+    .option('--agent <names...>', 'only completions of these agents, by name or path')
     .addOption(new Option('--mode <mode>', 'rollouts of this mode').choices(['train', 'val', 'test']).default('train'))
     .option('--out <file>', 'the file to write; - for the standard output', '-')
     .option('--store <url>', storeHelp, defaultStoreUrl)

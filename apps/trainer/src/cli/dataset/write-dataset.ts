@@ -9,11 +9,14 @@ import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { readFinishedRollouts } from '../../evaluation/finished-rollout.ts';
 import { groupRollouts } from '../../rollouts/collect-rollouts.ts';
 import { openExistingStore } from '../open-existing-store.ts';
+import { annotatedGroups, goodReward } from './annotated-groups.ts';
 
 /** The flags of `agl dataset`. */
 export interface DatasetFlags {
   readonly run: string;
   readonly format: 'chat' | 'preference';
+  /** What decides which rollouts are good. */
+  readonly from: 'rewards' | 'annotations';
   readonly minReward?: number;
   readonly best?: number;
   readonly minGap?: number;
@@ -23,14 +26,14 @@ export interface DatasetFlags {
   readonly store: string;
 }
 
-/** What was written, and what was not. */
+/** Counts of written and skipped examples. */
 interface Tally {
   lines: number;
   rollouts: number;
   withoutCommonPrompt: number;
 }
 
-/** Writes the data set, task by task, so that a run of any size fits. */
+/** Writes the data set task by task, with memory independent of the size of the run. */
 export async function writeDataset(flags: DatasetFlags): Promise<void> {
   assertFlagsFit(flags);
   const store = await openExistingStore(flags.store);
@@ -49,7 +52,8 @@ export async function writeDataset(flags: DatasetFlags): Promise<void> {
 async function* linesOf(store: Store, flags: DatasetFlags, tally: Tally): AsyncGenerator<string> {
   for await (const group of groupsOf(store, flags)) {
     tally.rollouts += group.rollouts.length;
-    for (const example of examplesOf(group, flags, tally)) {
+    const judged = flags.from === 'rewards' ? [group] : annotatedGroups(group, flags.format);
+    for (const example of judged.flatMap((each) => examplesOf(each, flags, tally))) {
       tally.lines += 1;
       yield `${JSON.stringify(example)}\n`;
     }
@@ -67,6 +71,7 @@ function examplesOf(group: CollectedGroup, flags: DatasetFlags, tally: Tally): r
   return fineTuneExamples([group], {
     ...agents,
     ...(flags.minReward === undefined ? {} : { minReward: flags.minReward }),
+    ...(flags.from === 'annotations' ? { minReward: goodReward } : {}),
     ...(flags.best === undefined ? {} : { keepBest: flags.best }),
   });
 }
@@ -82,12 +87,12 @@ async function* groupsOf(store: Store, { run, mode, format }: DatasetFlags): Asy
   }
 }
 
-/** A task comes round again with every epoch, and is the same one: the best of it is wanted once, not once a step. */
+/** Tasks repeat in every epoch: groups of the same task are merged, so that the best rollouts are selected once per task. */
 function taskOf({ input }: Rollout): string {
   return JSON.stringify(input);
 }
 
-/** The file takes its name only when it is whole. */
+/** The file is renamed to its final name when it is complete. */
 async function writeWhole(lines: Readable, file: string): Promise<void> {
   const partial = `${file}.partial`;
   try {
@@ -98,7 +103,14 @@ async function writeWhole(lines: Readable, file: string): Promise<void> {
   }
 }
 
-function assertFlagsFit({ format, minReward, best, minGap }: DatasetFlags): void {
+function assertFlagsFit({ format, from, minReward, best, minGap }: DatasetFlags): void {
+  if (from === 'annotations' && (minReward ?? minGap) !== undefined) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `${minReward === undefined ? '--min-gap' : '--min-reward'} has no meaning for --from annotations`,
+      remedy: 'Leave it out: labels and preferences decide.',
+    });
+  }
   const [others, name] =
     format === 'chat'
       ? ([{ '--min-gap': minGap }, 'chat'] as const)
@@ -107,8 +119,8 @@ function assertFlagsFit({ format, minReward, best, minGap }: DatasetFlags): void
   if (given === undefined) return;
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: `${given} has no meaning for --format ${name}`,
-    remedy: 'Leave it out, or choose the other format; `agl dataset --help` says which flag is for which.',
+    message: `${given} has no effect with --format ${name}`,
+    remedy: 'Remove it, or choose the other format; `agl dataset --help` lists the flags of each.',
   });
 }
 
@@ -116,7 +128,7 @@ function summary({ out, format }: DatasetFlags, { lines, rollouts, withoutCommon
   const where = out === '-' ? '' : ` to ${out}`;
   const skipped =
     format === 'preference' && withoutCommonPrompt > 0
-      ? `; ${withoutCommonPrompt} pairs were never asked the same, and are left out`
+      ? `; ${withoutCommonPrompt} pairs have no request in common and are excluded`
       : '';
   return `Wrote ${lines} examples of ${rollouts} rollouts${where}${skipped}.`;
 }

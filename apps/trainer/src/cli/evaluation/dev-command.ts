@@ -8,13 +8,15 @@ import { addSubjectOptions } from './subject-options.ts';
 export function addDevCommand(program: Command, options: ProgramOptions): void {
   const command = program
     .command('dev')
-    .description('Run the agent on a few tasks without training: its traces, and what would prevent training.')
+    .description(
+      'Run the agent on a few tasks without training; print traces and problems that would prevent training.',
+    )
     .argument('[config]', 'the configuration file', 'agl.config.ts')
-    .option('--tasks <n>', 'how many of the first training tasks (default: 3)', wholeNumber({ min: 1, max: 1000 }))
+    .option('--tasks <n>', 'number of training tasks, from the first (default: 3)', wholeNumber({ min: 1, max: 1000 }))
     .option('--task <json>', 'one task, instead of those of the configuration')
-    .option('--script <file>', 'a JSON list with the answers of a scripted model, in the order of the calls');
+    .option('--script <file>', 'a JSON list with the responses of a scripted model, in the order of the calls');
   addSubjectOptions(command)
-    .option('--json', 'one JSON object a line, for programs')
+    .option('--json', 'one JSON object per line, for programs')
     .addHelpText('after', helpText)
     .action(async (file: string, flags: DevFlags) => {
       const { runDev } = await import('./run-dev.ts');

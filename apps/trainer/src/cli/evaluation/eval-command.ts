@@ -8,7 +8,7 @@ import { addSubjectOptions } from './subject-options.ts';
 export function addEvalCommand(program: Command, options: ProgramOptions): void {
   const command = program
     .command('eval')
-    .description('Evaluate a checkpoint, the base model, prompts or an endpoint on tasks, and compare two of them.')
+    .description('Evaluate a checkpoint, the base model, prompts or an endpoint on tasks, or compare two of them.')
     .argument('[config]', 'the configuration file', 'agl.config.ts')
     .option('--against <subject>', 'compare with this, on the same tasks and sample indexes; as --of')
     .option('--tasks <file>', 'the tasks, as JSON lines (default: the test tasks of the configuration)')
@@ -17,11 +17,11 @@ export function addEvalCommand(program: Command, options: ProgramOptions): void 
       'rollouts of each task (default: evaluation.rolloutsPerTask)',
       wholeNumber({ min: 1, max: 10_000 }),
     )
-    .option('--concurrency <n>', 'rollouts at a time', wholeNumber({ min: 1 }))
+    .option('--concurrency <n>', 'number of concurrent rollouts', wholeNumber({ min: 1 }))
     .option('--max-missing <share>', 'share of missing rewards above which the exit code is 1', shareOf)
-    .option('--no-runner', 'start no agents: runners elsewhere do');
+    .option('--no-runner', 'do not start agents; external runners run them');
   addSubjectOptions(command)
-    .option('--json', 'one JSON object a line, for programs')
+    .option('--json', 'one JSON object per line, for programs')
     .addHelpText('after', helpText)
     .action(async (file: string, flags: EvalFlags) => {
       const { runEval } = await import('./run-eval.ts');

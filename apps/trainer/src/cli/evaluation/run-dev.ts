@@ -4,6 +4,7 @@ import { devWith } from '../../evaluation-run/dev-with.ts';
 import { readScript } from '../../evaluation-run/scripted-endpoint.ts';
 import { devRecords, devText } from '../../report/dev-report.ts';
 import { exitCodes } from '../exit-code.ts';
+import { parseTaskFlag } from '../task-flag.ts';
 import { runWithReport } from './run-with-report.ts';
 import { endpointOf, type SubjectFlags, subjectOverrides } from './subject-options.ts';
 
@@ -25,7 +26,7 @@ export async function runDev(file: string, flags: DevFlags): Promise<number> {
   if (flags.script !== undefined && (endpoint !== null || flags.of !== undefined)) {
     throw flagError('--script is a model itself', 'Remove --of and --endpoint, or --script.');
   }
-  const tasks = flags.task === undefined ? flags.tasks : [parseTask(flags.task)];
+  const tasks = flags.task === undefined ? flags.tasks : [parseTaskFlag(flags.task)];
   const script = flags.script === undefined ? null : await readScript(flags.script);
   return await runWithReport<DevReport>({
     file,
@@ -50,14 +51,6 @@ export async function runDev(file: string, flags: DevFlags): Promise<number> {
   });
 }
 
-function parseTask(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw flagError(`--task is not JSON: ${text}`, 'Write one JSON object in single quotes.', cause);
-  }
-}
-
-function flagError(message: string, remedy: string, cause?: unknown): AgentLightningError {
-  return new AgentLightningError({ code: 'CONFIG', message, remedy, cause });
+function flagError(message: string, remedy: string): AgentLightningError {
+  return new AgentLightningError({ code: 'CONFIG', message, remedy });
 }

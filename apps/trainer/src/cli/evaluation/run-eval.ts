@@ -15,7 +15,7 @@ export interface EvalFlags extends SubjectFlags {
   readonly samples?: number;
   readonly concurrency?: number;
   readonly maxMissing?: number;
-  /** False for runners elsewhere only. */
+  /** False for external runners only. */
   readonly runner: boolean;
 }
 

@@ -13,7 +13,7 @@ import { watchForEarlyExit } from '../train/early-exit.ts';
 import { redirectStdout } from '../train/redirect-stdout.ts';
 import { failureLine } from '../train/run-failure.ts';
 
-/** A command that runs agents and trains nothing. */
+/** A command that runs agents without training. */
 export interface ReportedCommand<TReport> {
   /** The configuration file. */
   readonly file: string;
@@ -23,7 +23,7 @@ export interface ReportedCommand<TReport> {
     config: ResolvedRun,
     options: { readonly onEvent: EvaluationListener; readonly signal: AbortSignal },
   ) => Promise<TReport>;
-  /** The result as text for people. */
+  /** The result as text. */
   readonly text: (report: TReport, place: CommandPlace) => string;
   /** The last lines of `--json`. */
   readonly records: (report: TReport) => readonly object[];

@@ -9,7 +9,7 @@ test('an endpoint has an address, a model and the name of the variable with its 
 
 test.each([
   [{ endpoint: 'http://127.0.0.1:8000/v1' }, /--endpoint has no model/],
-  [{ model: 'tiny' }, /are of an endpoint/],
+  [{ model: 'tiny' }, /require an endpoint/],
   [{ endpoint: 'localhost:8000', model: 'tiny' }, /not an HTTP address/],
 ])('%j is an error', (flags, message) => {
   expect(() => endpointOf(flags)).toThrow(message);

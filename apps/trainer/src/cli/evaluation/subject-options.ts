@@ -46,7 +46,7 @@ export function addSubjectOptions(command: Command): Command {
 export function endpointOf({ endpoint, model, keyEnv }: SubjectFlags): EndpointModel | null {
   if (endpoint === undefined) {
     if (model === undefined && keyEnv === undefined) return null;
-    throw flagError('--model and --key-env are of an endpoint', 'Pass `--endpoint <url>` as well.');
+    throw flagError('--model and --key-env require an endpoint', 'Pass `--endpoint <url>` as well.');
   }
   if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) {
     throw flagError(`--endpoint is not an HTTP address: "${endpoint}"`, 'Write it up to and with `/v1`.');
@@ -55,7 +55,7 @@ export function endpointOf({ endpoint, model, keyEnv }: SubjectFlags): EndpointM
   return { baseUrl: endpoint, model, ...(keyEnv === undefined ? {} : { apiKeyEnv: keyEnv }) };
 }
 
-/** The settings that the shared flags replace. */
+/** The settings of the shared flags. */
 export function subjectOverrides(flags: SubjectFlags, further: ConfigOverrides): ConfigOverrides {
   const entries = Object.entries({
     seed: flags.seed,

@@ -1,42 +1,37 @@
-import type { AttemptedRollout, Rollout, RolloutMode, RolloutStatus } from '@agentlightning/core';
-import { hasAttempt, lostClaimsReasonKey, type RunStatistics } from '@agentlightning/core/store';
+import { type FoundRollout, hasAttempt, lostClaimsReasonKey, type RunStatistics } from '@agentlightning/core/store';
+import { type RolloutFilter, rolloutSearch } from '@agentlightning/dashboard';
 import { textTable } from '../../report/text-table.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl rollouts`. */
-export interface RolloutsFlags {
+export interface RolloutsFlags extends Omit<RolloutFilter, 'group' | 'id' | 'cursor'> {
   readonly store: string;
-  readonly run?: string;
-  readonly status?: readonly RolloutStatus[];
-  readonly mode?: readonly RolloutMode[];
   readonly limit: number;
   readonly json?: boolean;
 }
 
-/** Writes rollouts, newest first. */
-export async function listRollouts(flags: RolloutsFlags): Promise<void> {
-  const store = await openExistingStore(flags.store);
+/** Writes rollouts. */
+export async function listRollouts({ store: url, json, ...filter }: RolloutsFlags): Promise<void> {
+  const store = await openExistingStore(url);
   try {
-    const statistics = flags.run === undefined ? null : await store.runStatistics(flags.run);
-    const { items, total } = await store.queryRollouts({
-      ...(flags.run === undefined ? {} : { runId: flags.run }),
-      ...(flags.status === undefined ? {} : { statusIn: flags.status }),
-      ...(flags.mode === undefined ? {} : { modeIn: flags.mode }),
-      sortBy: 'startTimeMs',
-      sortOrder: 'desc',
-      limit: flags.limit,
-    });
+    const statistics = filter.run === undefined ? null : await store.runStatistics(filter.run);
+    const { items, total, unindexed } = await store.searchRollouts(rolloutSearch(filter));
     const lines =
-      flags.json === true
-        ? items.map((rollout) => JSON.stringify(rolloutRecord(rollout)))
-        : [...summaryLines(statistics), ...rolloutLines(items), ...moreLines(items.length, total)];
+      json === true
+        ? items.map((found) => JSON.stringify(rolloutRecord(found)))
+        : [
+            ...summaryLines(statistics),
+            ...rolloutLines(items),
+            ...moreLines(items.length, total),
+            ...unindexedLines(unindexed),
+          ];
     for (const line of lines) process.stdout.write(`${line}\n`);
   } finally {
     await store.close();
   }
 }
 
-function rolloutRecord(rollout: Rollout | AttemptedRollout): Record<string, unknown> {
+function rolloutRecord({ rollout, reward }: FoundRollout): Record<string, unknown> {
   return {
     rollout: rollout.rolloutId,
     run: rollout.runId,
@@ -45,6 +40,7 @@ function rolloutRecord(rollout: Rollout | AttemptedRollout): Record<string, unkn
     attempts: hasAttempt(rollout) ? rollout.attempt.sequenceId : 0,
     worker: hasAttempt(rollout) ? rollout.attempt.workerId : null,
     started: new Date(rollout.startTimeMs).toISOString(),
+    reward,
     seconds: rollout.endTimeMs === null ? null : (rollout.endTimeMs - rollout.startTimeMs) / 1000,
     reason: rollout.metadata?.[lostClaimsReasonKey] ?? null,
     task: rollout.input,
@@ -62,16 +58,18 @@ function summaryLines(statistics: RunStatistics | null): string[] {
 
 const longestTask = 48;
 
-function rolloutLines(rollouts: readonly (Rollout | AttemptedRollout)[]): string[] {
+function rolloutLines(rollouts: readonly FoundRollout[]): string[] {
   if (rollouts.length === 0) return ['No such rollouts.'];
-  const header = ['ROLLOUT', 'STATUS', 'MODE', 'ATTEMPTS', 'STARTED', 'SECONDS', 'TASK'];
-  const rows = rollouts.map((rollout) => {
-    const record = rolloutRecord(rollout);
+  const header = ['ROLLOUT', 'STATUS', 'MODE', 'REWARD', 'ATTEMPTS', 'STARTED', 'SECONDS', 'TASK'];
+  const rows = rollouts.map((found) => {
+    const { rollout, reward } = found;
+    const record = rolloutRecord(found);
     const task = JSON.stringify(rollout.input);
     return [
       rollout.rolloutId,
       rollout.status,
       rollout.mode ?? '-',
+      reward === null ? '-' : String(Number(reward.toPrecision(4))),
       String(record['attempts']),
       String(record['started']).slice(0, 19).replace('T', ' '),
       typeof record['seconds'] === 'number' ? record['seconds'].toFixed(2) : '-',
@@ -81,6 +79,15 @@ function rolloutLines(rollouts: readonly (Rollout | AttemptedRollout)[]): string
   return textTable(header, rows);
 }
 
+/** Maximum of `--limit`. */
+const maxRollouts = 1000;
+
 function moreLines(shown: number, total: number): string[] {
-  return total > shown ? ['', `${total - shown} more; --limit ${total} shows all.`] : [];
+  if (total <= shown) return [];
+  const remedy = total <= maxRollouts ? `--limit ${total} shows all.` : 'a higher --limit shows up to 1,000.';
+  return ['', `${total - shown} more; ${remedy}`];
+}
+
+function unindexedLines(unindexed: number): string[] {
+  return unindexed > 0 ? ['', `The text of ${unindexed} rollouts is not indexed yet; run the command again.`] : [];
 }

@@ -29,7 +29,7 @@ const progress = z.object({
   /** Of a prompt search. */
   spent: z.object({ rollouts: z.number() }).nullish(),
   versions: z.array(z.unknown()).nullish(),
-  /** The checkpoint of another run that it began with. */
+  /** The initial checkpoint, of another run. */
   from: z.object({ runId: z.string(), step: z.number() }).nullish(),
   before: z.object({ reward: z.number() }).nullish(),
   after: z.object({ reward: z.number() }).nullish(),

@@ -7,11 +7,11 @@ import type { PromptsFlags } from './show-prompts.ts';
 export function addPromptsCommand(program: Command): void {
   program
     .command('prompts')
-    .description('Show what a search for better prompts found: its versions, their scores, and what changed.')
+    .description('Show the result of a prompt search: versions, scores and changes.')
     .argument('<run>', 'the id of a run')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--from <version>', 'the version to compare with', 'v0')
-    .option('--to <version>', 'the version to look at', 'best')
+    .option('--to <version>', 'the version to show', 'best')
     .option('--text', 'only the text of the prompts of --to')
     .option('--json', 'everything as one JSON object')
     .addHelpText('after', promptsHelp)

@@ -9,7 +9,7 @@ export function addRunsCommand(program: Command): void {
     .command('runs')
     .description('List the training runs of a store, newest first.')
     .option('--store <url>', storeHelp, defaultStoreUrl)
-    .option('--json', 'one JSON object a line, for programs')
+    .option('--json', 'one JSON object per line, for programs')
     .action(async (flags: RunsFlags) => {
       const { listRuns } = await import('./list-runs.ts');
       await listRuns(flags);

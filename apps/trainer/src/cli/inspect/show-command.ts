@@ -11,8 +11,8 @@ export function addShowCommand(program: Command): void {
     .argument('<rollout>', 'the id of a rollout')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--attempt <attempt>', 'which attempt', 'latest')
-    .addOption(new Option('--format <format>', 'how to draw the trace').choices(showFormats).default('tree'))
-    .option('--output <file>', 'where to write it', '-')
+    .addOption(new Option('--format <format>', 'format of the trace').choices(showFormats).default('tree'))
+    .option('--output <file>', 'output file; - for standard output', '-')
     .option('--json', 'the rollout and its spans as JSON')
     .addHelpText('after', showHelp)
     .action(async (rolloutId: string, flags: ShowFlags) => {

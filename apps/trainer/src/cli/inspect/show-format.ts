@@ -1,7 +1,7 @@
-/** How `agl show` can draw a trace. */
+/** Formats of `agl show`. */
 export const showFormats = ['tree', 'mermaid', 'html'] as const;
 
-/** One of the ways in which `agl show` draws a trace. */
+/** A format of `agl show`. */
 export type ShowFormat = (typeof showFormats)[number];
 
 /** The flags of `agl show`. */

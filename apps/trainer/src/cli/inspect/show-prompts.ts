@@ -17,7 +17,7 @@ export interface PromptsFlags {
 }
 
 /**
- * Writes the versions of a search, and what changed from one to another.
+ * Writes the versions of a search, or the difference between two.
  *
  * @throws AgentLightningError NOT_FOUND for an unknown run or version, CONFIG for a run that is not a prompt search
  */
@@ -37,7 +37,7 @@ function outputOf(
 ): readonly string[] {
   const { versions, best, ended } = state;
   if (versions.length === 0) {
-    return [flags.json === true ? JSON.stringify({ run: runId, versions: [] }) : 'No version was judged yet.'];
+    return [flags.json === true ? JSON.stringify({ run: runId, versions: [] }) : 'No version has been evaluated yet.'];
   }
   const from = versionOf(state, flags.from);
   const to = versionOf(state, flags.to);
@@ -61,6 +61,6 @@ function versionOf({ versions, best }: SearchRunState, name: string): JudgedProm
   throw new AgentLightningError({
     code: 'NOT_FOUND',
     message: `there is no version "${name}"${didYouMean(name, known)}`,
-    remedy: `Take one of ${known.join(', ')}, or best.`,
+    remedy: `Use one of ${known.join(', ')}, or best.`,
   });
 }

@@ -1,29 +1,20 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
 import { traceHtml, traceMermaid, traceSteps } from '@agentlightning/trace';
 import { attemptsText, durationText, rolloutText, type ShownRollout } from '../../report/rollout-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import type { ShowFlags, ShowFormat } from './show-format.ts';
+import { isColouredOutput, writeOutput } from './write-output.ts';
 
 /** Writes a rollout with its trace and conversation, to the terminal or into a file. */
 export async function showRollout(rolloutId: string, flags: ShowFlags): Promise<void> {
   const store = await openExistingStore(flags.store);
   try {
     const shown = await readShownRollout(store, rolloutId, flags.attempt);
-    const isColoured = flags.output === '-' && process.stdout.isTTY && process.stdout.hasColors();
-    const text = flags.json === true ? jsonText(shown) : draw[flags.format](shown, { isColoured });
-    if (flags.output === '-') process.stdout.write(text);
-    else await writeTo(flags.output, text);
+    const look = { isColoured: isColouredOutput(flags.output) };
+    await writeOutput(flags.output, flags.json === true ? jsonText(shown) : draw[flags.format](shown, look));
   } finally {
     await store.close();
   }
-}
-
-async function writeTo(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, text);
-  process.stdout.write(`Written to ${path}\n`);
 }
 
 /**
@@ -45,7 +36,7 @@ function assertHasAttempt({ rolloutId }: Rollout, attempts: readonly Attempt[], 
   throw new AgentLightningError({
     code: 'NOT_FOUND',
     message: `Rollout ${rolloutId} has no attempt ${wanted}; its attempts: ${attemptsText(attempts)}`,
-    remedy: 'Give --attempt the id of one of them, such as at-3f9a, or leave it out for the latest.',
+    remedy: 'Set --attempt to one of these ids, or remove it for the latest.',
   });
 }
 

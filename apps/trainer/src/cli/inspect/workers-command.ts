@@ -9,7 +9,7 @@ export function addWorkersCommand(program: Command): void {
     .command('workers')
     .description('List the registered runners of a store, with their load and last heartbeat.')
     .option('--store <url>', storeHelp, defaultStoreUrl)
-    .option('--json', 'one JSON object a line, for programs')
+    .option('--json', 'one JSON object per line, for programs')
     .action(async (flags: WorkersFlags) => {
       const { listWorkers } = await import('./list-workers.ts');
       await listWorkers(flags);

@@ -1,7 +1,7 @@
 /** Maximum size of the data of a result, in characters of JSON. */
 export const maxDataCharacters = 40_000;
 
-/** How much of a value is kept. */
+/** Limits of the kept part of a value. */
 interface Limits {
   /** Maximum number of items of a list and of fields of an object. */
   readonly items: number;
@@ -9,7 +9,7 @@ interface Limits {
   readonly characters: number;
 }
 
-/** From generous to strict: the first one with which a value fits applies. */
+/** In descending order; the first limit that the value fits applies. */
 const steps: readonly Limits[] = [
   { items: 400, characters: 8000 },
   { items: 100, characters: 2000 },
@@ -20,7 +20,7 @@ const steps: readonly Limits[] = [
 
 const maxDepth = 12;
 
-/** What a bounded value lacks. */
+/** Omitted parts of a value. */
 export interface Omitted {
   /** Items of lists and fields of objects. */
   readonly items: number;
@@ -28,7 +28,7 @@ export interface Omitted {
   readonly characters: number;
 }
 
-/** A value of limited size, and what it lacks. */
+/** A value of limited size and its omitted parts. */
 export interface Bounded {
   readonly value: unknown;
   readonly omitted: Omitted;
@@ -45,12 +45,12 @@ export function bounded(value: unknown): Bounded {
   return { value: text, omitted: { items: 0, characters: omitted } };
 }
 
-/** The start and the end of a text, and the number of characters in between that it lacks. */
+/** The start and the end of a text, and the number of omitted characters. */
 export function boundedText(text: string, characters: number): { readonly text: string; readonly omitted: number } {
   if (text.length <= characters) return { text, omitted: 0 };
   const half = Math.floor(characters / 2);
   const omitted = text.length - 2 * half;
-  return { text: `${text.slice(0, half)} […${omitted} characters left out…] ${text.slice(-half)}`, omitted };
+  return { text: `${text.slice(0, half)} […${omitted} characters omitted…] ${text.slice(-half)}`, omitted };
 }
 
 interface Cut {

@@ -1,10 +1,11 @@
+import { rolloutFilterFields } from '@agentlightning/dashboard';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
 import { packageVersion } from '../../package-version.ts';
 import { findRollout, findRollouts } from './rollout-tools.ts';
 import { compareRuns, findMetrics, findRun, findRuns, runId } from './run-tools.ts';
 import type { StoreReader } from './store-reader.ts';
-import { answer, dataNotice } from './tool-result.ts';
+import { dataNotice, runTool } from './tool-result.ts';
 
 const instructions = `Reads training runs of Agent Lightning, to find out why an agent does not learn. Begin with list_runs and
 get_run: warnings have a cause and a remedy. Then get_metrics, list_rollouts (lowest rewards first) and get_rollout. No tool writes. ${dataNotice}`;
@@ -35,7 +36,7 @@ function addRunTools(server: McpServer, reader: StoreReader): void {
       outputSchema,
       annotations: readOnly,
     },
-    (question) => answer(() => findRuns(reader, question)),
+    (question) => runTool(() => findRuns(reader, question)),
   );
   server.registerTool(
     'get_run',
@@ -46,7 +47,7 @@ function addRunTools(server: McpServer, reader: StoreReader): void {
       outputSchema,
       annotations: readOnly,
     },
-    (question) => answer(() => findRun(reader, question)),
+    (question) => runTool(() => findRun(reader, question)),
   );
   server.registerTool(
     'get_metrics',
@@ -65,7 +66,7 @@ function addRunTools(server: McpServer, reader: StoreReader): void {
       outputSchema,
       annotations: readOnly,
     },
-    (question) => answer(() => findMetrics(reader, question)),
+    (question) => runTool(() => findMetrics(reader, question)),
   );
   server.registerTool(
     'compare_runs',
@@ -75,36 +76,24 @@ function addRunTools(server: McpServer, reader: StoreReader): void {
       outputSchema,
       annotations: readOnly,
     },
-    (question) => answer(() => compareRuns(reader, question)),
+    (question) => runTool(() => compareRuns(reader, question)),
   );
 }
-
-const statuses = ['queuing', 'preparing', 'running', 'succeeded', 'failed', 'requeuing', 'cancelled'] as const;
 
 function addRolloutTools(server: McpServer, reader: StoreReader): void {
   server.registerTool(
     'list_rollouts',
     {
-      description: 'Rollouts with status, reward, step, task and failure. Filters on rewards need a run.',
+      description:
+        'Rollouts with status, reward, step, task and failure, found by words of their text and other filters.',
       inputSchema: {
-        run: runId.optional(),
-        status: z.array(z.enum(statuses)).min(1).optional(),
-        mode: z
-          .array(z.enum(['train', 'val', 'test']))
-          .min(1)
-          .optional(),
-        step: z.int().min(0).optional().describe('Training step'),
-        task: z.int().min(0).optional().describe('Index of the task'),
-        minReward: z.number().optional().describe('Lowest reward; leaves out rollouts without one'),
-        maxReward: z.number().optional().describe('Highest reward; leaves out rollouts without one'),
-        sort: z.enum(['newest', 'oldest', 'reward-high', 'reward-low']).optional().describe('Default: newest first'),
+        ...rolloutFilterFields,
         limit: z.int().min(1).max(100).default(20).describe('Maximum number of rollouts'),
-        cursor: z.string().max(1000).optional().describe('nextCursor of the previous page, with the same filters'),
       },
       outputSchema,
       annotations: readOnly,
     },
-    (question) => answer(() => findRollouts(reader, question)),
+    (question) => runTool(() => findRollouts(reader, question)),
   );
   server.registerTool(
     'get_rollout',
@@ -118,6 +107,6 @@ function addRolloutTools(server: McpServer, reader: StoreReader): void {
       outputSchema,
       annotations: readOnly,
     },
-    (question) => answer(() => findRollout(reader, question)),
+    (question) => runTool(() => findRollout(reader, question)),
   );
 }

@@ -1,3 +1,4 @@
+import type { RolloutFilter } from '@agentlightning/dashboard';
 import { terminalText } from '@agentlightning/trace';
 import { z } from 'zod';
 import { rolloutText } from '../../report/rollout-text.ts';
@@ -9,6 +10,7 @@ const page = z.object({
   items: z.array(z.record(z.string(), z.unknown())),
   nextCursor: z.string().nullable(),
   total: z.number(),
+  unindexed: z.number(),
 });
 
 const detail = z.looseObject({
@@ -19,32 +21,18 @@ const detail = z.looseObject({
 /** Maximum number of lines that the text of an attempt repeats from the error output of its process. */
 const lastLines = 10;
 
-/** What `list_rollouts` takes. */
-export interface RolloutsQuestion {
-  readonly run?: string | undefined;
-  readonly status?: readonly string[] | undefined;
-  readonly mode?: readonly string[] | undefined;
-  readonly step?: number | undefined;
-  readonly task?: number | undefined;
-  readonly minReward?: number | undefined;
-  readonly maxReward?: number | undefined;
-  readonly sort?: string | undefined;
-  readonly limit: number;
-  readonly cursor?: string | undefined;
-}
-
 /** `list_rollouts` */
-export async function findRollouts(reader: StoreReader, question: RolloutsQuestion): Promise<Finding> {
-  const { status, mode, ...rest } = question;
+export async function findRollouts(reader: StoreReader, filter: RolloutFilter): Promise<Finding> {
+  const { status, mode, ...rest } = filter;
   const data = await reader.read(page, '/api/rollouts', { ...rest, status: status?.join(), mode: mode?.join() });
-  const isLast = data.nextCursor === null;
-  return {
-    data,
-    leftOut: isLast ? null : `${data.total} rollouts match; pass nextCursor as cursor for the next page.`,
-  };
+  const notes = [
+    ...(data.nextCursor === null ? [] : [`${data.total} rollouts match; pass nextCursor as cursor for the next page.`]),
+    ...(data.unindexed === 0 ? [] : [`The text of ${data.unindexed} rollouts is not indexed yet; repeat the call.`]),
+  ];
+  return { data, leftOut: notes.length === 0 ? null : notes.join(' ') };
 }
 
-/** What `get_rollout` takes. */
+/** Parameters of `get_rollout`. */
 export interface RolloutQuestion {
   readonly rollout: string;
   readonly attempt?: string | undefined;
@@ -67,7 +55,7 @@ const endedProcess = z.object({
   process: z.object({ exit_code: z.number().nullable(), signal: z.string().nullable(), stderr: z.array(z.string()) }),
 });
 
-/** How the process of a failed attempt ended. */
+/** Exit code or signal and error output of the process of a failed attempt. */
 function processLines(attempt: z.infer<typeof detail>['attempts'][number]): readonly string[] {
   const { attemptId, status, metadata } = attempt;
   const { data } = endedProcess.safeParse(metadata);

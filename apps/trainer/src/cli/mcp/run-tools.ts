@@ -15,14 +15,14 @@ const metrics = z.object({
 /** Maximum number of values of the metrics in a result. */
 const maxValues = 3000;
 
-/** Id of a run, as the tools take it. */
+/** Schema of a run's id. */
 export const runId: z.ZodString = z.string().min(1).max(200).describe('Id of a run, such as run-1a2b3c4d');
 
 /** `list_runs` */
 export async function findRuns(reader: StoreReader, { limit }: { readonly limit: number }): Promise<Finding> {
   const data = await reader.read(runs, '/api/runs', { limit });
   const missing = data.total - data.items.length;
-  return { data, leftOut: missing > 0 ? `${missing} older runs are left out; a higher limit shows them.` : null };
+  return { data, leftOut: missing > 0 ? `${missing} older runs are omitted; a higher limit shows them.` : null };
 }
 
 /** `get_run` */
@@ -30,7 +30,7 @@ export async function findRun(reader: StoreReader, { run: id }: { readonly run: 
   return { data: await reader.read(run, runPath(id)) };
 }
 
-/** What `get_metrics` takes. */
+/** Parameters of `get_metrics`. */
 export interface MetricsQuestion {
   readonly run: string;
   readonly names: readonly string[];
@@ -47,8 +47,7 @@ export async function findMetrics(reader: StoreReader, { run: id, names, points 
   const left = matching.length - shown.length;
   return {
     data: { ...read, series: shown.map(rounded), otherNames: namesWithout(series, shown) },
-    leftOut:
-      left === 0 ? null : `${left} matching metrics are left out, see otherNames; ask for fewer points or names.`,
+    leftOut: left === 0 ? null : `${left} matching metrics are omitted, see otherNames; request fewer points or names.`,
   };
 }
 

@@ -15,7 +15,7 @@ export class StoreReader implements AsyncDisposable {
   readonly #url: string;
   #opened: Promise<Opened> | null = null;
 
-  /** @param url - of the store, which is opened when it is first read: a store that is away is an error of that call */
+  /** @param url - of the store, which is opened on the first call: an unavailable store is an error of that call */
   constructor(url: string) {
     this.#url = url;
   }
@@ -27,7 +27,7 @@ export class StoreReader implements AsyncDisposable {
   /**
    * A response of the dashboard's API.
    *
-   * @param path - of the route; parameters without a value are left out
+   * @param path - of the route; parameters without a value are omitted
    * @throws AgentLightningError with the code, message and remedy of the response
    */
   async read<TSchema extends z.ZodType>(

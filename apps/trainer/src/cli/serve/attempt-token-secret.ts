@@ -1,13 +1,13 @@
 import type { AttemptTokens } from '@agentlightning/core/protocol';
 import { attemptTokensOf } from '../../config/attempt-tokens.ts';
 
-/** What the servers' help says about the secret. */
+/** Help text about the secret. */
 export const tokenSecretHelp: string =
-  'AGL_TOKEN_SECRET signs the tokens of attempts, the same for store and gateway: `openssl rand -base64 32`.\n' +
-  'To change it, put the new one in front of the old one, with a comma in between.';
+  'AGL_TOKEN_SECRET signs attempt tokens; store and gateway need the same secret: `openssl rand -base64 32`.\n' +
+  'To rotate it, prepend the new secret to the old one, separated by a comma.';
 
 /**
- * The tokens of attempts, by the secrets in `AGL_TOKEN_SECRET`; null without secrets.
+ * Attempt tokens signed with the secrets in `AGL_TOKEN_SECRET`; null without secrets.
  *
  * @throws AgentLightningError CONFIG when a secret is too short
  */

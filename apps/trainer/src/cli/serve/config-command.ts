@@ -7,7 +7,7 @@ export function addConfigCommand(program: Command): void {
   const config = program.command('config').description('Inspect the settings of `agl server`.');
   const print = config
     .command('print')
-    .description('Print each setting of `agl server`, its value, and the flag, variable or line that it came from.')
+    .description('Print the settings of `agl server` with value and origin: flag, variable or line.')
     .option('--json', 'print one JSON object');
   addSettingFlags(print).action(async ({ json = false, ...flags }: SettingFlags & { readonly json?: boolean }) => {
     const { printConfig } = await import('./print-config.ts');

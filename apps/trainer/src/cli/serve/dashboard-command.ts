@@ -22,8 +22,8 @@ export function addDashboardCommand(program: Command): void {
     .command('dashboard')
     .description('Serve the web dashboard: runs, rollouts, traces and tokens of a store.')
     .option('--store <url>', storeHelp, defaultStoreUrl)
-    .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
-    .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), defaultDashboardPort)
+    .option('--host <host>', 'the address to bind to; any except loopback requires a key', '127.0.0.1')
+    .option('--port <n>', 'the port; 0 for any free one', wholeNumber({ min: 0, max: 65535 }), defaultDashboardPort)
     .addHelpText('after', help)
     .action(async (flags: DashboardFlags) => {
       const { runDashboard } = await import('./run-dashboard.ts');

@@ -36,7 +36,7 @@ Keys, from the environment:
   AGL_STORE_KEY          for the store
 ${tokenSecretHelp}
 Without AGL_GATEWAY_KEY and AGL_TOKEN_SECRET, attempt tokens are signed with a random secret: attempt-secret in the folder
-of the store's file. For a store elsewhere the gateway does not start without a key or a secret.
+of the store's file. With a remote store, the gateway does not start without a key or a secret.
 AGL_LOG_LEVEL=debug logs every call, with ids that join it with the client's and the model server's logs (x-request-id).
 
 A file for --upstreams:
@@ -53,17 +53,21 @@ export function addGatewayCommand(program: Command): void {
     .option('--upstreams <file>', 'model servers with separate keys or limits, as JSON (see below)')
     .option('--model <name>', "the model's name at --upstream; the agent's own when absent")
     .option('--text', 'request no token ids from --upstream: for model APIs that reject unknown fields', false)
-    .option('--max-concurrent <n>', 'calls that each --upstream gets at a time; others wait', wholeNumber({ min: 1 }))
+    .option(
+      '--max-concurrent <n>',
+      'concurrent calls per --upstream; further calls are queued',
+      wholeNumber({ min: 1 }),
+    )
     .option('--max-in-flight <n>', 'calls in flight; further calls get 429', wholeNumber({ min: 1 }), 4096)
     .addOption(
-      new Option('--upstream-timeout <time>', 'how long a model server may be silent within a response')
+      new Option('--upstream-timeout <time>', 'idle timeout within a response of a model server')
         .argParser(durationMs)
         .default(600_000, '10m'),
     )
     .addOption(
       new Option(
         '--first-byte-timeout <time>',
-        'limit for the first byte of a response, then the call fails over to another server (default: --upstream-timeout)',
+        'timeout of the first byte of a response; then the call fails over to another server (default: --upstream-timeout)',
       ).argParser(durationMs),
     )
     .option('--train-temperature <t>', "replaces the agent's, for training", temperature)
@@ -73,14 +77,14 @@ export function addGatewayCommand(program: Command): void {
         .choices(['before-response', 'background'])
         .default('before-response'),
     )
-    .option('--pass-plain-calls', 'record nothing of calls that belong to no attempt', false)
-    .option('--secret-field <name...>', 'further fields of request bodies that are recorded as …')
+    .option('--pass-plain-calls', 'do not record calls without an attempt', false)
+    .option('--secret-field <name...>', 'additional fields of request bodies to redact in records')
     .option('--agl-server', "also serve the routes of Python's agl-server 1.0; models may be registered later", false)
     .option('--allow-unauthenticated', 'accept calls of this machine without a token or key', false)
-    .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
-    .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4750)
+    .option('--host <host>', 'the address to bind to; any except loopback requires a key', '127.0.0.1')
+    .option('--port <n>', 'the port; 0 for any free one', wholeNumber({ min: 0, max: 65535 }), 4750)
     .addOption(
-      new Option('--drain <time>', 'how long calls may still take when it is stopped')
+      new Option('--drain <time>', 'grace period for calls in flight on shutdown')
         .argParser(durationMs)
         .default(30_000, '30s'),
     )

@@ -8,6 +8,7 @@ import {
 } from '@agentlightning/dashboard';
 import { warningExplanations } from '../../diagnosis/run-warning.ts';
 import { openExistingStore } from '../open-existing-store.ts';
+import { withTelemetry } from '../telemetry/command-telemetry.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** The flags of `agl dashboard`. */
@@ -18,7 +19,11 @@ export interface DashboardFlags {
 }
 
 /** Serves the dashboard of a store until the process is stopped. */
-export async function runDashboard({ store: url, host, port }: DashboardFlags): Promise<void> {
+export async function runDashboard(flags: DashboardFlags): Promise<void> {
+  await withTelemetry('agl-dashboard', () => serveUntilStopped(flags));
+}
+
+async function serveUntilStopped({ store: url, host, port }: DashboardFlags): Promise<void> {
   const store = await openExistingStore(url);
   try {
     const dashboard = await openDashboard(store, { store: url, host, port });
@@ -32,10 +37,21 @@ export async function runDashboard({ store: url, host, port }: DashboardFlags): 
   }
 }
 
-/** Serves the dashboard of an open store, with the key and the explanations that every dashboard of `agl` has. */
+/** Serves the dashboard of an open store, with the key and the explanations of every `agl` dashboard. */
 export async function openDashboard(store: Store, { store: url, host, port }: DashboardFlags): Promise<Dashboard> {
   const viewerKey = process.env['AGL_DASHBOARD_KEY'] || null;
-  return await serveDashboard({ store, label: addressText(url), host, port, viewerKey, warningExplanations });
+  const annotatorKey = process.env['AGL_DASHBOARD_ANNOTATOR_KEY'] || null;
+  const label = addressText(url);
+  return await serveDashboard({
+    store,
+    annotator: store,
+    label,
+    host,
+    port,
+    viewerKey,
+    annotatorKey,
+    warningExplanations,
+  });
 }
 
 /** Opens the dashboard of an open store within this process, without a listener. Requests to it need no key. */

@@ -5,7 +5,9 @@ import { areInsecureKeysAllowed } from '../../config/environment.ts';
 import { loadUpstreams } from '../../config/load-upstreams.ts';
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
+import { tokensOfStoreServer } from './remote-attempt-tokens.ts';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
 
@@ -35,22 +37,24 @@ export interface GatewayFlags {
   readonly drain: number;
 }
 
-/** Serves a gateway until the process is stopped, and lets the calls end that are under way then. */
+/** Serves a gateway until the process is stopped, then drains the calls in flight. */
 export async function runGateway(flags: GatewayFlags): Promise<void> {
-  const log = serverLog('agl-gateway');
+  await withTelemetry('agl-gateway', (telemetry) => runWith(flags, telemetry));
+}
+
+async function runWith(flags: GatewayFlags, { registry, logStream }: CommandTelemetry): Promise<void> {
+  const log = serverLog('agl-gateway', logStream);
   const upstream = await upstreamsOf(flags);
   const keys = await keysOf(flags, process.env);
   const apiKey = process.env['AGL_STORE_KEY'] ?? null;
   const store = await openAnyStore({ url: flags.store, apiKey });
   try {
-    const gateway = await serveGateway({ store, upstream, log, ...keys, ...optionsOf(flags) });
+    const gateway = await serveGateway({ store, upstream, log, registry, ...keys, ...optionsOf(flags) });
     const upstreams = gateway.upstreams().map(({ id }) => id);
     const isLocked = Object.values(keys).some((key) => key !== null);
     log.info({ url: gateway.url, upstreams, key: isLocked, aglServer: flags.aglServer }, 'gateway is up');
     if (!isLocked)
-      log.warn(
-        'the gateway is unauthenticated: every user of this machine can call models in the name of every attempt',
-      );
+      log.warn('the gateway is unauthenticated: every user of this machine can call models as any attempt');
     // Before the ready line, after which a signal may arrive.
     const stopped = untilStopped(async () => {
       log.info({ inFlight: gateway.state().inFlight, drainMs: flags.drain }, 'gateway is stopping');
@@ -67,7 +71,7 @@ export async function runGateway(flags: GatewayFlags): Promise<void> {
 type GatewayKeys = Required<Pick<ServeGatewayOptions, 'apiKey' | 'adminKey' | 'attemptTokens'>>;
 
 /**
- * The credentials that the gateway accepts. The addresses of attempts can be guessed, so it does not start without any.
+ * The credentials that the gateway accepts. It does not start without any, because attempt URLs can be guessed.
  *
  * @throws AgentLightningError CONFIG
  */
@@ -76,19 +80,21 @@ async function keysOf(flags: GatewayFlags, environment: NodeJS.ProcessEnv): Prom
   const adminKey = environment['AGL_GATEWAY_ADMIN_KEY'] || null;
   const configured = attemptTokensFromEnvironment();
   // Clients of agl-server send no tokens of attempts.
-  const isGenerated = configured === null && apiKey === null && !flags.aglServer && !flags.allowUnauthenticated;
+  const isGenerated = configured === null && !flags.aglServer && !flags.allowUnauthenticated;
   const attemptTokens = isGenerated ? await tokensOfStoreFile(flags.store) : configured;
   if (apiKey === null && adminKey === null && attemptTokens === null && !flags.allowUnauthenticated) {
     throw unauthenticated(flags);
   }
-  return { apiKey, adminKey, attemptTokens };
+  // A store server may sign tokens with a secret that only it has.
+  const isRemote = isGenerated && attemptTokens === null && /^https?:/.test(flags.store);
+  return { apiKey, adminKey, attemptTokens: isRemote ? tokensOfStoreServer(flags.store) : attemptTokens };
 }
 
 function unauthenticated({ store, aglServer }: GatewayFlags): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
     message: aglServer
-      ? 'agl gateway --agl-server has no key, and the addresses of attempts can be guessed'
+      ? 'agl gateway --agl-server has no key, and attempt URLs can be guessed'
       : `agl gateway has no secret for attempt tokens: ${addressText(store)} is not a local file`,
     remedy: aglServer
       ? 'Set AGL_GATEWAY_KEY, or accept unauthenticated calls from this machine with --allow-unauthenticated.'
@@ -133,7 +139,7 @@ async function upstreamsOf(flags: GatewayFlags): Promise<readonly Upstream[]> {
   }
   throw new AgentLightningError({
     code: 'CONFIG',
-    message: 'agl gateway was given no model server',
-    remedy: 'Name one: `--upstream http://localhost:8000/v1`, or several in a file with `--upstreams`.',
+    message: 'agl gateway has no model server',
+    remedy: 'Set one with `--upstream http://localhost:8000/v1`, or several in a file with `--upstreams`.',
   });
 }

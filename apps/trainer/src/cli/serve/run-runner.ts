@@ -7,11 +7,14 @@ import { newId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { WorkerPool } from '@agentlightning/runner/workers';
 import type { pino } from 'pino';
+import { Gauge, type Registry } from 'prom-client';
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { externalGateway } from '../../runtime/open-gateway.ts';
 import { waitForStore } from '../../runtime/wait-for-store.ts';
 import { agentWorkerEntry } from '../../workers/agent-worker-entry.ts';
 import { runnerStatistics } from '../../workers/runner-record.ts';
+import { openCommandMetrics } from '../telemetry/command-metrics.ts';
+import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { serverLog } from './server-log.ts';
 
@@ -23,6 +26,11 @@ export interface RunnerFlags {
   readonly run?: string;
   readonly workers: number;
   readonly concurrency: number;
+  /** A port, or `host:port`, of the Prometheus metrics. */
+  readonly metrics?: string;
+  readonly maxRollouts?: number;
+  /** Milliseconds. */
+  readonly idle?: number;
   readonly id?: string;
   /** Milliseconds. */
   readonly lease: number;
@@ -32,11 +40,16 @@ export interface RunnerFlags {
   readonly wait: number;
 }
 
-/** Runs agents until the process is stopped or the agent cannot be loaded, then returns what still runs to the queue. */
+/** Runs agents until the process is stopped or the agent cannot be loaded, then returns running rollouts to the queue. */
 export async function runRunner(flags: RunnerFlags): Promise<void> {
-  const log = serverLog('agl-runner');
+  await withTelemetry('agl-runner', (telemetry) => runWith(flags, telemetry));
+}
+
+async function runWith(flags: RunnerFlags, { registry, logStream }: CommandTelemetry): Promise<void> {
+  const log = serverLog('agl-runner', logStream);
   const agentFile = path.resolve(flags.agent);
   if (!existsSync(agentFile)) throw missingAgent(agentFile);
+  const closeMetrics = await openCommandMetrics(registry, flags.metrics);
   const stop = stopSignals();
   const wait = { timeoutMs: flags.wait, onWait: (message: string) => log.warn(message), signal: stop.first };
   const location = { url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null };
@@ -47,13 +60,14 @@ export async function runRunner(flags: RunnerFlags): Promise<void> {
     const createAttemptToken = await attemptTokenSource(store, flags.store);
     if (createAttemptToken === undefined)
       log.warn('the store has no AGL_TOKEN_SECRET: agents have no tokens for a gateway');
-    await serveAgents({ flags, store, agentFile, gatewayUrl, createAttemptToken, log, stop });
+    await serveAgents({ flags, store, agentFile, gatewayUrl, createAttemptToken, log, stop, registry });
   } catch (error) {
-    // Stopped while it waited.
+    // Stopped during the wait.
     if (!stop.first.aborted) throw error;
   } finally {
     stop.release();
     await store?.close();
+    await closeMetrics();
   }
 }
 
@@ -65,11 +79,13 @@ interface AgentService {
   readonly createAttemptToken: ((request: AttemptTokenRequest) => Promise<string>) | undefined;
   readonly log: pino.Logger;
   readonly stop: StopSignals;
+  readonly registry: Registry;
 }
 
-async function serveAgents({ flags, store, agentFile, log, stop, ...endpoint }: AgentService): Promise<void> {
+async function serveAgents({ flags, store, agentFile, log, stop, registry, ...endpoint }: AgentService): Promise<void> {
   const { workers, concurrency, run: runId = null, id: workerId = newId('worker'), lease: leaseMs, grace } = flags;
   const failure = new AbortController();
+  const done = new AbortController();
   const pool = new WorkerPool({
     program: { entry: agentWorkerEntry(), args: [agentFile] },
     store,
@@ -79,15 +95,27 @@ async function serveAgents({ flags, store, agentFile, log, stop, ...endpoint }: 
     workerId,
     leaseMs,
     runId,
+    maxRollouts: flags.maxRollouts ?? null,
+    idleMs: flags.idle ?? null,
+    onDone: (reason) => done.abort(reason),
     statistics: runnerStatistics(runId),
     onOutput: (line) => void process.stderr.write(`${line}\n`),
     onError: ({ code, message }) => log.warn({ code }, message),
     onFailure: (error) => failure.abort(error),
   });
+  new Gauge({
+    name: 'agl_runner_running_attempts',
+    help: 'Attempts that run',
+    registers: [registry],
+    collect() {
+      this.set(pool.running);
+    },
+  });
   pool.start();
   log.info({ runner: workerId, store: addressText(flags.store), run: runId, workers, concurrency }, 'runner is up');
   process.stdout.write(`${JSON.stringify({ event: 'ready', runner: workerId })}\n`);
-  await aborted(AbortSignal.any([stop.first, failure.signal]));
+  await aborted(AbortSignal.any([stop.first, failure.signal, done.signal]));
+  if (done.signal.aborted) log.info({ reason: String(done.signal.reason) }, 'runner has nothing more to do');
   const graceMs = failure.signal.aborted ? 0 : grace;
   log.info({ running: pool.running, graceMs }, 'runner is draining');
   const hurry = (): void => void pool.stop(0);
@@ -111,7 +139,7 @@ async function attemptTokenSource(store: Store, url: string): Promise<AgentServi
   return (request) => store.createAttemptToken(request);
 }
 
-/** Whether a store server can sign tokens: it then finds that there is no such attempt. */
+/** Whether a store server can sign tokens: it then responds that the attempt does not exist. */
 async function hasSecret(store: StoreClient): Promise<boolean> {
   try {
     await store.createAttemptToken({ rolloutId: newId('rollout'), attemptId: newId('attempt') });

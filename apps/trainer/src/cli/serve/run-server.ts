@@ -2,19 +2,25 @@ import path from 'node:path';
 import type { ServerSecrets } from '../../server/server-secrets.ts';
 import { startServer, type TrainingServer } from '../../server/start-server.ts';
 import { durationMs } from '../duration-flag.ts';
+import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 import { loadSettings, type SettingFlags } from './load-settings.ts';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** Serves training until the process is stopped. */
 export async function runServer(flags: SettingFlags): Promise<void> {
+  await withTelemetry('agl-server', (telemetry) => runWith(flags, telemetry));
+}
+
+async function runWith(flags: SettingFlags, { registry, logStream }: CommandTelemetry): Promise<void> {
   const { settings } = await loadSettings(flags);
   const drainMs = durationMs(settings.drain);
-  const log = serverLog('agl-server');
+  const log = serverLog('agl-server', logStream);
   const server = await startServer({
     settings: { ...settings, data: path.resolve(settings.data) },
     secrets: secretsOf(process.env),
     log,
+    registry,
   });
   const { url, keyFile, device } = server;
   log.info({ url, device, keyFile }, 'server is up');

@@ -21,24 +21,32 @@ While it runs:
 A runner that ends otherwise is noticed after --lease: its rollouts return to the queue, and their agents have not failed.
 
 Keys, from the environment:
-  AGL_STORE_KEY      for the store, with the scope runner
+  AGL_STORE_KEY      for the store, with the role worker
   AGL_TOKEN_SECRET   only for a store server that has none: otherwise the server signs the tokens of attempts`;
 
 /** Adds `agl runner`. */
 export function addRunnerCommand(program: Command): void {
   program
     .command('runner')
-    .description('Run agents for trainers elsewhere: claim rollouts from a store, on any machine.')
+    .description('Run agents for remote trainers: claim rollouts from a store, on any machine.')
     .requiredOption('--store <url>', storeHelp)
-    .option('--gateway <url>', 'the URL of the gateway from here (default: the one that the trainer has published)')
+    .option('--gateway <url>', 'the URL of the gateway from this machine (default: the URL published by the trainer)')
     .option('--agent <file>', 'the module or configuration file with the agent', 'agl.config.ts')
     .option('--run <id>', 'only rollouts of this run; without it, of every run in the store')
     .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }), 1)
-    .option('--concurrency <n>', 'rollouts at a time, of all processes', wholeNumber({ min: 1, max: 4096 }), 32)
+    .option(
+      '--concurrency <n>',
+      'number of concurrent rollouts of all processes',
+      wholeNumber({ min: 1, max: 4096 }),
+      32,
+    )
+    .option('--metrics <[host:]port>', 'serve Prometheus metrics at /metrics; beyond loopback with AGL_METRICS_KEY')
+    .option('--max-rollouts <n>', 'claims this many rollouts, and ends with the last of them', wholeNumber({ min: 1 }))
+    .option('--idle <time>', 'ends when there was nothing to run for this long', durationMs)
     .option('--id <id>', 'its id in the store, unique among runners (default: a random one)')
-    .option('--lease <time>', 'how long the store waits for a heartbeat before the runner is lost', durationMs, 8000)
-    .option('--grace <time>', 'how long agents may continue after SIGTERM', durationMs, 30_000)
-    .option('--wait <time>', 'how long to wait for store and gateway at the start', durationMs, 60_000)
+    .option('--lease <time>', 'heartbeat timeout after which the store considers the runner lost', durationMs, 8000)
+    .option('--grace <time>', 'grace period for agents after SIGTERM', durationMs, 30_000)
+    .option('--wait <time>', 'maximum wait for store and gateway at the start', durationMs, 60_000)
     .addHelpText('after', help)
     .action(async (flags: RunnerFlags) => {
       const { runRunner } = await import('./run-runner.ts');

@@ -7,11 +7,11 @@ export function addRuntimeCommand(program: Command): void {
   program
     .command('runtime')
     .description('Serve the embedded CPU runtime over gRPC, for a trainer in another process.')
-    .option('--dir <folder>', 'where checkpoints lie', '.agl/checkpoints')
-    .option('--port <n>', 'the gRPC port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4760)
+    .option('--dir <folder>', 'checkpoint folder', '.agl/checkpoints')
+    .option('--port <n>', 'the gRPC port; 0 for any free one', wholeNumber({ min: 0, max: 65535 }), 4760)
     .option(
       '--inference-port <n>',
-      'the port of the model API; 0 takes any free one',
+      'the port of the model API; 0 for any free one',
       wholeNumber({ min: 0, max: 65535 }),
       0,
     )

@@ -11,8 +11,8 @@ export interface RuntimeFlags {
 }
 
 /**
- * Serves the embedded runtime until the process is stopped. Without `AGL_RUNTIME_KEY` it makes a random API key, and writes
- * it to `runtime.key` in the checkpoint folder, which only this user can read.
+ * Serves the embedded runtime until the process is stopped. Without `AGL_RUNTIME_KEY`, it writes a random API key to
+ * `runtime.key` in the checkpoint folder, readable by this user only.
  */
 export async function serveRuntime({ dir, port, inferencePort }: RuntimeFlags): Promise<void> {
   const log = serverLog('agl-runtime');

@@ -6,8 +6,8 @@ const help = `
 One port serves the store (/v1/agl), the gateway (/v1, /rollout), the runs (/v1/server), the dashboard (/) and /healthz.
 Clients (@agentlightning/client) create runs and run their agents; runs are trained here, one after the other.
 
-The key of the server is created in the data directory, in server-key, unless AGL_SERVER_KEY has one. \`agl store keys create
---store sqlite:<data>/agl.db\` makes keys that may do less. AGL_TOKEN_SECRET signs the tokens of attempts, AGL_RUNTIME_KEY and
+The key of the server is created in the data directory, in server-key, unless AGL_SERVER_KEY has one. \`agl keys create --data
+<data>\` creates keys with fewer rights. AGL_TOKEN_SECRET signs the tokens of attempts, AGL_RUNTIME_KEY and
 AGL_INFERENCE_KEY are the keys of the runtime of --runtime.
 
 A setting is taken from its flag, else its environment variable, else the file of --config, else the default.

@@ -2,7 +2,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseSettingText, type Setting, settings } from '../../server/settings/setting-table.ts';
 
-/** Adds `--config` and a flag for each setting of a server. Flags that are not given have no value. */
+/** Adds `--config` and a flag for each setting of a server. Absent flags have no value. */
 export function addSettingFlags(command: Command): Command {
   command.option('--config <file>', 'the settings as YAML or JSON');
   for (const setting of settings) command.option(setting.flag, helpOf(setting), parserOf(setting));

@@ -1,4 +1,4 @@
-/** Keeps a server's command going until SIGINT or SIGTERM, then closes it. */
+/** Waits for SIGINT or SIGTERM, then closes the server. */
 export async function untilStopped(close: () => Promise<void>): Promise<void> {
   await new Promise<void>((resolve) => {
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve());

@@ -1,14 +1,15 @@
 import { addressText } from '@agentlightning/core/internal';
 import type { RetentionPolicy } from '@agentlightning/core/store';
-import { type AttemptQuotas, createStoreServer, openStore } from '@agentlightning/store';
+import { type AttemptQuotas, createStoreServer, openProjectStores } from '@agentlightning/store';
 import { attemptTokensFromEnvironment } from '../serve/attempt-token-secret.ts';
 import { serverLog } from '../serve/server-log.ts';
 import { untilStopped } from '../serve/until-stopped.ts';
+import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 
-/** How long a server that is stopped leaves idle connections open for requests on their way, in milliseconds. */
+/** Time for which idle connections stay open on shutdown, for requests in transit, in milliseconds. */
 const idleGraceMs = 1000;
 
-/** Length from which a random key cannot be guessed, in characters. */
+/** Recommended minimum length of a key, in characters. */
 const minKeyLength = 20;
 
 /** The flags of `agl store`. */
@@ -22,13 +23,28 @@ export interface StoreFlags extends Partial<AttemptQuotas> {
 
 /** Serves a store until the process is stopped. */
 export async function serveStore(flags: StoreFlags): Promise<void> {
+  await withTelemetry('agl-store', (telemetry) => serveWith(flags, telemetry));
+}
+
+async function serveWith(flags: StoreFlags, { registry, logStream }: CommandTelemetry): Promise<void> {
   const { db, host, port } = flags;
-  const log = serverLog('agl-store');
-  const store = await openStore(db, { retention: retentionOf(flags), quotas: quotasOf(flags) });
+  const log = serverLog('agl-store', logStream);
+  const projects = await openProjectStores(db, { retention: retentionOf(flags), quotas: quotasOf(flags) });
   try {
+    const { main: store } = projects;
     const apiKey = process.env['AGL_STORE_KEY'] ?? null;
     const attemptTokens = attemptTokensFromEnvironment();
-    const server = await createStoreServer({ store, host, port, apiKey, attemptTokens, log, idleGraceMs });
+    const server = await createStoreServer({
+      store,
+      projects,
+      host,
+      port,
+      apiKey,
+      attemptTokens,
+      log,
+      idleGraceMs,
+      registry,
+    });
     const isLocked = apiKey !== null || (await store.hasAccessKeys());
     log.info({ url: server.url, db: addressText(db), key: isLocked, tokens: attemptTokens !== null }, 'store is up');
     if (apiKey !== null && apiKey.length < minKeyLength) log.warn('AGL_STORE_KEY is too short');
@@ -41,7 +57,7 @@ export async function serveStore(flags: StoreFlags): Promise<void> {
     process.stdout.write(`${JSON.stringify({ event: 'ready', url: server.url })}\n`);
     await stopped;
   } finally {
-    await store.close();
+    await projects.close();
   }
   log.info('store has stopped');
 }

@@ -5,7 +5,6 @@ import { wholeNumber } from '../number-flag.ts';
 import { tokenSecretHelp } from '../serve/attempt-token-secret.ts';
 import type { StoreFlags } from './serve-store.ts';
 import { addStoreFileCommands } from './store-file-commands.ts';
-import { addStoreKeyCommands } from './store-key-commands.ts';
 import { addStoreRunCommands } from './store-run-commands.ts';
 import { addStoreTokenCommands } from './store-token-commands.ts';
 
@@ -13,13 +12,15 @@ import { addStoreTokenCommands } from './store-token-commands.ts';
 export function addStoreCommand(program: Command): void {
   const store = program
     .command('store')
-    .description(
-      'Serve a store over HTTP, for runners and trainers elsewhere; or look after one, with a command below.',
-    )
+    .description('Serve a store over HTTP for remote runners and trainers, or maintain a store with a command below.')
     .option('--db <url>', 'the store to serve: sqlite:<file> or postgres://…', defaultStoreUrl)
-    .option('--host <host>', 'the address to bind to; any but loopback needs a key', '127.0.0.1')
-    .option('--port <n>', 'the port; 0 takes any free one', wholeNumber({ min: 0, max: 65535 }), 4747)
-    .option('--prune-older-than <time>', 'automatically delete what ended longer ago, such as 30d', durationMs)
+    .option('--host <host>', 'the address to bind to; any except loopback requires a key', '127.0.0.1')
+    .option('--port <n>', 'the port; 0 for any free one', wholeNumber({ min: 0, max: 65535 }), 4747)
+    .option(
+      '--prune-older-than <time>',
+      'automatically delete runs and rollouts that ended longer ago, such as 30d',
+      durationMs,
+    )
     .option('--prune-keep-runs <n>', 'with automatic deletion, keep the newest runs', wholeNumber({ min: 0 }))
     .option('--max-attempt-spans <n>', 'spans of an attempt (default: 100000)', wholeNumber({ min: 1 }))
     .option('--max-attempt-bytes <n>', 'bytes of all spans of an attempt (default: 256 MiB)', wholeNumber({ min: 1 }))
@@ -33,11 +34,10 @@ export function addStoreCommand(program: Command): void {
     });
   addStoreFileCommands(store);
   addStoreRunCommands(store);
-  addStoreKeyCommands(store);
   addStoreTokenCommands(store);
 }
 
 const keysHelp = `
-Keys: AGL_STORE_KEY may do everything; \`agl store keys create\` makes others that may do less.
+Keys: AGL_STORE_KEY has all rights; \`agl keys create\` creates keys with fewer rights.
 Without any, the server binds to loopback only.
 ${tokenSecretHelp}`;

@@ -37,14 +37,14 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
   if (runIds.length === 0 && rolloutIds.length === 0) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: 'nothing was named to delete',
-      remedy: 'Name runs with --run or rollouts with --rollout; `agl runs` and `agl rollouts` list them.',
+      message: 'no runs or rollouts to delete',
+      remedy: 'Give runs with --run or rollouts with --rollout; `agl runs` and `agl rollouts` list them.',
     });
   }
   const outcome = await withStore(await openExistingStore(flags.store), async (store): Promise<Outcome> => {
     const counts: DeletionCounts[] = [];
     let checkpointBytes = 0;
-    // All ids are checked before anything is deleted.
+    // All ids are checked before the deletion.
     const runs: Run[] = [];
     for (const runId of runIds) runs.push(await store.getRun(runId));
     for (const rolloutId of rolloutIds) await store.getRollout(rolloutId);
@@ -60,14 +60,14 @@ export async function deleteFromStore(flags: DeleteFlags): Promise<void> {
   writeDeletion(flags, outcome);
 }
 
-/** Deletes what is old, with the checkpoints of runs, or says how much that is. */
+/** Deletes old runs with their checkpoints, and old rollouts; or previews the deletion. */
 export async function pruneStore(flags: PruneFlags): Promise<void> {
   const { olderThan, keepRuns, dryRun = false } = flags;
   if (olderThan === undefined && keepRuns === undefined) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: 'nothing says what is old',
-      remedy: 'Say how old with --older-than 30d, or how many runs to keep with --keep-runs 10.',
+      message: 'no retention limit',
+      remedy: 'Set an age with --older-than 30d, or a number of runs to keep with --keep-runs 10.',
     });
   }
   const policy: RetentionPolicy = {
@@ -92,7 +92,7 @@ export async function pruneStore(flags: PruneFlags): Promise<void> {
   writeDeletion(flags, outcome, dryRun ? 'Would delete' : 'Deleted');
 }
 
-/** What a command deleted, or would delete. */
+/** Deleted records, or records that would be deleted. */
 interface Outcome {
   readonly counts: readonly DeletionCounts[];
   readonly found: readonly FoundCheckpoints[];
@@ -116,7 +116,7 @@ async function findCheckpoints(
   );
 }
 
-/** Lists checkpoint folders before anything is deleted. */
+/** Lists checkpoint folders before the deletion. */
 function listFolders({ json = false }: RunFlags, found: readonly FoundCheckpoints[]): void {
   if (json) return;
   for (const { removable, kept } of found) {
@@ -126,7 +126,7 @@ function listFolders({ json = false }: RunFlags, found: readonly FoundCheckpoint
 }
 
 function keptText({ path, reason }: KeptFolder): string {
-  return `Checkpoints not deleted: ${path} ${reason}. Delete the folder by hand, or name its data directory with --data-dir.`;
+  return `Checkpoints not deleted: ${path} ${reason}. Delete the folder manually, or pass its data directory as --data-dir.`;
 }
 
 async function isGone(store: Store, runId: string): Promise<boolean> {
@@ -147,7 +147,7 @@ async function deleteFolders(folders: readonly string[]): Promise<number> {
       bytes += await deleteCheckpoints(folder);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      process.stderr.write(`Checkpoints could not be deleted: ${folder}: ${reason}. Delete the folder by hand.\n`);
+      process.stderr.write(`Checkpoints could not be deleted: ${folder}: ${reason}. Delete the folder manually.\n`);
     }
   }
   return bytes;

@@ -36,7 +36,7 @@ export async function restore(file: string, flags: BackupFlags): Promise<void> {
   });
 }
 
-/** Gives room back to the disk. */
+/** Returns free space to the disk. */
 export async function vacuum(flags: FileFlags): Promise<void> {
   const { file, bytesBefore, bytesAfter } = await vacuumStore(flags.store);
   writeOutcome(flags, {
@@ -63,13 +63,13 @@ export async function migrate(flags: MigrateFlags): Promise<void> {
   });
 }
 
-/** Says on standard error now and then how far a long migration is. */
+/** Reports the progress of a long migration on standard error. */
 function tellIndexed(): (places: number) => void {
   const step = 50_000;
   let next = step;
   return (places) => {
     if (places < next) return;
     next = places + step;
-    process.stderr.write(`${places} places in indices are done.\n`);
+    process.stderr.write(`${places} index entries are rebuilt.\n`);
   };
 }

@@ -3,16 +3,16 @@ import { defaultStoreUrl } from '../../config/default-store-url.ts';
 import type { BackupFlags, FileFlags, MigrateFlags } from './store-file-actions.ts';
 
 const fileHelp = 'the store: sqlite:<file>';
-const jsonHelp = 'the outcome as one JSON object, for programs';
+const jsonHelp = 'the result as one JSON object, for programs';
 
-/** Adds what is done to a store's file: backup, restore, vacuum, migrate. */
+/** Adds the commands on the file of a store: backup, restore, vacuum, migrate. */
 export function addStoreFileCommands(store: Command): void {
   store
     .command('backup')
     .description('Back up a store that may be in use: a consistent, verified copy in one file.')
     .argument('<file>', 'the file to write')
     .option('--store <url>', fileHelp, defaultStoreUrl)
-    .option('--force', 'overwrite a file that is there')
+    .option('--force', 'overwrite an existing file')
     .option('--json', jsonHelp)
     .addHelpText('after', examples('agl store backup backups/agl.db', 'For PostgreSQL use pg_dump.'))
     .action(async (file: string, flags: BackupFlags) => {
@@ -24,7 +24,7 @@ export function addStoreFileCommands(store: Command): void {
     .description('Replace a store by a backup. The store must not be open.')
     .argument('<file>', 'a file that `agl store backup` wrote')
     .option('--store <url>', fileHelp, defaultStoreUrl)
-    .option('--force', 'overwrite a store that is there')
+    .option('--force', 'overwrite an existing store')
     .option('--json', jsonHelp)
     .addHelpText(
       'after',
@@ -36,7 +36,7 @@ export function addStoreFileCommands(store: Command): void {
     });
   store
     .command('vacuum')
-    .description('Give the room that deleted rollouts took back to the disk.')
+    .description('Return the space of deleted rollouts to the disk.')
     .option('--store <url>', fileHelp, defaultStoreUrl)
     .option('--json', jsonHelp)
     .addHelpText('after', examples('agl store prune --older-than 30d && agl store vacuum'))
@@ -46,18 +46,21 @@ export function addStoreFileCommands(store: Command): void {
     });
   store
     .command('migrate')
-    .description("Bring a store's schema up to date, as opening it does too; or see what that would do.")
+    .description('Migrate the schema of a store, which also happens when it is opened; or list due migrations.')
     .option('--store <url>', 'the store: sqlite:<file> or postgres://…', defaultStoreUrl)
-    .option('--dry-run', 'change nothing, only say what is due')
+    .option('--dry-run', 'only list due migrations')
     .option('--json', jsonHelp)
-    .addHelpText('after', examples('agl store migrate --dry-run', 'Make a backup first: there is no way back.'))
+    .addHelpText(
+      'after',
+      examples('agl store migrate --dry-run', 'Make a backup first: migrations cannot be reverted.'),
+    )
     .action(async (flags: MigrateFlags) => {
       const { migrate } = await import('./store-file-actions.ts');
       await migrate(flags);
     });
 }
 
-/** Text below a command's flags: how it is used, and what is good to know. */
+/** Help text below a command's flags: examples and notes. */
 export function examples(example: string, note?: string): string {
   return `\nExample:\n  ${example}${note === undefined ? '' : `\n\n${note}`}`;
 }

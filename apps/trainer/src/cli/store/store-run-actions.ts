@@ -20,14 +20,14 @@ export interface ExportFlags extends RunFlags {
   readonly force?: boolean;
 }
 
-/** Writes a run into a file, which takes its name only when it is whole. */
+/** Writes a run to a file, which is renamed to its final name when it is complete. */
 export async function exportRunToFile(runId: string, flags: ExportFlags): Promise<void> {
   const file = path.resolve(flags.out ?? `${runId.replace(/[^\w.-]/g, '_')}.agl-run.gz`);
   if (existsSync(file) && flags.force !== true) {
     throw new AgentLightningError({
       code: 'CONFLICT',
-      message: `there is a file ${file} already`,
-      remedy: 'Name another with --out, or overwrite it with --force.',
+      message: `the file exists: ${file}`,
+      remedy: 'Choose another with --out, or overwrite it with --force.',
     });
   }
   const partial = `${file}.partial`;

@@ -7,11 +7,10 @@ import type { DeleteFlags, PruneFlags } from './store-deletion-actions.ts';
 import { examples } from './store-file-commands.ts';
 import type { ExportFlags, RunFlags } from './store-run-actions.ts';
 
-const dataDirHelp =
-  'where checkpoints may be deleted: the data directory of the runs (default: the folder of the store file)';
-const jsonHelp = 'the outcome as one JSON object, for programs';
+const dataDirHelp = 'data directory of the runs, where checkpoints are deleted (default: the folder of the store file)';
+const jsonHelp = 'the result as one JSON object, for programs';
 
-/** Adds what is done to runs as a whole: export, import, delete, prune. */
+/** Adds the commands on whole runs: export, import, delete, prune. */
 export function addStoreRunCommands(store: Command): void {
   store
     .command('export')
@@ -21,7 +20,7 @@ export function addStoreRunCommands(store: Command): void {
     .argument('<run>', 'the id of a run')
     .option('--out <file>', 'the file to write (default: <run>.agl-run.gz)')
     .option('--store <url>', storeHelp, defaultStoreUrl)
-    .option('--force', 'overwrite a file that is there')
+    .option('--force', 'overwrite an existing file')
     .option('--json', jsonHelp)
     .addHelpText('after', examples('agl store export run-1a2b3c4d --out run.agl-run.gz'))
     .action(async (runId: string, flags: ExportFlags) => {
@@ -30,7 +29,7 @@ export function addStoreRunCommands(store: Command): void {
     });
   store
     .command('import')
-    .description('Add a run from a file that `agl store export` wrote: all of it, or nothing.')
+    .description('Import a run from a file of `agl store export`, atomically.')
     .argument('<file>', 'the file')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--json', jsonHelp)
@@ -41,12 +40,10 @@ export function addStoreRunCommands(store: Command): void {
     });
   store
     .command('delete')
-    .description(
-      'Delete runs with everything they hold, checkpoints in the data directory included, or single rollouts.',
-    )
-    .option('--run <ids...>', 'runs that are over')
-    .option('--rollout <ids...>', 'rollouts that are finished')
-    .option('--force', 'also runs that are under way or have unfinished rollouts')
+    .description('Delete runs with all their data, including checkpoints in the data directory, or single rollouts.')
+    .option('--run <ids...>', 'runs that have ended')
+    .option('--rollout <ids...>', 'finished rollouts')
+    .option('--force', 'also active runs and runs with unfinished rollouts')
     .option('--data-dir <folder>', dataDirHelp)
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--json', jsonHelp)
@@ -58,17 +55,21 @@ export function addStoreRunCommands(store: Command): void {
   store
     .command('prune')
     .description(
-      'Delete what is old: runs that are over, with their checkpoints, and finished rollouts of no run. Nothing that is under way.',
+      'Delete old runs that have ended, with their checkpoints, and old finished rollouts without a run. Active runs are kept.',
     )
-    .option('--older-than <time>', 'only what changed or ended longer ago, such as 30d, 12h', durationMs)
+    .option(
+      '--older-than <time>',
+      'only runs and rollouts that changed or ended longer ago, such as 30d, 12h',
+      durationMs,
+    )
     .option('--keep-runs <n>', 'keep the newest runs', wholeNumber({ min: 0 }))
-    .option('--dry-run', 'delete nothing; list how much and which checkpoint folders would be')
+    .option('--dry-run', 'delete nothing; list the records and checkpoint folders to delete')
     .option('--data-dir <folder>', dataDirHelp)
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--json', jsonHelp)
     .addHelpText(
       'after',
-      examples('agl store prune --older-than 30d --keep-runs 10', 'With both flags, both must hold.'),
+      examples('agl store prune --older-than 30d --keep-runs 10', 'With both flags, both conditions must hold.'),
     )
     .action(async (flags: PruneFlags) => {
       const { pruneStore } = await import('./store-deletion-actions.ts');

@@ -9,12 +9,12 @@ import { exitCodes } from '../exit-code.ts';
 /** The shortest deadline, in milliseconds: garbage collection and a busy machine may delay the event loop too. */
 const minDeadlineMs = 3000;
 
-/** How much of a task is shown, in characters. */
+/** Maximum length of a shown task, in characters. */
 const maxTaskLength = 200;
 
-/** A run whose agents are watched. */
+/** A run with monitored agents. */
 export interface WatchedRun {
-  /** The same run, whose agent notes its tasks. */
+  /** The same run, with an agent that records its tasks. */
   readonly config: ResolvedRun;
   readonly stop: () => Promise<void>;
 }

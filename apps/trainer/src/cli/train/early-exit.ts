@@ -30,32 +30,32 @@ export function watchForEarlyExit(report: (error: AgentLightningError) => void):
   };
 }
 
-/** Node's exit code when all that is left is an `await` at the top level of a module. */
+/** Node's exit code for a top-level `await` that is never settled. */
 const nothingLeftToHappen = 13;
 
 function earlyExit(code: number, uncaught: { readonly error: unknown } | null): AgentLightningError {
   // First, because an uncaught error that the program handled may be older.
-  if (code === exitCodes.interrupted) return stopped('the run was stopped at once');
+  if (code === exitCodes.interrupted) return stopped('the run was stopped immediately');
   if (uncaught !== null) {
     const { error } = uncaught;
     const shown = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     return new AgentLightningError({
       code: 'AGENT_FAILED',
       message: `an uncaught error ended the process: ${shown}`,
-      remedy: 'Catch it in the agent, such as with a listener for `error` or around what a timer calls.',
+      remedy: 'Catch it in the agent, such as with a listener for `error` or a `try` in a timer callback.',
     });
   }
   if (code === nothingLeftToHappen) {
     return new AgentLightningError({
       code: 'AGENT_FAILED',
-      message: 'the configuration or the agent waits for something that can never happen',
-      remedy: 'Look for an `await` of a promise that nothing settles.',
+      message: 'the configuration or the agent awaits a promise that is never settled',
+      remedy: 'Find the `await` of this promise.',
     });
   }
   return new AgentLightningError({
     code: 'AGENT_FAILED',
-    message: `something ended the process with exit code ${code} before the run was over`,
-    remedy: 'Take `process.exit` out of the agent, and of the modules that its configuration loads.',
+    message: `the process was ended with exit code ${code} before the run had ended`,
+    remedy: 'Remove `process.exit` from the agent and the modules that its configuration loads.',
   });
 }
 

@@ -22,7 +22,7 @@ export interface LaunchDashboardOptions {
   readonly settings: Pick<SharedSettings, 'storeUrl' | 'storeApiKey'>;
   /** 0 for any free port. */
   readonly port: number;
-  /** Called when the process ends unexpectedly. The training continues. */
+  /** Called when the process ends unexpectedly; the training continues. */
   readonly onLost: (message: string) => void;
 }
 
@@ -79,7 +79,7 @@ function dashboardEntry(): string {
   return fileURLToPath(new URL(`./dashboard-worker.${extension}`, import.meta.url));
 }
 
-/** Creates the store before two processes open it, so that only one of them creates its tables. */
+/** Creates the store before two processes open it, so that only one creates its tables. */
 async function createStore({ storeUrl, storeApiKey }: LaunchDashboardOptions['settings']): Promise<void> {
   if (storeUrl.endsWith(':memory:')) {
     throw new AgentLightningError({

@@ -1,4 +1,4 @@
-/** Standard output while nothing else can write to it. */
+/** Exclusive access to standard output. */
 export interface RedirectedStdout {
   /** Writes to the real standard output. */
   readonly write: (text: string) => void;

@@ -3,11 +3,11 @@ import { addressText } from '@agentlightning/core/internal';
 import { shellWord } from '../../report/shell-word.ts';
 
 /**
- * The command that resumes a run: the one that started it, with `--resume`. The other flags stay, since they say
- * where the run's data lies and how many steps it has. Passwords of addresses are not said again.
+ * The command that resumes a run: the one that started it, with `--resume`. Other flags are kept, such as the data folder
+ * and the number of steps. Passwords of addresses are redacted.
  *
- * @param args - the arguments that the run was begun or resumed with, `train` included
- * @param command - how the program is called
+ * @param args - the arguments with which the run was started or resumed, including `train`
+ * @param command - the program name
  */
 export function resumeCommand(args: readonly string[], runId: string, command: string): string {
   return [command, ...without(args, ['--run', '--resume']).map(shown), '--resume', runId].join(' ');
@@ -22,14 +22,14 @@ export function moreStepsCommand(
   return `${resumeCommand(without(args, ['--steps']), runId, command)} --steps ${steps}`;
 }
 
-/** The arguments but for these flags and what they are given. */
+/** The arguments without these flags and their values. */
 function without(args: readonly string[], flags: readonly string[]): readonly string[] {
   return args.filter((arg, index) => {
     return !flags.includes(arg) && !flags.includes(args[index - 1] ?? '') && !flags.includes(arg.replace(/=.*$/s, ''));
   });
 }
 
-/** Paths below the current folder read better without it; what a shell would take apart is quoted. */
+/** Makes paths below the current folder relative, and quotes arguments for the shell. */
 function shown(arg: string): string {
   const said = arg.replace(/^(--[\w-]+=)?(.*:\/\/.*)$/s, (_, flag = '', address) => flag + addressText(address));
   const near = said.startsWith(process.cwd() + path.sep) ? path.relative(process.cwd(), said) : said;

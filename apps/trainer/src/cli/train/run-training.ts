@@ -5,6 +5,7 @@ import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
 import type { SharedSettings } from '../../config/shared-settings.ts';
+import { TrainingMetrics } from '../../metrics/training-metrics.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
 import { type CommandPlace, callableText } from '../../report/callable-text.ts';
 import { jsonReport } from '../../report/json-report.ts';
@@ -21,6 +22,8 @@ import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { explainedFileError } from '../file-error.ts';
 import { listenToProcess } from '../listen-to-process.ts';
+import { openCommandMetrics } from '../telemetry/command-metrics.ts';
+import { withTelemetry } from '../telemetry/command-telemetry.ts';
 import { type WatchedRun, watchForBlockedEventLoop } from './blocked-event-loop.ts';
 import { watchForEarlyExit } from './early-exit.ts';
 import { type LaunchedDashboard, launchDashboard } from './launch-dashboard.ts';
@@ -37,6 +40,8 @@ export interface TrainFlags {
   readonly detach?: boolean;
   /** The port of the dashboard; true for the default one. */
   readonly dashboard?: number | true;
+  /** A port, or `host:port`, of the Prometheus metrics. */
+  readonly metrics?: string;
   readonly steps?: number;
   readonly seed?: number;
   readonly name?: string;
@@ -45,7 +50,7 @@ export interface TrainFlags {
   readonly concurrency?: number;
   readonly workers?: number;
   readonly inProcess?: boolean;
-  /** False for runners elsewhere only. */
+  /** False for external runners only. */
   readonly runner: boolean;
   readonly maxMissing?: number;
   readonly dataDir?: string;
@@ -54,7 +59,7 @@ export interface TrainFlags {
   readonly runtime?: string;
 }
 
-/** What a training is started with. */
+/** Inputs of a training. */
 export interface TrainingRequest {
   /** The configuration file. */
   readonly file: string;
@@ -69,7 +74,18 @@ export interface TrainingRequest {
  * @returns the exit code
  * @throws the error that ended the run; its remedy has the command that resumes it
  */
-export async function runTraining({ file, flags, args }: TrainingRequest): Promise<number> {
+export async function runTraining(request: TrainingRequest): Promise<number> {
+  return await withTelemetry('agl-train', async ({ registry }) => {
+    const close = await openCommandMetrics(registry, request.flags.metrics);
+    try {
+      return await trainWithReport(request, new TrainingMetrics(registry));
+    } finally {
+      await close();
+    }
+  });
+}
+
+async function trainWithReport({ file, flags, args }: TrainingRequest, metrics: TrainingMetrics): Promise<number> {
   const isJson = flags.json === true;
   const stdout = isJson ? redirectStdout() : null;
   const report = chooseReport(stdout);
@@ -79,6 +95,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
   let hasBegun = false;
   let place: CommandPlace = { command, storeUrl: defaultStoreUrl };
   const onEvent = (event: TrainingEvent): void => {
+    metrics.onEvent(event);
     if (event.type === 'started') hasBegun = true;
     report.onEvent(event.type === 'warning' ? { ...event, message: callableText(event.message, place) } : event);
   };
@@ -86,7 +103,7 @@ export async function runTraining({ file, flags, args }: TrainingRequest): Promi
     close: report.close,
     onWarning: (message) => report.onEvent({ type: 'warning', message }),
   });
-  /** Reports a failed run: an error for people, and the last line of `--json`. */
+  /** Reports a failed run: an error text, and the last line of `--json`. */
   const failureOf = (thrown: unknown): unknown => {
     report.close();
     const error = explainedFileError(thrown);
@@ -165,7 +182,7 @@ function moreSteps({ training, rewardCurve }: TrainingSummary): number | null {
   return finishedStep === 0 ? null : 2 * finishedStep;
 }
 
-/** The settings that flags replace. */
+/** The settings of the flags. */
 export function overridesFrom(flags: TrainFlags): ConfigOverrides {
   const entries = Object.entries({
     steps: flags.steps,

@@ -8,10 +8,10 @@ import type { StopFlags } from './stop-run.ts';
 export function addStopCommand(program: Command): void {
   program
     .command('stop')
-    .description('Stop a run, on any machine, as Ctrl+C in its terminal does; `agl resume` continues it.')
+    .description('Stop a run on any machine, like Ctrl+C in its terminal; `agl resume` continues it.')
     .argument('<run>', 'the id of the run')
     .option('--store <url>', storeHelp, defaultStoreUrl)
-    .option('--wait <time>', 'how long to wait until it has stopped', durationMs, 60_000)
+    .option('--wait <time>', 'maximum wait for the end of the run', durationMs, 60_000)
     .option('--json', 'one JSON object, for programs')
     .action(async (runId: string, flags: StopFlags) => {
       const { stopRun } = await import('./stop-run.ts');

@@ -16,7 +16,7 @@ export interface StopFlags {
 /** The time between two checks, in milliseconds. */
 const intervalMs = 250;
 
-/** How long a running run may be without a trainer, which resumes it at this moment, in milliseconds. */
+/** Maximum time without a trainer while a run is being resumed, in milliseconds. */
 const restartMs = 5000;
 
 /**

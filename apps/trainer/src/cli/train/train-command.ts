@@ -8,7 +8,7 @@ import type { TrainFlags } from './run-training.ts';
 export function addTrainCommand(program: Command, options: ProgramOptions): void {
   program
     .command('train')
-    .description('Train the model of an agent, or search for better prompts, and evaluate before and after.')
+    .description('Train the model of an agent or optimise its prompts, with evaluations before and after.')
     .argument('[config]', 'the configuration file', 'agl.config.ts')
     .option(
       '--resume <run>',
@@ -18,22 +18,27 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
       '--run <id>',
       'the id of the new run, also the model name in the runtime: letters, digits, _ and single hyphens',
     )
-    .option('--steps <n>', 'training steps in all, those of before --resume included', wholeNumber({ min: 0 }))
-    .option('--seed <n>', 'seed of everything drawn at random', wholeNumber({ min: 0, max: 0xffffffff }))
+    .option('--steps <n>', 'total number of training steps, including those before --resume', wholeNumber({ min: 0 }))
+    .option('--seed <n>', 'seed of all random draws', wholeNumber({ min: 0, max: 0xffffffff }))
     .option('--name <name>', 'a name for the run')
-    .option('--from <checkpoint>', 'begin with a checkpoint of another run: <run>@best, <run>@latest or <run>@<step>')
-    .option('--concurrency <n>', 'rollouts at a time', wholeNumber({ min: 1 }))
+    .option('--from <checkpoint>', 'initial checkpoint, of another run: <run>@best, <run>@latest or <run>@<step>')
+    .option('--concurrency <n>', 'number of concurrent rollouts', wholeNumber({ min: 1 }))
     .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))
     .option('--in-process', 'run agents in the process of the trainer')
-    .option('--no-runner', 'start no agents: runners elsewhere do')
+    .option('--no-runner', 'do not start agents; external runners run them')
     .option('--max-missing <share>', 'share of missing held-out rewards above which no verdict is given', shareOf)
     .option('--data-dir <folder>', 'folder of run data (default: .agl next to the configuration file)')
     .option('--store <url>', storeHelp)
     .option('--gateway <url>', 'the URL of a running gateway')
     .option('--runtime <address>', 'host:port of a running training runtime')
-    .option('--dashboard [port]', 'serve the web dashboard while it trains, at port 4770 by default; 0 takes any', port)
+    .option(
+      '--dashboard [port]',
+      'serve the web dashboard during training, at port 4770 by default; 0 for any free port',
+      port,
+    )
+    .option('--metrics <[host:]port>', 'serve Prometheus metrics at /metrics; beyond loopback with AGL_METRICS_KEY')
     .option('--detach', 'train in the background: returns when the run has started; `agl stop` stops it')
-    .option('--json', 'one JSON object a line, for programs')
+    .option('--json', 'one JSON object per line, for programs')
     .addHelpText('after', helpText)
     .action(async (file: string, flags: TrainFlags) => {
       const request = { file, flags, args: options.args };
@@ -47,7 +52,7 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
 export function addResumeCommand(program: Command): void {
   program
     .command('resume')
-    .description('Resume a run from its last saved step: `agl train [config] --resume <run>`, with the flags of it.')
+    .description('Resume a run from its last saved step: `agl train [config] --resume <run>`, with its flags.')
     .argument('<run>', 'the id of the run')
     .argument('[config]', 'the configuration file', 'agl.config.ts');
 }

@@ -19,7 +19,9 @@ export interface ServerSettings extends RunDefaults {
   readonly model: string | null;
   /** The number of GPUs that the runtime must have; null for any. */
   readonly gpus: number | null;
-  /** How long calls and the current operation may take when the server is stopped, such as `30s`. */
+  /** The number of runs that are trained at a time, over all projects. */
+  readonly maxConcurrentRuns: number;
+  /** Grace period of calls and the current operation when the server is stopped, such as `30s`. */
   readonly drain: string;
 }
 

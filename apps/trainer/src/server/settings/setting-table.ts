@@ -80,6 +80,10 @@ const shape = {
     .default(null)
     .describe('require a runtime with GPUs')
     .register(places, { environment: 'AGL_NUM_GPUS', flag: '--gpus <n>', type: 'number' }),
+  maxConcurrentRuns: count
+    .default(1)
+    .describe('runs that are trained at a time, over all projects; each needs the memory of a model in the runtime')
+    .register(places, { environment: 'AGL_MAX_CONCURRENT_RUNS', flag: '--max-concurrent-runs <n>', type: 'number' }),
   drain: z
     .string()
     .regex(/^\d+(\.\d+)?[smhd]$/, 'must be a length of time such as 90s, 30m or 12h')

@@ -1,55 +1,62 @@
+import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import { type AccessKey, type AccessScope, openStore, type SqlStore } from '@agentlightning/store';
+import { type AccessKey, type KeyRole, openStore, type SqlStore } from '@agentlightning/store';
 import { textTable } from '../../report/text-table.ts';
+import { ServerFolder } from '../../server/server-folder.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
-/** The flags of every `agl store keys` command. */
+/** The flags of every `agl keys` command. */
 export interface KeyFlags {
   readonly store: string;
+  /** The data folder of `agl server`; instead of `store`. */
+  readonly data?: string;
   readonly json?: boolean;
 }
 
-/** The flags of `agl store keys create`. */
+/** The flags of `agl keys create`. */
 export interface CreateKeyFlags extends KeyFlags {
   readonly name: string;
-  readonly scope: AccessScope;
+  readonly role: KeyRole;
+  /** @default 'default' */
+  readonly project?: string;
   readonly expiresIn?: number;
 }
 
-/** Makes a key and shows it. */
+/** Creates a key and shows it. */
 export async function createKey(flags: CreateKeyFlags): Promise<void> {
-  const { name, scope, expiresIn = null } = flags;
+  const { name, role, project, expiresIn = null } = flags;
   const { key, record } = await withKeys(flags, (store) =>
-    store.createAccessKey({ name, scope, lifetimeMs: expiresIn }),
+    store.createAccessKey({ name, role, lifetimeMs: expiresIn, ...(project === undefined ? {} : { project }) }),
   );
-  const text = `${key}\n\nThis is the key of ${name}, with the scope ${scope}. It is not shown again.`;
+  const text = `${key}\n\nThis is the key of ${name}, with the role ${role}${record.project === null ? '' : ` in the project ${record.project}`}. It is not shown again.`;
   writeOutcome(flags, { record: { key, ...keyRecord(record) }, text });
 }
 
-/** Lists the keys there have been, the oldest first. */
+/** Lists all keys, the oldest first. */
 export async function listKeys(flags: KeyFlags): Promise<void> {
   const records = (await withKeys(flags, (store) => store.listAccessKeys())).map(keyRecord);
   const lines = flags.json === true ? records.map((record) => JSON.stringify(record)) : keyTable(records);
   for (const line of lines) process.stdout.write(`${line}\n`);
 }
 
-/** Makes a key worth nothing. */
+/** Revokes a key. */
 export async function revokeKey(keyId: string, flags: KeyFlags): Promise<void> {
   const revoked = await withKeys(flags, (store) => store.revokeAccessKey(keyId));
   writeOutcome(flags, { record: keyRecord(revoked), text: `Revoked the key ${keyId} of ${revoked.name}.` });
 }
 
-/** Keys are made where the store is: who has one key, even of an admin, makes no other with it over the network. */
+/** Keys are created at the database only: a leaked key, even of an admin, cannot create others over the network. */
 async function withKeys<TResult>(
-  { store: url }: KeyFlags,
+  { store: storeUrl, data }: KeyFlags,
   work: (store: SqlStore) => Promise<TResult>,
 ): Promise<TResult> {
+  const url = data === undefined ? storeUrl : new ServerFolder(path.resolve(data)).storeUrl;
   if (/^https?:/.test(url)) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `keys are not made over the network, and ${addressText(url)} is a server`,
-      remedy: 'Run it where the store is: `--store sqlite:<file>` or `--store postgres://…`.',
+      message: `keys are not created over the network, and ${addressText(url)} is a server`,
+      remedy: 'Run it with direct access to the database: `--store sqlite:<file>` or `--store postgres://…`.',
     });
   }
   const store = await openStore(url);
@@ -63,17 +70,20 @@ async function withKeys<TResult>(
 interface KeyRecord {
   readonly id: string;
   readonly name: string;
-  readonly scope: AccessScope;
+  readonly role: KeyRole;
+  /** Null for all projects. */
+  readonly project: string | null;
   readonly created: string;
   readonly expires: string | null;
   readonly revoked: string | null;
 }
 
-function keyRecord({ keyId, name, scope, createTimeMs, expireTimeMs, revokeTimeMs }: AccessKey): KeyRecord {
+function keyRecord({ keyId, name, role, project, createTimeMs, expireTimeMs, revokeTimeMs }: AccessKey): KeyRecord {
   return {
     id: keyId,
     name,
-    scope,
+    role,
+    project,
     created: timeText(createTimeMs),
     expires: expireTimeMs === null ? null : timeText(expireTimeMs),
     revoked: revokeTimeMs === null ? null : timeText(revokeTimeMs),
@@ -81,16 +91,17 @@ function keyRecord({ keyId, name, scope, createTimeMs, expireTimeMs, revokeTimeM
 }
 
 function keyTable(records: readonly KeyRecord[]): readonly string[] {
-  if (records.length === 0) return ['No keys yet. `agl store keys create` makes one.'];
-  const rows = records.map(({ id, name, scope, created, expires, revoked }) => [
+  if (records.length === 0) return ['No keys yet. `agl keys create` creates one.'];
+  const rows = records.map(({ id, name, role, project, created, expires, revoked }) => [
     id,
     name,
-    scope,
+    role,
+    project ?? '(all)',
     shortTime(created),
     shortTime(expires),
     shortTime(revoked),
   ]);
-  return textTable(['ID', 'NAME', 'SCOPE', 'CREATED', 'EXPIRES', 'REVOKED'], rows);
+  return textTable(['ID', 'NAME', 'ROLE', 'PROJECT', 'CREATED', 'EXPIRES', 'REVOKED'], rows);
 }
 
 function timeText(timeMs: number): string {

@@ -1,0 +1,80 @@
+import type { Run, Store } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import { unfinishedRunStatuses } from '@agentlightning/core/store';
+import type { MetricSink } from '../../metrics-export/metric-sink.ts';
+import { mlflowServer, openMlflowSink } from '../../metrics-export/mlflow-sink.ts';
+import { openTensorBoardSink } from '../../metrics-export/tensorboard-sink.ts';
+import { csvSink, openMetricsSink } from '../../metrics-export/text-sinks.ts';
+import { listenToProcess } from '../listen-to-process.ts';
+import { openExistingStore } from '../open-existing-store.ts';
+
+/** The flags of `agl export metrics`. */
+export interface ExportMetricsFlags {
+  readonly to: 'tensorboard' | 'mlflow' | 'csv' | 'openmetrics';
+  readonly out?: string;
+  readonly endpoint?: string;
+  readonly experiment: string;
+  readonly follow?: boolean;
+  readonly store: string;
+}
+
+/** Polling interval for finished steps of a run, in milliseconds. */
+const pollMs = 1000;
+
+/**
+ * Writes the metrics of a run.
+ *
+ * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for a wrong address, UNREACHABLE without the server
+ */
+export async function exportMetrics(runId: string, flags: ExportMetricsFlags): Promise<void> {
+  const store = await openExistingStore(flags.store);
+  const stop = listenToProcess({
+    close: () => undefined,
+    onWarning: (message) => void process.stderr.write(`${message}\n`),
+  });
+  try {
+    const sink = await openSink(await store.getRun(runId), flags);
+    const steps = await writeAll(store, { runId, sink, isFollowing: flags.follow === true, signal: stop.signal });
+    const place = await sink.close(await store.getRun(runId));
+    process.stderr.write(`Wrote the metrics of ${steps} steps of ${runId} to ${place}.\n`);
+  } finally {
+    stop.release();
+    await store.close();
+  }
+}
+
+function openSink(run: Run, { to, out, endpoint, experiment }: ExportMetricsFlags): Promise<MetricSink> | MetricSink {
+  switch (to) {
+    case 'tensorboard':
+      return openTensorBoardSink(out ?? 'runs', run);
+    case 'mlflow':
+      return openMlflowSink(mlflowServer(process.env, endpoint), experiment, run);
+    case 'csv':
+      return csvSink(out ?? '-');
+    case 'openmetrics':
+      return openMetricsSink(out ?? '-', run);
+  }
+}
+
+/** @returns the number of written steps */
+async function writeAll(
+  store: Store,
+  request: {
+    readonly runId: string;
+    readonly sink: MetricSink;
+    readonly isFollowing: boolean;
+    readonly signal: AbortSignal;
+  },
+): Promise<number> {
+  const { runId, sink, isFollowing, signal } = request;
+  let offset = 0;
+  for (;;) {
+    // Read before the metrics: all of an ended run are there.
+    const isOver = !unfinishedRunStatuses.includes((await store.getRun(runId)).status);
+    const { items } = await store.queryMetrics(runId, { offset });
+    if (items.length > 0) await sink.write(items);
+    offset += items.length;
+    if (!isFollowing || isOver || signal.aborted) return offset;
+    await systemClock.sleep(pollMs, signal).catch(() => undefined);
+  }
+}

@@ -1,0 +1,58 @@
+import { diagnoseProject } from '../../doctor/diagnose-project.ts';
+import type { Finding } from '../../doctor/finding.ts';
+import { textTable } from '../../report/text-table.ts';
+import { endpointOf } from '../evaluation/subject-options.ts';
+import { exitCodes } from '../exit-code.ts';
+import { redirectStdout } from '../train/redirect-stdout.ts';
+import { writeOutcome } from '../write-outcome.ts';
+
+/** The flags of `agl doctor`. */
+export interface DoctorFlags {
+  readonly endpoint?: string;
+  readonly model?: string;
+  readonly keyEnv?: string;
+  readonly json?: boolean;
+}
+
+/**
+ * Checks a project and prints what was found.
+ *
+ * @returns the exit code
+ * @throws AgentLightningError CONFIG for an incomplete or invalid endpoint
+ */
+export async function runDoctor(configFile: string, flags: DoctorFlags): Promise<number> {
+  const endpoint = endpointOf(flags);
+  // The configuration is user code, which may print.
+  const stdout = redirectStdout();
+  let findings: readonly Finding[];
+  try {
+    findings = await diagnoseProject({
+      folder: process.cwd(),
+      configFile,
+      endpoint:
+        endpoint === null
+          ? null
+          : { ...endpoint, apiKey: process.env[endpoint.apiKeyEnv ?? ''] ?? null, needsTokenIds: true },
+      storeKey: process.env['AGL_STORE_KEY'] ?? null,
+    });
+  } finally {
+    stdout.release();
+  }
+  const errors = findings.filter(({ status }) => status === 'error').length;
+  const warnings = findings.filter(({ status }) => status === 'warning').length;
+  writeOutcome(flags, {
+    record: { findings, errors, warnings },
+    text: textOf(findings, `${errors} errors, ${warnings} warnings`),
+  });
+  return errors === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+const marks: Readonly<Record<Finding['status'], string>> = { ok: '✔', warning: '!', error: '✘', skipped: '-' };
+
+function textOf(findings: readonly Finding[], summary: string): string {
+  const rows = findings.flatMap(({ name, status, detail, remedy }) => [
+    [marks[status], name, detail],
+    ...(remedy === null ? [] : [['', '', `→ ${remedy}`]]),
+  ]);
+  return [...textTable(['', 'check', 'finding'], rows), '', summary].join('\n');
+}

@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { terminalText } from '@agentlightning/trace';
+import { createTwoFilesPatch } from 'diff';
+import { type FileChange, type InitPlan, planInit } from '../../project/plan-init.ts';
+import { writeOutcome } from '../write-outcome.ts';
+
+/** The flags of `agl init`. */
+export interface InitFlags {
+  readonly agent?: string;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * Shows what the set-up of the project in this folder changes, and writes it after confirmation.
+ *
+ * @throws AgentLightningError CONFIG when the project cannot be set up
+ */
+export async function runInit({ agent, yes = false, json = false }: InitFlags): Promise<void> {
+  const folder = process.cwd();
+  const plan = planInit(folder, agent ?? null);
+  if (!json) process.stdout.write(planText(plan));
+  const isWritten = plan.changes.length > 0 && (yes || (!json && (await isConfirmed())));
+  if (isWritten) await writeChanges(folder, plan.changes);
+  const { framework, changes, packages } = plan;
+  const record = {
+    framework: framework.framework,
+    version: framework.version,
+    adapter: framework.adapter,
+    changes: changes.map((change) => ({ file: change.file, diff: diffOf(change) })),
+    packages,
+    written: isWritten,
+  };
+  writeOutcome({ json }, { record, text: endText(folder, plan, isWritten) });
+}
+
+function planText({ framework, changes }: InitPlan): string {
+  const found = `Found ${framework.framework} ${framework.version ?? '(not installed)'}: ${framework.adapter}\n\n`;
+  return `${found}${changes.map((change) => terminalDiff(diffOf(change))).join('\n')}`;
+}
+
+function diffOf({ file, before, after }: FileChange): string {
+  const oldName = before === null ? '/dev/null' : file;
+  return createTwoFilesPatch(oldName, file, before ?? '', after).replace(/^(?:Index: .*\n)?=+\n/, '');
+}
+
+function terminalDiff(diff: string): string {
+  return diff.split('\n').map(terminalText).join('\n');
+}
+
+async function isConfirmed(): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return false;
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await terminal.question('\nWrite these changes? [y/N] ')).trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+async function writeChanges(folder: string, changes: readonly FileChange[]): Promise<void> {
+  for (const { file, before, after } of changes) {
+    await writeFile(path.join(folder, file), after, before === null ? { flag: 'wx' } : {});
+  }
+}
+
+function endText(folder: string, { changes, packages }: InitPlan, isWritten: boolean): string {
+  const install = packages.length === 0 ? [] : [`${installCommand(folder)} ${packages.join(' ')}`];
+  const next = [...install, 'npx agl doctor', 'npx agl dev', 'npx agl train']
+    .map((command) => `  ${command}`)
+    .join('\n');
+  if (changes.length === 0) return `\nThe project is set up. Next:\n${next}`;
+  if (!isWritten) return '\nNothing was written. Repeat with --yes to write the changes.';
+  return `\nWritten: ${changes.map(({ file }) => file).join(', ')}. Set the tasks and the reward in agl.config.ts. Next:\n${next}`;
+}
+
+/** The command of the package manager whose lock file the project has. */
+function installCommand(folder: string): string {
+  const lockFiles = {
+    'pnpm-lock.yaml': 'pnpm add',
+    'yarn.lock': 'yarn add',
+    'bun.lock': 'bun add',
+    'bun.lockb': 'bun add',
+  };
+  const found = Object.entries(lockFiles).find(([file]) => existsSync(path.join(folder, file)));
+  return found?.[1] ?? 'npm install';
+}

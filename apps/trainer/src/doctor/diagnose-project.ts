@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { AgentLightningError } from '@agentlightning/core';
+import { defaultDashboardPort } from '../cli/dashboard-port.ts';
+import { defaultStoreUrl } from '../config/default-store-url.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
+import { projectDependencies } from '../project/installed-packages.ts';
+import { type CheckedEndpoint, checkEndpoint } from './check-endpoint.ts';
+import { checkGpu, checkPort } from './check-machine.ts';
+import { checkRuntime } from './check-runtime.ts';
+import { checkStore } from './check-store.ts';
+import { checkVersions } from './check-versions.ts';
+import { type Finding, fine } from './finding.ts';
+
+/** Inputs of `agl doctor`. */
+export interface Examination {
+  /** The folder of the project. */
+  readonly folder: string;
+  /** The configuration file. */
+  readonly configFile: string;
+  /** An endpoint to check instead of the runtime of the configuration; null for that. */
+  readonly endpoint: CheckedEndpoint | null;
+  /** The key of a store server. */
+  readonly storeKey: string | null;
+}
+
+/** The default port of `agl server`. */
+const serverPort = 4747;
+
+/** Checks everything that a training needs. Never throws for a finding. */
+export async function diagnoseProject({
+  folder,
+  configFile,
+  endpoint,
+  storeKey,
+}: Examination): Promise<readonly Finding[]> {
+  const loaded = await load(configFile);
+  const shared = loaded.config === null ? null : isPromptSearch(loaded.config) ? loaded.config.shared : loaded.config;
+  const noRuntime: Finding = { name: 'runtime', status: 'skipped', detail: 'no configuration', remedy: null };
+  return [
+    ...versions(folder),
+    loaded.finding,
+    await checkStore(shared?.storeUrl ?? defaultStoreUrl, storeKey),
+    ...(endpoint === null ? [] : await checkEndpoint(endpoint)),
+    ...(endpoint === null ? (loaded.config === null ? [noRuntime] : await checkRuntime(loaded.config)) : []),
+    await checkPort(defaultDashboardPort, { user: 'agl dashboard', remedy: 'Use agl dashboard --port <n>.' }),
+    await checkPort(serverPort, { user: 'agl server', remedy: 'Use agl server --port <n>.' }),
+    await checkGpu(),
+  ];
+}
+
+function versions(folder: string): readonly Finding[] {
+  try {
+    return checkVersions(folder, projectDependencies(folder));
+  } catch (error) {
+    return [findingOf('project', error)];
+  }
+}
+
+async function load(file: string): Promise<{ readonly config: ResolvedRun | null; readonly finding: Finding }> {
+  const name = 'configuration';
+  if (!existsSync(file)) {
+    const detail = `${path.resolve(file)} does not exist`;
+    return { config: null, finding: { name, status: 'warning', detail, remedy: 'Run agl init, or pass its path.' } };
+  }
+  try {
+    return { config: await loadConfig(file), finding: fine(name, path.resolve(file)) };
+  } catch (error) {
+    return { config: null, finding: findingOf(name, error) };
+  }
+}
+
+function findingOf(name: string, error: unknown): Finding {
+  if (AgentLightningError.isInstance(error))
+    return { name, status: 'error', detail: error.message, remedy: error.remedy };
+  return { name, status: 'error', detail: String(error), remedy: 'Correct the file.' };
+}

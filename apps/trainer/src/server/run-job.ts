@@ -1,0 +1,147 @@
+import { AgentLightningError, type Clock, type JsonObject } from '@agentlightning/core';
+import type { RunStatus } from '@agentlightning/core/store';
+import type { Upstream } from '@agentlightning/gateway';
+import type { SqlStore } from '@agentlightning/store';
+import type { pino } from 'pino';
+import { followRecordedEvent } from '../metrics/recorded-event.ts';
+import type { TrainingMetrics } from '../metrics/training-metrics.ts';
+import type { RunSettings } from './run-config.ts';
+import type { RunLog } from './run-log.ts';
+import type { RunError } from './run-messages.ts';
+import { RunProcess } from './run-process.ts';
+import type { ServerFolder } from './server-folder.ts';
+
+/** What runs of a project need of the server. */
+export interface RunServices {
+  readonly store: SqlStore;
+  readonly folder: ServerFolder;
+  /** The configuration of a run, with the current address of the runtime. */
+  readonly settingsOf: (runId: string) => Promise<RunSettings>;
+  /** Registers the upstreams of a run at the gateway. */
+  readonly onUpstreams: (runId: string, upstreams: readonly Upstream[]) => void;
+  readonly metrics: TrainingMetrics;
+  readonly log: pino.Logger;
+  readonly clock: Clock;
+}
+
+/** Options of a {@link RunJob}. */
+export interface RunJobOptions {
+  readonly services: RunServices;
+  readonly runId: string;
+  readonly events: RunLog;
+  /** Aborted when the server closes: the run is queued for its next start. */
+  readonly closing: AbortSignal;
+}
+
+/** Maximum number of consecutive restarts of a run after a loss of its process or its runtime. */
+const maxRestarts = 3;
+
+const restartDelayMs = 1000;
+
+/** The training of one run, in one process after another. */
+export class RunJob {
+  /** Resolves when the run has ended, or was queued again. */
+  readonly done: Promise<void>;
+  readonly #options: RunJobOptions;
+  #process: RunProcess | null = null;
+  #isStopping = false;
+
+  /** Starts the run. */
+  constructor(options: RunJobOptions) {
+    this.#options = options;
+    const { services, runId } = options;
+    this.done = this.#train().catch((error: unknown) =>
+      services.log.error({ err: error, run: runId }, 'run could not be recorded'),
+    );
+  }
+
+  /** Stops the run after its current operation. */
+  async stop(): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    await this.#setStatus('stopping');
+    this.interrupt();
+  }
+
+  /** Ends the process after its current operation. */
+  interrupt(): void {
+    this.#process?.stop();
+  }
+
+  /** Ends the process at once. */
+  kill(): void {
+    this.#process?.kill();
+  }
+
+  /** Trains the run, and starts it again after its process or its runtime was lost. */
+  async #train(): Promise<void> {
+    const { services, runId, events, closing } = this.#options;
+    const { log, clock } = services;
+    for (let restarts = 0; ; restarts += 1) {
+      log.info({ run: runId, restarts }, 'run starts');
+      if (restarts === 0) await this.#setStatus('running');
+      const error = await this.#runOnce();
+      if (error === null) {
+        // A request to stop that came too late has replaced it.
+        await this.#setStatus('finished');
+        log.info({ run: runId }, 'run has finished');
+        return;
+      }
+      if (this.#isStopping) return await this.#end('stopped', { event: 'stopped', run: runId });
+      if (closing.aborted) return await this.#setStatus('queued');
+      log.warn({ run: runId, code: error.code, restarts }, error.message);
+      if (!isLost(error) || restarts >= maxRestarts) {
+        return await this.#end('failed', { event: 'failed', run: runId, ...error });
+      }
+      await events.append({ event: 'warning', message: `${error.message}; the run starts again` });
+      await clock.sleep(restartDelayMs, closing).catch(() => undefined);
+    }
+  }
+
+  async #runOnce(): Promise<RunError | null> {
+    const { services, runId, events, closing } = this.#options;
+    const { settingsOf, folder, onUpstreams, metrics } = services;
+    let settings: RunSettings;
+    try {
+      settings = await settingsOf(runId);
+    } catch (error) {
+      return runErrorOf(error);
+    }
+    const process = new RunProcess({
+      runId,
+      settings,
+      logFile: folder.logFile(runId),
+      onEvent: (event) => {
+        followRecordedEvent(metrics, event);
+        void events.append(event);
+      },
+      onUpstreams: (upstreams) => onUpstreams(runId, upstreams),
+    });
+    this.#process = process;
+    if (this.#isStopping || closing.aborted) process.stop();
+    const error = await process.ended;
+    metrics.ended();
+    this.#process = null;
+    return error;
+  }
+
+  async #end(status: RunStatus, event: JsonObject): Promise<void> {
+    await this.#setStatus(status);
+    await this.#options.events.append(event);
+  }
+
+  async #setStatus(status: RunStatus): Promise<void> {
+    const { services, runId } = this.#options;
+    await services.store.updateRun(runId, { status });
+  }
+}
+
+/** Whether a run may succeed when it is started again. */
+function isLost({ code }: RunError): boolean {
+  return code === 'RUNTIME_UNAVAILABLE' || code === 'INTERNAL';
+}
+
+function runErrorOf(cause: unknown): RunError {
+  if (!AgentLightningError.isInstance(cause)) return { code: 'INTERNAL', message: String(cause), remedy: '' };
+  return { code: cause.code, message: cause.message.replace(/^\[\w+\] /, ''), remedy: cause.remedy };
+}

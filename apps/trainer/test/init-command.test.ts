@@ -1,0 +1,122 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { withAdapter } from '../src/project/adapter-line.ts';
+import { adapters } from '../src/project/adapters.ts';
+import { runAgl } from './agl-command.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-init-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  }
+}
+
+const read = (name: string): string => readFileSync(path.join(folder, name), 'utf8');
+const installed = (name: string, version: string): Readonly<Record<string, string>> => ({
+  [`node_modules/${name}/package.json`]: JSON.stringify({ name, version }),
+});
+const dependsOn = (...names: readonly string[]): Readonly<Record<string, string>> => ({
+  'package.json': JSON.stringify({ dependencies: Object.fromEntries(names.map((name) => [name, '*'])) }),
+});
+const init = async (...flags: readonly string[]) => await runAgl(['init', ...flags], { cwd: folder });
+
+const agent = `import { generateText } from 'ai';\n\nexport async function support(question: string) {\n  return question;\n}\n`;
+
+test('the supported versions are the peer dependencies of the adapters', () => {
+  for (const { adapter, framework, range } of adapters) {
+    const file = path.resolve(import.meta.dirname, '../../../packages', adapter.split('/')[1] ?? '', 'package.json');
+    const { peerDependencies } = JSON.parse(readFileSync(file, 'utf8')) as { peerDependencies: Record<string, string> };
+    expect(peerDependencies[framework]).toBe(range);
+  }
+});
+
+test('a project gets the line of its adapter and a configuration; a second run changes nothing', async () => {
+  write({ ...dependsOn('ai'), ...installed('ai', '7.0.173'), 'src/support.ts': agent, 'yarn.lock': '' });
+  const { code, output } = await init('--yes');
+  expect(code).toBe(0);
+  expect(output).toMatch(/^Found ai 7\.0\.173: @agentlightning\/ai-sdk\n/);
+  expect(output).not.toContain('====');
+  expect(output).toContain("+import '@agentlightning/ai-sdk/register';");
+  expect(output).toContain('yarn add @agentlightning/trainer @agentlightning/ai-sdk');
+  expect(read('src/support.ts')).toBe(`import '@agentlightning/ai-sdk/register';\n${agent}`);
+  expect(read('agl.config.ts')).toContain("const { support } = await import('./src/support.ts');");
+
+  const again = await init('--yes');
+  expect(again.output).toContain('The project is set up.');
+  expect(read('src/support.ts').split('\n')).toHaveLength(agent.split('\n').length + 1);
+});
+
+test('without confirmation the diff is shown and nothing is written', async () => {
+  write({ ...dependsOn('ai'), ...installed('ai', '6.0.326'), 'agent.ts': agent });
+  const { code, output } = await init();
+  expect(code).toBe(0);
+  expect(output).toContain('+++ agl.config.ts');
+  expect(output).toContain('Nothing was written. Repeat with --yes');
+  expect(read('agent.ts')).toBe(agent);
+  expect(existsSync(path.join(folder, 'agl.config.ts'))).toBe(false);
+  const { output: json } = await init('--json');
+  expect(JSON.parse(json)).toMatchObject({ framework: 'ai', version: '6.0.326', written: false });
+});
+
+test('a configuration that exists is kept', async () => {
+  write({ ...dependsOn('ai'), ...installed('ai', '7.0.173'), 'agent.ts': agent, 'agl.config.ts': 'mine' });
+  await init('--yes');
+  expect(read('agl.config.ts')).toBe('mine');
+});
+
+test.each([
+  ['has no supported framework', dependsOn('express'), /no supported framework in/],
+  [
+    'has an old framework',
+    { ...dependsOn('ai'), ...installed('ai', '5.0.0'), 'agent.ts': agent },
+    /ai 5\.0\.0 is not supported/,
+  ],
+  ['does not import its framework', { ...dependsOn('ai'), 'agent.ts': 'export {}' }, /no source file imports ai/],
+  ['has several agents', { ...dependsOn('ai'), 'a.ts': agent, 'b.ts': agent }, /several files import ai: a\.ts, b\.ts/],
+  ['has no package.json', {}, /no valid package\.json/],
+] as const)('a project that %s is left unchanged', async (_title, files, message) => {
+  write(files);
+  const { code, stderr } = await init('--yes');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(message);
+  expect(existsSync(path.join(folder, 'agl.config.ts'))).toBe(false);
+});
+
+test('one of several agents is chosen with --agent', async () => {
+  write({ ...dependsOn('ai'), 'a.ts': agent, 'b.ts': agent });
+  expect((await init('--yes', '--agent', './b.ts')).code).toBe(0);
+  expect(read('a.ts')).toBe(agent);
+  expect(read('b.ts')).toContain('register');
+});
+
+test.each([
+  [
+    'after a shebang, comments and directives',
+    "#!/usr/bin/env node\n// An agent.\n'use strict';\nimport { run } from '@openai/agents';\n",
+    '@agentlightning/openai-agents',
+    "#!/usr/bin/env node\n// An agent.\n'use strict';\nimport '@agentlightning/openai-agents/register';\nimport { run } from '@openai/agents';\n",
+  ],
+  [
+    'in CommonJS',
+    "const { ChatOpenAI } = require('@langchain/openai');\n",
+    '@agentlightning/langchain',
+    "require('@agentlightning/langchain/register');\nconst { ChatOpenAI } = require('@langchain/openai');\n",
+  ],
+  [
+    'with the class of the OpenAI client',
+    "import Client from 'openai';\nimport { z } from 'zod';\nconst client = new Client();\n",
+    '@agentlightning/fetch',
+    "import { instrumentOpenAI } from '@agentlightning/fetch';\nimport Client from 'openai';\nimport { z } from 'zod';\n\ninstrumentOpenAI(Client);\n\nconst client = new Client();\n",
+  ],
+])('the line is added %s', (...[, before, adapter, after]) => {
+  expect(withAdapter(before, adapter)).toBe(after);
+  expect(withAdapter(after, adapter)).toBe(after);
+});
