@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { listPackageFolders, repositoryRoot } from './repository-files.ts';
 
-/** Where the reports are committed. */
+/** Folder of the committed reports. */
 const reportFolder = join(repositoryRoot, 'docs/api');
 
 /** Entry points that need Vitest, start a program or are marked internal have no report. */

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { errorCatalogue } from '../packages/core/src/errors/error-catalogue.ts';
 import { repositoryRoot } from './repository-files.ts';
 
-/** Where the page lies, from the root of the repository. */
+/** Path of the page from the root of the repository. */
 export const errorDocument = 'docs/errors.md';
 
 /** The text of the page, made from the catalogue. */

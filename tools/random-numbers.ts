@@ -1,4 +1,4 @@
-/** Numbers from 0, and below 1, that a seed decides (mulberry32): for tests whose chance must come out the same again. */
+/** Deterministic random numbers in [0, 1) from a seed (mulberry32), for reproducible tests. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

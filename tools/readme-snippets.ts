@@ -1,5 +1,5 @@
 /**
- * Type-checks and runs the code of the READMEs, so that what they show is true.
+ * Type-checks and runs the code of the READMEs.
  *
  * A code block that starts with ` ```ts run ` is executed as it stands, with Node, in the folder of its README, against
  * the built packages. By hand: `node tools/readme-snippets.ts [path of a README, or its beginning]`.
@@ -21,19 +21,19 @@ export interface Snippet {
   readonly code: string;
 }
 
-/** What a check of a snippet found. */
+/** Result of checking a snippet. */
 export interface SnippetResult extends CommandResult {
-  /** The place of the snippet, or what was done to all of them. */
+  /** Location of the snippet, or the step that applies to all of them. */
   readonly name: string;
 }
 
 /** A snippet that takes longer than this has no place in a README, in milliseconds. */
 const snippetTimeoutMs = 60_000;
 
-/** Where snippets lie while they run: inside their package, so that imports by name resolve as for a user. */
+/** Temporary folder of snippets: inside their package, so that imports by name resolve as for a user. */
 const snippetFolder = '.readme-snippets';
 
-/** Where the settings for checking their types lie meanwhile. */
+/** Temporary TypeScript configuration for snippets. */
 const settingsFolder = join(repositoryRoot, snippetFolder);
 
 /** Every `ts run` code block of the READMEs whose path starts with `prefix`. */

@@ -1,5 +1,6 @@
 /**
- * `pnpm sizes`: how big what an agent installs is, and how big it may be (.size-limit.js). The packages must be built.
+ * `pnpm sizes`: sizes of the packages that an agent installs, with their limits (.size-limit.js). The packages must be
+ * built.
  *
  * @module
  */

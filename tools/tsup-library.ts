@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 /**
- * How every package of this workspace is built: ES modules with source maps; `tsc` writes the declarations beside them.
+ * Build settings of every package of this workspace: ES modules with source maps; `tsc` writes the declarations.
  *
  * ESM only is a decision (docs/decisions/0002-es-modules-only.md): Node 22.12 and later can `require()` ES modules, and one copy
  * of a package is what keeps the rollout context single.

@@ -19,13 +19,14 @@ import { matrixStep } from './verify/matrix-step.ts';
 import { packageStep } from './verify/package-step.ts';
 import { type FinishedStep, StepProgress, showFailures } from './verify/progress.ts';
 import { pythonStep } from './verify/python-step.ts';
+import { releaseStep } from './verify/release-step.ts';
 import { runSteps } from './verify/run-steps.ts';
 import { sizeStep } from './verify/size-step.ts';
 import { snippetStep } from './verify/snippet-step.ts';
 import type { Step, VerifyScope } from './verify/step.ts';
 import { testStep } from './verify/test-step.ts';
 
-/** How many steps run at the same time at most: beyond it they wait for each other. */
+/** Maximum number of concurrent steps. */
 const maxConcurrency = 2;
 
 /**
@@ -77,6 +78,7 @@ const steps: readonly Step[] = [
   packageStep,
   sizeStep,
   matrixStep,
+  releaseStep,
   snippetStep,
   testStep,
   chaosStep,

@@ -8,8 +8,8 @@ import { defineConfig } from 'vitest/config';
 const sourceConditions = ['@agentlightning/source', 'node', 'default'];
 
 /**
- * Calls from WebAssembly are not compiled anew when there have been many. Node 24 frees what it compiled for them while
- * another thread may still count on it, and the process dies of `jit_page.has_value()` or a segmentation fault
+ * Disables recompilation of frequent calls from WebAssembly. Node 24 frees what it compiled for them while another thread
+ * may still count on it, and the process dies of `jit_page.has_value()` or a segmentation fault
  * (https://github.com/nodejs/node/issues/64500). Threads that are started from TypeScript read it by WebAssembly; those of
  * the built packages do not.
  */
@@ -21,7 +21,7 @@ const nodeFlags = ['--wasm-wrapper-tiering-budget=1000000000'];
  */
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url));
 
-/** How the tests of a package are run. */
+/** Test settings of a package. */
 export interface ProjectOptions {
   /** Files that run once before the tests, named from the package's folder. */
   readonly globalSetup?: readonly string[];

@@ -13,6 +13,7 @@ const colloquial: readonly (readonly [pattern: RegExp, remedy: string])[] = [
   [/\bby (itself|themselves)\b/i, 'use automatically or alone'],
   [/\b(let in|lets in|let go|lets go)\b/i, 'use admit or release'],
   [/\bin (the )?place of\b/i, 'use instead of'],
+  [/\bso many (steps|rollouts|tasks|turns|tokens|rows|pairs|milliseconds)\b/i, 'use a maximum, a number of … or per …'],
   [/\b(goes|go|went|gone|going) (on|with)\b/i, 'use continue, resume or belong to'],
   [
     /\banswer(s|ed|ing)? (with )?(status |a status|[1-5]\d\d\b)|\b[1-5]\d\d is answered\b|\banswer(s|ed|ing)? (a |an |the |every |each |all )?(request|call|probe|heartbeat)s?\b/i,
@@ -25,6 +26,14 @@ const answersNothing =
   /^packages\/((store|gateway|runtime|runtime-cpu)\/(src|proto)|core\/src\/(protocol|server|store-client))\//;
 
 const answer: (typeof colloquial)[number] = [/\w*answer\w*/i, 'use response, result or completion'];
+
+/** Sources whose options and fields are documented with noun phrases. */
+const hasNounPhrases = /^(packages|apps\/trainer|tools)\/.*\.ts$/;
+
+const questionAsNoun: (typeof colloquial)[number] = [
+  /^\s*(\/\*\*|\*) ((on|in|into|by|for) )?how (often|many|much|long|far)\b/i,
+  'use a noun phrase: number of, maximum, interval, timeout, grace period',
+];
 
 /** Tool descriptions are prompts: models are trained on their wording. */
 const isPrompt = /^\s*description: '/;
@@ -52,7 +61,11 @@ const standardEnglish: Convention = {
 };
 
 function rulesOf(path: string): typeof colloquial {
-  return answersNothing.test(path) && !path.includes('.test.') ? [...colloquial, answer] : colloquial;
+  return [
+    ...colloquial,
+    ...(answersNothing.test(path) && !path.includes('.test.') ? [answer] : []),
+    ...(hasNounPhrases.test(path) ? [questionAsNoun] : []),
+  ];
 }
 
 function problemsOf(text: string, rules: typeof colloquial): readonly string[] {

@@ -1,4 +1,4 @@
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { listFiles, readText } from '../repository-files.ts';
 import type { Convention } from './convention.ts';
 
@@ -19,6 +19,21 @@ const filesAreShort: Convention = {
     }),
 };
 
+const maxFolderFiles = 25;
+
+/** Folders are small. Tests beside the sources and generated code do not count. */
+const foldersAreSmall: Convention = {
+  name: `folders have at most ${maxFolderFiles} source files`,
+  findProblems: () => {
+    const counts = new Map<string, number>();
+    for (const path of listFiles((path) => isSource(path) && !isTest(path) && !/\/(gen|generated)\//.test(path)))
+      counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+    return [...counts]
+      .filter(([, count]) => count > maxFolderFiles)
+      .map(([folder, count]) => `${folder}: ${count} source files, ${maxFolderFiles} allowed; group them by concept`);
+  },
+};
+
 const emptyNames = new Set([
   'util',
   'utils',
@@ -36,14 +51,14 @@ const emptyEndings = /-(utils?|helpers?|manager|misc|common)$/;
 /** The adapters name the structural types of the framework they touch in `types.ts`. */
 const adapterTypes = /^packages\/(fetch|langchain|openai-agents|ai-sdk)\/src\/types\.ts$/;
 
-/** A drawer called `utils` takes everything, so nothing in it can be found. */
+/** Names such as `utils` do not describe the content. */
 const filesAreNamedAfterConcepts: Convention = {
   name: 'files and folders are named after the concept they hold',
   findProblems: () =>
     listFiles((path) => isSource(path) && !adapterTypes.test(path)).flatMap((path) => {
       const parts = path.split('/').map((part) => part.replace(/(\.test|\.config|\.d)?\.[a-z]+$/, ''));
       const empty = parts.find((part) => emptyNames.has(part) || emptyEndings.test(part));
-      return empty === undefined ? [] : [`${path}: \`${empty}\` says nothing; name it after what it is about`];
+      return empty === undefined ? [] : [`${path}: \`${empty}\` is not descriptive; name the file after its concept`];
     }),
 };
 
@@ -78,7 +93,7 @@ const forbiddenTexts: readonly ForbiddenText[] = [
   },
 ];
 
-/** What a reviewer would send back, found before the reviewer reads it. */
+/** Patterns that a reviewer would reject. */
 const nothingForbidden: Convention = {
   name: 'no silenced compiler, no leftover notes, no mocked modules, no hidden clock or dice',
   findProblems: () =>
@@ -96,7 +111,7 @@ const nothingForbidden: Convention = {
 const declaration =
   /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|interface|type|const|let) (?<name>[A-Za-z_$][\w$]*)/;
 
-/** Everything exported says what it is; index files only list names. */
+/** Every export is documented; index files only list names. */
 const exportsAreDocumented: Convention = {
   name: 'everything exported has a doc comment',
   findProblems: () =>
@@ -122,6 +137,7 @@ const exportsAreDocumented: Convention = {
 /** Rules about single files of source. */
 export const fileRules: readonly Convention[] = [
   filesAreShort,
+  foldersAreSmall,
   filesAreNamedAfterConcepts,
   nothingForbidden,
   exportsAreDocumented,

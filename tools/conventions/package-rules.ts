@@ -18,7 +18,7 @@ interface Manifest {
 
 /**
  * The allowed entry points of a package. `.` is for agents. Authors of algorithms, stores and runtimes use `./algorithm`, `./store`,
- * `./spans` and `./training-runtime`; `./protocol`, `./store-client` and `./settings` serve store servers, clients and configuration, `./workers` supervisors;
+ * `./spans` and `./training-runtime`; `./protocol`, `./store-client` and `./settings` serve store servers, clients and configuration, `./workers` supervisors, `./operations` telemetry of processes;
  * `./internal` is for the packages of this repository only. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
  */
 const publicEntries = new Set([
@@ -34,6 +34,7 @@ const publicEntries = new Set([
   './adapter',
   './store-client',
   './workers',
+  './operations',
   './settings',
   './register',
   './main',
@@ -60,9 +61,11 @@ const manifestsAreAlike: Convention = {
 function manifestProblems(folder: string): readonly string[] {
   const path = `${folder}/package.json`;
   const manifest = JSON.parse(readText(path)) as Manifest;
-  const folderName = folder.split('/')[1];
+  const folderName = folder.split('/')[1] ?? '';
+  // `npm create <name>` runs the package `create-<name>`.
+  const expectedName = folderName.startsWith('create-') ? folderName : `@agentlightning/${folderName}`;
   const expectations: readonly (readonly [holds: boolean, problem: string])[] = [
-    [manifest.name === `@agentlightning/${folderName}`, `name must be @agentlightning/${folderName}`],
+    [manifest.name === expectedName, `name must be ${expectedName}`],
     [(manifest.description ?? '').length > 20, 'description is missing'],
     [manifest.license === 'MIT', 'license must be MIT'],
     [manifest.type === 'module', 'type must be module'],
@@ -95,9 +98,17 @@ const indexesOnlyList: Convention = {
   findProblems: () =>
     listPackageFolders()
       .flatMap((folder) =>
-        ['', 'testing/', 'contracts/', 'protocol/', 'adapter/', 'store-client/', 'settings/', 'workers/'].map(
-          (entry) => `${folder}/src/${entry}index.ts`,
-        ),
+        [
+          '',
+          'testing/',
+          'contracts/',
+          'protocol/',
+          'adapter/',
+          'store-client/',
+          'settings/',
+          'workers/',
+          'operations/',
+        ].map((entry) => `${folder}/src/${entry}index.ts`),
       )
       .concat(listFiles((path) => path.startsWith('packages/core/src/entry-points/')))
       .filter(exists)

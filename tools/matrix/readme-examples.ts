@@ -7,12 +7,12 @@ import { runCommand } from '../verify/run-command.ts';
 const exampleTimeoutMs = 180_000;
 
 /**
- * Runs the README examples of an adapter in a user's project, with only the framework and the adapter's dependencies
- * installed. Returns the failures.
+ * Runs the README examples of a package, such as `packages/fetch`, in a user's project, with only the installed
+ * dependencies. Returns the failures.
  */
-export async function failingExamples(adapter: string, folder: string): Promise<readonly string[]> {
+export async function failingExamples(packageFolder: string, folder: string): Promise<readonly string[]> {
   const problems: string[] = [];
-  for (const { document, line, code } of findSnippets(`packages/${adapter}/`)) {
+  for (const { document, line, code } of findSnippets(`${packageFolder}/`)) {
     const file = join(folder, `readme-line-${line}.mts`);
     await writeFile(file, code);
     const { isOk, output } = await runCommand(['node', file], { cwd: folder, timeoutMs: exampleTimeoutMs });

@@ -52,7 +52,7 @@ export async function installUserProject(
   const known = JSON.parse(await readFile(join(folder, 'framework-tree.json'), 'utf8')) as readonly InstalledPackage[];
   const problems = [...(await addOurs(folder, { ours, adapter: framework.adapter, known }))];
   // Examples are written for the current version.
-  if (framework.age === 'current') problems.push(...(await failingExamples(framework.adapter, folder)));
+  if (framework.age === 'current') problems.push(...(await failingExamples(`packages/${framework.adapter}`, folder)));
   // After a problem, such as a timeout on a busy machine, the next run tries again.
   if (problems.length === 0) await writeFile(join(folder, 'installed.json'), JSON.stringify({ digest }));
   return { folder, digest, problems };

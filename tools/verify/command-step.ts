@@ -9,7 +9,7 @@ export interface CommandStepOptions extends CommandOptions, Pick<Step, 'name' | 
   readonly remark?: RegExp;
 }
 
-/** Makes a step of one command. */
+/** Creates a step from a command. */
 export function commandStep(options: CommandStepOptions): Step {
   const { name, description, after = [], command } = options;
   return {

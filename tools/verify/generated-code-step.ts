@@ -9,8 +9,8 @@ import { resultOf, type Step, type StepResult } from './step.ts';
 const packageFolders = ['packages/runtime', 'packages/store'];
 
 /**
- * Generates the code for protocol buffers again and compares: what is committed must be what the `.proto` files say. A
- * package's `gen` also lints them and, where it has a `baseline.binpb`, lets nothing through that breaks what was there.
+ * Regenerates the code for protocol buffers and compares it with the committed code. A package's `gen` also lints the
+ * `.proto` files and, with a `baseline.binpb`, rejects breaking changes.
  */
 export const generatedCodeStep: Step = {
   name: 'generated',
@@ -54,7 +54,7 @@ async function checkPackage(
   };
 }
 
-/** The contract as it was last committed, to compare with: a clone has no other copy of it. */
+/** The committed contract, as the baseline of the comparison. */
 const baselineName = 'baseline.binpb';
 
 function fingerprintOfBaseline(packageFolder: string): string | null {

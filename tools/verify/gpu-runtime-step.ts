@@ -6,7 +6,7 @@ import type { Step, StepContext, StepResult } from './step.ts';
 
 const folder = join(repositoryRoot, 'apps/gpu-runtime');
 
-/** What is checked of the Python package, cheap checks first. `python` stands for the one that has the packages. */
+/** Checks of the Python package, the cheapest first. `python` is replaced by the interpreter of the virtual environment. */
 const checks: readonly (readonly string[])[] = [
   ['python', 'scripts/generate_protocol.py', '--check'],
   ['python', '-m', 'ruff', 'check', '--quiet', '.'],

@@ -7,7 +7,7 @@ import { resultOf, type Step, type StepContext, type StepResult } from './step.t
 /** The version of Node that the repository itself runs on. */
 const requiredNodeMajor = 24;
 
-/** Checks that what is installed is what the lock file says, and that the lock file is fit for every machine. */
+/** Checks that the installed packages match the lock file, and that the lock file is portable. */
 export const installStep: Step = {
   name: 'install',
   description: 'Node version and lock file',

@@ -1,6 +1,6 @@
 import { runCommand } from './run-command.ts';
 
-/** How big one entry of `.size-limit.js` is. */
+/** Size of one entry of `.size-limit.js`. */
 export interface MeasuredSize {
   readonly name: string;
   /** Bundled, minified and gzipped. */
@@ -20,7 +20,7 @@ interface ReportedSize {
 /**
  * Measures the entries of `.size-limit.js` on the built packages.
  *
- * @throws Error with what size-limit said, when a package is not built
+ * @throws Error with the output of size-limit, when a package is not built
  */
 export async function measureSizes(): Promise<readonly MeasuredSize[]> {
   const { output } = await runCommand(['size-limit', '--json']);

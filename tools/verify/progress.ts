@@ -8,7 +8,7 @@ export interface FinishedStep {
   readonly seconds: number;
 }
 
-/** How long a silent step may be silent in a log before it says that it is still there, in milliseconds. */
+/** Interval of heartbeat lines for a step without output in a log, in milliseconds. */
 const heartbeatMs = 20_000;
 
 /** Runs steps and shows them: one live line for all that run on a terminal, plain lines elsewhere. */
@@ -88,7 +88,7 @@ function secondsSince(startedAt: number): number {
   return (performance.now() - startedAt) / 1000;
 }
 
-/** Shows the whole output of every step that failed, and what to run to see it again. */
+/** Shows the output of every failed step, and the command that repeats it. */
 export function showFailures(finished: readonly FinishedStep[], output: NodeJS.WriteStream): void {
   for (const { step, result } of finished.filter(({ result }) => result.failed > 0)) {
     output.write(`\n${styleText(['red', 'bold'], `✘ ${step.name}: ${step.description}`)}\n\n${result.output}\n`);

@@ -3,23 +3,23 @@ import { delimiter, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { repositoryRoot } from '../repository-files.ts';
 
-/** How to run a program. */
+/** Options of a program. */
 export interface CommandOptions {
   /** The working folder. @default the repository's root */
   readonly cwd?: string;
-  /** Environment variables beside those of this process. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Stop it after this many milliseconds; it then counts as failed. @default 600_000 */
+  /** Timeout in milliseconds, after which it counts as failed. @default 600_000 */
   readonly timeoutMs?: number;
   /** Called with each line of output, without colours. */
   readonly onLine?: (line: string) => void;
 }
 
-/** How a program ended. */
+/** Result of a program. */
 export interface CommandResult {
   /** Whether it exited with code 0 before the timeout. */
   readonly isOk: boolean;
-  /** What it printed, standard output and standard error in the order they came, without colours. */
+  /** Its output, standard output and standard error interleaved, without colours. */
   readonly output: string;
 }
 
@@ -34,9 +34,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 /**
- * Runs a program of the workspace, found in `node_modules/.bin` first, and collects what it prints.
+ * Runs a program, preferably from `node_modules/.bin`, and collects its output.
  *
- * The program gets its own process group, so that a timeout also ends what it started.
+ * The program has its own process group, so that a timeout also ends its child processes.
  *
  * @example
  * ```ts
@@ -83,7 +83,7 @@ function killGroup(child: ChildProcess): void {
 
 function environment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const path = [join(repositoryRoot, 'node_modules', '.bin'), process.env.PATH ?? ''].join(delimiter);
-  // No tool may phone home or colour what is searched and shown later.
+  // Disables telemetry and colours of tools.
   const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1', NO_COLOR: '1', NO_UPDATE_NOTIFIER: '1' };
   const { FORCE_COLOR: _, ...inherited } = process.env;
   return { ...inherited, ...quiet, PATH: path, ...extra };

@@ -1,9 +1,9 @@
 import type { FinishedStep } from './progress.ts';
 import type { Step } from './step.ts';
 
-/** How steps are run. */
+/** Options of running steps. */
 export interface RunStepsOptions {
-  /** How many steps run at the same time. */
+  /** Number of concurrent steps. */
   readonly concurrency: number;
   /** Runs one step; does not reject. */
   readonly run: (step: Step) => Promise<FinishedStep>;

@@ -1,10 +1,10 @@
 import { measureSizes } from './measure-sizes.ts';
 import type { Step, StepResult } from './step.ts';
 
-/** Checks how big what an agent installs is. Each package counts. */
+/** Checks the sizes of the packages that an agent installs. Each package counts. */
 export const sizeStep: Step = {
   name: 'sizes',
-  description: 'what an agent installs is small (size-limit)',
+  description: 'sizes of agent packages (size-limit)',
   after: ['build'],
   run: checkSizes,
 };

@@ -1,4 +1,4 @@
-/** What a step found. */
+/** Result of a step. */
 export interface StepResult {
   /** Checks that hold. A plain step counts as one; a test run counts its tests. */
   readonly passed: number;
@@ -6,11 +6,11 @@ export interface StepResult {
   readonly failed: number;
   /** One short remark for the progress line, such as `212 files`. */
   readonly remark?: string;
-  /** Shown in full at the end when something failed. */
+  /** Output that is shown at the end when a check failed. */
   readonly output: string;
 }
 
-/** How much `verify` checks: `short` takes about ten minutes on two cores, `all` about thirty. */
+/** Scope of `verify`: `short` takes about ten minutes on two cores, `all` about thirty. */
 export type VerifyScope = 'short' | 'all';
 
 /** The scope of the run and its progress output. */
@@ -27,19 +27,19 @@ export interface StepContext {
 export interface Step {
   /** A short word or two; also what selects it: `pnpm verify types`. */
   readonly name: string;
-  /** What it checks, in a few words. */
+  /** Short description of the check. */
   readonly description: string;
   /** Runs the check. Never throws for a finding; a throw counts as one failure. */
   readonly run: (context: StepContext) => Promise<StepResult>;
   /** Whether the step runs with `verify --all` or by its name only. @default false */
   readonly isLong?: boolean;
-  /** Names of the steps whose results it needs: it starts after those of them that run. @default none */
+  /** Names of steps that must finish before, if they run. @default none */
   readonly after?: readonly string[];
   /** Whether no other step may run beside it, because it changes files that others read. @default false */
   readonly isExclusive?: boolean;
 }
 
-/** A step whose findings are a list of sentences: none means passed. */
+/** A step that returns a list of problems: an empty list means passed. */
 export function resultOf(problems: readonly string[], remark: string): StepResult {
   return { passed: problems.length === 0 ? 1 : 0, failed: problems.length, remark, output: problems.join('\n') };
 }

@@ -1,0 +1,103 @@
+/**
+ * `pnpm release --registry <url>`: turns changesets into versions and changelogs, builds, checks the archives and publishes each
+ * package whose version the registry does not have, dependencies first. A release that failed half-way continues when it is
+ * repeated. `--dry-run` publishes nothing; `--tag next` sets the dist-tag.
+ *
+ * The credentials are those of npm: `npm login`, a token in `.npmrc`, or trusted publishing in CI.
+ *
+ * @module
+ */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { archiveProblems, packPackage } from './release/check-archive.ts';
+import { type PublishTarget, publishArchive, registryVersions, withRepository } from './release/publish-archive.ts';
+import { type PublishedPackage, publishedPackages } from './release/published-packages.ts';
+import { repositoryRoot } from './repository-files.ts';
+import { runCommand } from './verify/run-command.ts';
+
+const options = {
+  registry: { type: 'string' },
+  tag: { type: 'string', default: 'latest' },
+  'dry-run': { type: 'boolean', default: false },
+} as const;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { registry, tag, 'dry-run': isDryRun } = parseArgs({ args: [...args], options }).values;
+  if (registry === undefined || !/^https?:$/.test(URL.parse(registry)?.protocol ?? '')) {
+    console.error(
+      `Registry is not an HTTP address: ${registry ?? '(none)'}. Pass --registry, such as the output of npm config get registry.`,
+    );
+    return 2;
+  }
+  await version();
+  await run(['turbo', 'run', 'build', '--output-logs=errors-only', '--log-order=grouped']);
+  const pending = await pendingPackages(registry);
+  const folder = await mkdtemp(join(tmpdir(), 'agentlightning-release-'));
+  try {
+    const archives = await packAll(pending, folder);
+    if (!isDryRun) await publishAll(archives, { registry, tag });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  console.log(`${isDryRun ? 0 : pending.length} published, ${isDryRun ? pending.length : 0} pending`);
+  return 0;
+}
+
+/** Applies the changesets; without one the versions stay. */
+async function version(): Promise<void> {
+  const files = await readdir(join(repositoryRoot, '.changeset'));
+  const changesets = files.filter((file) => file.endsWith('.md') && file !== 'README.md');
+  console.log(`${changesets.length} changesets`);
+  if (changesets.length > 0) await run(['changeset', 'version']);
+}
+
+/** The packages whose version is not in the registry, dependencies first. */
+async function pendingPackages(registry: string): Promise<readonly PublishedPackage[]> {
+  const pending: PublishedPackage[] = [];
+  for (const one of await publishedPackages()) {
+    const versions = await registryVersions(one.manifest.name, registry);
+    if (!versions.includes(one.manifest.version)) pending.push(one);
+  }
+  return pending;
+}
+
+/** Packs and checks all packages before the first one is published. */
+async function packAll(packages: readonly PublishedPackage[], target: string): Promise<ReadonlyMap<string, string>> {
+  const archives = new Map<string, string>();
+  const problems: string[] = [];
+  for (const { folder, manifest } of packages) {
+    const file = join(repositoryRoot, folder, 'package.json');
+    const text = await readFile(file, 'utf8');
+    try {
+      await writeFile(file, JSON.stringify(withRepository(manifest, folder, process.env), null, 2));
+      const archive = await packPackage(folder, target);
+      archives.set(`${manifest.name}@${manifest.version}`, archive);
+      problems.push(...(await archiveProblems(archive)).map((problem) => `${folder}: ${problem}`));
+    } finally {
+      await writeFile(file, text);
+    }
+  }
+  if (problems.length > 0) throw new Error(`Archives are not fit for publishing:\n${problems.join('\n')}`);
+  return archives;
+}
+
+async function publishAll(archives: ReadonlyMap<string, string>, target: PublishTarget): Promise<void> {
+  for (const [name, archive] of archives) {
+    await publishArchive(archive, target);
+    console.log(`published ${name}`);
+  }
+}
+
+async function run(command: readonly string[]): Promise<void> {
+  const { isOk, output } = await runCommand(command);
+  if (!isOk) throw new Error(`Command failed: ${command.join(' ')}\n${output}`);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2).filter((arg) => arg !== '--'));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
