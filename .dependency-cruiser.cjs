@@ -51,6 +51,13 @@ module.exports = {
       to: { path: '^packages/(?!(core|runner|client)/)' },
     },
     {
+      name: 'create-imports-nothing',
+      comment: 'packages/create-agentlightning writes files and runs a package manager. It imports nothing of ours.',
+      severity: 'error',
+      from: { path: '^packages/create-agentlightning/src/' },
+      to: { path: '^(packages/(?!create-agentlightning/)|apps/)' },
+    },
+    {
       name: 'only-apps-and-examples-wire',
       comment: 'Apps put the packages together, so no package may know an app or an example.',
       severity: 'error',
@@ -60,11 +67,14 @@ module.exports = {
     {
       name: 'apps-stay-apart',
       comment:
-        'An app imports packages, and no other app. The trainer serves the dashboard: `agl dashboard`, `agl server`.',
+        'An app imports packages, and no other app. The trainer serves the dashboard and lists rollouts with its filters: `agl dashboard`, `agl server`, `agl mcp`, `agl rollouts`.',
       severity: 'error',
       from: {
         path: '^apps/([^/]+)/src/',
-        pathNot: [tests, '^apps/trainer/src/(cli/serve/run-dashboard|server/start-server)\\.ts$'],
+        pathNot: [
+          tests,
+          '^apps/trainer/src/(cli/serve/run-dashboard|cli/mcp/(mcp-server|rollout-tools)|cli/inspect/list-rollouts|server/(server-projects|dashboard-sessions))\\.ts$',
+        ],
       },
       to: { path: '^apps/', pathNot: '^apps/$1/' },
     },
@@ -91,7 +101,7 @@ module.exports = {
         path: '^(packages|apps)/[^/]+/(src|test|proto)/',
         pathNot: [
           '^$1/',
-          '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register|workers)/)?index\\.ts$',
+          '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register|workers|operations)/)?index\\.ts$',
           '^packages/core/src/entry-points/[\\w-]+\\.ts$',
         ],
       },

@@ -1,24 +1,24 @@
-/** A framework whose adapter is measured. */
+/** A framework with its measured adapter. */
 export interface FrameworkUnderTest {
-  /** Runs the framework once, the way its documentation says, with one model call in it. Gives the model's answer. */
+  /** Runs the framework once, as documented, with one model call. Returns the model's completion. */
   readonly call: () => Promise<string>;
-  /** The adapter's one line, in a rollout with an endpoint or without one. Gives its undo. */
+  /** Activates the adapter. Returns its undo function. */
   readonly instrument: () => () => void;
   /**
-   * Registers an empty listener with the framework where the adapter listens, so that the cost of the framework's
-   * own telling is known apart from ours. Gives what ends it.
+   * Registers an empty listener instead of the adapter, to separate the cost of the framework's notifications from the
+   * adapter's. Returns a function that removes it.
    *
-   * @default the framework has no listeners, or always emits
+   * @default none: the framework has no listeners, or always emits events
    */
   readonly listen?: () => () => void;
   /**
-   * Puts the framework's own telemetry in the adapter's place, its spans going nowhere: what others pay for a trace.
-   * Gives what ends it.
+   * Activates the framework's own telemetry instead of the adapter, with discarded spans, for comparison. Returns a function
+   * that deactivates it.
    *
-   * @default it has none, or one that cannot be had without its maker's service
+   * @default none: the framework has no telemetry, or requires its vendor's service
    */
   readonly ownTelemetry?: () => () => void;
 }
 
-/** Loads a framework, after the model is in place. */
+/** Loads a framework, after the model is installed. */
 export type OpenFramework = () => Promise<FrameworkUnderTest>;

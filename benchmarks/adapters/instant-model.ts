@@ -1,11 +1,10 @@
 /**
- * A model that responds at once, in this process: it replaces the global `fetch`, so that clients find it whether
- * they look it up early or late.
+ * A model in this process that responds immediately: it replaces the global `fetch`, before clients look it up.
  *
  * @module
  */
 
-/** What every call asks: about 300 tokens. */
+/** The prompt of every call: about 300 tokens. */
 export const prompt: string = 'How many bolts are in the box that came on Monday? '.repeat(25);
 
 /** The response to every call. */
@@ -31,7 +30,7 @@ const body = JSON.stringify({
 });
 const headers = { 'content-type': 'application/json' };
 
-/** The same answer as a stream, in as many parts as it has words. */
+/** The same response as a stream, one chunk per word. */
 const events = answer
   .split(/(?<= )/)
   .map((content, index, { length }) => ({
@@ -49,7 +48,7 @@ const streamHeaders = { 'content-type': 'text/event-stream' };
 /** Number of completed requests. */
 export let requestCount = 0;
 
-/** Replaces the network by the model. */
+/** Replaces the network with the model. */
 export function installInstantModel(): void {
   globalThis.fetch = (_, init) => {
     requestCount += 1;

@@ -4,14 +4,14 @@ import { tracingChannel } from 'node:diagnostics_channel';
 const storage = new AsyncLocalStorage<never>();
 const nothing = (): void => {};
 
-/** Has the callbacks that our adapter has, and does nothing. */
+/** Has the same callbacks as the adapter, and does nothing. */
 const idleTelemetry = {
   onStart: nothing,
   onEnd: nothing,
   executeLanguageModelCall: ({ execute }: { readonly execute: () => PromiseLike<unknown> }) => execute(),
 };
 
-/** Listens to version 7 of the AI SDK where our adapter does, and does nothing: as an integration, and to its channel. */
+/** Registers empty listeners with version 7 of the AI SDK, like the adapter: an integration and a channel subscriber. */
 export function listenToAISDK(): () => void {
   const holder = globalThis as { AI_SDK_TELEMETRY_INTEGRATIONS?: unknown };
   holder.AI_SDK_TELEMETRY_INTEGRATIONS = [idleTelemetry];

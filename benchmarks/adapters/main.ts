@@ -29,7 +29,7 @@ const flags = parseFlags({ only: frameworks, rounds: 30, calls: 100_000 });
 
 /** Limit of the time that an adapter adds to a call beyond any telemetry listener, in microseconds. */
 const maxAddedUs = 70;
-/** Noise of the heap's slope; any object that is kept for each call is larger. */
+/** Noise of the heap growth; any object that is retained per call is larger. */
 const maxHeapBytesPerCall = 40;
 const maxSlowdown = 1.2;
 
@@ -60,9 +60,9 @@ function resultsOf(
       addedUs.sent,
       comparisons.has(framework) || ofFramework !== undefined ? null : maxAddedUs,
     ),
-    ...us('of it in a quarter of the rounds at most', lower, null),
-    ...us('of it in a quarter of the rounds at least', upper, null),
-    ...us("of it by the framework's own telling, to a listener that does nothing", ofFramework, null),
+    ...us('lower quartile of the rounds', lower, null),
+    ...us('upper quartile of the rounds', upper, null),
+    ...us('of it by the framework, with an empty listener', ofFramework, null),
     ...us('of it by the adapter', ofAdapter, comparisons.has(framework) ? null : maxAddedUs),
     ...us("added by the framework's own telemetry", addedUs.ownTelemetry, null),
     ...(addedUs.ownTelemetry === undefined || addedUs.traced === undefined

@@ -1,11 +1,10 @@
 /**
  * Measures one adapter in a separate process, without other adapters. Reports by `process.send`:
  *
- * - how long a call of the framework takes in each {@link Setting}, all of them in turns in the same run;
- * - what many calls in one rollout do to the time a call takes, and to memory.
+ * - the duration of a framework call in each {@link Setting}, alternating in the same run;
+ * - the growth of call duration and memory over many calls in one rollout.
  *
- * What counts is the processor time of the agent's own thread: it is what the agent loses, and other programs on the
- * machine hardly change it.
+ * Durations are CPU time of the agent's thread, which other programs on the machine hardly affect.
  *
  * @module
  */
@@ -18,39 +17,38 @@ import { answer, installInstantModel, requestCount } from './instant-model.ts';
 import { CountingSink, measuredRollout } from './measured-rollout.ts';
 
 /**
- * How the framework is run: `bare`, without the adapter; `listened`, with an empty listener instead of the adapter;
- * `ownTelemetry`, with the framework's own telemetry there;
- * `outside`, with the adapter, but in no rollout, as in production; `traced`, in a rollout; `sent`, in a rollout whose
- * model calls go to its endpoint, as in training.
+ * Configuration of a measurement. `bare`: without the adapter; `listened`: with an empty listener instead; `ownTelemetry`:
+ * with the framework's own telemetry instead; `outside`: with the adapter outside of a rollout, as in production; `traced`:
+ * in a rollout; `sent`: in a rollout whose model calls are sent to its endpoint, as in training.
  */
 export type Setting = 'bare' | 'listened' | 'ownTelemetry' | 'outside' | 'traced' | 'sent';
 
-/** What was measured of one adapter. */
+/** The measurement of one adapter. */
 export interface AdapterMeasurement {
   /** Microseconds of a call in each setting; the median of the rounds. */
   readonly callUs: Readonly<Partial<Record<Setting, number>>>;
   /** Microseconds that a setting adds to a bare call of the same round; the median of the rounds. */
   readonly addedUs: Readonly<Partial<Record<Setting, number>>>;
-  /** Between which values half of the rounds were, of what a rollout with an endpoint adds: how noisy the machine was. */
+  /** Quartiles over the rounds of the time that a rollout with an endpoint adds, which show the noise of the machine. */
   readonly sentQuartilesUs: readonly [lower: number, upper: number];
-  /** How many spans a call records. */
+  /** Number of spans per call. */
   readonly spansPerCall: number;
   readonly growth: Growth;
 }
 
-/** What many calls do. */
+/** Growth over many calls. */
 export interface Growth {
   readonly calls: number;
-  /** Microseconds of a call, among the first tenth and among the last. */
+  /** Microseconds per call in the first and in the last tenth. */
   readonly firstUs: number;
   readonly lastUs: number;
-  /** Bytes that are kept for each call: the slope of the heap's size over all tenths but the first. */
+  /** Retained bytes per call: the slope of the heap size over all tenths except the first. */
   readonly heapBytesPerCall: number;
 }
 
 const [name = '', roundsText = '30', growthText = '100000'] = process.argv.slice(2);
 const callsInRound = 300;
-/** A program instruments once. Here each round does it anew, and what is new is slow until V8 has seen enough of it. */
+/** Warm-up calls per round: each round instruments again, and new code is slow until V8 has optimised it. */
 const uncountedCallsInRound = 200;
 const warmUpCalls = 3000;
 const callsBetweenWaits = 20;
@@ -85,7 +83,7 @@ async function main(): Promise<AdapterMeasurement> {
   };
 }
 
-/** Puts a setting in place; gives what runs calls in it, and what ends it. */
+/** Activates a setting. Returns a function that runs calls in it, and one that deactivates it. */
 function arrange(
   { call, instrument, listen, ownTelemetry }: FrameworkUnderTest,
   setting: Setting,
@@ -106,7 +104,7 @@ function arrange(
   return { run: (calls) => withRollout(rollout, calls), call, end, sink };
 }
 
-/** Microseconds of a call. The first calls after a change of setting are not counted. */
+/** Microseconds per call, without the warm-up calls. */
 async function timeOf(framework: FrameworkUnderTest, setting: Setting, calls: number): Promise<number> {
   const { run, call, end } = arrange(framework, setting);
   try {
@@ -126,8 +124,7 @@ async function timed(call: () => Promise<string>, calls: number): Promise<number
 const nothingToWaitFor = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Processor time of this thread. Linux adds it up when the thread pauses, or else only every few milliseconds, which is
- * as long as a round of quick calls takes: it pauses for a moment.
+ * CPU time of this thread. It pauses for a moment, because Linux otherwise updates the value only every few milliseconds.
  */
 function threadTimeUs(): number {
   Atomics.wait(nothingToWaitFor, 0, 0, 0.1);
@@ -141,7 +138,7 @@ async function repeat(call: () => Promise<string>, calls: number): Promise<void>
   for (; made < calls; made += 1) {
     const text = await call();
     if (text !== answer) throw new Error(`${name} answered ${JSON.stringify(text)}`);
-    // A real call waits for the network; what is referred to weakly goes only while the program waits.
+    // Like a call over the network, this yields to the event loop, which weak references need to be collected.
     if (made % callsBetweenWaits === 0) await setImmediate();
   }
   if (requestCount - asked !== made) throw new Error(`${made} calls were ${requestCount - asked} requests`);
@@ -161,7 +158,7 @@ async function growthOf(framework: FrameworkUnderTest, calls: number): Promise<G
   const heaps: number[] = [];
   await run(async () => {
     await repeat(call, warmUpCalls);
-    // Collecting by force makes V8 forget what it optimised: all parts begin after it.
+    // Forced garbage collection discards optimised code, so all parts start after one.
     heapBytes();
     for (let part = 0; part < 10; part += 1) {
       times.push(await timed(call, tenth));
@@ -177,7 +174,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** The slope of a line through values at 0, 1, 2, … with the least squares. */
+/** The slope of a least-squares line through values at 0, 1, 2, … */
 function slope(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,9 +1,9 @@
 import type { RolloutContext, SpanInput, SpanSink } from '@agentlightning/core';
 
-/** A sink that keeps nothing but a count, so that what grows is not the measurement. */
+/** A sink that only counts, so that it does not add to memory growth. */
 export class CountingSink implements SpanSink {
   count = 0;
-  /** The span that came last. */
+  /** The last span. */
   last: SpanInput | null = null;
 
   append(span: SpanInput): void {
@@ -16,7 +16,7 @@ export class CountingSink implements SpanSink {
   }
 }
 
-/** A rollout that lasts as long as the measurement. */
+/** A rollout for the duration of the measurement. */
 export function measuredRollout(sink: SpanSink, hasEndpoint: boolean): RolloutContext {
   return {
     rolloutId: 'ro-benchmark',

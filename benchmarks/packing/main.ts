@@ -11,7 +11,7 @@ import { parseFlags } from '../flags.ts';
 import { type BenchmarkResult, progress, report, result } from '../report.ts';
 import { median } from '../statistics.ts';
 
-/** What `passes.py` prints: for each workload its tokens, and for each way the seconds of each round. */
+/** Output of `passes.py`: by workload the tokens, and by method the seconds of each round. */
 type Passes = Readonly<
   Record<
     string,

@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 
 from agentlightning_runtime.engine.batch import Batch, Datum, ResolvedLoss, TrainedSpan
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
-from agentlightning_runtime.engine.micro_batch_sizer import MicroBatchSizer
+from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
 from agentlightning_runtime.engine.ranks import Ranks
 from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine

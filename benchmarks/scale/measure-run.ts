@@ -31,7 +31,7 @@ export interface MeasuredStep {
   readonly rssMb: number;
 }
 
-/** What was measured in the process of the trainer, while it collected and learned. */
+/** Measurements of the trainer's process during collection and training. */
 export interface MeasuredRun {
   readonly steps: readonly MeasuredStep[];
   /** The peak of its resident memory, in MB. */

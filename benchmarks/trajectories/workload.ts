@@ -4,10 +4,10 @@ import { modelCallToSpan, rewardAttributes, spanNames } from '@agentlightning/co
 import { newSpanId } from '@agentlightning/core/store';
 import { aRollout, aSpan } from '@agentlightning/core/testing';
 
-/** How much there is to do. */
+/** Size of a workload. */
 export interface WorkloadSize {
   readonly rollouts: number;
-  /** Model calls of each rollout; the prompt of each begins with all of the one before. */
+  /** Model calls per rollout; each prompt continues the previous one. */
   readonly turns: number;
   /** Tokens of the first prompt. */
   readonly promptTokens: number;
@@ -17,10 +17,10 @@ export interface WorkloadSize {
   readonly observationTokens: number;
 }
 
-/** The same calls and rewards, as each side has them in memory. */
+/** The same calls and rewards in the form of each side. */
 export interface Workload {
   readonly groups: readonly CollectedGroup[];
-  /** What the Python server keeps: one list of events for each rollout. */
+  /** Events of the Python server, one list per rollout. */
   readonly events: readonly (readonly JsonObject[])[];
   /** Tokens of all prompts and answers. */
   readonly tokens: number;
@@ -32,7 +32,7 @@ interface Call {
   readonly logprobs: readonly number[];
 }
 
-/** Rollouts of an agent with tools: what a gateway records of them, and what the Python server would have. */
+/** Rollouts of an agent with tools, as recorded by the gateway and by the Python server. */
 export function workloadOf(size: WorkloadSize): Workload {
   const rollouts = Array.from({ length: size.rollouts }, (_, index) => callsOf(size, index));
   return {

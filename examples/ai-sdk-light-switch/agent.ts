@@ -1,6 +1,5 @@
 /**
- * The lamps of a house: asked whether a lamp is on, or instructed to switch it on, the agent does so with a tool. What the tool
- * says is the answer.
+ * The lamps of a house: the agent reads or switches a lamp with a tool, and returns the result of the tool.
  *
  * An ordinary agent on the Vercel AI SDK. Nothing in this file is about training.
  *
@@ -10,7 +9,7 @@ import { openai } from '@ai-sdk/openai';
 import { hasToolCall, ToolLoopAgent, tool } from 'ai';
 import { z } from 'zod';
 
-/** Which lamps there are in a house, and which of them are on. */
+/** The lamps of a house, and whether each is on. */
 export type House = Map<string, boolean>;
 
 const inputSchema = z.object({ lamp: z.string() });
@@ -42,7 +41,7 @@ function lightSwitch(house: House) {
   });
 }
 
-/** Does what is asked, in this house; returns the answer. */
+/** Handles a request in this house and returns the answer. */
 export async function tendLamps(request: string, house: House): Promise<string> {
   const { text, toolResults } = await lightSwitch(house).generate({ prompt: request });
   return String(toolResults[0]?.output ?? text);

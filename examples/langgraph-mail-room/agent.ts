@@ -15,7 +15,7 @@ import { z } from 'zod';
 
 type Mail = typeof MessagesAnnotation.State;
 
-/** What the tools get besides what the model says: in which locker each parcel lies. */
+/** Context of the tools: the locker of each parcel. */
 const house = z.object({ lockers: z.record(z.string(), z.number()) });
 
 const findLocker = tool(

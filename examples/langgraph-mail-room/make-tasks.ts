@@ -1,6 +1,6 @@
 /**
  * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: letters about a parcel, half of which ask where it is. Lockers are
- * drawn anew for every task, so that no answer can be guessed from its letter. Run it with another seed for other tasks:
+ * random for every task, so that answers cannot be guessed. Run it with another seed for other tasks:
  * `node make-tasks.ts 7`.
  *
  * @module

@@ -1,5 +1,5 @@
 /**
- * The help desk of a bank: it informs customers what is on a card, and hands lost cards over to security, who block them.
+ * The help desk of a bank: it reports card balances, and hands lost cards over to security, which blocks them.
  *
  * An ordinary agent on the OpenAI Agents SDK, with hand-offs and tools. Nothing in this file is about training.
  *
@@ -9,7 +9,7 @@ import { Agent, handoff, type RunContext, run, tool } from '@openai/agents';
 import { removeAllTools } from '@openai/agents-core/extensions';
 import { z } from 'zod';
 
-/** What is on each card. */
+/** The balance of each card. */
 export type Balances = Readonly<Record<string, number>>;
 
 const model = 'gpt-4.1-mini';
@@ -42,17 +42,17 @@ const helpDesk = new Agent<Balances>({
   instructions: 'You help.',
   model,
   tools: [readBalance],
-  // Security sees what the customer said, and no more.
+  // Security receives only the customer's message.
   handoffs: [handoff(security, { inputType: card, onHandoff: () => undefined, inputFilter: removeAllTools })],
 });
 
-/** What the bank says, and which agent says it. */
+/** The answer, and the agent that gave it. */
 export interface Answer {
   readonly text: string;
   readonly agent: string | undefined;
 }
 
-/** Answers what a customer says. */
+/** Answers a customer. */
 export async function answerCustomer(words: string, balances: Balances): Promise<Answer> {
   const { finalOutput, lastAgent } = await run(helpDesk, words, { context: balances, maxTurns: 3 });
   return { text: finalOutput ?? '', agent: lastAgent?.name };

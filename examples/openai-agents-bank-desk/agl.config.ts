@@ -8,7 +8,7 @@ instrumentOpenAIAgents({ api: 'chat_completions' });
 // Model calls are sent to the model in training, which needs no key.
 process.env['OPENAI_API_KEY'] ??= 'none';
 
-/** What a customer says, what is on the cards of the bank, and the right answer. */
+/** A customer's message, the card balances of the bank, and the right answer. */
 export const customerTask = z.object({
   words: z.string(),
   balances: z.record(z.string(), z.number()),
@@ -18,9 +18,8 @@ export const customerTask = z.object({
 export type CustomerTask = z.infer<typeof customerTask>;
 
 /**
- * The agent as the trainer runs it: 1 for the right answer; 0.3 when a lost card came to security at least, which is the
- * first half of the way there; else 0. Where the model led the agent nowhere, that is a wrong answer, too: an agent that
- * throws gets no reward at all, and nothing would be learned of it.
+ * The agent as the trainer runs it: 1 for the right answer; 0.3 when a lost card was at least handed over to security; else
+ * 0. An agent without a result also gets 0: an agent that throws has no reward, so its rollout would not be trained on.
  */
 async function agent({ words, balances, answer }: CustomerTask): Promise<number> {
   try {

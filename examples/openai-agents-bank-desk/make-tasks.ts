@@ -1,7 +1,7 @@
 /**
- * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: what customers of a bank say, half of them about lost cards. Balances are
- * drawn anew for every task, so that no answer can be guessed from its question. Run it with another seed for other
- * tasks: `node make-tasks.ts 7`.
+ * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: messages of bank customers, half of them about lost cards. Balances are
+ * random for every task, so that answers cannot be guessed. Run it with another seed for other tasks:
+ * `node make-tasks.ts 7`.
  *
  * @module
  */

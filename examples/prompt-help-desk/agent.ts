@@ -1,8 +1,8 @@
 /**
  * A help desk: sorts tickets of a web shop into queues.
  *
- * An ordinary agent on the official `openai` client. Two lines make it better than it was written: the prompt has a name,
- * and `fetch: traceFetch()` sends the calls of a rollout to where they are recorded.
+ * An ordinary agent on the official `openai` client. Two lines make it optimisable: the prompt has a name, and
+ * `fetch: traceFetch()` sends the calls of a rollout to the gateway.
  *
  * @module
  */
@@ -10,12 +10,12 @@ import { definePrompt } from '@agentlightning/core';
 import { traceFetch } from '@agentlightning/fetch';
 import OpenAI from 'openai';
 
-/** Where a ticket may go. */
+/** The queues of tickets. */
 export const queues = ['billing', 'shipping', 'account', 'returns'] as const;
 
 const client = new OpenAI({ apiKey: process.env['OPENAI_API_KEY'] ?? 'none', fetch: traceFetch() });
 
-/** The prompt that a search makes better; anywhere else it is this. */
+/** The prompt that a search optimises; outside of a search it is this text. */
 export const sorting = definePrompt('sorting', 'Which queue is this ticket for: {queues}?\n\nTicket: {ticket}');
 
 /** The queue that the model names. */

@@ -8,7 +8,7 @@ export const ticketTask = z.object({ ticket: z.string(), queue: z.string() });
 
 export type TicketTask = z.infer<typeof ticketTask>;
 
-/** Without a key, scripted models do; with one, OpenAI's. */
+/** With a key, OpenAI's models are used, otherwise scripted ones. */
 const key = process.env['OPENAI_API_KEY'];
 const isScripted = key === undefined || key === '';
 const models = isScripted

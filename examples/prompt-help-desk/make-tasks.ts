@@ -17,7 +17,7 @@ function draw(limit: number): number {
   return createHash('sha256').update(`${seed}/${drawn}`).digest().readUInt32BE() % limit;
 }
 
-/** What tickets are about, and where each thing belongs. */
+/** The subjects of tickets and their queues. */
 const things: readonly (readonly [thing: string, queue: string])[] = [
   ['a duplicate payment', 'billing'],
   ['my tracking number', 'shipping'],
@@ -41,7 +41,7 @@ function drawTask(index: number): TicketTask {
   return { ticket: `${openings[draw(openings.length)]} ${thing}${endings[draw(endings.length)]}`, queue };
 }
 
-/** Tickets that were written already: nothing is held out that was seen. */
+/** Tickets that are already written: held-out tickets are not in the training tasks. */
 const written = new Set<string>();
 
 function writeTasks(file: string, count: number): void {

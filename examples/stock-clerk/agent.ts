@@ -10,7 +10,7 @@ import { traceFetch } from '@agentlightning/fetch';
 import OpenAI from 'openai';
 import { z } from 'zod';
 
-/** A question, and the shelf it is about. Every task has its own shelf. */
+/** A question and its shelf. Every task has its own shelf. */
 export const stockTask = z.object({
   question: z.string(),
   shelf: z.record(z.string(), z.number()),
@@ -32,7 +32,7 @@ const tools: OpenAI.ChatCompletionFunctionTool[] = [
   },
 ];
 
-/** Answers a question with at most three model calls; null when it never comes to an answer. */
+/** Answers a question with at most three model calls; null without an answer. */
 export async function answerQuestion(task: StockTask): Promise<string | null> {
   const messages: OpenAI.ChatCompletionMessageParam[] = [
     { role: 'system', content: 'You are a stock clerk.' },

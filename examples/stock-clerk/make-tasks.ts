@@ -1,7 +1,6 @@
 /**
- * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: questions about a shelf whose numbers are drawn
- * anew for every task, so that no answer can be guessed from its question. Run it with another seed
- * for other tasks: `node make-tasks.ts 7`.
+ * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: questions about a shelf with random numbers for every task, so that
+ * answers cannot be guessed. Run it with another seed for other tasks: `node make-tasks.ts 7`.
  *
  * @module
  */

@@ -6,7 +6,7 @@
  */
 import type OpenAI from 'openai';
 
-/** Asks a model for a number, and once more for another. Gives both answers. */
+/** Asks a model for a number twice. Returns both answers. */
 export async function askForNumbers(client: OpenAI, question: string): Promise<readonly string[]> {
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: question }];
   const ask = async (): Promise<string> => {

@@ -1,7 +1,7 @@
 /**
  * `node train.ts --python <python> [--steps 40]`: an agent in TypeScript, trained by the trainer of Python's Agent Lightning
- * 1.0 on verl. The store, the gateway and the runner are here; `trainer.py` has the model and learns. They speak the
- * protocol of 1.0, as they do when the trainer is a cluster of GPU machines.
+ * 1.0 on verl. The store, the gateway and the runner are here; `trainer.py` has the model and learns. They use the protocol
+ * of 1.0, as with a trainer on a cluster of GPU machines.
  *
  * @module
  */
@@ -56,7 +56,7 @@ await gateway.close();
 await store.close();
 process.exitCode = code ?? 1;
 
-/** How many of eight characters are digits, from 0 to 1. */
+/** The share of digits among eight characters, from 0 to 1. */
 function shareOfDigits(text: string): number {
   return (text.match(/[0-9]/g)?.length ?? 0) / 8;
 }

@@ -5,7 +5,7 @@ import { ChatOpenAI } from '@langchain/openai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
 import { prompt } from '../instant-model.ts';
 
-/** Hears of everything that our adapter hears of, and does nothing. */
+/** Receives the same callbacks as the adapter, and does nothing. */
 class IdleHandler extends BaseCallbackHandler {
   readonly name: string = 'idle';
 

@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
 import { prompt } from '../instant-model.ts';
 
-/** What an agent's runner asks a model. */
+/** A model request of an agent's runner. */
 const request: ModelRequest = {
   input: prompt,
   systemInstructions: 'Count.',

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import type { FrameworkUnderTest } from '../framework-under-test.ts';
 import { prompt } from '../instant-model.ts';
 
-/** The client `openai`, which was made before it is patched. */
+/** A client of `openai`, created before it is patched. */
 export function open(): Promise<FrameworkUnderTest> {
   const client = new OpenAI({ baseURL: 'https://provider.invalid/v1', apiKey: 'key' });
   return Promise.resolve({

@@ -18,9 +18,9 @@ export interface ClientOptions {
   readonly apiKey: string;
   /** Whether the key may be sent over plain `http:` to another machine, on a network that you trust. @default false */
   readonly allowInsecureKey?: boolean;
-  /** How long requests are repeated while the server is unreachable, in milliseconds. @default 120000 */
+  /** Retry limit for requests to an unreachable server, in milliseconds. @default 120000 */
   readonly unreachableAfterMs?: number;
-  /** The limit of one request, in milliseconds. @default 60000 */
+  /** Timeout of one request, in milliseconds. @default 60000 */
   readonly requestTimeoutMs?: number;
   /** @default the platform's */
   readonly fetch?: typeof globalThis.fetch;
@@ -28,7 +28,7 @@ export interface ClientOptions {
 
 /** Options of the worker of a client. */
 export interface JoinOptions<TTask = unknown> {
-  /** The number of rollouts that run in this process at a time. @default 4 */
+  /** Number of concurrent rollouts in this process. @default 4 */
   readonly workers?: number;
   /** Validates a task before the agent receives it; an error fails its rollout. @default the task unchanged */
   readonly parseTask?: (input: JsonValue) => TTask;
@@ -46,9 +46,9 @@ export interface TrainOptions<TTask = unknown> extends JoinOptions<TTask> {
   readonly name?: string;
   /** A name, or options with `type`: `{ type: 'grpo', groupSize: 8, learningRate: 1e-5 }`. @default that of the server */
   readonly algorithm?: string | JsonObject;
-  /** Training steps in all. @default that of the server, or 30 */
+  /** Total number of training steps. @default that of the server, or 30 */
   readonly steps?: number;
-  /** Tasks of each step. @default that of the server, or 16 */
+  /** Number of tasks per step. @default that of the server, or 16 */
   readonly tasksPerStep?: number;
   /** Further keys of the training configuration, such as `sampling`, `evaluation` and `seed`. @default {} */
   readonly training?: JsonObject;
@@ -174,7 +174,7 @@ export class AgentLightningClient {
     }
   }
 
-  /** Sends a part. One whose response was lost has arrived, and is a conflict. */
+  /** Sends a part. A conflict means that it has already arrived and its response was lost. */
   async #send(path: string, part: Uint8Array, offset: number): Promise<unknown> {
     try {
       return await this.#transport.send(path, { method: 'PUT', body: part });
@@ -186,7 +186,7 @@ export class AgentLightningClient {
     }
   }
 
-  /** Checks once that the server is one, and not older than this client. */
+  /** Checks once that the URL is a training server of a supported version. */
   #checkServer(): Promise<void> {
     this.#checked ??= this.#readServer().catch((error: unknown) => {
       this.#checked = null;

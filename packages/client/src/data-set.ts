@@ -39,7 +39,7 @@ export interface DataSet {
 
 const partBytes = 4 * 1024 * 1024;
 
-/** How many invalid tasks are reported at once. */
+/** Maximum number of reported invalid tasks. */
 const maxReported = 20;
 
 /**

@@ -8,9 +8,9 @@ export interface TransportOptions {
   readonly url: string;
   readonly apiKey: string;
   readonly fetch: typeof globalThis.fetch;
-  /** How long requests are repeated while the server is unreachable, in milliseconds. */
+  /** Retry limit for requests to an unreachable server, in milliseconds. */
   readonly unreachableAfterMs: number;
-  /** The limit of one request, in milliseconds. */
+  /** Timeout of one request, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
@@ -20,7 +20,7 @@ export interface ServerRequest {
   /** JSON; bytes are sent unchanged. @default none */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** How long the server may wait before it responds, in milliseconds. @default 0 */
+  /** Requested server wait, in milliseconds. @default 0 */
   readonly waitMs?: number;
   readonly signal?: AbortSignal | undefined;
 }

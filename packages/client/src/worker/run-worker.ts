@@ -13,16 +13,16 @@ export interface RunWorkerOptions<TTask> {
   readonly transport: ServerTransport;
   readonly runId: string;
   readonly agent: Agent<TTask>;
-  /** The number of rollouts at a time. */
+  /** Number of concurrent rollouts. */
   readonly workers: number;
   readonly parseTask?: ((input: JsonValue) => TTask) | undefined;
   readonly onError: (error: AgentLightningError) => void;
 }
 
-/** How long the server waits for a heartbeat before it returns the rollouts of a dead client to the queue, in milliseconds. */
+/** Heartbeat timeout, in milliseconds, after which the server returns the rollouts of the client to the queue. */
 const leaseMs = 8000;
 
-/** How long running agents may take when the run has ended, in milliseconds. */
+/** Grace period for running agents at the end of the run, in milliseconds. */
 const graceMs = 2000;
 
 /** Runs the agent on the rollouts of a run in this process, registered at the server with a lease. */
@@ -48,7 +48,7 @@ export class RunWorker<TTask> {
         store,
         agent,
         runId,
-        // One id for all of them: it is the registered one.
+        // All slots share the registered id.
         concurrency: 1,
         workerId,
         graceMs,
