@@ -7,6 +7,7 @@ import { loadBaseModel } from './base-models.ts';
 import { readCheckpoint } from './checkpoint/model-checkpoint.ts';
 import { tinyModelConfig } from './model/model-config.ts';
 import { ModelEngine } from './model-engine.ts';
+import { encodeText } from './text/tokenizer.ts';
 import { ProgramCache } from './training/program-cache.ts';
 
 const programs = new ProgramCache();
@@ -48,6 +49,17 @@ test.each([0.5, 1, 1.7])(
     expect(wrong.metrics['policy/logprob_gap']).toBeGreaterThan(1e-3);
   },
 );
+
+test('trainer and sampler compute the same log-probabilities at the end of the context', {
+  tags: ['long'],
+}, async () => {
+  const engine = await loadBaseModel('tiny-chat', 3);
+  const promptTokens = encodeText('A long prompt with words. '.repeat(80)).slice(0, tinyModelConfig.maxContext - 1);
+  const result = await engine.sample(sampleRequest({ promptTokens, maxTokens: 64 })).result;
+  expect(result.choices).toHaveLength(1);
+  const { metrics } = await engine.forward([sampledDatum(result)]);
+  expect(metrics['policy/logprob_gap_max']).toBeLessThan(1e-4);
+});
 
 test('a reward increases the probability of a token', async () => {
   const engine = makeEngine(1);

@@ -34,7 +34,7 @@ export const tinyModelConfig: ModelConfig = {
   layers: 2,
   heads: 4,
   hidden: 160,
-  maxContext: 512,
+  maxContext: 2048,
   ropeBase: 10_000,
   normEpsilon: 1e-5,
   isTied: true,

@@ -9,7 +9,7 @@ export interface MicroBatch {
 }
 
 /** Padded lengths: few, since every shape is compiled once (about 0.3 s). Above the last, multiples of 128. */
-const lengths = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256, 384, 512] as const;
+const lengths = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256, 384, 512, 768, 1024, 1536, 2048] as const;
 
 /** Padded numbers of trained tokens in a row. Above the last, doubled. */
 const outputCounts = [16, 64, 256] as const;
