@@ -59,7 +59,7 @@ test('a client trains an agent, another client joins, and the endpoint serves th
   expect(completion.choices[0]?.message.content).toEqual(expect.any(String));
 });
 
-test('a run continues after its client and its server were killed', async () => {
+test('a run continues after its client and its server were killed', { tags: ['long'] }, async () => {
   const server = await startServer();
   const killed = startClient(server);
   const run = String((await killed.event('run'))['run']);

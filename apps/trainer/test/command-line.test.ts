@@ -151,7 +151,7 @@ test('a store that is not there is named by commands that only read', async () =
   expect(stderr).toContain('.agl/agl.db');
 });
 
-test('a store served over http holds a whole run, which runs and show can read', async () => {
+test('a store served over http holds a whole run, which runs and show can read', { tags: ['long'] }, async () => {
   await using store = new AglProcess(['store', '--db', `sqlite:${path.join(folder, 'agl.db')}`, '--port', '0']);
   const url = String((await store.event('ready'))['url']);
   await using training = new AglProcess([

@@ -88,7 +88,7 @@ test('another curriculum is another run', async () => {
 test.each([
   { mode: 'sync', refillGroups: 8 },
   { mode: 'async', refillGroups: 8 },
-] as const)('weights replace groups as well, with %j', async (collection) => {
+] as const)('weights replace groups as well, with %j', { tags: ['long'] }, async (collection) => {
   const runId = `refilled-${collection.mode}`;
   const { events, error } = await trainSmall(weighted('refilled', { steps: 4, collection }), { runId });
   expect(error).toBeNull();

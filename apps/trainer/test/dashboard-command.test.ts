@@ -67,7 +67,7 @@ test('agl train --dashboard shows the run while it trains, and ends with it', as
   vi.unstubAllEnvs();
 });
 
-test('the dashboard of a killed trainer reports the kill to open pages, and ends', async () => {
+test('the dashboard of a killed trainer reports the kill to open pages, and ends', { tags: ['long'] }, async () => {
   using run = new RunFolder();
   vi.stubEnv('GATE', run.gate);
   const { train, url, events } = await trainAndWatch(run);
@@ -77,7 +77,7 @@ test('the dashboard of a killed trainer reports the kill to open pages, and ends
   vi.unstubAllEnvs();
 });
 
-test('agl train --dashboard with a port that is taken ends before the training', async () => {
+test('agl train --dashboard with a port that is taken ends before the training', { tags: ['long'] }, async () => {
   using run = new RunFolder();
   const store = await openStore(run.storeUrl);
   const taken = await serveDashboard({ store });

@@ -17,7 +17,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test('a run in the background is stopped by its id, and resumed', async () => {
+test('a run in the background is stopped by its id, and resumed', { tags: ['long'] }, async () => {
   await using detach = folder.trainFile(waitingConfigFile, '--run', 'background', '--steps', '1', '--detach');
   const code = await detach.exitCode();
   expect({ code, stderr: detach.stderr }).toMatchObject({ code: 0 });

@@ -29,7 +29,9 @@ test('agl eval prints a table with the comparison, and is a run of the store', a
   expect(runs.output).toMatch(/one +small +finished +evaluation +0\.\d{3} +0\.\d{3}/);
 });
 
-test('agl dev prints the traces of rollouts with a scripted model, and what is wrong with them', async () => {
+test('agl dev prints the traces of rollouts with a scripted model, and what is wrong with them', {
+  tags: ['long'],
+}, async () => {
   const script = path.join(folder.path, 'answers.json');
   writeFileSync(script, JSON.stringify(['12', 'one 2', { status: 400, message: 'no more' }]));
   await using dev = agl('dev', '--script', script);

@@ -28,7 +28,7 @@ function tensors(file: string): Readonly<Record<string, { readonly shape: readon
   return header;
 }
 
-test('exports the latest and an earlier checkpoint, and says what is wrong', async () => {
+test('exports the latest and an earlier checkpoint, and says what is wrong', { tags: ['long'] }, async () => {
   {
     await using agl = folder.train('--run', 'exported', '--steps', '3');
     await agl.event('done');

@@ -38,7 +38,7 @@ async function scrape(url: string, key: string): Promise<readonly string[]> {
   return [...(await response.text()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
 }
 
-test('alert rules and dashboard name only metrics that a server and a runner export', async () => {
+test('alert rules and dashboard name only metrics that a server and a runner export', { tags: ['long'] }, async () => {
   await using server = new AglProcess(['server', '--data', folder.path, '--port', '0', '--model', 'tiny-random']);
   const { url, keyFile } = await server.event('ready');
   const key = readFileSync(String(keyFile), 'utf8').trim();

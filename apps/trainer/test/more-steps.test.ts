@@ -89,7 +89,9 @@ test('a learning rate that falls does so towards the new last step', { tags: ['l
   for (const [index, rate] of [1e-2, 0, 1e-2 / 3, 0].entries()) expect(rates[index]).toBeCloseTo(rate, 6);
 });
 
-test('an interrupted run has the learning rates and the weights of an uninterrupted one', async () => {
+test('an interrupted run has the learning rates and the weights of an uninterrupted one', {
+  tags: ['long'],
+}, async () => {
   const learningRate = { schedule: 'cosine', peak: 1e-2, warmupSteps: 2, finalRatio: 0.5 } as const;
   const algorithm = { type: 'grpo', groupSize: 2, learningRate, epochs: 2, minibatches: 2 } as const;
   const settings = { algorithm, checkpointEvery: 2, runtime };

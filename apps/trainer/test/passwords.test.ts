@@ -18,7 +18,9 @@ async function written(args: readonly string[]): Promise<{ readonly code: number
   return { code, text: agl.output + agl.stderr };
 }
 
-test('a training in a database, and a server of it, show where it is without its password', async () => {
+test('a training in a database, and a server of it, show where it is without its password', {
+  tags: ['long'],
+}, async () => {
   await using postgres = await startPostgres();
   using folder = new RunFolder();
   const url = await postgres.createDatabase();

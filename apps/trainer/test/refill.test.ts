@@ -56,23 +56,27 @@ test('asynchronous collection replaces them as they finish', async () => {
 test.each([
   { mode: 'sync', refillGroups: 40 },
   { mode: 'async', refillGroups: 40 },
-] as const)('the reward of a step and its goal cover replaced groups, with %j', async (collection) => {
-  // Only the first task teaches anything; the others always succeed.
-  const agent: Agent<SmallTask> = async (task, context) => {
-    await countLetters(task, context);
-    return task.index === 0 && context.metadata?.['sample'] === 1 ? 0 : 1;
-  };
-  const trainer = smallTrainer(folder, { agent, steps: 9, collection, stopAtReward: 0.8 });
-  const { events, error } = await trainSmall(trainer);
-  expect(error).toBeNull();
-  const steps = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
-  expect(steps).toHaveLength(3);
-  for (const { reward, metrics } of steps) {
-    expect(reward).toBeGreaterThan(0.8);
-    expect(metrics['collection/reward_mean']).toBe(reward);
-    expect(metrics['reward/mean']).toBe(0.5);
-  }
-  expect(events.at(-1)).toMatchObject({
-    summary: { training: { ended: 'goal' }, rewardCurve: steps.map(({ reward }) => reward) },
-  });
-});
+] as const)(
+  'the reward of a step and its goal cover replaced groups, with %j',
+  { tags: ['long'] },
+  async (collection) => {
+    // Only the first task teaches anything; the others always succeed.
+    const agent: Agent<SmallTask> = async (task, context) => {
+      await countLetters(task, context);
+      return task.index === 0 && context.metadata?.['sample'] === 1 ? 0 : 1;
+    };
+    const trainer = smallTrainer(folder, { agent, steps: 9, collection, stopAtReward: 0.8 });
+    const { events, error } = await trainSmall(trainer);
+    expect(error).toBeNull();
+    const steps = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
+    expect(steps).toHaveLength(3);
+    for (const { reward, metrics } of steps) {
+      expect(reward).toBeGreaterThan(0.8);
+      expect(metrics['collection/reward_mean']).toBe(reward);
+      expect(metrics['reward/mean']).toBe(0.5);
+    }
+    expect(events.at(-1)).toMatchObject({
+      summary: { training: { ended: 'goal' }, rewardCurve: steps.map(({ reward }) => reward) },
+    });
+  },
+);

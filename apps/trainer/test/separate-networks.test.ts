@@ -1,3 +1,4 @@
+// @module-tag long
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AglProcess } from './agl-process.ts';

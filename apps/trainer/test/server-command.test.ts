@@ -135,7 +135,9 @@ test('runs are trained in order, and the endpoint serves the trained model', asy
   expect(completion).toMatchObject({ status: 200, body: { choices: [{ message: { role: 'assistant' } }] } });
 });
 
-test('a killed server continues its runs, and a stopped run is resumed with its checkpoint', async () => {
+test('a killed server continues its runs, and a stopped run is resumed with its checkpoint', {
+  tags: ['long'],
+}, async () => {
   let runId = '';
   let port = '';
   {

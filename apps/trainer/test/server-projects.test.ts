@@ -99,7 +99,7 @@ test('every role has its rights on every route of server, gateway and dashboard'
   }
 });
 
-test('two projects train at a time, and see nothing of each other', async () => {
+test('two projects train at a time, and see nothing of each other', { tags: ['long'] }, async () => {
   const { process: server, url, adminKey } = await startServer('--max-concurrent-runs', '2');
   await using _server = server;
   const keys = { red: await createKey('trainer', 'red'), blue: await createKey('trainer', 'blue') };
@@ -199,7 +199,7 @@ async function trainThroughCut(cutMs: number): Promise<void> {
   await store.close();
 }
 
-test('a run survives a cut of the network for three seconds', async () => {
+test('a run survives a cut of the network for three seconds', { tags: ['long'] }, async () => {
   await trainThroughCut(3000);
 });
 

@@ -230,7 +230,10 @@ test('a call goes to the policy that it names, else to its agent’s, else to th
   );
 });
 
-test('a run of several policies resumes each of them from its last state', { timeout: timeoutMs }, async () => {
+test('a run of several policies resumes each of them from its last state', {
+  timeout: timeoutMs,
+  tags: ['long'],
+}, async () => {
   const config: TrainConfig<StockTask> = {
     agent: mixed,
     tasks: { train: stockTasks(1, 8), test: stockTasks(2, 4) },

@@ -34,7 +34,7 @@ test('a server exports requests, metrics and logs where the OTEL variables send 
   expect(sent('/v1/logs')).toMatch(/"severityNumber":9.*"body":{"stringValue":"store is up"}/);
 });
 
-test('a collector that is down does not delay the end', async () => {
+test('a collector that is down does not delay the end', { tags: ['long'] }, async () => {
   await using agl = new AglProcess(['store', '--db', ':memory:', '--port', '0'], {
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' },
   });

@@ -1,3 +1,4 @@
+// @module-tag long
 import { overHttp } from './over-http.ts';
 import { describePostgresContract } from './postgres/describe-postgres-contract.ts';
 

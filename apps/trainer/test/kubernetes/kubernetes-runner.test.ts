@@ -66,7 +66,9 @@ await describeWithKubernetes('agl kubernetes-runner', ({ helm, schemas }) => {
     ...statusIn: readonly ('queuing' | 'requeuing' | 'running' | 'succeeded')[]
   ) => (await store.queryRollouts({ statusIn, limit: 1 })).total;
 
-  test('Jobs run the rollouts of the queue, and a stopped controller leaves them to its successor', async () => {
+  test('Jobs run the rollouts of the queue, and a stopped controller leaves them to its successor', {
+    tags: ['long'],
+  }, async () => {
     await using server = startServer();
     await using cluster = startCluster();
     const url = String((await server.event('ready'))['url']);

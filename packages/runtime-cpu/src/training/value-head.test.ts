@@ -32,7 +32,7 @@ test('a value head does not change the policy and is 0 initially', async () => {
   expect([without.values, beside.values]).toEqual([null, [new Float32Array(3)]]);
 });
 
-test('it learns the return of each text, and its error decreases', async () => {
+test('it learns the return of each text, and its error decreases', { tags: ['long'] }, async () => {
   const trainer = trainerOf(headed);
   const batch = [
     sequence({ valueTargets: Float32Array.of(1, 0.5, -0.5) }),
