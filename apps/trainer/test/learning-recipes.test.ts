@@ -2,6 +2,7 @@ import { type AlgorithmOptions, createAlgorithm, grpo } from '@agentlightning/al
 import type { CollectedGroup, StepPlan } from '@agentlightning/core/algorithm';
 import { loadBaseModel, type ModelEngine, ProgramCache } from '@agentlightning/runtime-cpu';
 import { describe, expect, test } from 'vitest';
+import { expectRecordedCurve } from './learning/recorded-curve.ts';
 import { stockAgent, stockTasks } from './learning/stock-task.ts';
 import { learn, meanOf } from './learning/tiny-learner.ts';
 
@@ -45,6 +46,7 @@ async function expectToLearn(options: AlgorithmOptions): Promise<void> {
   const curve = await learn({ engine, reference, algorithm, agent: stockAgent, tasksOfStep, steps });
   expect(curve[0]).toBeLessThan(0.35);
   expect(meanOf(curve, 3)).toBeGreaterThan(0.65);
+  expectRecordedCurve(algorithm.name, curve);
 }
 
 describe('what must not learn does not', () => {
