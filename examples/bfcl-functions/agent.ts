@@ -1,0 +1,35 @@
+/**
+ * Calls the function that a question asks for, with the right arguments, or none if no function fits.
+ *
+ * An ordinary agent on the official `openai` client. The line about training is `fetch: traceFetch()`.
+ *
+ * @module
+ */
+import { traceFetch } from '@agentlightning/fetch';
+import OpenAI from 'openai';
+import { checkCalls, type FunctionCall } from './checker/check-calls.ts';
+import type { BfclTask } from './task.ts';
+import { toolsOf } from './tools.ts';
+
+const client = new OpenAI({ apiKey: process.env['OPENAI_API_KEY'] ?? 'none', fetch: traceFetch() });
+
+/** The calls that the model makes. */
+export async function callsFor({ question, functions }: BfclTask): Promise<readonly FunctionCall[]> {
+  const completion = await client.chat.completions.create({
+    model: 'smollm2',
+    messages: [{ role: 'user', content: question }],
+    tools: toolsOf(functions),
+    max_tokens: 96,
+  });
+  const calls = completion.choices[0]?.message.tool_calls ?? [];
+  return calls.flatMap((call) => (call.type === 'function' ? [call.function] : []));
+}
+
+/**
+ * The agent as the trainer runs it. `correct` is the measure of the leaderboard; `primary` is trained on, and has partial rewards: without
+ * them, the initial model would have no learning signal on most tasks.
+ */
+export async function functionCaller(task: BfclTask): Promise<{ readonly primary: number; readonly correct: number }> {
+  const { isCorrect, progress } = checkCalls(task, await callsFor(task));
+  return { primary: isCorrect ? 1 : 0.5 * progress, correct: isCorrect ? 1 : 0 };
+}

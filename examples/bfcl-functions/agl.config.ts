@@ -1,0 +1,20 @@
+import { defineConfig } from '@agentlightning/trainer';
+import { functionCaller } from './agent.ts';
+import { bfclTask } from './task.ts';
+
+export default defineConfig({
+  name: 'bfcl-functions',
+  agent: functionCaller,
+  tasks: { train: 'node_modules/.cache/tasks/train.jsonl', test: 'node_modules/.cache/tasks/test.jsonl' },
+  taskSchema: bfclTask,
+  // `node train.ts` starts the runtime at its own address; `--runtime` names another.
+  runtime: { type: 'grpc', address: '127.0.0.1:50051', model: 'smollm2', lora: { rank: 16, alpha: 32 } },
+  algorithm: { type: 'grpo', groupSize: 8, learningRate: 3e-4, loss: 'importance_sampling', entropyCoefficient: 0.01 },
+  rewards: { range: [0, 1] },
+  sampling: { temperature: 0.8 },
+  steps: 30,
+  tasksPerStep: 8,
+  concurrency: 64,
+  rolloutTimeoutMs: 300_000,
+  evaluation: { every: 10, tasks: 64 },
+});

@@ -1,0 +1,65 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { fetchPackage } from '../../tools/smollm2/fetch-package.ts';
+import { type BfclTask, functionSchema } from './task.ts';
+
+/** The leaderboard's own package, under the Apache licence. */
+const distribution = 'bfcl-eval==2026.3.23';
+
+const categories = ['simple_python', 'multiple', 'irrelevance'] as const;
+
+const cache = path.join(import.meta.dirname, 'node_modules/.cache');
+
+/** A line of the leaderboard's questions. */
+const questionLine = z.object({
+  id: z.string(),
+  question: z.tuple([z.tuple([z.object({ role: z.literal('user'), content: z.string() })])]),
+  function: z.array(functionSchema).min(1),
+});
+
+/** The folder of the package, downloaded once. */
+export async function fetchLeaderboard(python: string): Promise<string> {
+  return await fetchPackage({ python, distribution, cache });
+}
+
+/** Tasks of the leaderboard, by whether they are held out: every fourth id of each category. */
+export async function readTasks(
+  leaderboard: string,
+): Promise<{ readonly train: BfclTask[]; readonly test: BfclTask[] }> {
+  const data = path.join(leaderboard, 'bfcl_eval/data');
+  const train: BfclTask[] = [];
+  const test: BfclTask[] = [];
+  for (const category of categories) {
+    const name = `BFCL_v4_${category}.json`;
+    const answers = category === 'irrelevance' ? [] : await lines(path.join(data, 'possible_answer', name));
+    for (const [index, line] of (await lines(path.join(data, name))).entries()) {
+      const { id, question, function: functions } = questionLine.parse(JSON.parse(line));
+      const expected = category === 'irrelevance' ? null : groundTruth(answers[index] ?? '', id);
+      const task = { id, question: question[0][0].content, functions, expected };
+      (Number(/\d+/.exec(id)?.[0]) % 4 === 0 ? test : train).push(task);
+    }
+  }
+  return { train, test };
+}
+
+/** Writes the tasks beside the configuration's cache. */
+export async function prepareTasks(python: string): Promise<void> {
+  const { train, test } = await readTasks(await fetchLeaderboard(python));
+  const folder = path.join(cache, 'tasks');
+  await mkdir(folder, { recursive: true });
+  for (const [name, tasks] of Object.entries({ train, test })) {
+    await writeFile(path.join(folder, `${name}.jsonl`), tasks.map((task) => `${JSON.stringify(task)}\n`).join(''));
+  }
+}
+
+/** The text of the only right call, in which numbers are as they were written. */
+function groundTruth(line: string, id: string): string {
+  const text = /"ground_truth": \[(.*)\]\}$/.exec(line)?.[1];
+  if (text === undefined || !line.includes(`"${id}"`)) throw new Error(`${id} has no answer in ${distribution}.`);
+  return text;
+}
+
+async function lines(file: string): Promise<readonly string[]> {
+  return (await readFile(file, 'utf8')).trim().split('\n');
+}

@@ -1,0 +1,35 @@
+import { beforeAll, expect, test } from 'vitest';
+import { pythonSuites } from '../../../tools/describe-with-python.ts';
+import { pythonEnvironments } from '../../../tools/python-environment.ts';
+import { checkCalls } from '../checker/check-calls.ts';
+import { fetchLeaderboard, readTasks } from '../prepare-tasks.ts';
+import type { BfclTask } from '../task.ts';
+import { candidateCalls } from './candidate-calls.ts';
+import { judgeOfficially } from './official-checker.ts';
+
+const suite = await pythonSuites(pythonEnvironments['agentlightning-runtime']);
+
+suite('the tasks of the leaderboard', (python) => {
+  let leaderboard = '';
+  let train: readonly BfclTask[] = [];
+  let held: readonly BfclTask[] = [];
+  beforeAll(async () => {
+    leaderboard = await fetchLeaderboard(python);
+    ({ train, test: held } = await readTasks(leaderboard));
+  }, 120_000);
+
+  test('are divided into training and held-out tasks of each category', () => {
+    expect([train.length, held.length]).toEqual([630, 210]);
+    expect(new Set([...train, ...held].map(({ id }) => id)).size).toBe(840);
+  });
+
+  test('have the judgements of the official checker, for right calls and for wrong ones of every kind', async () => {
+    const tasks = [...train, ...held].filter(({ expected }) => expected !== null);
+    const cases = tasks.flatMap((task) => candidateCalls(task).map((calls) => ({ task, calls })));
+    const official = await judgeOfficially(python, { leaderboard, cases });
+    expect(official).toHaveLength(cases.length);
+    expect(official.filter(Boolean).length).toBeGreaterThan(2000);
+    const different = cases.filter(({ task, calls }, index) => checkCalls(task, calls).isCorrect !== official[index]);
+    expect(different.map(({ task, calls }) => ({ id: task.id, expected: task.expected, calls }))).toEqual([]);
+  }, 120_000);
+});

