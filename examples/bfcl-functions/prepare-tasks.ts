@@ -37,7 +37,7 @@ export async function readTasks(
       const { id, question, function: functions } = questionLine.parse(JSON.parse(line));
       const expected = category === 'irrelevance' ? null : groundTruth(answers[index] ?? '', id);
       const task = { id, question: question[0][0].content, functions, expected };
-      (Number(/\d+/.exec(id)?.[0]) % 4 === 0 ? test : train).push(task);
+      (taskNumber(id) % 4 === 0 ? test : train).push(task);
     }
   }
   return { train, test };
@@ -49,8 +49,15 @@ export async function prepareTasks(python: string): Promise<void> {
   const folder = path.join(cache, 'tasks');
   await mkdir(folder, { recursive: true });
   for (const [name, tasks] of Object.entries({ train, test })) {
-    await writeFile(path.join(folder, `${name}.jsonl`), tasks.map((task) => `${JSON.stringify(task)}\n`).join(''));
+    // By number: the first tasks, which evaluations use, are of all categories.
+    const mixed = tasks.toSorted((left, right) => taskNumber(left.id) - taskNumber(right.id));
+    await writeFile(path.join(folder, `${name}.jsonl`), mixed.map((task) => `${JSON.stringify(task)}\n`).join(''));
   }
+}
+
+/** The number of a task within its category. */
+function taskNumber(id: string): number {
+  return Number(/\d+/.exec(id)?.[0]);
 }
 
 /** The text of the only right call, in which numbers are as they were written. */

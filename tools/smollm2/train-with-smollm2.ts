@@ -54,8 +54,8 @@ export async function trainWithSmolLM2({ folder, flags, prepare }: SmolLM2Option
 async function train(folder: string, flags: readonly string[]): Promise<number> {
   const ignored = (): void => undefined;
   process.on('SIGINT', ignored).on('SIGTERM', ignored);
-  const agl = path.join(folder, 'node_modules/.bin/agl');
-  const child = spawn(agl, ['train', ...flags], { cwd: folder, stdio: 'inherit' });
+  const agl = path.join(folder, 'node_modules/@agentlightning/trainer/dist/cli/main.js');
+  const child = spawn(process.execPath, [agl, 'train', ...flags], { cwd: folder, stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 }
