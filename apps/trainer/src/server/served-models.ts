@@ -1,9 +1,12 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { Gateway, Upstream } from '@agentlightning/gateway';
 import { onlyPolicy } from '../config/policies.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { modelName, qualifiedRunId } from '../run/model-name.ts';
 import { readRunState } from '../run/run-state.ts';
+import { modelOptionsOf } from '../session/open-models.ts';
+import { needsValueHead } from '../session/session-policies.ts';
 import type { ServerRuntime } from './server-runtime.ts';
 
 /**
@@ -15,6 +18,7 @@ export class ServedModels {
   readonly #runtime: ServerRuntime;
   readonly #dataDir: string;
   readonly #project: string | undefined;
+  readonly #configOf: (runId: string) => Promise<ResolvedConfig>;
   #runs = new Map<string, readonly Upstream[]>();
   #current: string | null = null;
 
@@ -24,11 +28,14 @@ export class ServedModels {
     readonly dataDir: string;
     /** The project of the runs. @default the default one */
     readonly project?: string | undefined;
+    /** The configuration of a run. */
+    readonly configOf: (runId: string) => Promise<ResolvedConfig>;
   }) {
     this.#gateway = options.gateway;
     this.#runtime = options.runtime;
     this.#dataDir = options.dataDir;
     this.#project = options.project;
+    this.#configOf = options.configOf;
   }
 
   /** Serves the models of a run that starts. */
@@ -67,13 +74,15 @@ export class ServedModels {
     const state = readRunState(run, this.#dataDir);
     const { seed, modelNaming } = state;
     const saved = state.checkpoint === null ? null : chooseCheckpoint(state, 'final');
-    const { model: baseModel } = await this.#runtime.config();
+    const { runtime: config, policies } = await this.#configOf(run.runId);
     return await this.#runtime.use(async ({ runtime, inferenceKey }) => {
       const { models } = await runtime.capabilities();
       const model = await runtime.createModel({
         modelId: modelName({ runId: qualifiedRunId(run.runId, this.#project), policy: null, naming: modelNaming }),
-        baseModel: baseModel ?? models[0]?.name ?? 'default',
+        baseModel: config.model ?? models[0]?.name ?? 'default',
         seed,
+        // As in the training: the checkpoint has these weights.
+        ...modelOptionsOf(config, policies.some(needsValueHead)),
       });
       const { step } = await model.state();
       const uri = saved?.uris[onlyPolicy] ?? null;
