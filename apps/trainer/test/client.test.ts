@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningClient } from '@agentlightning/client';
 import OpenAI from 'openai';
@@ -78,6 +78,10 @@ test('invalid tasks, settings and keys are reported, and nothing is uploaded', a
   const client = new AgentLightningClient(server);
   const { train, test: held } = smallConfig.tasks;
   await expect(client.train(smallConfig.agent)).rejects.toThrow('the run has no data');
+  const invalid = path.join(folder.path, 'tasks.jsonl');
+  writeFileSync(invalid, '{"question":"a"}\n{"question"\n');
+  await expect(client.uploadData({ train: [...train], test: invalid })).rejects.toThrow(`${invalid}:2: `);
+  expect(existsSync(path.join(folder.path, 'datasets'))).toBe(false);
   await client.uploadData({ train: [...train], test: [...held] });
   await expect(client.train(smallConfig.agent, { training: { stepz: 3 } })).rejects.toThrow('did you mean "steps"');
   await expect(client.join('run-unknown', smallConfig.agent)).rejects.toMatchObject({ code: 'NOT_FOUND' });
