@@ -20,8 +20,16 @@ beforeEach(() => {
 });
 afterEach(() => folder[Symbol.dispose]());
 
+const env = {
+  PYTHONPATH: sources,
+  HF_HUB_OFFLINE: '1',
+  OMP_NUM_THREADS: '1',
+  CUDA_VISIBLE_DEVICES: '',
+  AGENTLIGHTNING_INFERENCE_KEY: 'key-of-agents',
+  AGL_INFERENCE_KEY: 'key-of-agents',
+};
+
 function startServer(...flags: readonly string[]): AglProcess {
-  const env = { PYTHONPATH: sources, HF_HUB_OFFLINE: '1', OMP_NUM_THREADS: '1', CUDA_VISIBLE_DEVICES: '' };
   return new AglProcess(['server', '--data', folder.path, '--port', '0', ...flags], { env });
 }
 
@@ -56,6 +64,22 @@ describeWithRuntime('agl server with the GPU runtime', (python) => {
     }
     const log = readFileSync(path.join(folder.path, 'runtime.log'), 'utf8');
     expect(log.match(/Listening on/g)).toHaveLength(2);
+  });
+
+  test('a run whose model endpoint is refused fails with the reason, and the server stays', async () => {
+    const serve = [python, '-m', 'agentlightning_runtime', 'serve', '--port', '0', '--inference-port', '0'];
+    const model = ['--model', 'tiny=random:llama-tiny', '--checkpoints', path.join(folder.path, 'checkpoints')];
+    // Plain HTTP to another machine.
+    const command = [...serve, ...model, '--inference-url', 'http://192.0.2.1:8000/v1'];
+    await using runtime = new AglProcess([], { command, env });
+    const { address } = await runtime.event('ready');
+    await using server = startServer('--runtime', String(address));
+    const { url, keyFile } = await server.event('ready');
+    const client = new AgentLightningClient({ url: String(url), apiKey: readFileSync(String(keyFile), 'utf8') });
+    await client.uploadData({ train: [...smallConfig.tasks.train], test: [...smallConfig.tasks.test] });
+    const run = await client.train(smallConfig.agent, { steps: 1, tasksPerStep: 2 });
+    await expect(run.result()).rejects.toThrow('Upstream key refused for http://192.0.2.1:8000/v1');
+    expect(await client.runs()).toMatchObject([{ status: 'failed' }]);
   });
 
   test('GPUs that the runtime does not find are reported with their number', async () => {

@@ -1,5 +1,6 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { Gateway, Upstream } from '@agentlightning/gateway';
+import { areInsecureKeysAllowed } from '../config/environment.ts';
 import { onlyPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
@@ -38,20 +39,20 @@ export class ServedModels {
     this.#configOf = options.configOf;
   }
 
-  /** Serves the models of a run that starts. */
+  /**
+   * Serves the models of a run that starts.
+   *
+   * @throws AgentLightningError CONFIG for an upstream that may not be used; the others stay
+   */
   start(runId: string, upstreams: readonly Upstream[]): void {
-    this.#current = runId;
-    this.#runs.set(
-      runId,
-      upstreams.map((upstream) => ({ ...upstream, runs: [runId] })),
-    );
-    this.#register();
+    const models = upstreams.map((upstream) => ({ ...upstream, runs: [runId] }));
+    this.#add(runId, models, runId);
   }
 
   /** Forgets all models: the runtime was started again. */
   clear(): void {
     this.#runs = new Map();
-    this.#register();
+    this.#register(this.#runs, this.#current);
   }
 
   /**
@@ -64,8 +65,7 @@ export class ServedModels {
     const known = this.#runs.get(run.runId)?.[0]?.model;
     if (typeof known === 'string') return known;
     const upstream = await this.#load(run);
-    this.#runs.set(run.runId, [upstream]);
-    this.#register();
+    this.#add(run.runId, [upstream], this.#current);
     return upstream.model ?? run.runId;
   }
 
@@ -98,10 +98,19 @@ export class ServedModels {
     });
   }
 
-  #register(): void {
-    const others = [...this.#runs].filter(([runId]) => runId !== this.#current).flatMap(([, upstreams]) => upstreams);
-    const current = this.#current === null ? [] : (this.#runs.get(this.#current) ?? []);
-    this.#gateway.setUpstream([...current, ...others]);
+  /** Adds the models of a run if the gateway accepts them. */
+  #add(runId: string, models: readonly Upstream[], current: string | null): void {
+    const runs = new Map(this.#runs).set(runId, models);
+    this.#register(runs, current);
+    this.#runs = runs;
+    this.#current = current;
+  }
+
+  #register(runs: ReadonlyMap<string, readonly Upstream[]>, current: string | null): void {
+    const others = [...runs].filter(([runId]) => runId !== current).flatMap(([, upstreams]) => upstreams);
+    const upstreams = [...(current === null ? [] : (runs.get(current) ?? [])), ...others];
+    const allowInsecureKey = areInsecureKeysAllowed();
+    this.#gateway.setUpstream(upstreams.map((upstream) => ({ ...upstream, allowInsecureKey })));
   }
 }
 
