@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { runAgl } from './agl-command.ts';
@@ -73,7 +73,12 @@ test('passwords are not printed', async () => {
   expect(output).not.toContain('hidden');
 });
 
-test('the JSON Schema has every setting', async () => {
-  const { properties } = JSON.parse((await runAgl(['config', 'schema'])).output) as { properties: object };
+test('the JSON Schema has every setting, and is the published one', async () => {
+  const { output } = await runAgl(['config', 'schema']);
+  const published = readFileSync(path.resolve(import.meta.dirname, '../server.schema.json'), 'utf8');
+  expect(JSON.parse(published), 'update it: agl config schema > apps/trainer/server.schema.json').toEqual(
+    JSON.parse(output),
+  );
+  const { properties } = JSON.parse(output) as { properties: object };
   expect(Object.keys(properties)).toEqual(['$schema', ...Object.keys(await printed())]);
 });

@@ -164,24 +164,27 @@ export class AgentLightningClient {
 
   async #upload({ digest, totalBytes, parts }: DataSet): Promise<void> {
     const path = `/v1/server/datasets/${digest}`;
-    let state = recordOf(await this.#transport.send(path), 'the data set');
-    if (optionalBoolean(state, 'complete') === true) return;
-    let offset = numberOf(state, 'bytes');
-    for await (const part of parts(offset)) {
-      const query = `?offset=${offset}&total_bytes=${totalBytes}`;
-      state = recordOf(await this.#send(path + query, part, offset), 'the data set');
-      offset = numberOf(state, 'bytes');
+    let state = uploadStateOf(await this.#transport.send(path));
+    while (!state.isComplete) {
+      const startedAt = state.offset;
+      for await (const part of parts(state.offset)) {
+        const expected = state.offset + part.byteLength;
+        state = await this.#send(`${path}?offset=${state.offset}&total_bytes=${totalBytes}`, part);
+        // Another client uploads the same content.
+        if (state.isComplete || state.offset !== expected) break;
+      }
+      if (!state.isComplete && state.offset === startedAt) throw changedData();
     }
   }
 
-  /** Sends a part. A conflict means that it has already arrived and its response was lost. */
-  async #send(path: string, part: Uint8Array, offset: number): Promise<unknown> {
+  /** Sends a part. @returns what the server has received, which includes parts of other clients and lost responses */
+  async #send(path: string, part: Uint8Array): Promise<UploadState> {
     try {
-      return await this.#transport.send(path, { method: 'PUT', body: part });
+      return uploadStateOf(await this.#transport.send(path, { method: 'PUT', body: part }));
     } catch (error) {
       const received =
         AgentLightningError.isInstance(error) && error.code === 'CONFLICT' ? error.details['bytes'] : null;
-      if (received === offset + part.byteLength) return { bytes: received, complete: false };
+      if (typeof received === 'number') return { offset: received, isComplete: false };
       throw error;
     }
   }
@@ -206,6 +209,25 @@ export class AgentLightningClient {
       remedy: `Update the server to @agentlightning/trainer@${clientVersion}, or install @agentlightning/client@${version}.`,
     });
   }
+}
+
+/** The received part of a data set. */
+interface UploadState {
+  readonly offset: number;
+  readonly isComplete: boolean;
+}
+
+function uploadStateOf(response: unknown): UploadState {
+  const state = recordOf(response, 'the data set');
+  return { offset: numberOf(state, 'bytes'), isComplete: optionalBoolean(state, 'complete') === true };
+}
+
+function changedData(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'TASK_FILE',
+    message: 'a task file has changed while it was uploaded',
+    remedy: 'Upload it again when it is no longer written.',
+  });
 }
 
 function invalidUrl(url: string): AgentLightningError {

@@ -49,9 +49,11 @@ const maxReported = 20;
  * @throws AgentLightningError TASK_FILE that names file, line and field of the first invalid tasks
  */
 export async function readDataSet(
-  source: TaskSource,
+  given: TaskSource,
   { name, schema }: { readonly name: string; readonly schema: TaskSchema | null },
 ): Promise<DataSet> {
+  // An iterable that is not a list may be read once only, and a list may be changed.
+  const source = typeof given === 'string' || given instanceof URL ? given : [...given];
   const hash = createHash('sha256');
   const problems: string[] = [];
   let totalBytes = 0;

@@ -70,6 +70,36 @@ test('only missing parts of a data set are sent', async () => {
   expect(sent).toEqual(['offset=4&total_bytes=8 :1}\n', 'offset=4&total_bytes=8 :1}\n']);
 });
 
+test('an upload continues after the parts of another client', async () => {
+  let received = 0;
+  const client = await clientOf(async (request, response) => {
+    if (request.url === '/v1/server') return void response.end(description);
+    if (request.method === 'GET') {
+      return void response.end(JSON.stringify({ bytes: received, complete: received === 8 }));
+    }
+    const offset = Number(new URL(request.url ?? '', 'http://server').searchParams.get('offset'));
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    // The other client was faster.
+    received = Math.max(received, 4);
+    if (offset !== received) {
+      const error = { code: 'CONFLICT', message: 'wrong offset', remedy: '', details: { bytes: received } };
+      return void response.writeHead(409).end(JSON.stringify({ error }));
+    }
+    received += Buffer.concat(chunks).byteLength;
+    response.end(JSON.stringify({ bytes: received, complete: received === 8 }));
+  });
+  await client.uploadData({ train: [{ a: 1 }], test: [{ a: 1 }] });
+  expect(received).toBe(8);
+});
+
+test('a file that has become shorter is reported', async () => {
+  const client = await clientOf((request, response) => {
+    response.end(request.url === '/v1/server' ? description : '{"bytes":99,"complete":false}');
+  });
+  await expect(client.uploadData({ train: [{ a: 1 }], test: [{ a: 1 }] })).rejects.toMatchObject({ code: 'TASK_FILE' });
+});
+
 test('a URL without http, and a key over plain http to another machine, are refused', () => {
   expect(() => new AgentLightningClient({ url: 'localhost:4747', apiKey: 'key' })).toThrow('is not an http(s) URL');
   const remote = { url: 'http://train.example.com', apiKey: 'key' };

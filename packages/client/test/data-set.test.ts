@@ -37,6 +37,15 @@ test('a list and a file with the same tasks have the same content, from any offs
   expect(await contentOf(file.parts(list.totalBytes))).toBe('');
 });
 
+test('an iterable that can be read once has its content for the upload', async () => {
+  function* tasks(): Generator<object> {
+    yield { question: 'a' };
+    yield { question: 'b' };
+  }
+  const { parts, totalBytes } = await readDataSet(tasks(), anything);
+  expect(Buffer.byteLength(await contentOf(parts(0)))).toBe(totalBytes);
+});
+
 test('invalid lines are reported with file, line and field', async () => {
   const file = fileOf('{"question":"a"}\n{"question":1}\nno json\n[1]\n');
   const reading = readDataSet(file, { name: 'train', schema: z.object({ question: z.string() }) });

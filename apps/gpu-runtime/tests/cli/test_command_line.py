@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
 from agentlightning_runtime.cli.main import main
 from agentlightning_runtime.cli.runtime_settings import named_models
@@ -62,6 +63,12 @@ def test_a_probe_tells_a_runtime_that_serves_from_none(served: subprocess.Popen[
     served.kill()
     served.wait(timeout=60)
     assert main(["health", "--address", "127.0.0.1:1"]) == 1
+
+
+def test_it_lists_the_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices"]) == 0
+    gpus = json.loads(capsys.readouterr().out)["gpus"]
+    assert len(gpus) == torch.cuda.device_count()
 
 
 def test_it_does_not_outlive_who_started_it(served: subprocess.Popen[bytes]) -> None:

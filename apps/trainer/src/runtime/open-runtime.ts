@@ -4,7 +4,8 @@ import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type ConnectRuntimeOptions, connectRuntime, type RuntimeConnection } from '@agentlightning/runtime';
 import type { RuntimeConfig } from '../config/train-config.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
-import { type LaunchedRuntime, launchEmbeddedRuntime } from './embedded-runtime.ts';
+import { launchEmbeddedRuntime } from './embedded-runtime.ts';
+import type { LaunchedRuntime } from './launch-runtime.ts';
 
 /** A connected training runtime. */
 export interface OpenRuntime {

@@ -4,7 +4,7 @@ import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
+import { isJsonObject, KeyedMutex } from '@agentlightning/core/internal';
 
 /** The state of an uploaded data set. */
 export interface DataSetState {
@@ -28,6 +28,8 @@ export interface DataSetPart {
  */
 export class DataSets {
   readonly #folder: string;
+  /** Several clients may upload the same data set at a time. */
+  readonly #mutex = new KeyedMutex();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -45,7 +47,11 @@ export class DataSets {
    * @throws AgentLightningError CONFLICT for another offset than the received bytes, TASK_FILE for an invalid line, and
    *   VALIDATION for a wrong digest; the received bytes are then discarded
    */
-  async append(digest: string, { offset, totalBytes, content }: DataSetPart): Promise<DataSetState> {
+  async append(digest: string, part: DataSetPart): Promise<DataSetState> {
+    return await this.#mutex.runExclusive(digest, () => this.#append(digest, part));
+  }
+
+  async #append(digest: string, { offset, totalBytes, content }: DataSetPart): Promise<DataSetState> {
     const { bytes, isComplete } = await this.state(digest);
     if (isComplete) return { bytes, isComplete };
     if (offset !== bytes) throw wrongOffset(offset, bytes);

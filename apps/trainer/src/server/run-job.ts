@@ -1,4 +1,4 @@
-import { AgentLightningError, type Clock, type JsonObject } from '@agentlightning/core';
+import type { Clock, JsonObject } from '@agentlightning/core';
 import type { RunStatus } from '@agentlightning/core/store';
 import type { Upstream } from '@agentlightning/gateway';
 import type { SqlStore } from '@agentlightning/store';
@@ -7,7 +7,7 @@ import { followRecordedEvent } from '../metrics/recorded-event.ts';
 import type { TrainingMetrics } from '../metrics/training-metrics.ts';
 import type { RunSettings } from './run-config.ts';
 import type { RunLog } from './run-log.ts';
-import type { RunError } from './run-messages.ts';
+import { type RunError, runErrorOf } from './run-messages.ts';
 import { RunProcess } from './run-process.ts';
 import type { ServerFolder } from './server-folder.ts';
 
@@ -100,7 +100,7 @@ export class RunJob {
 
   async #runOnce(): Promise<RunError | null> {
     const { services, runId, events, closing } = this.#options;
-    const { settingsOf, folder, onUpstreams, metrics } = services;
+    const { settingsOf, folder, onUpstreams, metrics, log } = services;
     let settings: RunSettings;
     try {
       settings = await settingsOf(runId);
@@ -113,7 +113,10 @@ export class RunJob {
       logFile: folder.logFile(runId),
       onEvent: (event) => {
         followRecordedEvent(metrics, event);
-        void events.append(event);
+        // The run continues without the event, as when the disk is full.
+        events
+          .append(event)
+          .catch((error: unknown) => log.error({ err: error, run: runId }, 'event could not be written'));
       },
       onUpstreams: (upstreams) => onUpstreams(runId, upstreams),
     });
@@ -139,9 +142,4 @@ export class RunJob {
 /** Whether a run may succeed when it is started again. */
 function isLost({ code }: RunError): boolean {
   return code === 'RUNTIME_UNAVAILABLE' || code === 'INTERNAL';
-}
-
-function runErrorOf(cause: unknown): RunError {
-  if (!AgentLightningError.isInstance(cause)) return { code: 'INTERNAL', message: String(cause), remedy: '' };
-  return { code: cause.code, message: cause.message.replace(/^\[\w+\] /, ''), remedy: cause.remedy };
 }

@@ -1,4 +1,5 @@
-import type { JsonObject } from '@agentlightning/core';
+import { AgentLightningError, type ErrorCode, type JsonObject } from '@agentlightning/core';
+import { withoutPasswords } from '@agentlightning/core/internal';
 import type { Upstream } from '@agentlightning/gateway';
 import type { RunSettings } from './run-config.ts';
 
@@ -6,7 +7,7 @@ import type { RunSettings } from './run-config.ts';
 export type ServerMessage =
   | { readonly type: 'start'; readonly runId: string; readonly settings: RunSettings }
   | { readonly type: 'stop' }
-  | { readonly type: 'registered' };
+  | { readonly type: 'registered'; readonly error: RunError | null };
 
 /** A message of the process of a run to the server. */
 export type RunMessage =
@@ -17,7 +18,16 @@ export type RunMessage =
 
 /** The error that ended a run. */
 export interface RunError {
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly message: string;
   readonly remedy: string;
+}
+
+/** The error of a run that an exception caused. */
+export function runErrorOf(cause: unknown): RunError {
+  const error = AgentLightningError.isInstance(cause)
+    ? cause
+    : new AgentLightningError({ code: 'INTERNAL', message: String(cause), cause });
+  const message = withoutPasswords(error.message.replace(/^\[\w+\] /, ''));
+  return { code: error.code, message, remedy: withoutPasswords(error.remedy) };
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from '@agentlightning/core';
 import type { Upstream } from '@agentlightning/gateway';
 import { environmentVariables } from '../config/environment.ts';
 import type { RunSettings } from './run-config.ts';
-import type { RunError, RunMessage, ServerMessage } from './run-messages.ts';
+import { type RunError, type RunMessage, runErrorOf, type ServerMessage } from './run-messages.ts';
 import { runWorkerEntry } from './run-worker-entry.ts';
 
 /** Options of a {@link RunProcess}. */
@@ -45,8 +45,7 @@ export class RunProcess {
           onEvent(message.event);
           return;
         case 'upstreams':
-          onUpstreams(message.upstreams);
-          this.#send({ type: 'registered' });
+          this.#send({ type: 'registered', error: errorOf(() => onUpstreams(message.upstreams)) });
           return;
         case 'ended':
           result = message.error;
@@ -69,6 +68,16 @@ export class RunProcess {
   /** A process that has ended receives nothing; its end is reported. */
   #send(message: ServerMessage): void {
     if (this.#child.connected) this.#child.send(message, () => undefined);
+  }
+}
+
+/** The error of an action; null without one. */
+function errorOf(action: () => void): RunError | null {
+  try {
+    action();
+    return null;
+  } catch (error) {
+    return runErrorOf(error);
   }
 }
 

@@ -1,16 +1,15 @@
 import process from 'node:process';
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
-import { withoutPasswords } from '@agentlightning/core/internal';
 import type { Upstream } from '@agentlightning/gateway';
 import { withTelemetry } from '../cli/telemetry/command-telemetry.ts';
 import { jsonReport } from '../report/json-report.ts';
 import { trainWith } from '../trainer.ts';
 import { resolveRunSettings } from './run-config.ts';
-import type { RunError, RunMessage, ServerMessage } from './run-messages.ts';
+import { type RunError, type RunMessage, runErrorOf, type ServerMessage } from './run-messages.ts';
 
 // The process of one run. It ends with the server, which resumes the run when it is back.
 const stop = new AbortController();
-let onRegistered = (): void => undefined;
+let onRegistered = (_error: RunError | null): void => undefined;
 
 process.on('disconnect', () => process.exit(1));
 // Ctrl+C reaches all processes of a terminal: the server stops this one.
@@ -24,7 +23,7 @@ process.on('message', (message: ServerMessage) => {
       stop.abort(new DOMException('stop requested', 'AbortError'));
       return;
     case 'registered':
-      onRegistered();
+      onRegistered(message.error);
   }
 });
 await post({ type: 'ready' });
@@ -50,23 +49,16 @@ async function runToEnd({ runId, settings }: Extract<ServerMessage, { type: 'sta
 }
 
 async function registerUpstreams(upstreams: readonly Upstream[]): Promise<void> {
-  const registered = new Promise<void>((resolve) => {
+  const registered = new Promise<RunError | null>((resolve) => {
     onRegistered = resolve;
   });
   await post({ type: 'upstreams', upstreams });
-  await registered;
+  const error = await registered;
+  if (error !== null) throw new AgentLightningError(error);
 }
 
 function post(message: RunMessage): Promise<void> {
   return new Promise((resolve) => {
     process.send?.(message, undefined, undefined, () => resolve());
   });
-}
-
-function runErrorOf(cause: unknown): RunError {
-  const error = AgentLightningError.isInstance(cause)
-    ? cause
-    : new AgentLightningError({ code: 'INTERNAL', message: String(cause), cause });
-  const message = withoutPasswords(error.message.replace(/^\[\w+\] /, ''));
-  return { code: error.code, message, remedy: withoutPasswords(error.remedy) };
 }

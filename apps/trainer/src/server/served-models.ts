@@ -1,9 +1,13 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { Gateway, Upstream } from '@agentlightning/gateway';
+import { areInsecureKeysAllowed } from '../config/environment.ts';
 import { onlyPolicy } from '../config/policies.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { modelName, qualifiedRunId } from '../run/model-name.ts';
 import { readRunState } from '../run/run-state.ts';
+import { modelOptionsOf } from '../session/open-models.ts';
+import { needsValueHead } from '../session/session-policies.ts';
 import type { ServerRuntime } from './server-runtime.ts';
 
 /**
@@ -15,6 +19,7 @@ export class ServedModels {
   readonly #runtime: ServerRuntime;
   readonly #dataDir: string;
   readonly #project: string | undefined;
+  readonly #configOf: (runId: string) => Promise<ResolvedConfig>;
   #runs = new Map<string, readonly Upstream[]>();
   #current: string | null = null;
 
@@ -24,27 +29,30 @@ export class ServedModels {
     readonly dataDir: string;
     /** The project of the runs. @default the default one */
     readonly project?: string | undefined;
+    /** The configuration of a run. */
+    readonly configOf: (runId: string) => Promise<ResolvedConfig>;
   }) {
     this.#gateway = options.gateway;
     this.#runtime = options.runtime;
     this.#dataDir = options.dataDir;
     this.#project = options.project;
+    this.#configOf = options.configOf;
   }
 
-  /** Serves the models of a run that starts. */
+  /**
+   * Serves the models of a run that starts.
+   *
+   * @throws AgentLightningError CONFIG for an upstream that may not be used; the others stay
+   */
   start(runId: string, upstreams: readonly Upstream[]): void {
-    this.#current = runId;
-    this.#runs.set(
-      runId,
-      upstreams.map((upstream) => ({ ...upstream, runs: [runId] })),
-    );
-    this.#register();
+    const models = upstreams.map((upstream) => ({ ...upstream, runs: [runId] }));
+    this.#add(runId, models, runId);
   }
 
   /** Forgets all models: the runtime was started again. */
   clear(): void {
     this.#runs = new Map();
-    this.#register();
+    this.#register(this.#runs, this.#current);
   }
 
   /**
@@ -57,8 +65,7 @@ export class ServedModels {
     const known = this.#runs.get(run.runId)?.[0]?.model;
     if (typeof known === 'string') return known;
     const upstream = await this.#load(run);
-    this.#runs.set(run.runId, [upstream]);
-    this.#register();
+    this.#add(run.runId, [upstream], this.#current);
     return upstream.model ?? run.runId;
   }
 
@@ -67,13 +74,15 @@ export class ServedModels {
     const state = readRunState(run, this.#dataDir);
     const { seed, modelNaming } = state;
     const saved = state.checkpoint === null ? null : chooseCheckpoint(state, 'final');
-    const { model: baseModel } = await this.#runtime.config();
+    const { runtime: config, policies } = await this.#configOf(run.runId);
     return await this.#runtime.use(async ({ runtime, inferenceKey }) => {
       const { models } = await runtime.capabilities();
       const model = await runtime.createModel({
         modelId: modelName({ runId: qualifiedRunId(run.runId, this.#project), policy: null, naming: modelNaming }),
-        baseModel: baseModel ?? models[0]?.name ?? 'default',
+        baseModel: config.model ?? models[0]?.name ?? 'default',
         seed,
+        // As in the training: the checkpoint has these weights.
+        ...modelOptionsOf(config, policies.some(needsValueHead)),
       });
       const { step } = await model.state();
       const uri = saved?.uris[onlyPolicy] ?? null;
@@ -89,10 +98,19 @@ export class ServedModels {
     });
   }
 
-  #register(): void {
-    const others = [...this.#runs].filter(([runId]) => runId !== this.#current).flatMap(([, upstreams]) => upstreams);
-    const current = this.#current === null ? [] : (this.#runs.get(this.#current) ?? []);
-    this.#gateway.setUpstream([...current, ...others]);
+  /** Adds the models of a run if the gateway accepts them. */
+  #add(runId: string, models: readonly Upstream[], current: string | null): void {
+    const runs = new Map(this.#runs).set(runId, models);
+    this.#register(runs, current);
+    this.#runs = runs;
+    this.#current = current;
+  }
+
+  #register(runs: ReadonlyMap<string, readonly Upstream[]>, current: string | null): void {
+    const others = [...runs].filter(([runId]) => runId !== current).flatMap(([, upstreams]) => upstreams);
+    const upstreams = [...(current === null ? [] : (runs.get(current) ?? [])), ...others];
+    const allowInsecureKey = areInsecureKeysAllowed();
+    this.#gateway.setUpstream(upstreams.map((upstream) => ({ ...upstream, allowInsecureKey })));
   }
 }
 

@@ -15,6 +15,11 @@ export class ServerFolder {
     return path.join(this.path, 'server-key');
   }
 
+  /** The log of a GPU runtime that the server has started. */
+  get runtimeLogFile(): string {
+    return path.join(this.path, 'runtime.log');
+  }
+
   /** The store, unless another one is configured. */
   get storeUrl(): string {
     return `sqlite:${path.join(this.path, 'agl.db')}`;

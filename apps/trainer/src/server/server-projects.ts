@@ -6,13 +6,14 @@ import { type AttemptTokenVerifier, createGateway, type Gateway, type KeyAuthent
 import type { ProjectStores, SqlStore, StoreHandler } from '@agentlightning/store';
 import type { pino } from 'pino';
 import { Registry } from 'prom-client';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { warningExplanations } from '../diagnosis/run-warning.ts';
 import { countRuns } from '../metrics/run-counts.ts';
 import { TrainingMetrics } from '../metrics/training-metrics.ts';
 import type { DashboardSessions } from './dashboard-sessions.ts';
 import { DataSets } from './data-sets.ts';
 import type { ProjectApplications } from './project-applications.ts';
-import { type RunSettings, runSettings } from './run-config.ts';
+import { type RunSettings, resolveRunSettings, runSettings } from './run-config.ts';
 import { RunQueue } from './run-queue.ts';
 import { type RunRequest, readRunRequest } from './run-request.ts';
 import type { RunSlots } from './run-slots.ts';
@@ -100,14 +101,16 @@ async function openProject(name: string, services: ServerServices): Promise<Serv
   const project = name === defaultProject ? undefined : name;
   const registry = project === undefined ? services.registry : new Registry();
   const gateway = openGateway({ name, store, registry }, services);
-  const models = new ServedModels({ gateway, runtime, dataDir: services.folder.path, project });
   const dataSets = new DataSets(folder.dataSets);
   const settingsOf = (request: RunRequest): Promise<RunSettings> => settingsFor(request, { name, services, dataSets });
+  const settingsOfRun = async (runId: string): Promise<RunSettings> => settingsOf(await requestOf(folder, runId));
+  const configOf = async (runId: string): Promise<ResolvedConfig> => resolveRunSettings(await settingsOfRun(runId));
+  const models = new ServedModels({ gateway, runtime, dataDir: services.folder.path, project, configOf });
   const queue = new RunQueue(
     {
       store,
       folder,
-      settingsOf: async (runId) => await settingsOf(await requestOf(folder, runId)),
+      settingsOf: settingsOfRun,
       onUpstreams: (runId, upstreams) => models.start(runId, upstreams),
       metrics: new TrainingMetrics(registry),
       log,

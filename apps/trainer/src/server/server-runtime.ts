@@ -5,16 +5,21 @@ import type { RuntimeConnection } from '@agentlightning/runtime';
 import type { pino } from 'pino';
 import type { RuntimeConfig } from '../config/train-config.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
-import { type LaunchedRuntime, launchEmbeddedRuntime } from '../runtime/embedded-runtime.ts';
+import { launchEmbeddedRuntime } from '../runtime/embedded-runtime.ts';
+import { launchGpuRuntime } from '../runtime/gpu-runtime.ts';
+import type { LaunchedRuntime } from '../runtime/launch-runtime.ts';
 import { type OpenRuntime, openRuntime } from '../runtime/open-runtime.ts';
+import { type RuntimeChoice, tooFewGpus } from './choose-runtime.ts';
+import type { ServerFolder } from './server-folder.ts';
 import type { ServerSecrets } from './server-secrets.ts';
 import type { ServerSettings } from './settings/server-settings.ts';
 
 /** Options of a {@link ServerRuntime}. */
 export interface ServerRuntimeOptions {
-  readonly settings: Pick<ServerSettings, 'runtime' | 'model' | 'gpus' | 'maxConcurrentRuns'>;
+  readonly choice: RuntimeChoice;
+  readonly settings: Pick<ServerSettings, 'model' | 'loraRank' | 'gpus' | 'maxConcurrentRuns'>;
   readonly secrets: Pick<ServerSecrets, 'runtimeKey' | 'inferenceKey'>;
-  readonly dataDir: string;
+  readonly folder: Pick<ServerFolder, 'path' | 'runtimeLogFile'>;
   /** Called when the runtime was started again, without the models that it served. */
   readonly onRestart: () => void;
   readonly log: pino.Logger;
@@ -26,7 +31,7 @@ type GrpcRuntimeConfig = Extract<RuntimeConfig, { readonly type: 'grpc' }>;
 const restartDelayMs = 1000;
 const connectTimeoutMs = 30_000;
 
-/** The training runtime of a server: a configured one, or an embedded one that is started again when it ends. */
+/** The training runtime of a server: a running one, or one that is started here, and again when it ends. */
 export class ServerRuntime {
   readonly #options: ServerRuntimeOptions;
   #launched: LaunchedRuntime | null = null;
@@ -35,16 +40,15 @@ export class ServerRuntime {
 
   constructor(options: ServerRuntimeOptions) {
     this.#options = options;
-    const { runtime, gpus } = options.settings;
-    if (runtime === null && gpus !== null && gpus > 0) throw noGpuRuntime(gpus);
-    this.#config = runtime === null ? this.#launch() : Promise.resolve(this.#configured(runtime));
+    const { choice } = options;
+    this.#config = choice.type === 'running' ? Promise.resolve(this.#configured(choice.address)) : this.#launch();
     // Awaited by every user.
     this.#config.catch(() => undefined);
   }
 
   /** Whether it is the embedded runtime. */
   get isEmbedded(): boolean {
-    return this.#options.settings.runtime === null;
+    return this.#options.choice.type === 'embedded';
   }
 
   /** Where the runtime is, and the base model of runs. */
@@ -53,19 +57,22 @@ export class ServerRuntime {
   }
 
   /**
-   * Checks that the runtime responds, and has the requested model, a GPU where one is required, and as many
-   * models at a time as runs.
+   * Checks that the runtime responds, and has the requested model, LoRA and GPUs, and as many models at a time as runs.
    *
    * @throws AgentLightningError RUNTIME_UNAVAILABLE, or CONFIG
    */
   async check(): Promise<RuntimeCapabilities> {
-    const { model, gpus, maxConcurrentRuns } = this.#options.settings;
+    const { gpus, loraRank, maxConcurrentRuns } = this.#options.settings;
     const capabilities = await this.use(({ runtime }) => runtime.capabilities());
-    const names = capabilities.models.map(({ name }) => name);
-    if (model !== null && !names.includes(model)) throw unknownModel(model, names);
-    if (gpus !== null && gpus > 0 && !capabilities.device.startsWith('cuda')) throw noGpu(gpus, capabilities.device);
+    const { models, device, deviceCount = 0, maxModels = 0 } = capabilities;
+    const { model } = await this.#config;
+    const known = models.find(({ name }) => name === (model ?? name));
+    if (known === undefined) throw unknownModel(model ?? '', capabilities);
+    if (loraRank !== null && loraRank > (known.maxLoraRank ?? 0)) throw noLora(loraRank, known);
+    // A runtime on a GPU that does not report the number has one.
+    const count = Math.max(deviceCount, device.startsWith('cuda') ? 1 : 0);
+    if (gpus !== null && gpus > count) throw tooFewGpus(gpus, `the runtime trains on ${count} (${device})`);
     // 0: limited by memory only.
-    const { maxModels = 0 } = capabilities;
     if (maxModels > 0 && maxConcurrentRuns > maxModels) throw tooManyRuns(maxConcurrentRuns, maxModels);
     return capabilities;
   }
@@ -77,9 +84,9 @@ export class ServerRuntime {
     ) => Promise<TResult>,
   ): Promise<TResult> {
     const config = await this.#config;
-    const { dataDir, log } = this.#options;
+    const { folder, log } = this.#options;
     const onWait = (message: string): void => log.warn(message);
-    const connection = await openRuntime(config, { dataDir, timeoutMs: connectTimeoutMs, onWait });
+    const connection = await openRuntime(config, { dataDir: folder.path, timeoutMs: connectTimeoutMs, onWait });
     try {
       return await action(connection);
     } finally {
@@ -87,7 +94,7 @@ export class ServerRuntime {
     }
   }
 
-  /** Ends an embedded runtime. */
+  /** Ends a runtime that was started here. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#config.catch(() => undefined);
@@ -95,16 +102,28 @@ export class ServerRuntime {
   }
 
   async #launch(): Promise<GrpcRuntimeConfig> {
-    const { dataDir, log, clock, onRestart } = this.#options;
-    const launched = await launchEmbeddedRuntime({ checkpointDir: checkpointRoot(dataDir) });
+    const { log, clock, onRestart } = this.#options;
+    const launched = await this.#start();
     this.#launched = launched;
     void launched.died.then(async (error) => {
       if (this.#isClosing) return;
-      log.error({ err: error }, 'the embedded runtime has ended, and is started again');
+      log.error({ err: error }, 'the runtime has ended, and is started again');
       this.#config = clock.sleep(restartDelayMs).then(() => this.#launch());
       await this.#config.then(onRestart).catch((cause: unknown) => log.error({ err: cause }, 'no runtime'));
     });
     return this.#withModel({ type: 'grpc', address: launched.address, apiKey: launched.apiKey });
+  }
+
+  #start(): Promise<LaunchedRuntime> {
+    const { choice, folder, log } = this.#options;
+    const checkpointDir = checkpointRoot(folder.path);
+    if (choice.type !== 'gpu') return launchEmbeddedRuntime({ checkpointDir });
+    const { python, gpus } = choice;
+    const logFile = folder.runtimeLogFile;
+    log.info({ python, gpus, model: choice.model, logFile }, 'the GPU runtime is starting');
+    // Clients request the model by its name.
+    const model = `${gpuModelName(choice.model)}=${choice.model.replace(/^[^=]*=/, '')}`;
+    return launchGpuRuntime({ python, model, gpus, checkpointDir, logFile });
   }
 
   #configured(address: string): GrpcRuntimeConfig {
@@ -118,10 +137,21 @@ export class ServerRuntime {
   }
 
   #withModel(config: GrpcRuntimeConfig): GrpcRuntimeConfig {
-    const { model } = this.#options.settings;
-    const name = model ?? (this.isEmbedded ? 'tiny-chat' : null);
-    return name === null ? config : { ...config, model: name };
+    const { choice, settings } = this.#options;
+    const { loraRank } = settings;
+    const name = choice.type === 'gpu' ? gpuModelName(choice.model) : settings.model;
+    const model = name ?? (this.isEmbedded ? 'tiny-chat' : null);
+    return {
+      ...config,
+      ...(model === null ? {} : { model }),
+      ...(loraRank === null ? {} : { lora: { rank: loraRank } }),
+    };
   }
+}
+
+/** The name in `[NAME=]SOURCE`. */
+function gpuModelName(model: string): string {
+  return model.split('=')[0] ?? model;
 }
 
 function tooManyRuns(runs: number, models: number): AgentLightningError {
@@ -132,23 +162,16 @@ function tooManyRuns(runs: number, models: number): AgentLightningError {
   });
 }
 
-function noGpuRuntime(gpus: number): AgentLightningError {
+function noLora(rank: number, { name, maxLoraRank = 0 }: RuntimeCapabilities['models'][number]): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
-    message: `${gpus} GPUs were requested, and no GPU runtime is configured: the embedded runtime uses the CPU`,
-    remedy: 'Start the GPU runtime (`agentlightning-runtime serve`) and pass its address with --runtime host:port.',
+    message: `LoRA of rank ${rank} was requested, and model ${name} of the runtime supports rank ${maxLoraRank} at most`,
+    remedy: maxLoraRank === 0 ? 'Leave out --lora-rank, or use the GPU runtime.' : 'Lower --lora-rank.',
   });
 }
 
-function noGpu(gpus: number, device: string): AgentLightningError {
-  return new AgentLightningError({
-    code: 'CONFIG',
-    message: `${gpus} GPUs were requested, and the runtime computes on ${device}`,
-    remedy: 'Start the GPU runtime on a machine with GPUs, or leave out --gpus.',
-  });
-}
-
-function unknownModel(model: string, names: readonly string[]): AgentLightningError {
+function unknownModel(model: string, { models }: RuntimeCapabilities): AgentLightningError {
+  const names = models.map(({ name }) => name);
   return new AgentLightningError({
     code: 'CONFIG',
     message: `the runtime has no model "${model}"${didYouMean(model, names)}`,

@@ -7,6 +7,7 @@ import { attemptTokensOf } from '../config/attempt-tokens.ts';
 import { packageVersion } from '../package-version.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { readOrCreateSecret } from '../runtime/secret-file.ts';
+import { chooseRuntime } from './choose-runtime.ts';
 import { DashboardSessions } from './dashboard-sessions.ts';
 import { RunSlots } from './run-slots.ts';
 import { serverProtocol } from './server-app.ts';
@@ -71,9 +72,10 @@ async function open(
   const { stores, handler, attemptTokens } = opened;
   closers.unshift(() => stores.close());
   const runtime: ServerRuntime = new ServerRuntime({
+    choice: await chooseRuntime(settings),
     settings,
     secrets,
-    dataDir: folder.path,
+    folder,
     onRestart: () => void projects.clearModels(),
     log,
     clock: systemClock,

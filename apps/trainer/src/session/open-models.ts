@@ -55,7 +55,7 @@ export async function openModel(
   };
   const qualifiedId = qualifiedRunId(run.runId, config.project);
   const modelId = modelName({ runId: qualifiedId, policy: policy.name, naming: state.modelNaming });
-  const modelOptions = { ...modelOptionsOf(config.runtime), ...(hasValueHead ? { hasValueHead } : {}) };
+  const modelOptions = modelOptionsOf(config.runtime, hasValueHead);
   const { model, hasOrigin } = await createModel(source, { ...origin, modelId, ...modelOptions });
   const uri = state.checkpoint?.uris[policyKey(policy)] ?? null;
   if (uri !== null) assertOwnCheckpoint(run.runId, await loadSaved(model, uri, source));
@@ -139,12 +139,15 @@ async function loadSaved(
 }
 
 /** The options of all models, from the configuration. */
-function modelOptionsOf(
+export function modelOptionsOf(
   config: RuntimeConfig,
-): Pick<CreateModelOptions, 'lora' | 'tokenizerSha256' | 'chatTemplateSha256'> {
-  if (config.type !== 'grpc') return {};
+  hasValueHead: boolean,
+): Pick<CreateModelOptions, 'lora' | 'tokenizerSha256' | 'chatTemplateSha256' | 'hasValueHead'> {
+  const head = hasValueHead ? { hasValueHead } : {};
+  if (config.type !== 'grpc') return head;
   const { lora, tokenizerSha256, chatTemplateSha256 } = config;
   return {
+    ...head,
     ...(lora === undefined ? {} : { lora }),
     ...(tokenizerSha256 === undefined ? {} : { tokenizerSha256 }),
     ...(chatTemplateSha256 === undefined ? {} : { chatTemplateSha256 }),

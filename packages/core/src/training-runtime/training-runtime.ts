@@ -30,6 +30,8 @@ export interface RuntimeCapabilities {
   readonly runtimeVersion: string;
   /** `cpu`, `cuda:0 NVIDIA H100`. */
   readonly device: string;
+  /** Number of accelerators that train a model together. @default 0: the CPU, or not reported */
+  readonly deviceCount?: number;
   readonly models: readonly {
     readonly name: string;
     /** In tokens, prompt and response together. */

@@ -6,9 +6,9 @@ import {
   type RolloutConfig,
   type Store,
 } from '@agentlightning/core';
+import { KeyedMutex } from '@agentlightning/core/internal';
 import { type EnqueueRolloutRequest, hasAttempt, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { AglServerError, rolloutNotFound } from './agl-server-error.ts';
-import { KeyedMutex } from './keyed-mutex.ts';
 import { attemptIdOf, newSection, type RolloutSection, sectionOf, stateOf, withSection } from './rollout-section.ts';
 import { type ServerRun, serverRunId } from './server-run.ts';
 import type { TerminalLog } from './terminal-log.ts';

@@ -1,6 +1,5 @@
 import { AgentLightningError, type JsonObject, type Store } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
-import { KeyedMutex } from './keyed-mutex.ts';
+import { isJsonObject, KeyedMutex } from '@agentlightning/core/internal';
 import type { WireModel } from './wire.ts';
 import { wireModelsSchema } from './wire.ts';
 

@@ -1,6 +1,6 @@
 import type { Rollout, Store } from '@agentlightning/core';
+import { KeyedMutex } from '@agentlightning/core/internal';
 import { terminalRolloutStatuses } from '@agentlightning/core/store';
-import { KeyedMutex } from './keyed-mutex.ts';
 import { type ServerRun, serverRunId } from './server-run.ts';
 
 /** A page of the log of finished rollouts. */

@@ -3,10 +3,12 @@ import type { BaseModel, GetCapabilitiesResponse } from '../gen/agentlightning/r
 
 /** Converts capabilities to the type of core. */
 export function decodeCapabilities(capabilities: GetCapabilitiesResponse): RuntimeCapabilities {
-  const { runtimeVersion, device, dtype, maxModels, features, maxBatchTokens, maxMessageBytes } = capabilities;
+  const { runtimeVersion, device, deviceCount, dtype, maxModels, features, maxBatchTokens, maxMessageBytes } =
+    capabilities;
   return {
     runtimeVersion,
     device,
+    deviceCount,
     models: capabilities.baseModels.map(decodeBaseModel),
     losses: capabilities.losses.map(({ name, version, defaults }) => ({ name, version, defaults })),
     maxBatchTokens,

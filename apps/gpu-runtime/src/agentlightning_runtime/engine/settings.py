@@ -88,6 +88,7 @@ class EngineCapabilities:
             `export_peft`, `progress`, `pause`, `initial_checkpoint`, `weight_digest`.
         dtype: Data type of the computation: `float32`, `bfloat16`.
         max_models: Maximum number of loaded models; 0: limited by memory.
+        device_count: Number of GPUs that train a model together; 0 on a CPU.
     """
 
     device: str
@@ -97,6 +98,7 @@ class EngineCapabilities:
     features: Sequence[str] = ()
     dtype: str = ""
     max_models: int = 0
+    device_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ class TorchEngine:
             max_batch_tokens=self._settings.max_batch_tokens,
             features=_FEATURES,
             dtype=str(self._dtype).removeprefix("torch."),
+            device_count=self._ranks.count if self._device.type == "cuda" else 0,
         )
 
     def create_model(self, request: ModelRequest) -> TorchModel:

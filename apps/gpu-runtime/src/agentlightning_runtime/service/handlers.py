@@ -95,6 +95,7 @@ def capabilities_message(host: RuntimeHost) -> runtime_pb2.GetCapabilitiesRespon
         features=sorted({*capabilities.features, "metrics"}),
         dtype=capabilities.dtype,
         max_models=capabilities.max_models,
+        device_count=capabilities.device_count,
     )
 
 

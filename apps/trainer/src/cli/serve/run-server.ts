@@ -42,7 +42,7 @@ function introduction({ url, keyFile, device }: TrainingServer): string {
 Server: ${url} (dashboard at the same address), runtime on ${device}
 Key:    ${key}
 
-  import { AgentLightningClient } from '@agentlightning/client';
+  import { AgentLightningClient } from '@agentlightning/client';${keyFile === null ? '' : "\n  import { readFileSync } from 'node:fs';"}
   const client = new AgentLightningClient({ url: '${url}', apiKey: ${read} });
   const data = await client.uploadData({ train, test });
   const run = await client.train(agent, { data, workers: 4, steps: 60 });

@@ -15,9 +15,13 @@ export interface ServerSettings extends RunDefaults {
   readonly store: string | null;
   /** `host:port` of a running training runtime; null to start one. */
   readonly runtime: string | null;
+  /** The Python interpreter of the GPU runtime to start; null for `python3` where a GPU runtime is needed. */
+  readonly runtimePython: string | null;
   /** The base model; null for the first one of the runtime. */
   readonly model: string | null;
-  /** The number of GPUs that the runtime must have; null for any. */
+  /** The rank of the LoRA adapters to train; null to train all weights. */
+  readonly loraRank: number | null;
+  /** The number of GPUs that a model is trained on; null for all of the runtime, 0 for the CPU. */
   readonly gpus: number | null;
   /** The number of runs that are trained at a time, over all projects. */
   readonly maxConcurrentRuns: number;

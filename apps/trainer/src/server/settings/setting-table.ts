@@ -66,19 +66,33 @@ const shape = {
   runtime: text
     .nullable()
     .default(null)
-    .describe('host:port of a running training runtime; otherwise the embedded one')
+    .describe('host:port of a running training runtime; otherwise one is started')
     .register(places, { environment: 'AGL_RUNTIME', flag: '--runtime <address>', type: 'text' }),
+  runtimePython: text
+    .nullable()
+    .default(null)
+    .describe(
+      'start the GPU runtime that is installed for this Python interpreter; otherwise that of python3 where one is needed',
+    )
+    .register(places, { environment: 'AGL_RUNTIME_PYTHON', flag: '--runtime-python <file>', type: 'text' }),
   model: text
     .nullable()
     .default(null)
-    .describe('the base model of the runtime; otherwise its first one')
+    .describe(
+      'the base model: a name of the runtime, otherwise its first one; for the GPU runtime a Hugging Face id or a folder',
+    )
     .register(places, { environment: 'AGL_MODEL', flag: '--model <name>', type: 'text' }),
+  loraRank: count
+    .nullable()
+    .default(null)
+    .describe('train LoRA adapters of this rank, which share the base model; otherwise all weights')
+    .register(places, { environment: 'AGL_LORA_RANK', flag: '--lora-rank <n>', type: 'number' }),
   gpus: z
     .int()
     .min(0)
     .nullable()
     .default(null)
-    .describe('require a runtime with GPUs')
+    .describe('the number of GPUs to train a model on; 0 for the CPU; otherwise all of the runtime')
     .register(places, { environment: 'AGL_NUM_GPUS', flag: '--gpus <n>', type: 'number' }),
   maxConcurrentRuns: count
     .default(1)

@@ -25,6 +25,7 @@ export function runtimeHandlers(host: RuntimeHost, stopping: AbortSignal): Servi
       features: [...(capabilities.features ?? [])],
       dtype: capabilities.dtype ?? '',
       maxModels: capabilities.maxModels ?? 0,
+      deviceCount: capabilities.deviceCount ?? 0,
       ...limits,
     }),
     createSession: async ({ clientSessionKey }) => {

@@ -14,7 +14,7 @@ class GetCapabilitiesRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetCapabilitiesResponse(_message.Message):
-    __slots__ = ("runtime_version", "api_versions", "device", "base_models", "losses", "max_message_bytes", "max_batch_bytes", "max_batch_tokens", "max_batch_data", "max_inflight_bytes", "reorder_window", "heartbeat_interval_ms", "session_ttl_ms", "result_ttl_ms", "features", "dtype", "max_models", "abandoned_model_ttl_ms")
+    __slots__ = ("runtime_version", "api_versions", "device", "base_models", "losses", "max_message_bytes", "max_batch_bytes", "max_batch_tokens", "max_batch_data", "max_inflight_bytes", "reorder_window", "heartbeat_interval_ms", "session_ttl_ms", "result_ttl_ms", "features", "dtype", "max_models", "abandoned_model_ttl_ms", "device_count")
     RUNTIME_VERSION_FIELD_NUMBER: _ClassVar[int]
     API_VERSIONS_FIELD_NUMBER: _ClassVar[int]
     DEVICE_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,7 @@ class GetCapabilitiesResponse(_message.Message):
     DTYPE_FIELD_NUMBER: _ClassVar[int]
     MAX_MODELS_FIELD_NUMBER: _ClassVar[int]
     ABANDONED_MODEL_TTL_MS_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_COUNT_FIELD_NUMBER: _ClassVar[int]
     runtime_version: str
     api_versions: _containers.RepeatedScalarFieldContainer[str]
     device: str
@@ -51,7 +52,8 @@ class GetCapabilitiesResponse(_message.Message):
     dtype: str
     max_models: int
     abandoned_model_ttl_ms: int
-    def __init__(self, runtime_version: _Optional[str] = ..., api_versions: _Optional[_Iterable[str]] = ..., device: _Optional[str] = ..., base_models: _Optional[_Iterable[_Union[BaseModel, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[LossInfo, _Mapping]]] = ..., max_message_bytes: _Optional[int] = ..., max_batch_bytes: _Optional[int] = ..., max_batch_tokens: _Optional[int] = ..., max_batch_data: _Optional[int] = ..., max_inflight_bytes: _Optional[int] = ..., reorder_window: _Optional[int] = ..., heartbeat_interval_ms: _Optional[int] = ..., session_ttl_ms: _Optional[int] = ..., result_ttl_ms: _Optional[int] = ..., features: _Optional[_Iterable[str]] = ..., dtype: _Optional[str] = ..., max_models: _Optional[int] = ..., abandoned_model_ttl_ms: _Optional[int] = ...) -> None: ...
+    device_count: int
+    def __init__(self, runtime_version: _Optional[str] = ..., api_versions: _Optional[_Iterable[str]] = ..., device: _Optional[str] = ..., base_models: _Optional[_Iterable[_Union[BaseModel, _Mapping]]] = ..., losses: _Optional[_Iterable[_Union[LossInfo, _Mapping]]] = ..., max_message_bytes: _Optional[int] = ..., max_batch_bytes: _Optional[int] = ..., max_batch_tokens: _Optional[int] = ..., max_batch_data: _Optional[int] = ..., max_inflight_bytes: _Optional[int] = ..., reorder_window: _Optional[int] = ..., heartbeat_interval_ms: _Optional[int] = ..., session_ttl_ms: _Optional[int] = ..., result_ttl_ms: _Optional[int] = ..., features: _Optional[_Iterable[str]] = ..., dtype: _Optional[str] = ..., max_models: _Optional[int] = ..., abandoned_model_ttl_ms: _Optional[int] = ..., device_count: _Optional[int] = ...) -> None: ...
 
 class BaseModel(_message.Message):
     __slots__ = ("name", "max_context", "vocab_size", "tokenizer_sha256", "chat_template_sha256", "max_lora_rank", "parameter_count", "lora_target_modules")

@@ -1,0 +1,79 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { didYouMean } from '@agentlightning/core/settings';
+import { baseModels } from '@agentlightning/runtime-cpu';
+import { countMachineGpus, gpusOf } from '../runtime/gpu-runtime.ts';
+import type { ServerSettings } from './settings/server-settings.ts';
+
+/** The runtime that a server trains with. */
+export type RuntimeChoice =
+  | { readonly type: 'running'; readonly address: string }
+  | { readonly type: 'embedded' }
+  | {
+      /** The GPU runtime, started by the server. */
+      readonly type: 'gpu';
+      readonly python: string;
+      readonly model: string;
+      /** 0 for the CPU. */
+      readonly gpus: number;
+    };
+
+type RuntimeSettings = Pick<ServerSettings, 'runtime' | 'runtimePython' | 'model' | 'gpus'>;
+
+const embeddedModels = baseModels.map(({ name }) => name);
+
+/**
+ * Chooses the runtime: the running one that is configured; the GPU runtime, when its interpreter or GPUs are requested, or the
+ * model is not one of the embedded runtime; otherwise the embedded one.
+ *
+ * @throws AgentLightningError CONFIG when there are fewer GPUs than requested, or no GPU runtime for the model
+ */
+export async function chooseRuntime(settings: RuntimeSettings): Promise<RuntimeChoice> {
+  const { runtime, runtimePython, model, gpus } = settings;
+  if (runtime !== null) return { type: 'running', address: runtime };
+  const hasEmbeddedModel = model === null || embeddedModels.includes(model);
+  if (runtimePython === null && (gpus ?? 0) === 0 && hasEmbeddedModel) return { type: 'embedded' };
+  const python = runtimePython ?? 'python3';
+  const found = await gpusOf(python).catch(async (cause: unknown) => {
+    throw await withoutRuntime(settings, cause);
+  });
+  if (model === null) throw noModel(python);
+  if (gpus !== null && gpus > found.length) throw tooFewGpus(gpus, `${python} finds ${listOf(found)}`);
+  return { type: 'gpu', python, model, gpus: gpus ?? found.length };
+}
+
+/** Why a machine without the GPU runtime cannot train. */
+async function withoutRuntime({ runtimePython, model, gpus }: RuntimeSettings, cause: unknown): Promise<unknown> {
+  if (gpus !== null && gpus > 0) {
+    const count = await countMachineGpus();
+    if (count < gpus) return tooFewGpus(gpus, `this machine has ${count}`);
+  }
+  if (runtimePython !== null || !AgentLightningError.isInstance(cause) || model === null) return cause;
+  const message = cause.message.replace(/^\[\w+\] /, '');
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `the embedded runtime has no model "${model}"${didYouMean(model, embeddedModels)}; ${message}`,
+    remedy: `Use one of its models (${embeddedModels.join(', ')}), or a GPU runtime. ${cause.remedy}`,
+    cause,
+  });
+}
+
+/** @param found - the predicate of the sentence: what there is */
+export function tooFewGpus(gpus: number, found: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `${gpus} GPUs were requested, and ${found}`,
+    remedy: 'Lower --gpus, leave it out, or pass --runtime host:port of a runtime on a machine with as many GPUs.',
+  });
+}
+
+function listOf(gpus: readonly string[]): string {
+  return gpus.length === 0 ? '0' : `${gpus.length}: ${gpus.join(', ')}`;
+}
+
+function noModel(python: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `the GPU runtime of ${python} needs a model, and none is set`,
+    remedy: 'Pass one, such as --model Qwen/Qwen3-4B or --model name=/a/folder.',
+  });
+}
