@@ -38,6 +38,8 @@ export default [
   ...adapter('langchain', ['@langchain/core', '@langchain/openai']),
   ...adapter('openai-agents', ['@openai/agents']),
   ...adapter('ai-sdk', ['ai']),
+  ...adapter('mastra', ['@mastra/core']),
+  ...adapter('claude-agent-sdk', ['@anthropic-ai/claude-agent-sdk']),
   entry('@agentlightning/dashboard, first page', {
     path: 'apps/dashboard/dist/web/assets/index-*.js',
     limit: 250 * kilobyte,
