@@ -19,6 +19,7 @@ import { matrixStep } from './verify/matrix-step.ts';
 import { packageStep } from './verify/package-step.ts';
 import { type FinishedStep, StepProgress, showFailures } from './verify/progress.ts';
 import { pythonStep } from './verify/python-step.ts';
+import { recipeStep } from './verify/recipe-step.ts';
 import { releaseStep } from './verify/release-step.ts';
 import { runSteps } from './verify/run-steps.ts';
 import { sizeStep } from './verify/size-step.ts';
@@ -78,6 +79,7 @@ const steps: readonly Step[] = [
   packageStep,
   sizeStep,
   matrixStep,
+  recipeStep,
   releaseStep,
   snippetStep,
   testStep,

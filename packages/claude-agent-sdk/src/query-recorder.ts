@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject, JsonValue, RolloutContext } from '@agentlightning/core';
 import {
   AgentSteps,
@@ -13,6 +14,9 @@ import { genAiAttributes } from '@agentlightning/core/spans';
 import { newSpanId } from '@agentlightning/core/store';
 
 const steps = new AgentSteps({ framework: 'claude-agent-sdk' });
+
+/** Maximum number of turns of the event loop that a tool waits for its call; then it runs within the agent. */
+const maxTurns = 20;
 
 /** The conversation of the main agent or of a subagent. */
 interface Conversation {
@@ -56,9 +60,11 @@ export class QueryRecorder {
     return steps.rolloutOf(this.#id);
   }
 
-  /** Runs a tool within its call. */
-  withinTool<TResult>(toolCallId: string, run: () => TResult): TResult {
-    return steps.within(this.#stepId(toolCallId), run);
+  /** Runs a tool within its call. Claude Code may start it before the caller has read the message with the call. */
+  async withinTool(toolCallId: string, run: () => unknown): Promise<unknown> {
+    const id = this.#stepId(toolCallId);
+    for (let turns = 0; turns < maxTurns && !steps.has(id); turns += 1) await nextTurn();
+    return steps.within(id, run);
   }
 
   /** Adds a prompt of a streaming input. */

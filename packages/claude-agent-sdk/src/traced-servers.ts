@@ -18,10 +18,10 @@ function tracedServer(instance: object, withinTool: WithinTool): object {
     await (Reflect.get(instance, 'connect') as Method).call(instance, transport);
     const receive = transport.onmessage;
     transport.onmessage = (message, ...rest) => {
+      const run = (): unknown => receive?.call(transport, message, ...rest);
       const { _meta: meta } = fieldsOf(fieldsOf(message)['params']);
-      return withinTool(String(fieldsOf(meta)['claudecode/toolUseId']), () =>
-        receive?.call(transport, message, ...rest),
-      );
+      const { 'claudecode/toolUseId': toolCallId } = fieldsOf(meta);
+      return typeof toolCallId === 'string' ? withinTool(toolCallId, run) : run();
     };
   };
   return new Proxy(instance, {
