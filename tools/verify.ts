@@ -26,6 +26,7 @@ import { sizeStep } from './verify/size-step.ts';
 import { snippetStep } from './verify/snippet-step.ts';
 import type { Step, VerifyScope } from './verify/step.ts';
 import { testStep } from './verify/test-step.ts';
+import { workflowStep } from './verify/workflow-step.ts';
 
 /** Maximum number of concurrent steps. */
 const maxConcurrency = 2;
@@ -62,6 +63,7 @@ const steps: readonly Step[] = [
   }),
   commandStep({ name: 'manifests', description: 'package.json files agree (sherif)', command: ['sherif'] }),
   conventionStep,
+  workflowStep,
   commitStep,
   commandStep({
     name: 'build',

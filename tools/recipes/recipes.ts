@@ -18,7 +18,7 @@ export interface Recipe {
   readonly start: readonly string[];
   /** Whether `start` is a test command, which ends. @default false */
   readonly isTest?: boolean;
-  /** The runtime in place of Node.js. @default none */
+  /** The runtime instead of Node.js. @default none */
   readonly runtime?: 'bun' | 'deno';
   /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
@@ -93,9 +93,33 @@ export const recipes: readonly Recipe[] = [
     isTest: true,
     env: { NODE_OPTIONS: '--experimental-vm-modules' },
   },
+  openTelemetry('otel-sdk-1', { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-node': '0.57.2' }),
+  openTelemetry('otel-sdk-2', { '@opentelemetry/api': '1.9.1', '@opentelemetry/sdk-node': '0.223.0' }),
+  openTelemetry('otel-sdk-3', { '@opentelemetry/api': '1.10.0', '@opentelemetry/sdk-node': '0.301.0' }),
+  {
+    name: 'beside-others',
+    page: 'opentelemetry.md',
+    packages: {
+      '@opentelemetry/api': '1.9.1',
+      '@opentelemetry/core': '2.12.1',
+      '@opentelemetry/exporter-trace-otlp-http': '0.223.1',
+      '@opentelemetry/sdk-node': '0.223.0',
+      '@opentelemetry/sdk-trace-base': '2.12.1',
+      '@langfuse/openai': '5.11.1',
+      '@langfuse/otel': '5.11.1',
+      '@traceloop/instrumentation-openai': '0.27.0',
+    },
+    build: [],
+    start: ['node', 'beside-others.mjs'],
+    isTest: true,
+  },
   { name: 'bun', page: 'bun-deno.md', packages: {}, build: [], start: ['bun-server.ts'], runtime: 'bun' },
   { name: 'deno', page: 'bun-deno.md', packages: {}, build: [], start: ['deno-server.ts'], runtime: 'deno' },
 ];
+
+function openTelemetry(name: string, packages: Readonly<Record<string, string>>): Recipe {
+  return { name, page: 'opentelemetry.md', packages, build: [], start: ['node', 'opentelemetry.mjs'], isTest: true };
+}
 
 function server(name: string, packages: Readonly<Record<string, string>>): Recipe {
   return { name, page: 'servers.md', packages, build: [], start: ['node', `${name}-server.ts`] };
