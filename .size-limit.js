@@ -44,5 +44,5 @@ export default [
     path: 'apps/dashboard/dist/web/assets/index-*.js',
     limit: 250 * kilobyte,
   }),
-  entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 8 * kilobyte, ignore: [core] }),
+  entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 9 * kilobyte, ignore: [core] }),
 ];
