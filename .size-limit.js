@@ -38,9 +38,11 @@ export default [
   ...adapter('langchain', ['@langchain/core', '@langchain/openai']),
   ...adapter('openai-agents', ['@openai/agents']),
   ...adapter('ai-sdk', ['ai']),
+  ...adapter('mastra', ['@mastra/core']),
+  ...adapter('claude-agent-sdk', ['@anthropic-ai/claude-agent-sdk']),
   entry('@agentlightning/dashboard, first page', {
     path: 'apps/dashboard/dist/web/assets/index-*.js',
     limit: 250 * kilobyte,
   }),
-  entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 8 * kilobyte, ignore: [core] }),
+  entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 9 * kilobyte, ignore: [core] }),
 ];

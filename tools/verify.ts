@@ -19,12 +19,14 @@ import { matrixStep } from './verify/matrix-step.ts';
 import { packageStep } from './verify/package-step.ts';
 import { type FinishedStep, StepProgress, showFailures } from './verify/progress.ts';
 import { pythonStep } from './verify/python-step.ts';
+import { recipeStep } from './verify/recipe-step.ts';
 import { releaseStep } from './verify/release-step.ts';
 import { runSteps } from './verify/run-steps.ts';
 import { sizeStep } from './verify/size-step.ts';
 import { snippetStep } from './verify/snippet-step.ts';
 import type { Step, VerifyScope } from './verify/step.ts';
 import { testStep } from './verify/test-step.ts';
+import { workflowStep } from './verify/workflow-step.ts';
 
 /** Maximum number of concurrent steps. */
 const maxConcurrency = 2;
@@ -61,6 +63,7 @@ const steps: readonly Step[] = [
   }),
   commandStep({ name: 'manifests', description: 'package.json files agree (sherif)', command: ['sherif'] }),
   conventionStep,
+  workflowStep,
   commitStep,
   commandStep({
     name: 'build',
@@ -78,6 +81,7 @@ const steps: readonly Step[] = [
   packageStep,
   sizeStep,
   matrixStep,
+  recipeStep,
   releaseStep,
   snippetStep,
   testStep,

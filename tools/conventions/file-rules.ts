@@ -49,7 +49,7 @@ const emptyNames = new Set([
 const emptyEndings = /-(utils?|helpers?|manager|misc|common)$/;
 
 /** The adapters name the structural types of the framework they touch in `types.ts`. */
-const adapterTypes = /^packages\/(fetch|langchain|openai-agents|ai-sdk)\/src\/types\.ts$/;
+const adapterTypes = /^packages\/(fetch|langchain|openai-agents|ai-sdk|mastra|claude-agent-sdk)\/src\/types\.ts$/;
 
 /** Names such as `utils` do not describe the content. */
 const filesAreNamedAfterConcepts: Convention = {

@@ -59,6 +59,7 @@ export function skippedScenesOf({ framework, runtime, bundler }: Cell): readonly
 
 /** Lowest versions run in the main column only. */
 function isIncluded(cell: Cell): boolean {
+  if (cell.framework.columns?.includes(columnOf(cell)) === false) return false;
   if (cell.bundler !== null) return cell.framework.age === 'current';
   if (cell.framework.age === 'lowest') return columnOf(cell) === mainColumn;
   return cell.framework.age === 'current' || cell.runtime.isLowest !== true;
@@ -66,7 +67,9 @@ function isIncluded(cell: Cell): boolean {
 
 /** The cells that `verify` runs. */
 export function mainCells(): readonly Cell[] {
-  return cellsOf({ only: [], on: [mainColumn] }).filter(({ framework }) => framework.age === 'current');
+  return cellsOf({ only: [], on: [mainColumn] }).filter(
+    ({ framework }) => framework.age === 'current' && framework.isLong !== true,
+  );
 }
 
 /** The names of a filter that match nothing. */

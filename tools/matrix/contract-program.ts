@@ -18,7 +18,7 @@ export interface ContractProgram {
  * separated by `|`.
  */
 export const registeredScenes =
-  'a plain call|parallel tool calls|is a child of the tool call|recorded like a non-streamed|32 concurrent rollouts|created before instrumentation|NODE_ENV';
+  'a plain call|parallel tool calls|is a child of the tool call|recorded like a non-streamed|concurrent rollouts with one model object|created before instrumentation|NODE_ENV';
 
 /**
  * Bundles the contract tests of an adapter into programs that resemble user code: packages stay an `import`, or a `require`

@@ -13,6 +13,10 @@ export interface MatrixFramework {
   readonly age: 'current' | 'previous' | 'lowest';
   /** The packages that a user installs with the adapter, with exact versions for reproducible runs. */
   readonly packages: Readonly<Record<string, string>>;
+  /** The columns that it is tested in. @default all */
+  readonly columns?: readonly string[];
+  /** Whether its tests take minutes, so that only `verify --all` runs them. @default false */
+  readonly isLong?: boolean;
   /** Test files in the adapter's `test` folder. They are bundled unchanged into one program. */
   readonly programs: readonly string[];
   /** Scenes that this version cannot support on a runtime. `scene` is a substring of the scene's name. */
@@ -141,6 +145,37 @@ export const frameworks: readonly MatrixFramework[] = [
     age: 'lowest',
     packages: { ai: '6.0.111', '@ai-sdk/openai': '3.0.41', '@ai-sdk/openai-compatible': '2.0.35' },
     ...ai6,
+  },
+  {
+    adapter: 'mastra',
+    name: 'Mastra 1',
+    age: 'current',
+    packages: { '@mastra/core': '1.71.0', '@ai-sdk/openai': '4.0.118', '@ai-sdk/openai-compatible': '3.0.92' },
+    programs: ['contract.test.ts'],
+  },
+  {
+    adapter: 'mastra',
+    name: 'Mastra 1.60',
+    age: 'lowest',
+    packages: { '@mastra/core': '1.60.0', '@ai-sdk/openai': '4.0.118', '@ai-sdk/openai-compatible': '3.0.92' },
+    programs: ['contract.test.ts'],
+  },
+  {
+    adapter: 'claude-agent-sdk',
+    name: 'Claude Agent SDK 0.3',
+    age: 'current',
+    columns: ['node24-esm', 'bun-esm', 'deno-esm'],
+    isLong: true,
+    packages: { '@anthropic-ai/claude-agent-sdk': '0.3.331' },
+    programs: ['contract.test.ts'],
+  },
+  {
+    adapter: 'claude-agent-sdk',
+    name: 'Claude Agent SDK 0.3.300',
+    age: 'lowest',
+    isLong: true,
+    packages: { '@anthropic-ai/claude-agent-sdk': '0.3.300' },
+    programs: ['contract.test.ts'],
   },
   {
     adapter: 'fetch',

@@ -76,6 +76,41 @@ export async function runCommand(command: readonly string[], options: CommandOpt
   });
 }
 
+/** A program that runs until it is stopped. */
+export interface StartedCommand {
+  /** The output so far. */
+  readonly output: () => string;
+  /** Ends it and its child processes. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a program such as a server. */
+export function startCommand(command: readonly string[], options: CommandOptions = {}): StartedCommand {
+  const [program = '', ...args] = command;
+  const { cwd = repositoryRoot } = options;
+  const child = spawn(program, args, {
+    cwd,
+    env: environment(options.env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  running.add(child);
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => chunks.push(text));
+  const closed = new Promise<void>((resolve) => {
+    child.on('error', (error) => chunks.push(`${program} could not be started: ${error.message}`));
+    child.on('close', () => resolve());
+  });
+  return {
+    output: () => stripVTControlCharacters(chunks.join('')).trim(),
+    stop: async () => {
+      killGroup(child);
+      running.delete(child);
+      if (child.pid !== undefined) await closed;
+    },
+  };
+}
+
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null) return;
   process.kill(-child.pid, 'SIGKILL');

@@ -116,6 +116,18 @@ test.each([
     '@agentlightning/fetch',
     "import { instrumentOpenAI } from '@agentlightning/fetch';\nimport Client from 'openai';\nimport { z } from 'zod';\n\ninstrumentOpenAI(Client);\n\nconst client = new Client();\n",
   ],
+  [
+    'with the class Agent of Mastra',
+    "import { Agent as MastraAgent } from '@mastra/core/agent';\nconst agent = new MastraAgent(options);\n",
+    '@agentlightning/mastra',
+    "import { instrumentMastra } from '@agentlightning/mastra';\nimport { Agent as MastraAgent } from '@mastra/core/agent';\n\ninstrumentMastra(MastraAgent);\n\nconst agent = new MastraAgent(options);\n",
+  ],
+  [
+    'around query of the Claude Agent SDK',
+    "import { query, tool } from '@anthropic-ai/claude-agent-sdk';\nquery({ prompt: 'Hi' });\n",
+    '@agentlightning/claude-agent-sdk',
+    "import { traceQuery } from '@agentlightning/claude-agent-sdk';\nimport { query as untracedQuery, tool } from '@anthropic-ai/claude-agent-sdk';\n\nconst query = traceQuery(untracedQuery);\n\nquery({ prompt: 'Hi' });\n",
+  ],
 ])('the line is added %s', (...[, before, adapter, after]) => {
   expect(withAdapter(before, adapter)).toBe(after);
   expect(withAdapter(after, adapter)).toBe(after);

@@ -29,6 +29,8 @@ export type { EmitOptions } from './tracing/emit.ts';
 export { emitAnnotation, emitException, emitMessage, emitObject } from './tracing/emit.ts';
 export type { EmitRewardOptions, RewardValue } from './tracing/emit-reward.ts';
 export { emitReward } from './tracing/emit-reward.ts';
+export type { NamedFunction, NamingDecorator } from './tracing/named-steps.ts';
+export { agent, tool } from './tracing/named-steps.ts';
 export type { OperationOptions } from './tracing/operation.ts';
 export { operation } from './tracing/operation.ts';
 export type { Prompt } from './tracing/prompt.ts';

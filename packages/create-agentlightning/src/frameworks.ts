@@ -1,5 +1,5 @@
 /** A framework that an agent is written with. */
-export type Framework = 'ai-sdk' | 'openai-agents' | 'langgraph' | 'fetch';
+export type Framework = 'ai-sdk' | 'openai-agents' | 'langgraph' | 'mastra' | 'fetch';
 
 /** Parts of a project with a framework. */
 interface FrameworkTemplate {
@@ -68,6 +68,22 @@ const graph = new StateGraph(MessagesAnnotation)
 async function ask(prompt: string): Promise<string> {
   const { messages } = await graph.invoke({ messages: [{ role: 'user', content: prompt }] });
   return messages.at(-1)?.text ?? '';
+}
+`,
+  },
+  mastra: {
+    label: 'Mastra',
+    packages: ['@agentlightning/mastra', '@mastra/core@^1'],
+    imports: `import { instrumentMastra } from '@agentlightning/mastra';
+import { Agent } from '@mastra/core/agent';
+`,
+    ask: `instrumentMastra(Agent); // the one line that is about training
+
+const assistant = new Agent({ id: 'assistant', name: 'assistant', instructions: '', model: 'openai/gpt-4.1-mini' });
+
+async function ask(prompt: string): Promise<string> {
+  const { text } = await assistant.generate(prompt, { modelSettings: { maxOutputTokens: 16 } });
+  return text;
 }
 `,
   },

@@ -30,7 +30,7 @@ function create(...args: readonly string[]): {
   return { code: status, out: stdout, err: stderr };
 }
 
-const frameworks = ['ai-sdk', 'openai-agents', 'langgraph', 'fetch'] as const;
+const frameworks = ['ai-sdk', 'openai-agents', 'langgraph', 'mastra', 'fetch'] as const;
 const goals = ['rl', 'prompt', 'sft'] as const;
 const choices = frameworks.flatMap((framework) => goals.map((goal) => [framework, goal] as const));
 
@@ -79,7 +79,7 @@ test('without a terminal the defaults are taken', () => {
 test.each([
   [
     ['a', '--framework', 'autogen'],
-    /Unknown --framework: autogen\. Use one of ai-sdk, openai-agents, langgraph, fetch\./,
+    /Unknown --framework: autogen\. Use one of ai-sdk, openai-agents, langgraph, mastra, fetch\./,
   ],
   [['a', '--goal', 'fame'], /Unknown --goal: fame/],
   [['a', '--frameworks', 'fetch'], /Unknown option '--frameworks'[\s\S]*--help/],

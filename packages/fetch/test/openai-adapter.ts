@@ -37,7 +37,7 @@ export function openaiAgents(
     createModel: (options) => ({
       client: clientOf(options),
       request: { model: options.model, ...(options.choices === 1 ? {} : { n: options.choices }) },
-      api: options.api,
+      api: options.api === 'responses' ? 'responses' : 'chat-completions',
     }),
     ask: (agent, ask) =>
       withAgent(agent.name, () => (agent.model.api === 'responses' ? respond(agent, ask) : chat(agent, ask))),

@@ -1,16 +1,23 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { instrumentAISDK } from '@agentlightning/ai-sdk';
+import { traceQuery } from '@agentlightning/claude-agent-sdk';
 import { withAgent, withRollout } from '@agentlightning/core';
 import { joinModelCalls, modelCallFromSpan, StoreSpanSink } from '@agentlightning/core/spans';
 import { newTraceId } from '@agentlightning/core/store';
 import { callTool, respondWith } from '@agentlightning/core/testing';
 import { traceFetch } from '@agentlightning/fetch';
 import { instrumentLangChain } from '@agentlightning/langchain';
+import { instrumentMastra } from '@agentlightning/mastra';
 import { instrumentOpenAIAgents } from '@agentlightning/openai-agents';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
+import { tool as claudeTool, createSdkMcpServer, query } from '@anthropic-ai/claude-agent-sdk';
 import Anthropic from '@anthropic-ai/sdk';
 import { ChatAnthropic } from '@langchain/anthropic';
 import { ChatOpenAI } from '@langchain/openai';
+import { Agent as MastraAgent } from '@mastra/core/agent';
+import { createTool } from '@mastra/core/tools';
 import { Agent, tool as agentsTool, OpenAIProvider, Runner } from '@openai/agents';
 import { generateText, type LanguageModel, stepCountIs, tool } from 'ai';
 import OpenAI from 'openai';
@@ -109,6 +116,46 @@ describe('adapter steps and gateway records of', () => {
     const agent = new Agent({ name: 'adder', model: 'gpt-5', tools: [add] });
     const call = { api: 'responses', isTrainable: true, agent: 'adder', hasStep: true };
     expect(await joined(fixture, () => runner.run(agent, '2 + 3?'))).toEqual([call, call]);
+  });
+
+  it.each(['chat', 'responses'] as const)('Mastra on %s are joined to one call each', async (api) => {
+    await using fixture = await twoTurns();
+    undo = instrumentMastra(MastraAgent);
+    const execute = async ({ a, b }: { a: number; b: number }): Promise<number> => a + b;
+    const add = createTool({ id: 'add', description: 'Adds.', inputSchema: numbers, execute });
+    const model = { providerId: 'own', modelId: 'gpt-5', url: nowhere, apiKey: 'own', api };
+    const agent = new MastraAgent({ id: 'adder', name: 'adder', instructions: 'Add.', model, tools: { add } });
+    const name = api === 'chat' ? 'chat-completions' : api;
+    const call = { api: name, isTrainable: true, agent: 'adder', hasStep: true };
+    expect(await joined(fixture, () => agent.generate('2 + 3?'))).toEqual([call, call]);
+  });
+
+  it('Claude Code on Messages are joined to one call each', async () => {
+    await using fixture = await startGateway({
+      script: [callTool('mcp__sums__add', { a: 2, b: 3 }), respondWith('5')],
+    });
+    const add = claudeTool('add', 'Adds.', numbers.shape, async ({ a, b }) => ({
+      content: [{ type: 'text', text: String(a + b) }],
+    }));
+    const options = {
+      model: 'claude-opus-4-5',
+      systemPrompt: 'Add.',
+      tools: [],
+      mcpServers: { sums: createSdkMcpServer({ name: 'sums', alwaysLoad: true, tools: [add] }) },
+      allowedTools: ['mcp__sums__add'],
+      settingSources: [],
+      persistSession: false,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: tmpdir(),
+        CLAUDE_CONFIG_DIR: join(tmpdir(), 'agentlightning-claude-tests'),
+      },
+    };
+    const run = async (): Promise<void> => {
+      for await (const _ of traceQuery(query, { agentName: 'adder' })({ prompt: '2 + 3?', options }));
+    };
+    const call = { api: 'messages', isTrainable: true, agent: 'adder', hasStep: true };
+    expect(await joined(fixture, run)).toEqual([call, call]);
   });
 });
 

@@ -30,7 +30,7 @@ export interface Framework {
   readonly agents: AgentsModule;
   readonly OpenAI: OpenAIClass;
   /** The default API of the scenes. */
-  readonly api: SceneModelOptions['api'];
+  readonly api: 'chat-completions' | 'responses';
   /** The `modules` option of the adapter. @default none: found automatically */
   readonly modules?: readonly unknown[];
 }
@@ -43,7 +43,7 @@ const nowhere: Cannot = {
 };
 
 /** Unsupported scenes, by model API. */
-export const cannot: Readonly<Record<SceneModelOptions['api'], Cannot>> = {
+export const cannot: Readonly<Record<Framework['api'], Cannot>> = {
   'chat-completions': nowhere,
   responses: { ...nowhere, 'many-choices': 'The Responses API returns one choice' },
 };

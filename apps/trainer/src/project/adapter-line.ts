@@ -4,14 +4,49 @@ import { importedModules } from './find-agent-files.ts';
 export function withAdapter(source: string, adapter: string): string {
   if (importedModules(source).some((name) => name === adapter || name.startsWith(`${adapter}/`))) return source;
   const isCommonJs = /\brequire\(/.test(source) && !/^\s*import\s/m.test(source);
-  if (adapter !== '@agentlightning/fetch') {
+  const needed = calls[adapter];
+  if (needed === undefined) {
     return inserted(source, isCommonJs ? `require('${adapter}/register');` : `import '${adapter}/register';`);
   }
-  const line = isCommonJs
-    ? `const { instrumentOpenAI } = require('${adapter}');`
-    : `import { instrumentOpenAI } from '${adapter}';`;
-  return afterImports(inserted(source, line), `instrumentOpenAI(${openaiName(source)});`);
+  const { name, line, prepare = (unchanged) => unchanged } = needed;
+  const imported = isCommonJs ? `const { ${name} } = require('${adapter}');` : `import { ${name} } from '${adapter}';`;
+  return afterImports(inserted(prepare(source), imported), line(source));
 }
+
+/** The call of an adapter that requires a class or a function of the framework. */
+interface AdapterCall {
+  /** The function of the adapter. */
+  readonly name: string;
+  /** The line that calls it. */
+  readonly line: (source: string) => string;
+  /** Changes to the imports before. @default none */
+  readonly prepare?: (source: string) => string;
+}
+
+const calls: Readonly<Record<string, AdapterCall>> = {
+  '@agentlightning/fetch': {
+    name: 'instrumentOpenAI',
+    line: (source) => `instrumentOpenAI(${openaiName(source)});`,
+  },
+  '@agentlightning/mastra': {
+    name: 'instrumentMastra',
+    line: (source) => `instrumentMastra(${/\bAgent\s+as\s+(\w+)/.exec(source)?.[1] ?? 'Agent'});`,
+  },
+  '@agentlightning/claude-agent-sdk': {
+    name: 'traceQuery',
+    line: () => 'const query = traceQuery(untracedQuery);',
+    prepare: (source) =>
+      source
+        .replace(
+          /(import\s*\{[^}]*?\bquery)(?=[^}]*\}\s*from\s*['"]@anthropic-ai\/claude-agent-sdk)/,
+          '$1 as untracedQuery',
+        )
+        .replace(
+          /(\{[^}]*?\bquery)(?=[^}]*\}\s*=\s*require\(\s*['"]@anthropic-ai\/claude-agent-sdk)/,
+          '$1: untracedQuery',
+        ),
+  },
+};
 
 /** The local name of the class OpenAI. */
 function openaiName(source: string): string {

@@ -25,5 +25,17 @@ export const adapters: readonly KnownAdapter[] = [
     range: '^0.3.80 || ^1.0.1',
     imports: /^(?:@langchain\/|langchain$)/,
   },
+  {
+    adapter: '@agentlightning/mastra',
+    framework: '@mastra/core',
+    range: '>=1.60.0 <2',
+    imports: /^@mastra\/core/,
+  },
+  {
+    adapter: '@agentlightning/claude-agent-sdk',
+    framework: '@anthropic-ai/claude-agent-sdk',
+    range: '>=0.3.300 <1',
+    imports: /^@anthropic-ai\/claude-agent-sdk$/,
+  },
   { adapter: '@agentlightning/fetch', framework: 'openai', range: '>=6 <8', imports: /^openai$/ },
 ];

@@ -73,7 +73,7 @@ function agentOf(
   }
   if (frameworks.length === 0) {
     const remedy =
-      'Install ai, @openai/agents, @langchain/core or openai; for other clients pass traceFetch() of @agentlightning/fetch to them.';
+      'Install ai, @openai/agents, @langchain/core, @mastra/core, @anthropic-ai/claude-agent-sdk or openai; for other clients pass traceFetch() of @agentlightning/fetch to them.';
     throw configError(`no supported framework in ${path.join(folder, 'package.json')}`, remedy);
   }
   // Files that use a framework come before those that use only the OpenAI client.

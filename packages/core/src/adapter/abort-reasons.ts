@@ -15,6 +15,19 @@ export function noteSignal({ signal: attempt }: RolloutContext, signal: unknown)
   else seen.add(signal);
 }
 
+/** A controller for a framework that accepts only its own: the agent's signal and the end of the attempt abort it. */
+export function abortControllerWithin(context: RolloutContext, signal: unknown): AbortController {
+  noteSignal(context, signal);
+  const controller = new AbortController();
+  for (const source of [signal, context.signal]) {
+    if (!(source instanceof AbortSignal)) continue;
+    const abort = (): void => controller.abort(source.reason);
+    if (source.aborted) abort();
+    else source.addEventListener('abort', abort, { once: true, signal: controller.signal });
+  }
+  return controller;
+}
+
 /** Whether an error is the reason of an aborted signal: of the attempt, or registered in it with `noteSignal`. */
 export function isAbortReason({ signal: attempt }: RolloutContext, error: unknown): boolean {
   const signals = [attempt, ...(seenSignals.get(attempt) ?? [])].filter(({ aborted }) => aborted);

@@ -6,7 +6,7 @@
 
 export { numberOf, objectsOf, textOf } from '../json-access.ts';
 export { rolloutStorage } from '../tracing/rollout-context.ts';
-export { noteSignal } from './abort-reasons.ts';
+export { abortControllerWithin, noteSignal } from './abort-reasons.ts';
 export type { AgentStep, AgentStepEnd, AgentStepKind, TracePosition } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';
 export { AgentSteps } from './agent-steps.ts';
@@ -15,7 +15,7 @@ export { bareFetch, markLayer, positionOfLayers } from './fetch-layer.ts';
 export type { Fields } from './foreign-value.ts';
 export { fieldsOf, hasFields, plainText } from './foreign-value.ts';
 export { installedVersion, unsupportedFramework } from './framework-version.ts';
-export { callHeaders } from './gateway-request.ts';
+export { callHeaders, gatewayHeaders, positionOfContext } from './gateway-request.ts';
 export type { FetchLayerMaker } from './global-fetch.ts';
 export { layGlobalFetch, redirectGlobalFetch } from './global-fetch.ts';
 export type { Within } from './iterate-within.ts';
@@ -50,4 +50,6 @@ export {
 export { sharedInstrumentation, tryInstrument } from './shared-instrumentation.ts';
 export { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
 export { StreamedResponse } from './streamed-response.ts';
+export type { GeneratorTap } from './tap-generator.ts';
+export { tapGenerator } from './tap-generator.ts';
 export { quietly, warnOnce } from './warn-once.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.ts';
-import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
+import { isList, isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
 import { defaultSecretFields } from '../redaction/secret-fields.ts';
 import { toGenAiMessages, toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
 import { toGenAiResponseInput, toGenAiResponseOutput } from '../spans/responses-messages.ts';
@@ -55,7 +55,7 @@ function putUsage(known: OwnAttributes, usage: JsonValue | undefined): void {
 
 /**
  * Span attributes of a model response: id, model, messages, finish reasons and usage. For complete or partial bodies of
- * Chat Completions and Responses. The gateway records token ids and log-probabilities.
+ * Chat Completions, Responses and Messages. The gateway records token ids and log-probabilities.
  *
  * @param response - the body, or the part that a framework exposes
  */
@@ -66,7 +66,9 @@ export function modelResponseAttributes(response: JsonObject): Attributes {
   put(known, genAiAttributes.responseModel, textOf(response.model));
   const finishReasons = objectsOf(choices).map((choice) => textOf(choice.finish_reason) ?? '');
   if (finishReasons.some((reason) => reason !== '')) known[genAiAttributes.responseFinishReasons] = finishReasons;
-  if (choices !== undefined) known[genAiAttributes.outputMessages] = JSON.stringify(toGenAiOutputMessages(response));
+  if (typeof response.stop_reason === 'string') known[genAiAttributes.responseFinishReasons] = [response.stop_reason];
+  if (choices !== undefined || isList(response.content))
+    known[genAiAttributes.outputMessages] = JSON.stringify(toGenAiOutputMessages(response));
   else if (output !== undefined) known[genAiAttributes.outputMessages] = JSON.stringify(toGenAiResponseOutput(output));
   putUsage(known, response.usage);
   return known;

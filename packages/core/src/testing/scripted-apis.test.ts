@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
+import { StreamedAnthropicMessage } from '../adapter/streamed-anthropic-message.ts';
 import { ScriptedModel } from './scripted-model.ts';
 import { callTool, respondWith } from './scripted-model-step.ts';
 
@@ -105,4 +106,51 @@ test('the model list does not consume a step', async () => {
   await using model = await ScriptedModel.start([]);
   const { data } = await clientOf(model).models.list();
   expect(data.map(({ id }) => id)).toEqual(['scripted-model']);
+});
+
+test('the Messages API returns text, reasoning, tool calls and usage, streamed and whole', async () => {
+  const step = respondWith('One moment.', {
+    reasoning: 'Two and three.',
+    toolCalls: [{ id: 'c1', name: 'add', arguments: { a: 2 } }],
+  });
+  await using model = await ScriptedModel.start([step, step]);
+  const send = async (stream: boolean): Promise<string> => {
+    const body = JSON.stringify({
+      model: 'tiny',
+      max_tokens: 1000,
+      stream,
+      system: [{ type: 'text', text: 'Be brief.' }],
+      messages: [
+        { role: 'user', content: 'Add.' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c0', name: 'add', input: { a: 1 } }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c0', content: '1' }] },
+      ],
+    });
+    return (await fetch(`${model.baseUrl}/messages`, { method: 'POST', body })).text();
+  };
+  const whole: unknown = JSON.parse(await send(false));
+  expect(whole).toMatchObject({
+    id: 'msg_0',
+    stop_reason: 'tool_use',
+    content: [
+      { type: 'thinking', thinking: 'Two and three.' },
+      { type: 'text', text: 'One moment.' },
+      { type: 'tool_use', id: 'c1', name: 'add', input: { a: 2 } },
+    ],
+  });
+  const streamed = new StreamedAnthropicMessage();
+  for (const line of (await send(true)).split('\n')) {
+    if (line.startsWith('data: ')) streamed.add(JSON.parse(line.slice('data: '.length)));
+  }
+  expect(streamed.isWhole).toBe(true);
+  expect(streamed.toBody()).toEqual({ ...(whole as object), id: 'msg_1' });
+  expect(model.requests[0]).toMatchObject({
+    api: 'messages',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Add.' },
+      { role: 'assistant', tool_calls: [{ id: 'c0' }] },
+      { role: 'tool', tool_call_id: 'c0', content: '1' },
+    ],
+  });
 });

@@ -1,8 +1,32 @@
 import type { ServerResponse } from 'node:http';
 import type { JsonObject } from '../json.ts';
+import { messageBody, messageErrorEvent, messageEvents } from './scripted-messages-body.ts';
 import { completionBody, completionChunks, type PreparedResponse } from './scripted-model-response.ts';
 import type { ScriptedApi, ScriptedResponse } from './scripted-model-step.ts';
 import { responseBody, responseErrorEvent, responseEvents } from './scripted-responses-body.ts';
+
+/** Form of the responses of an API. */
+interface ResponseForm {
+  readonly body: (prepared: PreparedResponse) => JsonObject;
+  readonly events: (prepared: PreparedResponse) => readonly JsonObject[];
+  readonly errorEvent: (before: readonly JsonObject[]) => JsonObject;
+  /** Whether events also have their type outside of their data. */
+  readonly hasEventNames: boolean;
+}
+
+const chatCompletions: ResponseForm = {
+  body: completionBody,
+  events: completionChunks,
+  errorEvent: () => ({ error: { message: 'scripted stream error', code: 500 } }),
+  hasEventNames: false,
+};
+
+const forms: Readonly<Record<ScriptedApi, ResponseForm>> = {
+  'chat-completions': chatCompletions,
+  embeddings: chatCompletions,
+  responses: { body: responseBody, events: responseEvents, errorEvent: responseErrorEvent, hasEventNames: true },
+  messages: { body: messageBody, events: messageEvents, errorEvent: messageErrorEvent, hasEventNames: true },
+};
 
 /** A prepared response. */
 export interface ScriptedReply {
@@ -15,6 +39,7 @@ export interface ScriptedReply {
 export async function sendCompletion(response: ServerResponse, { step, prepared, api }: ScriptedReply): Promise<void> {
   const gone = new Promise((resolve) => response.once('close', resolve));
   const pause = (): Promise<unknown> => Promise.race([step.until, gone]);
+  const form = forms[api];
   const { isStreamed } = prepared.call;
   if (step.until !== undefined && (!isStreamed || (step.pauseAfterChunks ?? 0) === 0)) await pause();
   if (step.cutAfterChunks === 0) {
@@ -22,25 +47,25 @@ export async function sendCompletion(response: ServerResponse, { step, prepared,
     return;
   }
   if (!isStreamed) {
-    sendJson(response, api === 'responses' ? responseBody(prepared) : completionBody(prepared));
+    sendJson(response, form.body(prepared));
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-  const chunks = api === 'responses' ? responseEvents(prepared) : completionChunks(prepared);
+  const chunks = form.events(prepared);
   for (const [position, chunk] of chunks.entries()) {
     if (position > 0 && position === step.pauseAfterChunks) await pause();
     if (response.destroyed) return;
     if (position === step.errorAfterChunks) {
-      response.end(eventText(api, errorChunk(api, chunks.slice(0, position))));
+      response.end(eventText(form, form.errorEvent(chunks.slice(0, position))));
       return;
     }
-    await written(response, eventText(api, chunk));
+    await written(response, eventText(form, chunk));
     if (position + 1 === step.cutAfterChunks) {
       response.destroy();
       return;
     }
   }
-  response.end(api === 'responses' ? '' : 'data: [DONE]\n\n');
+  response.end(form.hasEventNames ? '' : 'data: [DONE]\n\n');
 }
 
 /** Sends a JSON body. */
@@ -63,15 +88,9 @@ export function sendError(
     .end(JSON.stringify({ error: { message: error.message, type, param: null, code: null } }));
 }
 
-/** Events of the Responses API also have their type outside of their data. */
-function eventText(api: ScriptedApi, event: JsonObject): string {
+function eventText({ hasEventNames }: ResponseForm, event: JsonObject): string {
   const data = `data: ${JSON.stringify(event)}\n\n`;
-  return api === 'responses' ? `event: ${event.type}\n${data}` : data;
-}
-
-function errorChunk(api: ScriptedApi, before: readonly JsonObject[]): JsonObject {
-  if (api === 'responses') return responseErrorEvent(before);
-  return { error: { message: 'scripted stream error', code: 500 } };
+  return hasEventNames ? `event: ${event.type}\n${data}` : data;
 }
 
 /** Resolves when the text is flushed, so that it is sent before a connection is closed. */

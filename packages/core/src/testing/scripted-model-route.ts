@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { JsonObject } from '../json.ts';
 import { parseObject } from '../json-access.ts';
 import { readEmbeddingsRequest, type ScriptedEmbeddingsCall } from './scripted-embeddings.ts';
+import { readMessagesRequest } from './scripted-messages-request.ts';
 import { readRequest, type ScriptedCall } from './scripted-model-request.ts';
 import type { ScriptedApi, ScriptedRequest } from './scripted-model-step.ts';
 import { readResponsesRequest } from './scripted-responses-request.ts';
@@ -24,6 +25,7 @@ export type RoutedRequest =
 const apis: readonly (readonly [path: string, api: ScriptedApi])[] = [
   ['/chat/completions', 'chat-completions'],
   ['/responses', 'responses'],
+  ['/messages', 'messages'],
   ['/embeddings', 'embeddings'],
 ];
 
@@ -57,6 +59,12 @@ export function readScriptedRequest(incoming: IncomingMessage, text: string): Ro
   return { type: 'accepted', request, call, embeddings };
 }
 
+const readers = {
+  'chat-completions': readRequest,
+  responses: readResponsesRequest,
+  messages: readMessagesRequest,
+} as const;
+
 type ReadBody = Pick<AcceptedRequest, 'call' | 'embeddings'> | { readonly problem: string };
 
 function readBody(api: ScriptedApi, body: JsonObject): ReadBody {
@@ -64,7 +72,7 @@ function readBody(api: ScriptedApi, body: JsonObject): ReadBody {
     const embeddings = readEmbeddingsRequest(body);
     return 'problem' in embeddings ? embeddings : { call: { ...noCall, model: embeddings.model }, embeddings };
   }
-  const call = api === 'responses' ? readResponsesRequest(body) : readRequest(body);
+  const call = readers[api](body);
   return 'problem' in call ? call : { call, embeddings: null };
 }
 

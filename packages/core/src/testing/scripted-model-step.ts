@@ -42,7 +42,7 @@ export interface ScriptedFailure {
 }
 
 /** An API of the scripted model. */
-export type ScriptedApi = 'chat-completions' | 'responses' | 'embeddings';
+export type ScriptedApi = 'chat-completions' | 'responses' | 'messages' | 'embeddings';
 
 /** A valid request that the scripted model received. */
 export interface ScriptedRequest {
@@ -53,7 +53,7 @@ export interface ScriptedRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: JsonObject;
-  /** The `messages` of the body; the converted `input` of the Responses API; empty for embeddings. */
+  /** The `messages` of the body, converted for the Responses and Messages APIs; empty for embeddings. */
   readonly messages: readonly JsonObject[];
 }
 

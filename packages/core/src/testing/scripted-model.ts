@@ -12,7 +12,7 @@ import type { ScriptedFailure, ScriptedRequest, ScriptedResponse, ScriptedStep }
 export type ScriptedModelScript = (request: ScriptedRequest) => ScriptedResponse | ScriptedFailure;
 
 /**
- * A model for tests: an HTTP server with OpenAI's Chat Completions and Responses, streamed and not, with tools,
+ * A model for tests: an HTTP server with OpenAI's Chat Completions and Responses and Anthropic's Messages, streamed and not, with tools,
  * log-probabilities and vLLM's `return_token_ids`, whose responses come from a script. It also has synthetic,
  * deterministic embeddings, which consume a step. `/models` does not.
  *

@@ -14,6 +14,7 @@
  * - `steps`: turns or nodes around model calls and tool calls
  * - `tool-calls`: spans of tool calls, with arguments and results
  * - `call-place`: the gateway's records are children of the model call's span, not only of its agent's
+ * - `tool-definitions`: the definitions of the tools are recorded on the model call
  * - `partial-text`: the partial output of an interrupted stream is recorded in the model call's output messages
  *
  * The others are whole scenes.
@@ -21,6 +22,7 @@
 export type AdapterAbility =
   | 'steps'
   | 'tool-calls'
+  | 'tool-definitions'
   | 'call-place'
   | 'partial-text'
   | 'parallel-tools'
@@ -42,7 +44,7 @@ export type AdapterAbility =
   | 'images'
   | 'model-made-before';
 
-/** Options of a model object of the framework. All use an OpenAI-compatible server. */
+/** Options of a model object of the framework. All use the scripted server. */
 export interface SceneModelOptions {
   /** Up to and with `/v1`. In a rollout with an endpoint, no call may be sent here. */
   readonly baseUrl: string;
@@ -55,7 +57,7 @@ export interface SceneModelOptions {
   /** `n` of the requests; 1 in all scenes except `many-choices`. */
   readonly choices: number;
   /** API of the model: {@link AdapterUnderTest.api}, or `responses` in the scene `responses-api`. */
-  readonly api: 'chat-completions' | 'responses';
+  readonly api: 'chat-completions' | 'responses' | 'messages';
   /** Whether the framework's cache serves repeated requests; only in the scene `cached-response`. */
   readonly isCached: boolean;
 }
@@ -141,6 +143,12 @@ export interface AdapterUnderTest<TModel> {
    * @default 'adapter'
    */
   readonly modelCallsBy?: 'adapter' | 'gateway';
+  /**
+   * Number of concurrent rollouts in the scene of isolation; fewer for a framework that starts a process per agent.
+   *
+   * @default 32
+   */
+  readonly concurrentRollouts?: number;
   /** Unsupported abilities, each with the reason for the test report. State exactly what is missing, and where. */
   readonly cannot: Readonly<Partial<Record<AdapterAbility, string>>>;
 }

@@ -103,7 +103,9 @@ function describeTools<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect(reply).toBe('5 and 9');
     expect(trace.modelCalls).toHaveLength(2);
     const [first, second] = trace.modelCalls;
-    expect(String(first?.attributes[genAiAttributes.toolDefinitions])).toContain('Adds two numbers.');
+    if (adapter.cannot['tool-definitions'] === undefined) {
+      expect(String(first?.attributes[genAiAttributes.toolDefinitions])).toContain('Adds two numbers.');
+    }
     expect(partsOf(first, 'output').map(({ type, id, name }) => ({ type, id, name }))).toEqual([
       { type: 'tool_call', id: 'call_x', name: 'add' },
       { type: 'tool_call', id: 'call_y', name: 'add' },
@@ -220,8 +222,10 @@ function describeOutputs<TModel>(adapter: AdapterUnderTest<TModel>): void {
     // Frameworks request it as a response format, or as a call of a framework-defined tool.
     await using stage = await SceneStage.open(adapter, [
       ({ body }) => {
-        const tool = Array.isArray(body.tools) ? body.tools[0] : undefined;
-        return tool === undefined ? respondWith(JSON.stringify(weather)) : callTool(tool.function.name, weather);
+        const tool = Array.isArray(body.tools) ? body.tools.at(-1) : undefined;
+        return tool === undefined
+          ? respondWith(JSON.stringify(weather))
+          : callTool(tool.function?.name ?? tool.name, weather);
       },
     ]);
     const agent = stage.agent({ output: { city: 'string', degrees: 'number' } });

@@ -2,7 +2,7 @@ import type { AdapterUnderTest, SceneModelOptions } from './adapter-under-test.t
 
 /** API-specific values of the scripted server. */
 export interface SceneApi {
-  /** Path below the root of the server. */
+  /** Path below the root of the server, without its query. */
   readonly path: string;
   readonly idPrefix: string;
   /** Number of additional events before the first events of a Chat Completions stream. */
@@ -13,6 +13,7 @@ export interface SceneApi {
 
 const apis: Readonly<Record<SceneModelOptions['api'], SceneApi>> = {
   'chat-completions': { path: '/v1/chat/completions', idPrefix: 'chatcmpl-', extraEvents: 0, hasFinishReason: true },
+  messages: { path: '/v1/messages', idPrefix: 'msg_', extraEvents: 2, hasFinishReason: false },
   responses: { path: '/v1/responses', idPrefix: 'resp_', extraEvents: 3, hasFinishReason: false },
 };
 
