@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 from agentlightning_runtime.cli.usage_error import UsageError
+from agentlightning_runtime.cli.user_file import read_users
 from agentlightning_runtime.engine.settings import EngineSettings
 from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
@@ -64,6 +65,12 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--port", type=_port, default=DEFAULT_PORT, help="0 selects a free port [%(default)s]")
     group.add_argument(
         "--api-key-file", type=Path, metavar="FILE", help=f"key that clients must send; or set {KEY_VARIABLE}"
+    )
+    group.add_argument(
+        "--users",
+        type=Path,
+        metavar="FILE",
+        help="instead of one key: lines of a name and a key; models are separate",
     )
     group.add_argument("--tls-certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
@@ -139,10 +146,14 @@ def serve_options(flags: argparse.Namespace) -> ServeOptions:
     Raises:
         UsageError: When a file cannot be read, or one of certificate and key is missing.
     """
+    api_key = _key(flags.api_key_file, KEY_VARIABLE)
+    if flags.users is not None and api_key:
+        raise UsageError("There are users and one key for all", f"Remove the key file and {KEY_VARIABLE}, or --users")
     return ServeOptions(
         host=flags.host,
         port=flags.port,
-        api_key=_key(flags.api_key_file, KEY_VARIABLE),
+        api_key=api_key,
+        users={} if flags.users is None else read_users(flags.users),
         tls=_tls(flags),
         limits=ServiceLimits(
             result_ttl_ms=flags.result_ttl_ms,
