@@ -7,6 +7,7 @@ import os
 import shlex
 from pathlib import Path
 
+from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, sampler_placement
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.cli.user_file import read_users
 from agentlightning_runtime.engine.settings import EngineSettings
@@ -106,8 +107,9 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
         "--inference-engine",
         choices=("auto", "builtin", "vllm"),
         default="auto",
-        help="sampler; auto is vLLM on a GPU where it is installed [%(default)s]",
+        help="sampler; auto is vLLM where one of the flags below gives it a place [%(default)s]",
     )
+    add_sampler_flags(group)
     group.add_argument(
         "--vllm-arguments",
         type=shlex.split,
@@ -136,6 +138,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         inference_public_url=flags.inference_url,
         inference_api_key=inference_key(flags),
         inference_engine=flags.inference_engine,
+        sampler=sampler_placement(flags),
         vllm_arguments=tuple(flags.vllm_arguments),
     )
 

@@ -59,6 +59,10 @@ _TOKENS_ON_CPU = 2048
 _TOKENS_ON_GPU = 16_384
 
 
+#: Gradient and Adam's two moments, in float32.
+_BYTES_PER_TRAINED_WEIGHT = 12
+
+
 class TorchEngine:
     """Trains and serves any causal model that Transformers loads. Implements `RuntimeEngine`."""
 
@@ -134,6 +138,8 @@ class TorchEngine:
                     max_context=base.info().max_context,
                     lora_rank=0 if lora is None else lora.rank,
                     base_source=base.source,
+                    trained_bytes=_BYTES_PER_TRAINED_WEIGHT * _trained(network) // self._ranks.count,
+                    published_bytes=4 * _trained(network),
                 ),
                 ranks=self._ranks,
             )
@@ -221,6 +227,10 @@ def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
     ):
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
     return settings, join_ranks(choose_device(settings.device))
+
+
+def _trained(network: PolicyNetwork) -> int:
+    return sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
 
 
 def choose_device(wanted: str) -> torch.device:

@@ -81,7 +81,7 @@ class TorchModel:
             lora=self.parts.lora,
         )
 
-    @timed("forward_backward")
+    @timed("forward_backward", trains=True)
     def forward_backward(self, batch: Batch, loss: ResolvedLoss, progress: Progress) -> BatchResult:
         """Adds the gradients of the plain weighted loss sum. On failure all accumulated gradients are discarded.
 
@@ -102,14 +102,14 @@ class TorchModel:
         self._has_pending_gradients = True
         return result
 
-    @timed("forward")
+    @timed("forward", trains=True)
     def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
         """Log-probabilities (and values) of the trained tokens; does not change gradients."""
         if not use_reference:
             return self._passes.forward(batch, self.parts.network, progress)
         return self._passes.forward(batch, self.parts.reference(), progress)
 
-    @timed("optim_step")
+    @timed("optim_step", trains=True)
     def optim_step(self, adam: AdamParameters) -> StepResult:
         """Applies and clears the accumulated gradients; also clears them when the step is skipped as non-finite.
 

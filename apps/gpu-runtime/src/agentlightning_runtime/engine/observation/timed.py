@@ -24,17 +24,30 @@ Model = TypeVar("Model", bound=Timed)
 
 
 def timed(
-    name: str,
+    name: str, *, trains: bool = False
 ) -> Callable[[Callable[Concatenate[Model, Parameters], Result]], Callable[Concatenate[Model, Parameters], Result]]:
-    """Records calls of a method as operations of this name."""
+    """Records calls of a method as operations of this name.
+
+    Args:
+        name: Name of the operation.
+        trains: Whether it needs the device for itself: a sampler on the same one is then put to sleep.
+    """
 
     def decorate(
         method: Callable[Concatenate[Model, Parameters], Result],
     ) -> Callable[Concatenate[Model, Parameters], Result]:
         @wraps(method)
         def run(self: Model, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-            with self.parts.settings.timeline.operation(name, self.parts.request.model_id):
-                return method(self, *args, **kwargs)
+            parts = self.parts
+            with parts.settings.timeline.operation(name, parts.request.model_id):
+                if not trains:
+                    return method(self, *args, **kwargs)
+                # All ranks wait until rank 0 has the device for training.
+                parts.ranks.agree(parts.inference.begin_training)
+                try:
+                    return method(self, *args, **kwargs)
+                finally:
+                    parts.inference.end_training()
 
         return run
 
