@@ -32,12 +32,11 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture
-def served(environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def served(environment: dict[str, str], tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "agentlightning_runtime", "serve", *ENGINE, *FREE_PORTS, "--model", "any"]
+    command += ["--until-stdin-ends", "--traces", str(tmp_path)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [*command, "--until-stdin-ends"], stdin=pipe, stdout=pipe, stderr=pipe, env=environment
-    ) as process:
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment) as process:
         yield process
         process.kill()
 
@@ -56,6 +55,20 @@ def test_a_signal_ends_it_in_good_order(served: subprocess.Popen[bytes], number:
     _, log = served.communicate(timeout=60)
     assert served.returncode == 0
     assert log.decode().rstrip().endswith("Stopped")
+
+
+def test_a_user_signal_writes_a_trace(served: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    address_of(served)
+    for _ in range(2):
+        served.send_signal(signal.SIGUSR1)
+        assert served.stderr is not None
+        lines = iter(served.stderr.readline, b"")
+        written = next(line for line in lines if b"Trace written to" in line).decode().split()[-1]
+        assert "traceEvents" in json.loads(Path(written).read_text())
+        assert Path(written).is_relative_to(tmp_path)
+    served.send_signal(signal.SIGTERM)
+    served.communicate(timeout=60)
+    assert served.returncode == 0
 
 
 def test_a_probe_tells_a_runtime_that_serves_from_none(served: subprocess.Popen[bytes]) -> None:

@@ -14,9 +14,9 @@ from torch.utils.hooks import RemovableHandle
 
 from agentlightning_runtime.engine.batch import Batch
 from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
+from agentlightning_runtime.engine.observation.memory_gauges import process_memory
 from agentlightning_runtime.engine.ranks import Ranks, join_ranks, leave_ranks, whole
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.throughput import process_memory
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.torch_model import TorchModel
 from agentlightning_runtime.inference.inference_backend import ServedModel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,30 @@ ROOT = Path(__file__).parents[2]
 def run_together(script: Path, directory: Path, processes: int) -> None:
     """The script receives the directory and writes its results there."""
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, *(launcher if processes > 1 else []), str(script), str(directory)]
-    subprocess.run(command, env=environment, check=True, timeout=900)
+    subprocess.run(command, env=_environment(), check=True, timeout=900)
+
+
+def run_on_nodes(script: Path, directory: Path, nodes: int) -> None:
+    """The same with a launcher for each node, as on several machines; each starts one process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    launcher = ["-m", "torch.distributed.run", f"--nnodes={nodes}", "--nproc-per-node=1"]
+    launcher += ["--master-addr=127.0.0.1", f"--master-port={port}"]
+    launched = [
+        subprocess.Popen(
+            [sys.executable, *launcher, f"--node-rank={node}", str(script), str(directory)], env=_environment()
+        )
+        for node in range(nodes)
+    ]
+    try:
+        assert [each.wait(900) for each in launched] == [0] * nodes
+    finally:
+        for each in launched:
+            each.kill()
+
+
+def _environment() -> dict[str, str]:
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}

@@ -14,6 +14,8 @@ import torch
 from peft import PeftModel
 from safetensors.torch import load_file
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from transformers import AutoModelForCausalLM
@@ -24,10 +26,11 @@ from agentlightning_runtime.inference.http_server import EndpointSettings, HttpS
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from starlette.middleware.base import RequestResponseEndpoint
     from starlette.requests import Request
     from torch import nn
 
-    from agentlightning_runtime.inference.vllm.vllm_process import VllmModel
+    from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
 
 
 Fault = Literal["", "adapter_not_delivered", "old_adapter_kept", "base_served", "stale_replica"]
@@ -43,14 +46,29 @@ class ScriptedVllm:
     """Chats respond with a number derived from the loaded weights; completions are sampled from them.
 
     Prompts of chats are cached by adapter name.
+
+    Args:
+        model: its settings.
+        can_sleep: whether it was started with `--enable-sleep-mode`.
+        api_key: required of every request; empty: none.
+        name: its name of the base, as with `--served-model-name`; None: the source.
     """
 
-    def __init__(self, model: VllmModel) -> None:
+    def __init__(
+        self, model: VllmModel, *, can_sleep: bool = False, api_key: str = "", name: str | None = None
+    ) -> None:
         self.model = model
+        self.base_name = name or model.source
+        self.api_key = api_key
+        self.can_sleep = can_sleep
+        self.is_asleep = False
+        self.sleeps = 0
+        self.requests = 0
+        self.paths: list[str] = []
         self.fault: Fault = ""
         base = load_random_model("random:llama-tiny").causal_lm if model.lora_rank > 0 else _network(model.source)
         # Two replicas take turns. Each holds the networks by the names that clients send.
-        self._replicas: list[dict[str, nn.Module]] = [{model.source: base} for _ in range(2)]
+        self._replicas: list[dict[str, nn.Module]] = [{self.base_name: base} for _ in range(2)]
         self._turns = itertools.count()
         self.adapters: dict[str, float] = {}
         # As vLLM's prefix cache: unloading an adapter does not evict what was computed with it.
@@ -61,6 +79,9 @@ class ScriptedVllm:
         self.is_stopped = False
         self.loaded = 0.0 if model.lora_rank > 0 else _number(Path(model.source) / "model.safetensors")
         routes = [
+            Route("/v1/models", self._list, methods=["GET"]),
+            Route("/sleep", self._sleep, methods=["POST"]),
+            Route("/wake_up", self._wake, methods=["POST"]),
             Route("/v1/load_lora_adapter", self._load, methods=["POST"]),
             Route("/v1/unload_lora_adapter", self._unload, methods=["POST"]),
             Route("/collective_rpc", self._rpc, methods=["POST"]),
@@ -68,12 +89,38 @@ class ScriptedVllm:
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
             Route("/v1/completions", self._complete, methods=["POST"]),
         ]
-        self._server = HttpServer(Starlette(routes=routes), EndpointSettings())
+        guard = [Middleware(BaseHTTPMiddleware, dispatch=self._guard)]
+        self._server = HttpServer(Starlette(routes=routes, middleware=guard), EndpointSettings())
         self.root_url = self._server.base_url.removesuffix("/v1")
 
     def stop(self) -> None:
         self.is_stopped = True
         self._server.close()
+
+    async def _guard(self, request: Request, proceed: RequestResponseEndpoint) -> Response:
+        if self.api_key and request.headers.get("authorization") != f"Bearer {self.api_key}":
+            return JSONResponse({"error": "Unauthorized"}, 401)
+        if self.is_asleep and request.url.path != "/wake_up":
+            return _refusal(500, "The memory of this server is released")
+        return await proceed(request)
+
+    async def _list(self, request: Request) -> Response:
+        base = {"id": self.base_name, "object": "model", "root": self.model.source, "parent": None}
+        adapters = [{"id": name, "object": "model", "parent": self.base_name} for name in self.adapters]
+        return JSONResponse({"object": "list", "data": [base, *adapters]})
+
+    async def _sleep(self, request: Request) -> Response:
+        level, mode = request.query_params.get("level", "1"), request.query_params.get("mode", "abort")
+        if level not in ("0", "1", "2") or mode not in ("abort", "wait", "keep"):
+            return JSONResponse({"detail": "Unprocessable"}, 422)
+        if not self.can_sleep:
+            return _refusal(500, "Sleep mode is not enabled")
+        self.is_asleep, self.sleeps = True, self.sleeps + 1
+        return JSONResponse({"status": "sleeping", "level": int(level)})
+
+    async def _wake(self, request: Request) -> Response:
+        self.is_asleep = False
+        return JSONResponse({"status": "awake", "tags": None})
 
     async def _load(self, request: Request) -> Response:
         body: dict[str, Any] = await request.json()
@@ -90,7 +137,8 @@ class ScriptedVllm:
         if json.loads((folder / "adapter_config.json").read_text())["r"] > self.model.lora_rank:
             return _refusal(400, "LoRA rank is greater than max_lora_rank")
         self.adapters[name] = _number(folder / "adapter_model.safetensors")
-        base = self._replicas[0][self.model.source]
+        self.paths.append(str(path))
+        base = self._replicas[0][self.base_name]
         for replica in self._replicas:
             if self.fault == "adapter_not_delivered":
                 replica[name] = base
@@ -112,12 +160,14 @@ class ScriptedVllm:
     async def _rpc(self, request: Request) -> Response:
         if self.model.lora_rank > 0:
             return _refusal(404, "Not Found")
-        if (await request.json()).get("method") != "reload_weights":
+        body: dict[str, Any] = await request.json()
+        if body.get("method") != "reload_weights":
             return _refusal(400, "Missing 'method' in request body")
-        self.loaded = _number(Path(self.model.source) / "model.safetensors")
+        path = body.get("kwargs", {}).get("weights_path", self.model.source)
+        self.loaded = _number(Path(path) / "model.safetensors")
         for replica in self._replicas:
             if not self._keeps_old(replica):
-                replica[self.model.source] = _network(self.model.source)
+                replica[self.base_name] = _network(path)
         return JSONResponse({"results": [None]})
 
     async def _reset(self, request: Request) -> Response:
@@ -128,7 +178,8 @@ class ScriptedVllm:
         body: dict[str, Any] = await request.json()
         name = body["model"]
         self.asked.set()
-        if name not in self.adapters and name != self.model.source:
+        self.requests += 1
+        if name not in self.adapters and name != self.base_name:
             return _refusal(404, f"The model `{name}` does not exist.")
         if body.get("temperature", 1) < 0:
             return _refusal(400, "temperature must be non-negative")
@@ -144,10 +195,11 @@ class ScriptedVllm:
 
     async def _complete(self, request: Request) -> Response:
         body: dict[str, Any] = await request.json()
+        self.requests += 1
         replica = self._replicas[next(self._turns) % 2]
         if body["model"] not in replica:
             return _refusal(404, f"The model `{body['model']}` does not exist.")
-        name = self.model.source if self.fault == "base_served" else body["model"]
+        name = self.base_name if self.fault == "base_served" else body["model"]
         tokens, logprobs = _sample(replica[name], body)
         choice = {"index": 0, "token_ids": tokens, "logprobs": {"token_logprobs": logprobs}, "finish_reason": "length"}
         return JSONResponse({"id": "cmpl-1", "object": "text_completion", "choices": [choice]})

@@ -20,7 +20,8 @@ from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings,
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
-from agentlightning_runtime.inference.vllm.vllm_process import VllmModel, VllmProcess, adapter_rank_limit, vllm_command
+from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, adapter_rank_limit, vllm_command
+from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -35,7 +36,7 @@ class Trained:
     def __init__(self, directory: Path, lora: LoraSettings | None) -> None:
         torch.set_num_threads(1)
         self.started: list[ScriptedVllm] = []
-        self.backend = VllmBackend(EndpointSettings(), self._start)
+        self.backend = VllmBackend(EndpointSettings(), [self._start])
         settings = EngineSettings(
             base_models={"tiny": "random:llama-tiny"}, checkpoint_directory=directory, device="cpu"
         )
@@ -56,7 +57,7 @@ class Trained:
         messages: Any = [{"role": "user", "content": "?"}]
         return self.client.chat.completions.create(model="policy", messages=messages, **fields)
 
-    def _start(self, model: VllmModel) -> ScriptedVllm:
+    def _start(self, model: VllmModel, _reserved_bytes: int) -> ScriptedVllm:
         self.started.append(ScriptedVllm(model))
         return self.started[-1]
 
@@ -248,10 +249,12 @@ def test_a_server_does_not_join_the_process_group_of_torchrun(tmp_path: Path, mo
 
 
 def test_the_users_arguments_replace_ours() -> None:
-    command, _ = vllm_command(VllmModel("m", 0, None, "hermes"), 1, ["--gpu-memory-utilization", "0.8"])
+    command, _ = vllm_command(
+        VllmModel("m", 0, None, "hermes"), 1, VllmLaunch(["--gpu-memory-utilization", "0.8"], memory_share=0.5)
+    )
     assert command.count("--gpu-memory-utilization") == 1
     assert command[-1] == "0.8"
-    asked, _ = vllm_command(VllmModel("m", 0, None, "hermes"), 1, ["--generation-config", "auto"])
+    asked, _ = vllm_command(VllmModel("m", 0, None, "hermes"), 1, VllmLaunch(["--generation-config", "auto"]))
     assert asked.count("--generation-config") == 1
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
     from agentlightning_runtime.inference.model_queue import ModelQueue
     from agentlightning_runtime.inference.served_weights import ServedWeights
-    from agentlightning_runtime.inference.vllm.vllm_process import VllmModel
+    from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
 
 _LORA = LoraSettings(rank=4, alpha=8.0)
 
@@ -52,11 +52,11 @@ def servers() -> list[ScriptedVllm]:
 
 @pytest.fixture
 def with_vllm(tmp_path: Path, servers: list[ScriptedVllm]) -> Iterator[TorchEngine]:
-    def start(model: VllmModel) -> ScriptedVllm:
+    def start(model: VllmModel, _reserved_bytes: int) -> ScriptedVllm:
         servers.append(ScriptedVllm(model))
         return servers[-1]
 
-    engine = _engine(tmp_path, VllmBackend(EndpointSettings(), start))
+    engine = _engine(tmp_path, VllmBackend(EndpointSettings(), [start]))
     yield engine
     engine.close()
 

@@ -101,7 +101,9 @@ class Bench:
         """Uploads a small batch."""
         return (await self.client.call("SubmitBatch", self.upload(seq, **header))).operation
 
-    async def upload(self, seq: int, **header: Any) -> AsyncIterator[training_pb2.SubmitBatchRequest]:
+    async def upload(
+        self, seq: int, model_id: str = "model", **header: Any
+    ) -> AsyncIterator[training_pb2.SubmitBatchRequest]:
         """The messages of an upload."""
         payload = batch_pb2.Batch(data=[a_datum()]).SerializeToString()
         fields: dict[str, Any] = {
@@ -113,7 +115,7 @@ class Bench:
             "sha256": hashlib.sha256(payload).digest(),
         }
         fields.update(header)
-        yield training_pb2.SubmitBatchRequest(header=batch_pb2.BatchHeader(key=self.key(seq), **fields))
+        yield training_pb2.SubmitBatchRequest(header=batch_pb2.BatchHeader(key=self.key(seq, model_id), **fields))
         yield training_pb2.SubmitBatchRequest(chunk=batch_pb2.BatchChunk(offset=0, data=payload))
 
     async def publish(self, seq: int, model_id: str = "model") -> operation_pb2.Operation:
@@ -155,10 +157,11 @@ def a_datum(**others: Any) -> batch_pb2.Datum:
 async def open_bench(options: ServeOptions | None = None) -> AsyncGenerator[Bench]:
     """A server that stops at the end of the block."""
     engine = ScriptedEngine(Script())
-    server = await serve(engine, replace(options or ServeOptions(), api_key=KEY))
+    options = options or ServeOptions()
+    server = await serve(engine, options if options.users else replace(options, api_key=KEY))
     try:
         async with grpc.aio.insecure_channel(server.address) as channel:
-            client = ContractClient(channel)
+            client = ContractClient(channel, next(iter(options.users.values()), KEY))
             opened = await client.call("CreateSession", runtime_pb2.CreateSessionRequest(client_session_key="test"))
             yield Bench(client, engine, server, opened.session_id)
     finally:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
 from agentlightning_runtime.engine.results import (
     BatchResult,
     Checkpoint,
@@ -169,6 +170,9 @@ class ScriptedEngine:
 
     def gauges(self) -> dict[str, float]:
         return {"memory/used_bytes": 1.0}
+
+    def write_trace(self, directory: Path) -> Path:
+        return write_chrome_trace([], directory)
 
     def close(self) -> None:
         self.is_closed = True

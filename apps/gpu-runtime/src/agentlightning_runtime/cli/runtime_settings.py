@@ -7,7 +7,9 @@ import os
 import shlex
 from pathlib import Path
 
+from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, sampler_placement
 from agentlightning_runtime.cli.usage_error import UsageError
+from agentlightning_runtime.cli.user_file import read_users
 from agentlightning_runtime.engine.settings import EngineSettings
 from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
@@ -65,6 +67,12 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--api-key-file", type=Path, metavar="FILE", help=f"key that clients must send; or set {KEY_VARIABLE}"
     )
+    group.add_argument(
+        "--users",
+        type=Path,
+        metavar="FILE",
+        help="instead of one key: lines of a name and a key; models are separate",
+    )
     group.add_argument("--tls-certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
     group.add_argument(
@@ -99,8 +107,9 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
         "--inference-engine",
         choices=("auto", "builtin", "vllm"),
         default="auto",
-        help="sampler; auto is vLLM on a GPU where it is installed [%(default)s]",
+        help="sampler; auto is vLLM where one of the flags below gives it a place [%(default)s]",
     )
+    add_sampler_flags(group)
     group.add_argument(
         "--vllm-arguments",
         type=shlex.split,
@@ -129,6 +138,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         inference_public_url=flags.inference_url,
         inference_api_key=inference_key(flags),
         inference_engine=flags.inference_engine,
+        sampler=sampler_placement(flags),
         vllm_arguments=tuple(flags.vllm_arguments),
     )
 
@@ -139,10 +149,14 @@ def serve_options(flags: argparse.Namespace) -> ServeOptions:
     Raises:
         UsageError: When a file cannot be read, or one of certificate and key is missing.
     """
+    api_key = _key(flags.api_key_file, KEY_VARIABLE)
+    if flags.users is not None and api_key:
+        raise UsageError("There are users and one key for all", f"Remove the key file and {KEY_VARIABLE}, or --users")
     return ServeOptions(
         host=flags.host,
         port=flags.port,
-        api_key=_key(flags.api_key_file, KEY_VARIABLE),
+        api_key=api_key,
+        users={} if flags.users is None else read_users(flags.users),
         tls=_tls(flags),
         limits=ServiceLimits(
             result_ttl_ms=flags.result_ttl_ms,

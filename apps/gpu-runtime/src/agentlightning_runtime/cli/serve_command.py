@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.cli.engine_factory import find_engine_factory
@@ -20,12 +21,15 @@ from agentlightning_runtime.cli.runtime_settings import (
     serve_options,
 )
 from agentlightning_runtime.cli.usage_error import UsageError
+from agentlightning_runtime.engine.contract import TracedEngine
 from agentlightning_runtime.engine.errors import EngineError
 from agentlightning_runtime.service.listen_error import ListenError
 from agentlightning_runtime.service.serve import assert_guarded, serve
 
 if TYPE_CHECKING:
     import argparse
+
+    from agentlightning_runtime.engine.contract import RuntimeEngine
 
 LOG = logging.getLogger(__name__)
 
@@ -37,6 +41,12 @@ def declare_serve(parser: argparse.ArgumentParser) -> None:
     add_engine_flags(parser)
     add_listening_flags(parser)
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"], default="info", help="[info]")
+    parser.add_argument(
+        "--traces",
+        type=Path,
+        metavar="DIR",
+        help="folder of the traces that SIGUSR1 writes [.traces in that of the checkpoints]",
+    )
     parser.add_argument(
         "--until-stdin-ends",
         action="store_true",
@@ -82,6 +92,7 @@ async def _serve(flags: argparse.Namespace) -> None:
     engine = await asyncio.to_thread(find_engine_factory(flags.engine), settings)
     # From here on a signal requests a graceful stop; earlier it ends the process.
     stop_requested = watch_for_stop(until_stdin_ends=flags.until_stdin_ends)
+    write_traces_on_signal(engine, flags.traces or settings.checkpoint_directory / ".traces")
     try:
         server = await serve(engine, options)
     except BaseException:
@@ -94,6 +105,27 @@ async def _serve(flags: argparse.Namespace) -> None:
     LOG.info("Stopping: the running operation finishes, new requests are rejected")
     await server.stop()
     LOG.info("Stopped")
+
+
+def write_traces_on_signal(engine: RuntimeEngine, directory: Path) -> None:
+    """Writes a trace at every SIGUSR1, where the engine records one."""
+    if not isinstance(engine, TracedEngine):
+        return
+    loop, writing = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+
+    async def write() -> None:
+        try:
+            LOG.info("Trace written to %s", await asyncio.to_thread(engine.write_trace, directory))
+        except OSError as error:
+            LOG.warning("No trace was written: %s", error)
+
+    def start() -> None:
+        task = loop.create_task(write())
+        writing.add(task)
+        task.add_done_callback(writing.discard)
+
+    loop.add_signal_handler(signal.SIGUSR1, start)
+    LOG.info("SIGUSR1 to process %d writes a trace to %s", os.getpid(), directory)
 
 
 def watch_for_stop(*, until_stdin_ends: bool) -> asyncio.Event:

@@ -18,7 +18,7 @@ order, with validated data.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -170,6 +170,22 @@ class RuntimeEngine(Protocol):
 
     def close(self) -> None:
         """Called after the service has stopped; ends the inference endpoint and frees all resources."""
+        ...
+
+
+@runtime_checkable
+class TracedEngine(Protocol):
+    """An engine that records what it does. Optional."""
+
+    def write_trace(self, directory: Path) -> Path:
+        """Writes its latest operations in the trace event format of Chrome; fast, called from any thread.
+
+        Args:
+            directory: Folder of the file; created when missing.
+
+        Returns:
+            The new file.
+        """
         ...
 
 

@@ -77,6 +77,10 @@ class LeadingEngine:
         """The gauges of rank 0."""
         return self._engine.gauges()
 
+    def write_trace(self, directory: Path) -> Path:
+        """Writes the trace of rank 0."""
+        return self._engine.write_trace(directory)
+
     def close(self) -> None:
         """Stops all ranks."""
         # After an external stop signal the other ranks may already have ended.

@@ -29,9 +29,11 @@ from agentlightning_runtime.engine.micro_batch import (
     assemble,
     examples_of,
     plan_padded,
+    refuse_unsayable,
     share_out,
     split_by_example,
 )
+from agentlightning_runtime.engine.observation.pass_measure import PassMeasure
 from agentlightning_runtime.engine.packing import plan_packed
 from agentlightning_runtime.engine.ranks import end_pass
 from agentlightning_runtime.engine.results import BatchResult, ForwardResult
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.example import Example
     from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
+    from agentlightning_runtime.engine.observation.timeline import Timeline
     from agentlightning_runtime.engine.ranks import Ranks
     from agentlightning_runtime.engine.throughput import ModelCost
 
@@ -70,6 +74,8 @@ class PassSettings:
         is_packed: Sequences are packed end to end, with common prefixes once, instead of padded in rows.
         output_size: Number of leading token ids that the model can generate.
         peak_flops: Peak FLOP/s of the device; None when unknown.
+        timeline: Records the phases of a pass.
+        memory: Memory of the device for metrics.
     """
 
     device: torch.device
@@ -77,6 +83,8 @@ class PassSettings:
     is_packed: bool
     output_size: int
     peak_flops: float | None
+    timeline: Timeline
+    memory: MemoryGauges
 
 
 @dataclass
@@ -122,6 +130,7 @@ class GradientPass:
         """
         examples = examples_of(batch, only_weighted=True)
         trains_entropy = loss.parameters["entropy_coefficient"] != 0
+        timeline = self._settings.timeline
 
         def attempt(max_tokens: int) -> tuple[Tensor, BatchMetrics]:
             metrics = BatchMetrics(loss.name, loss.parameters, self._settings.device)
@@ -129,11 +138,12 @@ class GradientPass:
 
             def learn(piece: MicroBatch) -> None:
                 with self._settings.sizer.measure(piece.token_ids.numel()):
-                    logprobs, entropies, values = self._scores(self._network, piece, trains_entropy=trains_entropy)
-                    value = loss_sum(
-                        loss.name, loss.parameters, piece.trained, logprobs=logprobs, entropies=entropies, values=values
-                    )
-                    value.backward()
+                    with timeline.phase("forward"):
+                        logprobs, entropies, values = self._scores(self._network, piece, trains_entropy=trains_entropy)
+                        given = loss.name, loss.parameters, piece.trained
+                        value = loss_sum(*given, logprobs=logprobs, entropies=entropies, values=values)
+                    with timeline.phase("backward"):
+                        value.backward()
                 total_loss.add_(value.detach())
                 metrics.add(piece.trained, logprobs, entropies, values)
 
@@ -143,15 +153,16 @@ class GradientPass:
         started = time.perf_counter()
         with self._accumulator.batch() as restore:
             (total_loss, metrics), sizes = self._repeat_until_it_fits(attempt, self._network, restore)
-        total = float(self._ranks.sum_up(total_loss))
+        with timeline.phase("sync"):
+            total = float(self._ranks.sum_up(total_loss))
+            trained_tokens, summary = metrics.summary(self._ranks)
         if not math.isfinite(total):
             raise EngineError(
                 EngineErrorReason.NON_FINITE,
                 f"The loss {loss.name} of the batch is {total}",
                 remedy="Check the advantages, weights and log-probabilities, or take smaller steps",
             )
-        trained_tokens, summary = metrics.summary(self._ranks)
-        speed = self._speed(examples, sizes, time.perf_counter() - started, is_backward=True)
+        speed = self._measured(examples, sizes, time.perf_counter() - started, is_backward=True)
         return BatchResult(total, trained_tokens, {**summary, **speed})
 
     @torch.no_grad()
@@ -164,7 +175,8 @@ class GradientPass:
             metrics = BatchMetrics("forward", {}, self._settings.device)
 
             def score(piece: MicroBatch) -> None:
-                scores = self._scores(network, piece, trains_entropy=False)
+                with self._settings.timeline.phase("forward"):
+                    scores = self._scores(network, piece, trains_entropy=False)
                 metrics.add(piece.trained, *scores)
                 parts = split_by_example(piece.examples, _array(scores[0]))
                 of_values = split_by_example(piece.examples, _array(scores[0] if scores[2] is None else scores[2]))
@@ -175,13 +187,14 @@ class GradientPass:
 
         started = time.perf_counter()
         (found, metrics), sizes = self._repeat_until_it_fits(attempt, network, _nothing_to_restore)
-        speed = self._speed(examples, sizes, time.perf_counter() - started, is_backward=False)
+        speed = self._measured(examples, sizes, time.perf_counter() - started, is_backward=False)
         empty: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         logprobs, values = [empty for _ in batch.data], [empty for _ in batch.data]
-        for index, logprob, value in itertools.chain.from_iterable(self._ranks.gather(found)):
-            logprobs[index], values[index] = logprob, value
+        with self._settings.timeline.phase("sync"):
+            for index, logprob, value in itertools.chain.from_iterable(self._ranks.gather(found)):
+                logprobs[index], values[index] = logprob, value
+            summary = metrics.summary(self._ranks)[1]
         has_values = network.value_head is not None
-        summary = metrics.summary(self._ranks)[1]
         return ForwardResult(logprobs, values if has_values else None, {**summary, **speed})
 
     def _repeat_until_it_fits(
@@ -221,7 +234,7 @@ class GradientPass:
         self, examples: Sequence[Example], max_tokens: int, work: Callable[[MicroBatch], None], progress: Progress
     ) -> None:
         settings = self._settings
-        self._refuse_unsayable(examples)
+        refuse_unsayable(examples, settings.output_size)
         done, total = 0, sum(example.length for example in examples)
         self._computed = 0
         plan = plan_packed if settings.is_packed else plan_padded
@@ -247,8 +260,10 @@ class GradientPass:
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            return size, self._vote.take(tokens=size, sequences=len(group))
-        return size, self._vote.take()
+            with self._settings.timeline.phase("sync"):
+                return size, self._vote.take(tokens=size, sequences=len(group))
+        with self._settings.timeline.phase("sync"):
+            return size, self._vote.take()
 
     def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
         where = (piece.token_ids, piece.positions, piece.selected)
@@ -256,34 +271,18 @@ class GradientPass:
             *where, piece.targets, piece.temperatures, segments=piece.segments, trains_entropy=trains_entropy
         )
 
-    def _refuse_unsayable(self, examples: Sequence[Example]) -> None:
-        for example in examples:
-            largest = int(example.datum.token_ids[example.positions].max())
-            if largest >= self._settings.output_size:
-                raise EngineError(
-                    EngineErrorReason.INVALID,
-                    f"The token {largest} can be read but not generated; the model writes {self._settings.output_size}",
-                    field="token_ids",
-                    datum_index=example.index,
-                )
-
-    def _speed(
+    def _measured(
         self, examples: Sequence[Example], sizes: _Sizes, seconds: float, *, is_backward: bool
     ) -> dict[str, float]:
-        tokens = sum(example.length for example in examples)
-        if seconds <= 0 or tokens == 0:
-            return {}
-        speed = {
-            "train/tokens_per_second": tokens / seconds,
-            "train/computed_tokens_per_second": self._computed * self._ranks.count / seconds,
+        measure = PassMeasure(examples, self._computed * self._ranks.count, seconds, is_backward=is_backward)
+        flops = measure.flops(self._cost) / self._ranks.count
+        if is_backward:
+            self._settings.timeline.count(measure.tokens, flops)
+        sizes_used = {
             "train/micro_batch_tokens": float(sizes.tokens),
             "train/micro_batch_retries": float(sizes.retries),
         }
-        if self._settings.peak_flops is not None:
-            computed = min(1.0, self._computed * self._ranks.count / tokens)
-            flops = self._cost.flops(examples, is_backward=is_backward, computed=computed) / self._ranks.count
-            speed["train/mfu"] = flops / seconds / self._settings.peak_flops
-        return speed
+        return {**measure.metrics(flops, self._settings.peak_flops), **sizes_used}
 
 
 def _nothing_to_restore() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.example import Example
 from agentlightning_runtime.engine.loss.losses import TrainedTokens
 from agentlightning_runtime.engine.packing import pack
@@ -167,3 +168,21 @@ def _padded(group: Sequence[Example]) -> tuple[NDArray[np.int64], list[NDArray[n
 def _tensor(values: NDArray[np.float32] | NDArray[np.int64], device: torch.device) -> Tensor:
     tensor = torch.from_numpy(np.ascontiguousarray(values))
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
+def refuse_unsayable(examples: Sequence[Example], output_size: int) -> None:
+    """Raises INVALID when a trained token cannot be generated.
+
+    Args:
+        examples: Sequences.
+        output_size: Number of leading token ids that the model can generate.
+    """
+    for example in examples:
+        largest = int(example.datum.token_ids[example.positions].max())
+        if largest >= output_size:
+            raise EngineError(
+                EngineErrorReason.INVALID,
+                f"The token {largest} can be read but not generated; the model writes {output_size}",
+                field="token_ids",
+                datum_index=example.index,
+            )

@@ -11,6 +11,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class SamplerPlacement:
+    """Where vLLM samples.
+
+    Attributes:
+        gpus: GPUs of vLLM alone, by index; one replica for each `tensor_parallel` of them.
+        tensor_parallel: GPUs of a replica.
+        is_colocated: One replica on the trainer's GPUs, which sleeps while the trainer computes.
+        urls: Running vLLM servers, instead of starting any: their addresses without `/v1`.
+        folder: Folder for published weights; that of `urls` has the same path on their machines. None: in memory.
+        api_key: Key of the servers at `urls`; empty: none.
+        versions: Adapters that a batch of vLLM can have: one more than the staleness of the trainer, for each model.
+    """
+
+    gpus: Sequence[int] = ()
+    tensor_parallel: int = 1
+    is_colocated: bool = False
+    urls: Sequence[str] = ()
+    folder: Path | None = None
+    api_key: str = ""
+    versions: int = 4
+
+
+@dataclass(frozen=True, slots=True)
 class EngineSettings:
     """Engine and endpoint settings of the command line.
 
@@ -27,7 +50,8 @@ class EngineSettings:
         inference_port: 0 selects a free port.
         inference_public_url: Public URL reported to clients, such as `https://gpu.example/v1`.
         inference_api_key: Key required by the endpoint; empty: none.
-        inference_engine: Sampler; `auto` is vLLM on a GPU where it is installed, else this package's own sampler.
+        inference_engine: Sampler; `auto` is vLLM where it has a place, else this package's own sampler.
+        sampler: Place of vLLM.
         vllm_arguments: Further arguments for vLLM's server, such as `--gpu-memory-utilization`, `0.3`.
     """
 
@@ -43,6 +67,7 @@ class EngineSettings:
     inference_public_url: str = ""
     inference_api_key: str = ""
     inference_engine: Literal["auto", "builtin", "vllm"] = "auto"
+    sampler: SamplerPlacement = SamplerPlacement()
     vllm_arguments: Sequence[str] = ()
 
 

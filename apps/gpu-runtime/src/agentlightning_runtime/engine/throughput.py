@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,23 +13,32 @@ from agentlightning_runtime.engine.models.loaded_model import output_head
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from transformers import PreTrainedModel
+    from transformers import PretrainedConfig, PreTrainedModel
 
     from agentlightning_runtime.engine.example import Example
 
-#: Dense bfloat16 multiply-adds of tensor cores, times two, for each second; from the vendors' data sheets.
+#: Dense bfloat16 multiply-adds of tensor cores (float16 on those without), times two, for each second; from the
+#: vendors' data sheets. A name is that of a device when its words follow one another in the device's name.
 _PEAK_FLOPS = {
+    "GH200": 989e12,
     "H200": 989e12,
     "H100 PCIe": 756e12,
+    "H100 NVL": 835e12,
     "H100": 989e12,
     "H20": 148e12,
     "B200": 2250e12,
     "A100": 312e12,
+    "A30": 165e12,
+    "A40": 150e12,
     "L40S": 362e12,
+    "L40": 181e12,
     "L4": 121e12,
+    "A10G": 70e12,
     "A10": 125e12,
+    "RTX A6000": 155e12,
     "RTX 4090": 165e12,
     "RTX 3090": 71e12,
+    "V100": 125e12,
     "T4": 65e12,
 }
 
@@ -38,7 +48,8 @@ class ModelCost:
     """Floating-point operations of a model, after Chowdhery et al. 2022, appendix B.
 
     Attributes:
-        body: Weights applied to every token: all except the input and output embeddings.
+        body: Weights applied to every token: all except the input and output embeddings, and of experts the share that
+            a token is routed to.
         head: Weights of the output embeddings; applied to trained tokens only.
         attention: Layers times heads times their dimension; the product may differ from the model's width.
         passes: Matrix products with the weights for each token: forward, and backward by the activations;
@@ -57,7 +68,7 @@ class ModelCost:
         head = output_head(causal_lm).weight
         tables = {id(causal_lm.get_input_embeddings().weight), id(head)}
         body = sum(
-            weight.numel()
+            round(weight.numel() * _used_fraction(name, config))
             for name, weight in causal_lm.named_parameters()
             if id(weight) not in tables and ".lora_" not in name
         )
@@ -87,31 +98,20 @@ class ModelCost:
 
 def peak_flops(device: torch.device) -> float | None:
     """Peak FLOP/s of the device; None when unknown."""
-    if device.type != "cuda":
-        return None
-    name = torch.cuda.get_device_name(device)
-    return next((peak for part, peak in _PEAK_FLOPS.items() if part in name), None)
+    return None if device.type != "cuda" else peak_flops_of(torch.cuda.get_device_name(device))
 
 
-def memory_gauges(device: torch.device) -> dict[str, float]:
-    """Memory of the device in bytes; of the process on a CPU."""
-    if device.type == "cuda":
-        free, total = torch.cuda.mem_get_info(device)
-        return {
-            "memory/used_bytes": float(total - free),
-            "memory/total_bytes": float(total),
-            "memory/allocated_bytes": float(torch.cuda.memory_allocated(device)),
-            "memory/peak_bytes": float(torch.cuda.max_memory_allocated(device)),
-        }
-    return process_memory()
+def peak_flops_of(name: str) -> float | None:
+    """Peak FLOP/s of a device by its name, such as `NVIDIA H100 80GB HBM3`; None when unknown."""
+    words = f" {re.sub('[^A-Za-z0-9]+', ' ', name)} "
+    return next((peak for known, peak in _PEAK_FLOPS.items() if f" {known} " in words), None)
 
 
-def process_memory() -> dict[str, float]:
-    """Resident memory of this process in bytes; empty on kernels that do not report it."""
-    names = {"VmRSS": "memory/used_bytes", "VmHWM": "memory/peak_bytes"}
-    try:
-        with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 -- not a file on a disk
-            lines = [line.split() for line in status]
-    except OSError:
-        return {}
-    return {names[line[0][:-1]]: float(line[1]) * 1024 for line in lines if line and line[0][:-1] in names}
+def _used_fraction(weight_name: str, config: PretrainedConfig) -> float:
+    """The fraction of a weight that a token is multiplied with: of the experts it uses the chosen ones."""
+    if ".experts." not in weight_name:
+        return 1.0
+    counts = (getattr(config, name, None) for name in ("num_experts", "num_local_experts", "n_routed_experts"))
+    experts = next((int(count) for count in counts if count), 0)
+    chosen = int(getattr(config, "num_experts_per_tok", 0) or 0)
+    return chosen / experts if experts and chosen else 1.0

@@ -21,15 +21,21 @@ from agentlightning_runtime.engine.models.base_model import BaseModel
 from agentlightning_runtime.engine.models.initial_weights import InitialWeights
 from agentlightning_runtime.engine.models.model_parts import ModelParts
 from agentlightning_runtime.engine.models.network_factory import make_network, reference_network, resolve_lora
+from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
+from agentlightning_runtime.engine.observation.device_clock import clock_of
+from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
+from agentlightning_runtime.engine.observation.timeline import Timeline
 from agentlightning_runtime.engine.ranks import Ranks, is_started_by_torchrun, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
-from agentlightning_runtime.engine.throughput import memory_gauges, peak_flops
+from agentlightning_runtime.engine.throughput import peak_flops
 from agentlightning_runtime.engine.torch_model import TorchModel
 from agentlightning_runtime.inference.inference_backend import ServedModel
 from agentlightning_runtime.inference.no_inference import NoInference
 from agentlightning_runtime.inference.open_backend import open_inference
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
@@ -53,6 +59,10 @@ _TOKENS_ON_CPU = 2048
 _TOKENS_ON_GPU = 16_384
 
 
+#: Gradient and Adam's two moments, in float32.
+_BYTES_PER_TRAINED_WEIGHT = 12
+
+
 class TorchEngine:
     """Trains and serves any causal model that Transformers loads. Implements `RuntimeEngine`."""
 
@@ -65,6 +75,9 @@ class TorchEngine:
         if self._dtype == torch.bfloat16:
             # Float32 products, such as those of a LoRA, use TF32: more digits than bfloat16, equally fast.
             torch.set_float32_matmul_precision("high")
+        self._cuda_memory = CudaMemory(self._device) if self._device.type == "cuda" else None
+        self._memory = MemoryGauges(self._device, self._cuda_memory)
+        self._timeline = Timeline(clock_of(self._device))
         self._bases = {
             name: BaseModel(name, source, self._device, self._dtype) for name, source in settings.base_models.items()
         }
@@ -126,6 +139,8 @@ class TorchEngine:
                     max_context=base.info().max_context,
                     lora_rank=0 if lora is None else lora.rank,
                     base_source=base.source,
+                    trained_bytes=_BYTES_PER_TRAINED_WEIGHT * _trained(network) // self._ranks.count,
+                    published_bytes=4 * _trained(network),
                 ),
                 ranks=self._ranks,
             )
@@ -160,15 +175,21 @@ class TorchEngine:
         limit = self._settings.micro_batch_tokens or (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU)
         return PassSettings(
             device=self._device,
-            sizer=MicroBatchSizer(limit, CudaMemory(self._device) if measures else None, self._ranks),
+            sizer=MicroBatchSizer(limit, self._cuda_memory if measures else None, self._ranks),
             is_packed=network.is_packable,
             output_size=outline.output_size,
             peak_flops=peak_flops(self._device),
+            timeline=self._timeline,
+            memory=self._memory,
         )
+
+    def write_trace(self, directory: Path) -> Path:
+        """Writes the latest operations and their phases as a Chrome trace; called from any thread."""
+        return write_chrome_trace(self._timeline.spans(), directory, rank=self._ranks.index)
 
     def gauges(self) -> dict[str, float]:
         """Current gauges for the metrics stream; fast, called from any thread."""
-        return memory_gauges(self._device)
+        return self._memory.read()
 
     def close(self) -> None:
         """Ends the inference endpoint and frees all resources."""
@@ -207,6 +228,10 @@ def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
     ):
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
     return settings, join_ranks(choose_device(settings.device))
+
+
+def _trained(network: PolicyNetwork) -> int:
+    return sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
 
 
 def choose_device(wanted: str) -> torch.device:

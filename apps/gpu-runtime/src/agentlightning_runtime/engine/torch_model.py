@@ -14,10 +14,11 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
 from agentlightning_runtime.engine.memory.out_of_memory import free_cached_memory, report_out_of_memory
 from agentlightning_runtime.engine.models.network_factory import trained_weights
+from agentlightning_runtime.engine.observation.timed import timed
 from agentlightning_runtime.engine.publication.publisher import Publisher
 from agentlightning_runtime.engine.ranks import whole
 from agentlightning_runtime.engine.results import ModelState, StepResult
-from agentlightning_runtime.engine.throughput import ModelCost, memory_gauges
+from agentlightning_runtime.engine.throughput import ModelCost
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -80,6 +81,7 @@ class TorchModel:
             lora=self.parts.lora,
         )
 
+    @timed("forward_backward", trains=True)
     def forward_backward(self, batch: Batch, loss: ResolvedLoss, progress: Progress) -> BatchResult:
         """Adds the gradients of the plain weighted loss sum. On failure all accumulated gradients are discarded.
 
@@ -100,12 +102,14 @@ class TorchModel:
         self._has_pending_gradients = True
         return result
 
+    @timed("forward", trains=True)
     def forward(self, batch: Batch, *, use_reference: bool, progress: Progress) -> ForwardResult:
         """Log-probabilities (and values) of the trained tokens; does not change gradients."""
         if not use_reference:
             return self._passes.forward(batch, self.parts.network, progress)
         return self._passes.forward(batch, self.parts.reference(), progress)
 
+    @timed("optim_step", trains=True)
     def optim_step(self, adam: AdamParameters) -> StepResult:
         """Applies and clears the accumulated gradients; also clears them when the step is skipped as non-finite.
 
@@ -118,25 +122,29 @@ class TorchModel:
                 "There are no gradients to take a step with",
                 remedy="Send a forward-backward batch before the optimizer step",
             )
-        started = time.perf_counter()
-        self.parts.ranks.sum_up_gradients(self.weights.values())
-        norm = self._adam.gradient_norm()
-        is_skipped = not math.isfinite(norm)
+        timeline, started = self.parts.settings.timeline, time.perf_counter()
+        with timeline.phase("sync"):
+            self.parts.ranks.sum_up_gradients(self.weights.values())
         try:
-            if not is_skipped:
-                with self._corrupted_when_it_fails(), self._report_out_of_memory():
-                    self._adam.step(adam, norm)
-                self._step += 1
+            with timeline.phase("optimizer"):
+                norm = self._adam.gradient_norm()
+                is_skipped = not math.isfinite(norm)
+                if not is_skipped:
+                    with self._corrupted_when_it_fails(), self._report_out_of_memory():
+                        self._adam.step(adam, norm)
+                    self._step += 1
         finally:
             self.discard_gradients()
-        metrics = {"optimizer/seconds": time.perf_counter() - started, **memory_gauges(self.parts.settings.device)}
-        return StepResult(self._step, norm, is_skipped, metrics)
+        times = timeline.finish_step(self.parts.request.model_id, self.parts.settings.peak_flops)
+        seconds = {"optimizer/seconds": time.perf_counter() - started, **times}
+        return StepResult(self._step, norm, is_skipped, {**seconds, **self.parts.settings.memory.take()})
 
     def discard_gradients(self) -> None:
         """Clears the accumulator without a step."""
         self._adam.clear_gradients()
         self._has_pending_gradients = False
 
+    @timed("publish_weights")
     def publish_weights(self) -> Endpoint:
         """Serves the current weights at the endpoint.
 
@@ -144,12 +152,14 @@ class TorchModel:
         loaded.
         """
         version = self._highest_version + 1
-        self._publisher.publish(version)
-        # Before the verification: the version is used also when the sampler does not serve it correctly.
-        self._policy_version = self._highest_version = version
-        self._publisher.verify(version)
+        with self.parts.settings.timeline.phase("publish"):
+            self._publisher.publish(version)
+            # Before the verification: the version is used also when the sampler does not serve it correctly.
+            self._policy_version = self._highest_version = version
+            self._publisher.verify(version)
         return self.endpoint()
 
+    @timed("save_checkpoint")
     def save_checkpoint(self, name: str, client_state: bytes) -> Future[Checkpoint]:
         """Copies the state and writes it in the background, atomically; each rank writes its shards.
 
@@ -170,8 +180,10 @@ class TorchModel:
             created_at_ms=time.time() * 1000,
         )
         tensors = {**prefixed(WEIGHTS_PREFIX, self.weights), **prefixed(_OPTIMIZER, self._adam.state())}
-        return self.parts.checkpoints.save(name, facts, tensors)
+        with self.parts.settings.timeline.phase("checkpoint"):
+            return self.parts.checkpoints.save(name, facts, tensors)
 
+    @timed("load_checkpoint")
     def load_checkpoint(self, uri: str) -> Checkpoint:
         """Restores a checkpoint, clears the accumulator, and serves the loaded weights.
 
@@ -211,6 +223,7 @@ class TorchModel:
         """
         self.parts.checkpoints.delete(uri)
 
+    @timed("export_weights")
     def export_weights(self, uri: str, export_format: ExportFormat, directory: Path) -> int:
         """Exports a checkpoint, or the current weights when `uri` is empty, for other programs."""
         checkpoints = self.parts.checkpoints
@@ -237,6 +250,7 @@ class TorchModel:
         """Frees the model's memory and stops serving it. Checkpoints stay."""
         self.finish()
         self.parts.inference.remove(self.parts.request.model_id)
+        self.parts.settings.timeline.forget(self.parts.request.model_id)
         self._adam.clear_gradients()
         self._adam.prepare_state(())
         for weight in self.weights.values():

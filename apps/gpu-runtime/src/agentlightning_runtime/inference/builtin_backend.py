@@ -95,6 +95,12 @@ class BuiltinBackend:
         self._sampler.resume(model_id)
         return self._state(model_id)
 
+    def begin_training(self) -> None:
+        """Does nothing: the memory is not shared with a server."""
+
+    def end_training(self) -> None:
+        """Does nothing."""
+
     def remove(self, model_id: str) -> None:
         """Stops serving the model; requests in flight end with an error."""
         self._models.pop(model_id, None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
-    from agentlightning_runtime.inference.vllm.vllm_model import VllmServedModel
+    from agentlightning_runtime.inference.vllm.vllm_model import Entered, VllmServedModel
 
 _ABORT_CHECK_S = 0.1
 """Poll interval for the cancellation of a request in flight."""
@@ -55,52 +55,53 @@ class ForwardingApp:
         model = self._models.get(str(body.get("model")))
         if model is None:
             raise unknown_model(str(body.get("model")))
-        name, version, mark = await asyncio.to_thread(model.enter)
-        call = self._client.build_request("POST", f"{model.root_url}{request.url.path}", json={**body, "model": name})
+        entered = await asyncio.to_thread(model.enter)
+        root_url, headers = model.address(entered)
+        sent = {**body, "model": entered.name}
+        call = self._client.build_request("POST", f"{root_url}{request.url.path}", json=sent, headers=headers)
         if body.get("stream") is True:
-            return await self._streamed(call, model, (name, version, mark))
+            return await self._streamed(call, model, entered)
         sending = asyncio.create_task(self._client.send(call))
         try:
-            answer = await _unless_over(sending, request, model, mark)
+            answer = await _unless_over(sending, request, model, entered)
         finally:
             sending.cancel()
-            model.leave(name)
+            model.leave(entered)
         if answer is None:
             return Response(status_code=499)
         if answer.status_code != 200:
             return Response(answer.content, answer.status_code, media_type="application/json")
-        body_out = {**_object(answer.content), "model": body["model"], "policy_version": version}
-        return JSONResponse(body_out, headers={POLICY_VERSION_HEADER: str(version)})
+        body_out = {**_object(answer.content), "model": body["model"], "policy_version": entered.version}
+        return JSONResponse(body_out, headers={POLICY_VERSION_HEADER: str(entered.version)})
 
-    async def _streamed(self, call: httpx.Request, model: VllmServedModel, entered: tuple[str, int, int]) -> Response:
-        name, version, mark = entered
+    async def _streamed(self, call: httpx.Request, model: VllmServedModel, entered: Entered) -> Response:
         try:
             answer = await self._client.send(call, stream=True)
             if answer.status_code == 200:
-                headers = {POLICY_VERSION_HEADER: str(version)}
-                stream = _stream(answer, model, name, mark)
+                headers = {POLICY_VERSION_HEADER: str(entered.version)}
+                stream = _stream(answer, model, entered)
                 return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
             content = await answer.aread()
         except httpx.TransportError as error:
-            model.leave(name)
+            model.leave(entered)
             raise vllm_failed(error) from error
         except BaseException:
-            model.leave(name)
+            model.leave(entered)
             raise
         await answer.aclose()
-        model.leave(name)
+        model.leave(entered)
         return Response(content, answer.status_code, media_type="application/json")
 
 
 async def _unless_over(
-    sending: asyncio.Task[httpx.Response], request: Request, model: VllmServedModel, mark: int
+    sending: asyncio.Task[httpx.Response], request: Request, model: VllmServedModel, entered: Entered
 ) -> httpx.Response | None:
     """The response; None after the client has disconnected. vLLM stops sampling when its connection is closed."""
     gone = asyncio.create_task(hang_up(request))
     try:
         while not sending.done():
             await asyncio.wait({sending, gone}, timeout=_ABORT_CHECK_S, return_when=asyncio.FIRST_COMPLETED)
-            model.check_not_aborted(mark)
+            model.check_not_aborted(entered)
             if gone.done() and not sending.done():
                 return None
         return sending.result()
@@ -110,10 +111,10 @@ async def _unless_over(
         gone.cancel()
 
 
-async def _stream(answer: httpx.Response, model: VllmServedModel, name: str, mark: int) -> AsyncIterator[bytes]:
+async def _stream(answer: httpx.Response, model: VllmServedModel, entered: Entered) -> AsyncIterator[bytes]:
     try:
         async for piece in answer.aiter_raw():
-            model.check_not_aborted(mark)
+            model.check_not_aborted(entered)
             yield piece
     except ApiError as error:
         yield f"data: {json.dumps(error.body())}\n\n".encode()
@@ -121,7 +122,7 @@ async def _stream(answer: httpx.Response, model: VllmServedModel, name: str, mar
         yield f"data: {json.dumps(vllm_failed(error).body())}\n\n".encode()
     finally:
         await answer.aclose()
-        model.leave(name)
+        model.leave(entered)
 
 
 def _object(body: bytes) -> dict[str, Any]:

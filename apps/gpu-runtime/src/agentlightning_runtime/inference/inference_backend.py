@@ -30,6 +30,8 @@ class ServedModel:
         max_context: Maximum tokens of prompt and response; None: the model's positions.
         lora_rank: rank of its adapters; 0: all weights are trained.
         base_source: the Hugging Face id or folder of its base; empty when other programs cannot load it.
+        trained_bytes: memory of gradients and moments, which the trainer allocates with the first step.
+        published_bytes: size of a publication.
         export: writes the current weights into an empty folder in the format of PEFT (with LoRA) or Transformers;
             needed by servers in another process.
     """
@@ -42,6 +44,8 @@ class ServedModel:
     max_context: int | None = None
     lora_rank: int = 0
     base_source: str = ""
+    trained_bytes: int = 0
+    published_bytes: int = 0
     export: Callable[[Path], None] | None = None
 
 
@@ -85,6 +89,14 @@ class InferenceBackend(Protocol):
 
     def resume(self, model_id: str) -> InferenceState:
         """Accepts requests again."""
+        ...
+
+    def begin_training(self) -> None:
+        """Called before an operation that computes on the trainer's device; frees its memory when that is shared."""
+        ...
+
+    def end_training(self) -> None:
+        """Called after the operation."""
         ...
 
     def remove(self, model_id: str) -> None:

@@ -46,6 +46,12 @@ class NoInference:
         self._paused.discard(model_id)
         return self._state(model_id)
 
+    def begin_training(self) -> None:
+        """Does nothing: the memory is not shared with a server."""
+
+    def end_training(self) -> None:
+        """Does nothing."""
+
     def remove(self, model_id: str) -> None:
         """Removes the model."""
         self._versions.pop(model_id, None)

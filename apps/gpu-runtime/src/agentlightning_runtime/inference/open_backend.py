@@ -1,4 +1,4 @@
-"""Selects the inference backend."""
+"""Selects the backend that serves a runtime's models."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ import torch
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
+from agentlightning_runtime.inference.vllm.remote_vllm import RemoteVllm
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
+from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, memory_share
 from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess, has_vllm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from agentlightning_runtime.engine.settings import EngineSettings
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
+    from agentlightning_runtime.inference.vllm.vllm_servers import StartVllm
 
 
 def open_inference(settings: EngineSettings) -> InferenceBackend:
     """Opens the inference endpoint of the settings.
 
     Raises:
-        EngineError: when the port is not available, or vLLM is selected but not installed.
+        EngineError: when the port is not available, or vLLM is selected and not installed or has no place.
     """
     endpoint = EndpointSettings(
         host=settings.inference_host,
@@ -32,16 +35,59 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
         public_url=settings.inference_public_url,
         api_key=settings.inference_api_key,
     )
-    return _kind_of(settings)(endpoint)
-
-
-def _kind_of(settings: EngineSettings) -> Callable[[EndpointSettings], InferenceBackend]:
-    if settings.inference_engine == "vllm" and not has_vllm():
+    place = settings.sampler
+    has_place = bool(place.urls or place.gpus or place.is_colocated)
+    if settings.inference_engine == "builtin" or (settings.inference_engine == "auto" and not has_place):
+        return BuiltinBackend(endpoint)
+    is_cuda = settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())
+    if not has_place and is_cuda:
+        message = "vLLM is selected for sampling and has no GPU"
+        remedy = "Pass --sampler-gpus, --sampler-url, or --sampler-colocated to share the trainer's"
+        raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)
+    if not place.urls and not has_vllm():
         message = "vLLM is selected for sampling but not installed"
         remedy = "Install agentlightning-runtime[vllm], or start with --inference-engine builtin"
         raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)
-    wants_gpu = settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())
-    is_fit = has_vllm() and wants_gpu and settings.inference_engine == "auto"
-    if settings.inference_engine == "vllm" or is_fit:
-        return partial(VllmBackend, start=partial(VllmProcess, arguments=settings.vllm_arguments))
-    return BuiltinBackend
+    shares = place.is_colocated and is_cuda
+    return VllmBackend(endpoint, replica_starts(settings), folder=place.folder, shares_device=shares)
+
+
+def replica_starts(settings: EngineSettings) -> Sequence[StartVllm]:
+    """How each replica of vLLM is started.
+
+    Raises:
+        EngineError: INVALID when the GPUs cannot be divided into replicas.
+    """
+    place = settings.sampler
+    if place.urls:
+        return [partial(_connect, url, place.api_key) for url in place.urls]
+    arguments, size = tuple(settings.vllm_arguments), place.tensor_parallel
+    if not place.gpus:
+        launch = VllmLaunch(arguments, tensor_parallel=size, versions=place.versions)
+        return [partial(_start_colocated, settings.device, launch) if place.is_colocated else partial(_start, launch)]
+    if len(place.gpus) % size != 0:
+        message = f"{len(place.gpus)} GPUs cannot be divided into replicas of {size}"
+        raise EngineError(
+            EngineErrorReason.INVALID, message, remedy="Change --sampler-gpus or --sampler-tensor-parallel"
+        )
+    groups = [place.gpus[first : first + size] for first in range(0, len(place.gpus), size)]
+    return [partial(_start, VllmLaunch(arguments, group, size, versions=place.versions)) for group in groups]
+
+
+def _connect(url: str, api_key: str, _model: VllmModel, _reserved_bytes: int) -> RemoteVllm:
+    return RemoteVllm(url, api_key)
+
+
+def _start(launch: VllmLaunch, model: VllmModel, _reserved_bytes: int) -> VllmProcess:
+    return VllmProcess(model, launch)
+
+
+def _start_colocated(device: str, launch: VllmLaunch, model: VllmModel, reserved_bytes: int) -> VllmProcess:
+    if not torch.cuda.is_available():
+        return VllmProcess(model, launch)
+    free, total = torch.cuda.mem_get_info(None if device in ("auto", "cuda") else device)
+    share = memory_share(free, total, reserved_bytes)
+    size, versions = launch.tensor_parallel, launch.versions
+    return VllmProcess(
+        model, VllmLaunch(launch.arguments, (), size, memory_share=share, can_sleep=True, versions=versions)
+    )

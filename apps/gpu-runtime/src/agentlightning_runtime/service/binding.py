@@ -20,6 +20,7 @@ from agentlightning_runtime.service.failure import (
     is_expected,
     to_failure,
 )
+from agentlightning_runtime.service.users import current_user
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -43,19 +44,24 @@ class Gate:
     """Authenticates calls by the API key.
 
     Args:
-        api_key: Sent by clients as `authorization: Bearer ...`; empty disables authentication.
+        api_key: Sent by clients as `authorization: Bearer ...`; without it and users, calls are not authenticated.
+        users: Instead of one key, a key for each user by name.
     """
 
-    def __init__(self, api_key: str) -> None:
-        self._expected = f"Bearer {api_key}".encode() if api_key else None
+    def __init__(self, api_key: str, users: Mapping[str, str] | None = None) -> None:
+        keys = {"": api_key} if api_key else dict(users or {})
+        self._expected = {user: f"Bearer {key}".encode() for user, key in keys.items()}
 
     def check(self, context: Context) -> None:
-        """Raises UNAUTHENTICATED when the key is missing or wrong."""
-        if self._expected is None:
+        """Sets the user of the call; raises UNAUTHENTICATED when the key is missing or wrong."""
+        if not self._expected:
             return
         sent = next((value for key, value in context.invocation_metadata() or () if key == "authorization"), "")
         sent_bytes = sent if isinstance(sent, bytes) else sent.encode()
-        if hmac.compare_digest(sent_bytes, self._expected):
+        # All are compared, so that the time does not depend on the position of the key.
+        found = [user for user, key in self._expected.items() if hmac.compare_digest(sent_bytes, key)]
+        if found:
+            current_user.set(found[0])
             return
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_UNAUTHENTICATED,

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from agentlightning_runtime.service.fair_queue import FairQueue
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,17 +20,17 @@ class EngineThread:
     """Runs operations one after another in a dedicated thread, and side calls in other threads.
 
     Attributes:
-        turns: Lock held by the running operation; acquired in FIFO order.
+        queue: Admits one operation at a time.
     """
 
     def __init__(self) -> None:
         self._operations = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
-        self.turns = asyncio.Lock()
+        self.queue = FairQueue()
 
     async def run(
         self, work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Result:
-        """Runs a part of an operation; the caller holds `turns`."""
+        """Runs a part of an operation; the caller has its turn in `queue`."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._operations, partial(work, *args, **kwargs))
 

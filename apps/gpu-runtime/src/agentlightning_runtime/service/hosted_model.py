@@ -42,9 +42,10 @@ class HostedModel:
     Each is executed exactly once, regardless of retries and order of arrival.
     """
 
-    def __init__(self, request: ModelRequest, surroundings: ModelSurroundings) -> None:
+    def __init__(self, request: ModelRequest, surroundings: ModelSurroundings, user: str = "") -> None:
         self.request = request
         self.model_id = request.model_id
+        self.user = user
         self.ownership = Ownership(request.model_id, surroundings.clock())
         self.ledger = GradientLedger()
         self.changes: ChangeLog[OperationRecord] = ChangeLog()
@@ -211,7 +212,8 @@ class HostedModel:
 
     async def _run_in_order(self) -> None:
         while (record := self._due()) is not None:
-            async with self._surroundings.thread.turns:
+            share = self.user, self.ownership.session_id, self.model_id
+            async with self._surroundings.thread.queue.turn(share):
                 await self._run(record)
             self._next_to_run += 1
         self._running = None
@@ -266,7 +268,7 @@ class HostedModel:
         elif record.queue_position > 0:
             record.queue_reason = operation_pb2.QUEUE_REASON_EARLIER_OPERATION
         else:
-            is_busy = self._surroundings.thread.turns.locked()
+            is_busy = self._surroundings.thread.queue.is_busy
             busy, ready = operation_pb2.QUEUE_REASON_ENGINE_BUSY, operation_pb2.QUEUE_REASON_UNSPECIFIED
             record.queue_reason = busy if is_busy else ready
 

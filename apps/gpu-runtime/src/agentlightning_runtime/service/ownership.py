@@ -17,22 +17,25 @@ class Ownership:
     Args:
         model_id: The model's id.
         now_ms: Creation time in Unix milliseconds.
+
+    Attributes:
+        session_id: The owner; empty before the first.
     """
 
     def __init__(self, model_id: str, now_ms: float) -> None:
         self._model_id = model_id
-        self._session_id = ""
+        self.session_id = ""
         self._owned_until_ms = now_ms
 
     def take(self, session_id: str) -> bool:
         """Assigns the model to a session; returns whether the owner changed."""
-        is_new = self._session_id != session_id
-        self._session_id = session_id
+        is_new = self.session_id != session_id
+        self.session_id = session_id
         return is_new
 
     def assert_is(self, session_id: str) -> None:
         """Raises SESSION_SUPERSEDED when another session owns the model."""
-        if self._session_id == session_id:
+        if self.session_id == session_id:
             return
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_SESSION_SUPERSEDED,
@@ -49,7 +52,7 @@ class Ownership:
             now_ms: In Unix milliseconds.
             lives_until_ms: Expiry of a session without further heartbeats; None when it has ended.
         """
-        lives_until = lives_until_ms(self._session_id)
+        lives_until = lives_until_ms(self.session_id)
         if lives_until is not None:
             self._owned_until_ms = lives_until
         elif self._owned_until_ms > now_ms:

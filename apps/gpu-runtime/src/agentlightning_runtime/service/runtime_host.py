@@ -18,6 +18,7 @@ from agentlightning_runtime.service.model_request import check_model_request
 from agentlightning_runtime.service.model_surroundings import ModelSurroundings
 from agentlightning_runtime.service.operation_record import OperationRecord, OperationWork
 from agentlightning_runtime.service.session_registry import SessionRegistry
+from agentlightning_runtime.service.users import current_user, is_own_checkpoint, scoped_id
 
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.contract import EngineModel, Progress, RuntimeEngine
@@ -30,6 +31,9 @@ LOG = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 """Interval at which waiting operations report their queue position."""
+
+_OWN_SHARE = ("",)
+"""The runtime's own operations in the queue for the engine."""
 
 GAUGE_TICKS = 5
 """Number of ticks between reads of the engine's gauges."""
@@ -64,7 +68,7 @@ class RuntimeHost:
 
     def model(self, model_id: str) -> HostedModel:
         """A model by its id; raises NOT_FOUND."""
-        model = self._models.get(model_id)
+        model = self._models.get(scoped_id(model_id))
         if model is not None:
             return model
         raise RuntimeFailureError(
@@ -84,8 +88,11 @@ class RuntimeHost:
     def create_model(self, session_id: str, wanted: ModelRequest) -> tuple[HostedModel, OperationRecord]:
         """Creates a model as its operation 0, or finds it, and assigns it to the session."""
         self.touch(session_id)
+        if wanted.initial_checkpoint and not is_own_checkpoint(wanted.initial_checkpoint):
+            message = f'Unknown checkpoint "{wanted.initial_checkpoint}"'
+            raise RuntimeFailureError(error_pb2.ERROR_REASON_NOT_FOUND, message, field="initial_checkpoint")
         request = check_model_request(wanted, self.capabilities)
-        found = self._models.get(request.model_id)
+        found = self._models.get(scoped_id(request.model_id))
         model = self._add_model(request) if found is None or found.has_failed_to_start else found
         # An existing model ignores the checkpoint: it began with its own.
         if model.request != replace(request, initial_checkpoint=model.request.initial_checkpoint):
@@ -120,11 +127,12 @@ class RuntimeHost:
         )
         await model.end(reason)
         # A concurrent call waits for the same end; the model is freed once.
-        if self._models.get(model.model_id) is not model:
+        key = next((key for key, each in self._models.items() if each is model), None)
+        if key is None:
             return
-        del self._models[model.model_id]
+        del self._models[key]
         # In sequence, so that a new model of the same id is created after the old one is freed.
-        async with self.thread.turns:
+        async with self.thread.queue.turn(_OWN_SHARE):
             if model.engine is not None:
                 await self.thread.run(model.engine.unload)
 
@@ -140,7 +148,7 @@ class RuntimeHost:
         self._looking.cancel()
         await asyncio.gather(*(model.end(reason) for model in self._models.values()))
         self.metrics.close(reason)
-        async with self.thread.turns:
+        async with self.thread.queue.turn(_OWN_SHARE):
             await self.thread.run(self.engine.close)
         self.thread.close()
 
@@ -151,13 +159,14 @@ class RuntimeHost:
             reorder_window=self.limits.reorder_window,
             result_ttl_ms=self.limits.result_ttl_ms,
         )
-        model = HostedModel(request, surroundings)
+        model = HostedModel(request, surroundings, current_user.get())
         self._assert_room()
-        self._models[request.model_id] = model
+        engine_id = scoped_id(request.model_id)
+        self._models[engine_id] = model
 
         async def execute(progress: Progress) -> ModelInfo:
             del progress
-            model.engine = await self.thread.run(self.engine.create_model, request)
+            model.engine = await self.thread.run(self.engine.create_model, replace(request, model_id=engine_id))
             return model_info(model)
 
         model.accept(0, OperationWork(fingerprint="", execute=execute))

@@ -22,6 +22,8 @@ from agentlightning_runtime.service.runtime_host import RuntimeHost
 from agentlightning_runtime.service.training_handlers import training_handlers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agentlightning_runtime.engine.contract import RuntimeEngine
 
 SHUTDOWN_GRACE_SECONDS = 1.0
@@ -62,7 +64,8 @@ class ServeOptions:
     Attributes:
         host: Address to listen on. One beyond this machine needs TLS and a key or client certificates.
         port: 0 selects a free port.
-        api_key: Key that every client must send; empty: no authentication.
+        api_key: Key that every client must send; empty: no authentication, unless there are users.
+        users: Keys by the name of the user, instead of one key; models of users are separate.
         tls: Encrypts connections.
         limits: Limits and retention times.
         clock: The clock.
@@ -71,6 +74,7 @@ class ServeOptions:
     host: str = "127.0.0.1"
     port: int = 0
     api_key: str = ""
+    users: Mapping[str, str] = field(default_factory=dict[str, str])
     tls: ServerTls | None = None
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     clock: Clock = system_clock
@@ -121,7 +125,7 @@ async def serve(engine: RuntimeEngine, options: ServeOptions) -> RuntimeServer:
     )
     port = _listen(server, options)
     host = RuntimeHost(engine, options.limits, options.clock)
-    gate = Gate(options.api_key)
+    gate = Gate(options.api_key, options.users)
     handlers = (runtime_handlers(host), training_handlers(host), inference_handlers(host))
     server.add_generic_rpc_handlers(
         tuple(bind_service(service, table, gate) for service, table in zip(SERVICES, handlers, strict=True))
@@ -135,7 +139,8 @@ async def serve(engine: RuntimeEngine, options: ServeOptions) -> RuntimeServer:
 
 def assert_guarded(options: ServeOptions) -> None:
     """Raises ListenError for an unprotected listener beyond loopback."""
-    has_key = bool(options.api_key) or (options.tls is not None and options.tls.client_authority is not None)
+    has_authority = options.tls is not None and options.tls.client_authority is not None
+    has_key = bool(options.api_key or options.users) or has_authority
     if is_loopback(options.host) or (has_key and options.tls is not None):
         return
     missing = "TLS" if options.tls is None else "a key or client certificates"

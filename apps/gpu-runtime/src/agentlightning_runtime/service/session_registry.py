@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.service.failure import RuntimeFailureError
+from agentlightning_runtime.service.users import current_user
 
 if TYPE_CHECKING:
     from agentlightning_runtime.service.clock import Clock
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class _Session:
     id: str
+    user: str
     client_key: str
     last_seen_ms: float
 
 
 class SessionRegistry:
-    """Sessions by id. A session expires without heartbeats."""
+    """Sessions of all users by id. A session expires without heartbeats."""
 
     def __init__(self, clock: Clock, ttl_ms: float) -> None:
         self._clock = clock
@@ -31,12 +33,12 @@ class SessionRegistry:
     def open(self, client_key: str) -> str:
         """Opens a session, or returns the active one of the same client key."""
         self._remove_expired()
-        now = self._clock()
+        now, user = self._clock(), current_user.get()
         for session in self._sessions.values():
-            if session.client_key == client_key:
+            if (session.user, session.client_key) == (user, client_key):
                 session.last_seen_ms = now
                 return session.id
-        session = _Session(id=str(uuid.uuid4()), client_key=client_key, last_seen_ms=now)
+        session = _Session(id=str(uuid.uuid4()), user=user, client_key=client_key, last_seen_ms=now)
         self._sessions[session.id] = session
         return session.id
 
@@ -48,7 +50,7 @@ class SessionRegistry:
         """
         self._remove_expired()
         session = self._sessions.get(session_id)
-        if session is None:
+        if session is None or session.user != current_user.get():
             raise RuntimeFailureError(
                 error_pb2.ERROR_REASON_SESSION_EXPIRED,
                 f'Session "{session_id}" is unknown: it expired, was closed, or the runtime was restarted',
@@ -62,8 +64,10 @@ class SessionRegistry:
         return None if session is None else session.last_seen_ms + self._ttl_ms
 
     def close(self, session_id: str) -> None:
-        """Ends a session, if it exists."""
-        self._sessions.pop(session_id, None)
+        """Ends a session, if the current user has it."""
+        session = self._sessions.get(session_id)
+        if session is not None and session.user == current_user.get():
+            del self._sessions[session_id]
 
     def _remove_expired(self) -> None:
         oldest = self._clock() - self._ttl_ms

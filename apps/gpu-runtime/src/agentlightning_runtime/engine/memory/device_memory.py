@@ -29,6 +29,7 @@ class CudaMemory:
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._before = 0
+        self._peak = 0
 
     def available(self) -> int:
         """Free memory, including what torch has reserved and does not use."""
@@ -37,7 +38,17 @@ class CudaMemory:
 
     def start_measurement(self) -> None:
         """Resets the peak of torch's allocator."""
+        self._peak = self.peak()
         self._before = torch.cuda.memory_allocated(self._device)
+        torch.cuda.reset_peak_memory_stats(self._device)
+
+    def peak(self) -> int:
+        """The peak of torch's allocator since `reset_peak`, also across measurements."""
+        return max(self._peak, torch.cuda.max_memory_allocated(self._device))
+
+    def reset_peak(self) -> None:
+        """Starts a new peak, outside of a measurement."""
+        self._peak = 0
         torch.cuda.reset_peak_memory_stats(self._device)
 
     def peak_increase(self) -> int:

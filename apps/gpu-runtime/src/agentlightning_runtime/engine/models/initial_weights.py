@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.ranks import Ranks
 
-_MODEL_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
+_MODEL_ID = re.compile(r"[A-Za-z0-9_-]{1,255}(\.[A-Za-z0-9_-]{1,255})?")
 
 
 class InitialWeights:

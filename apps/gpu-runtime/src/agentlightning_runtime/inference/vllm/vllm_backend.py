@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.results import Endpoint, InferenceState
 from agentlightning_runtime.inference.forwarding_app import ForwardingApp
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
+from agentlightning_runtime.inference.vllm.device_gate import DeviceGate
+from agentlightning_runtime.inference.vllm.publication_folder import make_publication_folder
+from agentlightning_runtime.inference.vllm.replicas import Replicas
 from agentlightning_runtime.inference.vllm.vllm_model import VllmServedModel
-from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess
 from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from agentlightning_runtime.engine.results import PauseMode
     from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
-    from agentlightning_runtime.inference.vllm.vllm_process import RunningVllm, VllmModel
+    from agentlightning_runtime.inference.vllm.vllm_servers import StartVllm
 
 _log = logging.getLogger(__name__)
 
@@ -28,21 +32,37 @@ class VllmBackend:
 
     Args:
         endpoint: listener settings.
-        start: starts a vLLM server.
+        starts: starts each replica of a server; one process by default.
+        folder: parent folder of published weights; None: in memory.
+        shares_device: whether the trainer computes on the same GPU; the servers then sleep meanwhile.
 
     Raises:
         EngineError: when the port is not available.
     """
 
-    def __init__(self, endpoint: EndpointSettings, start: Callable[[VllmModel], RunningVllm] = VllmProcess) -> None:
+    def __init__(
+        self,
+        endpoint: EndpointSettings,
+        starts: Sequence[StartVllm],
+        *,
+        folder: Path | None = None,
+        shares_device: bool = False,
+    ) -> None:
         self._models: dict[str, VllmServedModel] = {}
-        self._servers = VllmServers(start)
+        self._servers = VllmServers(starts)
+        self._folder = folder
+        self._gate = DeviceGate(self._sleep, self._wake) if shares_device else None
         self._server = HttpServer(ForwardingApp(self._models, endpoint.api_key).starlette(), endpoint)
         self.base_url = self._server.base_url
 
     def serve(self, model: ServedModel, version: int) -> None:
         """Serves the current weights as this policy version."""
-        self._models[model.model_id] = VllmServedModel(model, version, self._servers)
+        # Room for the adapters of a few versions; with all weights, the new file beside the old.
+        folder = make_publication_folder(self._folder, 2 * model.published_bytes)
+        with nullcontext() if self._gate is None else self._gate.sampling():
+            self._models[model.model_id] = VllmServedModel(
+                model, version, self._servers, folder=folder, gate=self._gate
+            )
 
     def publish(self, model: ServedModel, version: int) -> None:
         """Serves the current weights from the next request on."""
@@ -70,6 +90,16 @@ class VllmBackend:
         self._model(model_id).resume()
         return self._state(model_id)
 
+    def begin_training(self) -> None:
+        """Frees the GPU when it is shared, after the requests in flight."""
+        if self._gate is not None:
+            self._gate.begin_training()
+
+    def end_training(self) -> None:
+        """Lets requests in; the first wakes the servers."""
+        if self._gate is not None:
+            self._gate.end_training()
+
     def remove(self, model_id: str) -> None:
         """Stops serving the model."""
         model = self._models.pop(model_id, None)
@@ -81,6 +111,22 @@ class VllmBackend:
         for model_id in list(self._models):
             self.remove(model_id)
         self._server.close()
+
+    def _sleep(self) -> None:
+        """Weights go to the host's memory, the cache is dropped."""
+        self._control("/sleep?level=1&mode=wait")
+
+    def _wake(self) -> None:
+        self._control("/wake_up")
+
+    def _control(self, path: str) -> None:
+        servers = self._servers.running()
+        if servers:
+            replicas = Replicas(servers)
+            try:
+                replicas.control(path)
+            finally:
+                replicas.close()
 
     def _model(self, model_id: str) -> VllmServedModel:
         model = self._models.get(model_id)

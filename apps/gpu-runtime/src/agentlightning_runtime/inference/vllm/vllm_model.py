@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import httpx
+from typing import TYPE_CHECKING
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.api_error import ApiError, cancelled, model_paused
-from agentlightning_runtime.inference.inference_backend import ProbeResponse
 from agentlightning_runtime.inference.tool_formats.registry import format_of
-from agentlightning_runtime.inference.vllm.vllm_process import VllmModel, adapter_rank_limit
+from agentlightning_runtime.inference.vllm.replicas import Replicas
+from agentlightning_runtime.inference.vllm.vllm_command import VllmModel, adapter_rank_limit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.inference.inference_backend import ServedModel
+    from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
+    from agentlightning_runtime.inference.vllm.device_gate import DeviceGate
     from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
 
-_CONTROL_TIMEOUT_S = 600
-"""Timeout of reloading the weights of a large model."""
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A request in flight.
+
+    Attributes:
+        name: vLLM's name of the served weights.
+        version: their policy version.
+        abort_count: number of aborts before it.
+        replica: index of its replica.
+    """
+
+    name: str
+    version: int
+    abort_count: int
+    replica: int
 
 
 class VllmServedModel:
@@ -35,16 +48,21 @@ class VllmServedModel:
         when loading a checkpoint lowers the version: vLLM's prefix cache is keyed by the name. Requests in flight end
         with their initial adapter, as with the built-in sampler; an unused adapter is unloaded.
 
-    All weights: they are written to the server's model folder and reloaded while no request is in flight.
+    All weights: they are written to a folder and reloaded while no request is in flight.
 
     Args:
         model: the model; must have an exporter.
         servers: the running servers.
+        folder: a new folder for published weights.
+        gate: turns with the trainer on the same GPU; None: each has its own.
     """
 
-    def __init__(self, model: ServedModel, version: int, servers: VllmServers) -> None:
+    def __init__(
+        self, model: ServedModel, version: int, servers: VllmServers, *, folder: Path, gate: DeviceGate | None = None
+    ) -> None:
         self._model = model
-        self._folder = Path(tempfile.mkdtemp(prefix="agentlightning-vllm-"))
+        self._folder = folder
+        self._gate = gate
         self._changed = threading.Condition()
         self._in_flight: dict[str, int] = {}
         self._abort_count = 0
@@ -60,18 +78,21 @@ class VllmServedModel:
         parser = format_of(template if isinstance(template, str) else "").name
         self._servers = servers
         self._settings = VllmModel(source, adapter_rank_limit(model.lora_rank), model.max_context, parser)
-        self._vllm = servers.acquire(self._settings)
-        self._client = httpx.Client(base_url=self._vllm.root_url, timeout=_CONTROL_TIMEOUT_S)
+        self._replicas = Replicas(servers.acquire(self._settings, model.trained_bytes))
         try:
-            self._served_name = self._load_adapter(version) if model.lora_rank > 0 else source
+            self._served_name = self._replicas.base_name
+            if model.lora_rank > 0:
+                self._served_name = self._load_adapter(version)
+            elif self._served_name != source:
+                # A server that was started elsewhere has loaded the base from its own place.
+                self._reload(Path(source))
         except BaseException:
             self._release()
             raise
 
-    @property
-    def root_url(self) -> str:
-        """The URL of the server."""
-        return self._vllm.root_url
+    def address(self, entered: Entered) -> tuple[str, dict[str, str]]:
+        """The URL of the replica of a request, without a path, and the headers that it needs."""
+        return self._replicas.address(entered.replica)
 
     @property
     def in_flight(self) -> int:
@@ -82,38 +103,49 @@ class VllmServedModel:
     def publish(self, model: ServedModel, version: int) -> None:
         """Serves the current weights from the next request on."""
         self._model = model
-        if model.lora_rank > 0:
+        with self._awake():
+            if model.lora_rank == 0:
+                self._replace_weights(version)
+                return
             name = self._load_adapter(version)
             with self._changed:
                 self.version, self._served_name = version, name
             self._unload_unused()
-            return
-        self._replace_weights(version)
 
-    def enter(self) -> tuple[str, int, int]:
-        """Registers a request: returns vLLM's model name, the version, and a token for `was_aborted`.
+    def enter(self) -> Entered:
+        """Registers a request; waits while weights are replaced, or the trainer needs the GPU.
 
         Raises:
             ApiError: while the model is paused.
         """
-        with self._changed:
-            self._changed.wait_for(lambda: not self._is_replacing)
-            if self.is_paused:
-                raise model_paused(self._model.model_id)
-            self._in_flight[self._served_name] = self._in_flight.get(self._served_name, 0) + 1
-            return self._served_name, self.version, self._abort_count
+        if self._gate is not None:
+            self._gate.enter()
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: not self._is_replacing)
+                if self.is_paused:
+                    raise model_paused(self._model.model_id)
+                self._in_flight[self._served_name] = self._in_flight.get(self._served_name, 0) + 1
+                return Entered(self._served_name, self.version, self._abort_count, self._replicas.enter())
+        except BaseException:
+            if self._gate is not None:
+                self._gate.leave()
+            raise
 
-    def leave(self, name: str) -> None:
+    def leave(self, entered: Entered) -> None:
         """Unregisters a request."""
         with self._changed:
-            self._in_flight[name] -= 1
-            if self._in_flight[name] == 0:
-                del self._in_flight[name]
+            self._replicas.leave(entered.replica)
+            self._in_flight[entered.name] -= 1
+            if self._in_flight[entered.name] == 0:
+                del self._in_flight[entered.name]
             self._changed.notify_all()
+        if self._gate is not None:
+            self._gate.leave()
 
-    def check_not_aborted(self, mark: int) -> None:
+    def check_not_aborted(self, entered: Entered) -> None:
         """Raises when requests in flight were cancelled since."""
-        if self._abort_count != mark:
+        if self._abort_count != entered.abort_count:
             raise cancelled("The model was paused")
 
     def pause(self, *, abort: bool) -> None:
@@ -137,27 +169,24 @@ class VllmServedModel:
             self.is_paused = True
             self._abort_count += 1
         # A server that has failed keeps no adapter.
-        with contextlib.suppress(EngineError):
+        with contextlib.suppress(EngineError), self._awake():
             for name in self._adapters:
-                self._control("/v1/unload_lora_adapter", {"lora_name": name})
+                self._replicas.control("/v1/unload_lora_adapter", {"lora_name": name})
         self._release()
 
     def probe(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> Sequence[ProbeResponse]:
         """Samples a response to each prompt, all at the same time, so that several replicas share them."""
+        # Explicit values override the defaults of the model's `generation_config.json`.
+        settings = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "repetition_penalty": 1.0, "max_tokens": max_tokens}
+        body = {"model": self._served_name, **settings, "logprobs": 1, "return_token_ids": True}
+        with self._awake():
+            return self._replicas.complete(prompts, lambda index: {**body, "seed": index})
 
-        def sample(prompt: Sequence[int], seed: int) -> ProbeResponse:
-            # Explicit values override the defaults of the model's `generation_config.json`.
-            settings = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "repetition_penalty": 1.0, "seed": seed}
-            body = {"model": self._served_name, "prompt": list(prompt), "max_tokens": max_tokens, **settings}
-            answer = self._control("/v1/completions", {**body, "logprobs": 1, "return_token_ids": True}).json()
-            choice: dict[str, Any] = answer["choices"][0]
-            return ProbeResponse(prompt, choice["token_ids"], choice["logprobs"]["token_logprobs"])
-
-        with ThreadPoolExecutor(max_workers=len(prompts)) as pool:
-            return list(pool.map(sample, prompts, range(len(prompts))))
+    def _awake(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._gate is None else self._gate.sampling()
 
     def _release(self) -> None:
-        self._client.close()
+        self._replicas.close()
         self._servers.release(self._settings)
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -173,7 +202,7 @@ class VllmServedModel:
         name = f"{self._model.model_id}-v{version}-p{self._publications}"
         folder = self._folder / name
         self._export(folder)
-        self._control("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)})
+        self._replicas.control("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)})
         self._adapters.add(name)
         return name
 
@@ -181,7 +210,7 @@ class VllmServedModel:
         with self._changed:
             used = {*self._in_flight, self._served_name}
         for name in self._adapters - used:
-            self._control("/v1/unload_lora_adapter", {"lora_name": name})
+            self._replicas.control("/v1/unload_lora_adapter", {"lora_name": name})
             self._adapters.discard(name)
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
@@ -196,26 +225,17 @@ class VllmServedModel:
         try:
             for file in fresh.iterdir():
                 file.replace(place / file.name)
-            self._control("/collective_rpc", {"method": "reload_weights"})
-            self._control("/reset_prefix_cache", None)
+            self._reload(place)
             self.version = version
         finally:
             with self._changed:
                 self._is_replacing = False
                 self._changed.notify_all()
 
-    def _control(self, path: str, body: dict[str, Any] | None) -> httpx.Response:
-        try:
-            answer = self._client.post(path, json=body)
-        except httpx.TransportError as error:
-            message = f"vLLM did not respond to {path}: {error}"
-            raise EngineError(
-                EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log"
-            ) from error
-        if answer.is_error:
-            message = f"vLLM rejected {path} with {answer.status_code}: {answer.text[:500]}"
-            raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log")
-        return answer
+    def _reload(self, folder: Path) -> None:
+        body = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
+        self._replicas.control("/collective_rpc", body)
+        self._replicas.control("/reset_prefix_cache")
 
 
 def vllm_failed(error: Exception) -> ApiError:
