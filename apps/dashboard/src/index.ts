@@ -1,7 +1,9 @@
+export type { ReplayModel } from './api/replay-views.ts';
 export type { RolloutSort } from './api/rollout-views.ts';
 export type { DashboardHandler, DashboardHandlerOptions } from './server/dashboard-handler.ts';
 export { createDashboardHandler } from './server/dashboard-handler.ts';
 export type { DashboardStore } from './server/dashboard-store.ts';
+export type { Replayer, ReplayRequest } from './server/replayer.ts';
 export type { RolloutFilter } from './server/rollout-query.ts';
 export { rolloutFilterFields, rolloutSearch } from './server/rollout-query.ts';
 export type { WarningExplanations } from './server/run-progress.ts';

@@ -120,9 +120,17 @@ function trainingSpan(
   step: number,
   advantage: number,
 ) {
-  const first = { sequenceId: 2, tokenAdvantages: null, advantage: null, exclusion: 'stale' as const };
-  const byToken = { sequenceId: 2, tokenAdvantages: [-0.5, 0, 1.5], advantage: 1 / 3, exclusion: null };
-  const second = { sequenceId: 4, tokenAdvantages: null, advantage, exclusion: null };
+  const untrained = { tokenAdvantages: null, trainerLogprobs: null };
+  const first = { sequenceId: 2, ...untrained, advantage: null, exclusion: 'stale' as const };
+  const byToken = {
+    sequenceId: 2,
+    tokenAdvantages: [-0.5, 0, 1.5],
+    trainerLogprobs: null,
+    advantage: 1 / 3,
+    exclusion: null,
+  };
+  const trainerLogprobs = [-0.1, -0.7, -3];
+  const second = { sequenceId: 4, tokenAdvantages: null, trainerLogprobs, advantage, exclusion: null };
   const training = { ...ids, step, policy: null, calls: [advantage === 0 ? byToken : first, second] };
   const fields = { spanId: '00000000000000c1', traceId: '1'.padStart(32, '0'), endTimeMs: 1_700_000_000_950 };
   return trainingToSpan(training, fields);

@@ -1,4 +1,5 @@
 export { finalCalls } from './final-calls.ts';
+export { traceMessages } from './step-messages.ts';
 export { terminalText } from './terminal-text.ts';
 export type { TracePageOptions } from './trace-html.ts';
 export { traceHtml } from './trace-html.ts';

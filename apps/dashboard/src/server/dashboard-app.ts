@@ -9,6 +9,7 @@ import { addAnnotationRoute } from './annotation-route.ts';
 import { addApiRoutes } from './api-routes.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { addEventRoute } from './event-route.ts';
+import { addReplayRoutes } from './replay-route.ts';
 import { type ViewerAccess, viewerCookie } from './viewer-access.ts';
 import type { WebFile } from './web-files.ts';
 
@@ -60,11 +61,12 @@ export function dashboardApp({ context, access, files, closing }: DashboardAppOp
   });
   addApiRoutes(app, context);
   addAnnotationRoute(app, context, access);
+  addReplayRoutes(app, context, access);
   addEventRoute(app, context, closing);
   app.all('/api/*', () => {
     throw new AgentLightningError({
       code: 'NOT_FOUND',
-      message: 'Route not found. Besides annotations, the dashboard has only GET routes.',
+      message: 'Route not found. Besides annotations and replays, the dashboard has only GET routes.',
       remedy: 'See the README of @agentlightning/dashboard for the routes.',
     });
   });

@@ -3,7 +3,7 @@ import type { ConversationTurn } from '../../src/api/rollout-views.ts';
 import { indentedJson } from '../data/format.ts';
 import { EmptyNotice } from './notice.tsx';
 
-type Message = ConversationTurn['inputMessages'][number];
+type TraceMessage = ConversationTurn['inputMessages'][number];
 
 /** The model calls of an attempt as conversations: each call has the messages that are new in it. */
 export function Conversation({ turns }: { readonly turns: readonly ConversationTurn[] }): ReactNode {
@@ -46,7 +46,9 @@ function Turn(props: {
   );
 }
 
-function MessageView({ message, isOutput }: { readonly message: Message; readonly isOutput: boolean }): ReactNode {
+/** A message with its parts. */
+export function MessageView(props: { readonly message: TraceMessage; readonly isOutput: boolean }): ReactNode {
+  const { message, isOutput } = props;
   return (
     <div className="message" data-role={message.role} data-output={isOutput}>
       <span className="role foreign">{message.role}</span>
