@@ -30,6 +30,8 @@ export interface RolloutSearch {
   readonly call?: string | undefined;
   /** The run whose rollouts are labelled one after another. */
   readonly queue?: string | undefined;
+  /** Whether the trace is shown as a graph of agents; a tree with a waterfall by default. */
+  readonly layout?: 'graph' | undefined;
   /** What colours the tokens. */
   readonly color?: TokenColor | undefined;
 }
@@ -41,6 +43,7 @@ export function rolloutSearch(values: SearchValues): RolloutSearch {
     attempt: textValue(values['attempt']),
     call: textValue(values['call']),
     queue: textValue(values['queue']),
+    layout: choiceValue(['graph'], values['layout']),
     color: choiceValue(tokenColors, values['color']),
   });
 }

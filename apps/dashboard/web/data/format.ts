@@ -13,6 +13,18 @@ export function countText(value: number | null | undefined): string {
   return new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(value);
 }
 
+/** A size in bytes: `512 B`, `3.4 MB`. */
+export function byteText(bytes: number): string {
+  const format = {
+    notation: 'compact',
+    style: 'unit',
+    unit: 'byte',
+    unitDisplay: 'narrow',
+    maximumFractionDigits: 1,
+  } as const;
+  return new Intl.NumberFormat('en', format).format(bytes);
+}
+
 /** A duration: `840 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`. */
 export function durationText(milliseconds: number | null): string {
   if (milliseconds === null) return '–';

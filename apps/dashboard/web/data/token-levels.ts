@@ -12,7 +12,7 @@ const exclusionTexts: Readonly<Record<string, string>> = {
 const versionColors = 5;
 
 /** Why a step did not train on a call. */
-export function exclusionText({ exclusion }: CallTrainingView): string {
+export function exclusionText({ exclusion }: Pick<CallTrainingView, 'exclusion'>): string {
   return exclusion === null ? '' : (exclusionTexts[exclusion] ?? exclusion);
 }
 
@@ -91,49 +91,48 @@ function directionLevel(isUp: boolean, magnitude: number, limits: readonly numbe
   return `${isUp ? 'up' : 'down'}-${1 + limits.filter((limit) => magnitude >= limit).length}`;
 }
 
-const legends: Readonly<
-  Record<Exclude<TokenColor, 'version'>, readonly (readonly [level: string, label: string])[]>
-> = {
-  logprob: [
-    ['0', 'probability ≥ 80 %'],
-    ['1', '≥ 50 %'],
-    ['2', '≥ 20 %'],
-    ['3', '≥ 5 %'],
-    ['4', '< 5 %'],
-  ],
-  advantage: [
-    ['up-3', 'advantage ≥ 1: made more likely'],
-    ['up-2', '≥ 0.5'],
-    ['up-1', '> 0'],
-    ['neutral', '0: no gradient'],
-    ['down-1', '< 0: made less likely'],
-    ['down-2', '≤ −0.5'],
-    ['down-3', '≤ −1'],
-    ['masked', 'not trained'],
-  ],
-  mask: [
-    ['trained', 'trained'],
-    ['masked', 'not trained'],
-  ],
-  gap: [
-    ['0', 'gap < 0.02 nats'],
-    ['1', '≥ 0.02'],
-    ['2', '≥ 0.1'],
-    ['3', '≥ 0.3'],
-    ['4', '≥ 1'],
-    ['unknown', 'not scored'],
-  ],
-  ratio: [
-    ['up-3', 'ratio ≥ 2: more likely than when sampled'],
-    ['up-2', '≥ 1.2'],
-    ['up-1', '≥ 1.05'],
-    ['neutral', 'about 1'],
-    ['down-1', '≤ 0.95'],
-    ['down-2', '≤ 0.83'],
-    ['down-3', '≤ 0.5: less likely'],
-    ['unknown', 'not scored'],
-  ],
-};
+const legends: Readonly<Record<Exclude<TokenColor, 'version'>, readonly (readonly [level: string, label: string])[]>> =
+  {
+    logprob: [
+      ['0', 'probability ≥ 80 %'],
+      ['1', '≥ 50 %'],
+      ['2', '≥ 20 %'],
+      ['3', '≥ 5 %'],
+      ['4', '< 5 %'],
+    ],
+    advantage: [
+      ['up-3', 'advantage ≥ 1: made more likely'],
+      ['up-2', '≥ 0.5'],
+      ['up-1', '> 0'],
+      ['neutral', '0: no gradient'],
+      ['down-1', '< 0: made less likely'],
+      ['down-2', '≤ −0.5'],
+      ['down-3', '≤ −1'],
+      ['masked', 'not trained'],
+    ],
+    mask: [
+      ['trained', 'trained'],
+      ['masked', 'not trained'],
+    ],
+    gap: [
+      ['0', 'gap < 0.02 nats'],
+      ['1', '≥ 0.02'],
+      ['2', '≥ 0.1'],
+      ['3', '≥ 0.3'],
+      ['4', '≥ 1'],
+      ['unknown', 'not scored'],
+    ],
+    ratio: [
+      ['up-3', 'ratio ≥ 2: more likely than when sampled'],
+      ['up-2', '≥ 1.2'],
+      ['up-1', '≥ 1.05'],
+      ['neutral', 'about 1'],
+      ['down-1', '≤ 0.95'],
+      ['down-2', '≤ 0.83'],
+      ['down-3', '≤ 0.5: less likely'],
+      ['unknown', 'not scored'],
+    ],
+  };
 
 /** The levels of a colouring with their meaning. */
 export function legendOf(color: TokenColor, tokens: CallTokens): readonly (readonly [level: string, label: string])[] {

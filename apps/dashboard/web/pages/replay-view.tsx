@@ -57,13 +57,7 @@ function Replay(props: {
   });
   return (
     <>
-      <form
-        className="filters"
-        onSubmit={(event) => {
-          event.preventDefault();
-          replay.mutate();
-        }}
-      >
+      <div className="filters">
         <label>
           Model
           <select value={model} onChange={({ target }) => setModel(target.value)}>
@@ -86,10 +80,10 @@ function Replay(props: {
             onChange={({ target }) => setTemperature(target.value)}
           />
         </label>
-        <button type="submit" disabled={replay.isPending}>
+        <button type="button" disabled={replay.isPending} onClick={() => replay.mutate()}>
           {replay.isPending ? 'Waiting for the model …' : 'Replay'}
         </button>
-      </form>
+      </div>
       <p className="muted">
         Sends the recorded request again. The response is shown here and not recorded; tools are not run.
       </p>

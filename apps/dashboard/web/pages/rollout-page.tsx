@@ -75,7 +75,7 @@ function RolloutContents({ detail }: { readonly detail: RolloutDetail }): ReactN
       {detail.isTruncated ? (
         <p className="muted">{`The attempt has ${detail.totalSpans} spans; later ones are left out.`}</p>
       ) : null}
-      {view === 'messages' ? <Conversation turns={detail.turns} /> : null}
+      {view === 'messages' ? <Conversation detail={detail} /> : null}
       {view === 'trace' ? <TraceView trace={detail.trace} /> : null}
       {view === 'tokens' ? <TokenView detail={detail} /> : null}
       {view === 'raw' ? <RawView detail={detail} /> : null}

@@ -64,7 +64,8 @@ async function openModelOf(
 ): Promise<ServedModel> {
   const { settings } = session;
   const { config, endpoint } = settings;
-  if (model.type === 'endpoint' && endpoint !== null) return await openFixed(resolvedEndpoint(endpoint, 'agl eval'), session, onOpen);
+  if (model.type === 'endpoint' && endpoint !== null)
+    return await openFixed(resolvedEndpoint(endpoint, 'agl eval'), session, onOpen);
   if (isPromptSearch(config)) return await openFixed(config.runtime, session, onOpen);
   return await openTrained(model.type === 'checkpoint' ? model : null, { config, session, onOpen });
 }

@@ -1,9 +1,9 @@
 import { AgentLightningError, type JsonObject, type Store } from '@agentlightning/core';
 import type { Replayer, ReplayModel, ReplayRequest } from '@agentlightning/dashboard';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { isSearchRun, type RunState, readRunState } from '../run/run-state.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { acquireRunLease, leaseIntervalMs } from '../run/run-lease.ts';
+import { isSearchRun, type RunState, readRunState } from '../run/run-state.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import { withClosers } from '../session/close-all.ts';
 import { openModel } from '../session/open-models.ts';

@@ -36,7 +36,10 @@ export async function replayCompletion(
   }).then(
     async (response) => ({ response, text: await response.text() }),
     (cause: unknown) => {
-      throw failure(cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause), cause);
+      throw failure(
+        cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause),
+        cause,
+      );
     },
   );
   const completion = parseJsonObject(sent.text);
