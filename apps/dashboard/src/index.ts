@@ -6,6 +6,7 @@ export type { DashboardStore } from './server/dashboard-store.ts';
 export type { Replayer, ReplayRequest } from './server/replayer.ts';
 export type { RolloutFilter } from './server/rollout-query.ts';
 export { rolloutFilterFields, rolloutSearch } from './server/rollout-query.ts';
+export type { DatasetReader, DatasetRequest } from './server/routes/dataset-route.ts';
 export type { WarningExplanations } from './server/run-progress.ts';
 export type { Dashboard, DashboardOptions } from './server/serve-dashboard.ts';
 export { serveDashboard } from './server/serve-dashboard.ts';

@@ -33,6 +33,7 @@ const views = [
   [`/runs/${sampleRunId}`, 'All metrics'],
   [`/runs/${sampleRunId}?metric=${encodeURIComponent(corpus[1] ?? '')}`, 'No metric has this name'],
   [`/runs/${sampleRunId}/tasks?task=1&step=2`, 'ro-2-1-2'],
+  [`/runs/${sampleRunId}/dataset`, 'The same by program'],
   [`/compare?runs=${sampleRunId},run-hostile&metric=${encodeURIComponent(corpus[1] ?? '')}`, '<svg onload'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?id=${encodeURIComponent(corpus[0] ?? '')}`, 'No rollouts match'],

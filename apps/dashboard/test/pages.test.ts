@@ -40,6 +40,7 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   ['/', sampleTexts.name],
   [`/runs/${sampleRunId}?step=2&against=${otherRunId}`, 'Rollouts of step 2'],
   [`/runs/${sampleRunId}/tasks?task=1&step=2&compare=best`, 'ro-2-1-2'],
+  [`/runs/${sampleRunId}/dataset?from=rewards&minReward=0.5`, '--min-reward 0.5'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?run=${sampleRunId}&sort=reward-low&minReward=0.4`, 'ro-1-0-1'],
   ['/rollouts?text=such', '3 rollouts'],
@@ -169,6 +170,10 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     expect(new URL(page.url()).search).toBe('?status=failed');
     await page.reload();
     await page.getByText('3 rollouts').waitFor();
+    await page.getByText('Columns', { exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Worker' }).check();
+    await page.getByRole('cell', { name: sampleTexts.worker }).first().waitFor();
+    expect(new URL(page.url()).searchParams.get('columns')).toContain('attempts.worker');
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByText('36 rollouts').waitFor();
     await page.context().close();

@@ -66,6 +66,8 @@ export interface StoreView {
   readonly label: string;
   /** Whether the dashboard records annotations; a key may still be necessary. */
   readonly canAnnotate: boolean;
+  /** Whether the dashboard offers data sets of runs for download. */
+  readonly hasDatasets: boolean;
   readonly statistics: StoreStatistics;
 }
 

@@ -4,6 +4,8 @@ import type { AgentGraph, AgentGraphEdge, AgentGraphNode } from '../data/agent-g
 
 const nodeSize = { width: 190, height: 52 };
 
+const labelSize = { width: 90, height: 16 };
+
 /** Maximum number of characters of a name in a node. */
 const maxName = 24;
 
@@ -28,7 +30,7 @@ export function AgentGraphChart({ graph }: { readonly graph: AgentGraph }): Reac
       {edges.map(({ edge, points, label }) => (
         <g key={`${edge.from} ${edge.to} ${edge.kind}`} data-kind={edge.kind} className="edge">
           <polyline points={points.map(({ x, y }) => `${x},${y}`).join(' ')} markerEnd={`url(#${arrow})`} />
-          <text x={label.x + 6} y={label.y}>
+          <text x={label.x - labelSize.width / 2} y={label.y}>
             {`${edge.kind} × ${edge.count}`}
           </text>
         </g>
@@ -64,7 +66,7 @@ function layoutOf({ nodes, edges }: AgentGraph) {
   graph.setGraph({ rankdir: 'TB', nodesep: 40, ranksep: 60, marginx: 12, marginy: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { id } of nodes) graph.setNode(id, { ...nodeSize });
-  for (const { from, to, kind } of edges) graph.setEdge(from, to, { width: 90, height: 16, labelpos: 'r' }, kind);
+  for (const { from, to, kind } of edges) graph.setEdge(from, to, { ...labelSize, labelpos: 'r' }, kind);
   dagre.layout(graph);
   const { width = 0, height = 0 } = graph.graph();
   return {

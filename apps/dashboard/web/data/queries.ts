@@ -57,6 +57,13 @@ export const rolloutsQuery = (filters: QueryValues) =>
     placeholderData: keepPreviousData,
   });
 
+/** The number of rollouts that match filters. */
+export const totalQuery = (filters: QueryValues) =>
+  queryOptions({
+    queryKey: ['rollouts', 'total', filters],
+    queryFn: ({ signal }) => read<RolloutPage>('/api/rollouts', { ...filters, limit: 1 }, signal),
+  });
+
 /** One rollout with the trace of an attempt. */
 export const rolloutQuery = (rolloutId: string, attempt?: string) =>
   queryOptions({

@@ -75,7 +75,7 @@ function Replay(props: {
             min={0}
             max={2}
             step="any"
-            placeholder="as recorded"
+            placeholder="recorded"
             value={temperature}
             onChange={({ target }) => setTemperature(target.value)}
           />

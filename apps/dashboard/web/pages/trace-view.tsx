@@ -40,7 +40,7 @@ export function TraceView({ trace }: { readonly trace: readonly TraceNode[] }): 
             to="/rollouts/$rolloutId"
             params={{ rolloutId }}
             search={{ ...search, layout }}
-            aria-current={search.layout === layout ? 'page' : false}
+            activeOptions={{ explicitUndefined: true }}
             replace
             resetScroll={false}
           >

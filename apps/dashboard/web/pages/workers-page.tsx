@@ -181,7 +181,7 @@ const upstreamColumns: readonly DataColumn<{
   {
     label: 'Gateway',
     isWideOnly: true,
-    render: ({ gateway }) => `${gateway.url}, process ${gateway.pid} on ${gateway.host}, version ${gateway.version}`,
+    render: ({ gateway }) => `${gateway.version}, ${gateway.pid} on ${gateway.host}`,
   },
   { label: 'Last heartbeat', render: ({ gateway, nowMs }) => ageText(gateway.lastHeartbeatTimeMs, nowMs) },
 ];

@@ -6,6 +6,7 @@ import { type AttemptTokenVerifier, createGateway, type Gateway, type KeyAuthent
 import type { ProjectStores, SqlStore, StoreHandler } from '@agentlightning/store';
 import type { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { datasetLines, emptyTally } from '../dataset/dataset-lines.ts';
 import { warningExplanations } from '../diagnosis/run-warning.ts';
 import { countRuns } from '../metrics/run-counts.ts';
 import { TrainingMetrics } from '../metrics/training-metrics.ts';
@@ -160,6 +161,7 @@ function openDashboard({ name, store }: OpenStore, services: ServerServices): Pr
     host: settings.host,
     viewers: sessions.viewersOf(name),
     warningExplanations,
+    datasets: (request) => datasetLines(store, request, emptyTally()),
   });
 }
 

@@ -6,10 +6,10 @@ import type { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
 import { z } from 'zod';
-import type { ReplayModels, ReplayView } from '../api/replay-views.ts';
-import type { SpanView } from '../api/rollout-views.ts';
-import type { DashboardContext } from './dashboard-context.ts';
-import { type ViewerAccess, viewerCookie } from './viewer-access.ts';
+import type { ReplayModels, ReplayView } from '../../api/replay-views.ts';
+import type { SpanView } from '../../api/rollout-views.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { type ViewerAccess, viewerCookie } from '../viewer-access.ts';
 
 const replayBody = z.strictObject({
   attempt: z.string().min(1).max(200),
