@@ -75,7 +75,7 @@ function Replay(props: {
             min={0}
             max={2}
             step="any"
-            placeholder="recorded"
+            placeholder="same"
             value={temperature}
             onChange={({ target }) => setTemperature(target.value)}
           />

@@ -47,7 +47,10 @@ const columns: readonly DataColumn<TurnRow>[] = [
 ];
 
 function trainingText({ turn, training }: TurnRow): string {
-  if (training !== null) return training.exclusion === null ? 'trained' : `not trained: ${exclusionText(training)}`;
+  if (training !== null) {
+    if (training.exclusion !== null) return `not trained: ${exclusionText(training)}`;
+    return training.advantage === 0 ? 'no gradient: as good as the rest of its group' : 'trained';
+  }
   if (turn.tokens?.isTrainable === false)
     return `not trained: ${turn.tokens.untrainableReason ?? 'no reason recorded'}`;
   return 'no step has used it';

@@ -30,6 +30,7 @@ export function addDashboardCommand(program: Command): void {
     .option('--host <host>', 'the address to bind to; any except loopback requires a key', '127.0.0.1')
     .option('--port <n>', 'the port; 0 for any free one', wholeNumber({ min: 0, max: 65535 }), defaultDashboardPort)
     .option('--replay <config>', 'configuration of runs whose checkpoints replay model calls')
+    .option('--data-dir <folder>', 'folder of the checkpoints (default: .agl next to the configuration file)')
     .option('--endpoint <url>', 'an OpenAI-compatible API that replays model calls, up to and with /v1')
     .option('--model <name>', 'the model of the endpoint')
     .option('--key-env <name>', 'the environment variable with the key of the endpoint')

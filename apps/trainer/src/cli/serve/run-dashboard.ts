@@ -13,6 +13,7 @@ import { datasetLines, emptyTally } from '../../dataset/dataset-lines.ts';
 import { warningExplanations } from '../../diagnosis/run-warning.ts';
 import { resolvedEndpoint } from '../../evaluation-run/open-subject.ts';
 import { openReplayer } from '../../replay/open-replayer.ts';
+import { connectionOverrides } from '../connection-overrides.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { withTelemetry } from '../telemetry/command-telemetry.ts';
@@ -25,6 +26,7 @@ export interface DashboardFlags {
   readonly port: number;
   /** The configuration of the runs whose checkpoints replay model calls. */
   readonly replay?: string;
+  readonly dataDir?: string;
   readonly endpoint?: string;
   readonly model?: string;
   readonly keyEnv?: string;
@@ -74,7 +76,7 @@ export async function openDashboard(store: Store, flags: DashboardFlags): Promis
 async function replayerOf(store: Store, flags: DashboardFlags): Promise<Replayer | null> {
   const given = endpointOf(flags);
   if (flags.replay === undefined && given === null) return null;
-  const config = flags.replay === undefined ? null : await loadConfig(flags.replay);
+  const config = flags.replay === undefined ? null : await loadConfig(flags.replay, connectionOverrides(flags));
   if (config !== null && isPromptSearch(config)) {
     throw new AgentLightningError({
       code: 'CONFIG',
