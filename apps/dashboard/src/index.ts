@@ -1,9 +1,12 @@
+export type { ReplayModel } from './api/replay-views.ts';
 export type { RolloutSort } from './api/rollout-views.ts';
 export type { DashboardHandler, DashboardHandlerOptions } from './server/dashboard-handler.ts';
 export { createDashboardHandler } from './server/dashboard-handler.ts';
 export type { DashboardStore } from './server/dashboard-store.ts';
+export type { Replayer, ReplayRequest } from './server/replayer.ts';
 export type { RolloutFilter } from './server/rollout-query.ts';
 export { rolloutFilterFields, rolloutSearch } from './server/rollout-query.ts';
+export type { DatasetReader, DatasetRequest } from './server/routes/dataset-route.ts';
 export type { WarningExplanations } from './server/run-progress.ts';
 export type { Dashboard, DashboardOptions } from './server/serve-dashboard.ts';
 export { serveDashboard } from './server/serve-dashboard.ts';

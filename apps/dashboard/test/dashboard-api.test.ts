@@ -248,9 +248,13 @@ test('a model call has its tokens and its raw bodies', async () => {
   expect(JSON.parse(span.requestBody ?? '')).toMatchObject({ messages: [{ role: 'system' }, { role: 'user' }] });
 });
 
-test('workers are listed with the time of the server', async () => {
-  const { items, nowMs } = await get<WorkerList>('/api/workers');
-  expect(items.map(({ workerId }) => workerId)).toEqual([sampleTexts.worker]);
+test('runners, gateways with their upstreams and other workers are listed with the time of the server', async () => {
+  const { runners, gateways, others, nowMs } = await get<WorkerList>('/api/workers');
+  expect(runners).toMatchObject([{ workerId: 'runner-1', state: 'running', running: 3, concurrency: 8, runId: null }]);
+  expect(gateways).toMatchObject([
+    { workerId: 'gateway-1', isLost: false, inFlight: 5, runId: sampleRunId, upstreams: [{ isUp: false, queued: 2 }] },
+  ]);
+  expect(others.map(({ workerId }) => workerId)).toEqual([sampleTexts.worker]);
   expect(nowMs).toBeGreaterThan(0);
 });
 

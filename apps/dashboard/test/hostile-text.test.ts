@@ -2,7 +2,7 @@ import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Dashboard, serveDashboard } from '../src/index.ts';
 import { type BrowserPages, chromiumPath, startBrowser } from './browser-pages.ts';
-import { fillStore, type SampleTexts, sampleRunId, sampleTexts } from './sample-store.ts';
+import { fillStore, type SampleTexts, sampleReplayer, sampleRunId, sampleTexts } from './sample-store.ts';
 
 /** The browser starts and draws slowly on a busy machine. */
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
@@ -33,12 +33,15 @@ const views = [
   [`/runs/${sampleRunId}`, 'All metrics'],
   [`/runs/${sampleRunId}?metric=${encodeURIComponent(corpus[1] ?? '')}`, 'No metric has this name'],
   [`/runs/${sampleRunId}/tasks?task=1&step=2`, 'ro-2-1-2'],
+  [`/runs/${sampleRunId}/dataset`, 'The same by program'],
   [`/compare?runs=${sampleRunId},run-hostile&metric=${encodeURIComponent(corpus[1] ?? '')}`, '<svg onload'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?id=${encodeURIComponent(corpus[0] ?? '')}`, 'No rollouts match'],
   [rollout, 'Call 2'],
   ['/rollouts/ro-1-0-0', 'The agent failed'],
   [`${rollout}?view=trace`, '5 steps'],
+  [`${rollout}?view=trace&layout=graph`, 'calls × 1'],
+  [`${rollout}?view=replay`, 'Sends the recorded request again'],
   [`${rollout}?view=tokens`, 'finish reason stop'],
   [`${rollout}?view=raw`, 'Copy as curl'],
   [`${rollout}?view=task`, 'Task input'],
@@ -56,7 +59,12 @@ describe.skipIf(chromiumPath === null)('text of agents and models', () => {
     await fillStore(store, { ...texts, worker: sampleTexts.worker });
     await store.createRun({ runId: 'run-hostile', name: hostile, config: {} });
     browser = await startBrowser();
-    dashboard = await serveDashboard({ store, webFolder: browser.webFolder, label: hostile });
+    dashboard = await serveDashboard({
+      store,
+      webFolder: browser.webFolder,
+      label: hostile,
+      replayer: sampleReplayer(hostile),
+    });
   });
 
   afterAll(async () => {
@@ -73,6 +81,10 @@ describe.skipIf(chromiumPath === null)('text of agents and models', () => {
     await page.getByText(text).first().waitFor();
     for (const details of await page.locator('summary').all()) await details.click();
     for (const row of await page.locator('.trace-row').all()) await row.click();
+    for (const replay of await page.getByRole('button', { name: 'Replay' }).all()) {
+      await replay.click();
+      await page.getByRole('region', { name: 'Response of the replay' }).waitFor();
+    }
     const found = await page.evaluate(`({
       hostile: window.hostile ?? null,
       elements: document.querySelectorAll('iframe, form:not([method=dialog]), main img, style, script:not([src])').length,

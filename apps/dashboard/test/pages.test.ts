@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Dashboard, serveDashboard } from '../src/index.ts';
 import { type BrowserPages, chromiumPath, startBrowser } from './browser-pages.ts';
-import { fillStore, sampleRunId, sampleTexts } from './sample-store.ts';
+import { fillStore, sampleReplayer, sampleRunId, sampleTexts } from './sample-store.ts';
 
 /** The browser starts and draws slowly on a busy machine. */
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
@@ -40,12 +40,16 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   ['/', sampleTexts.name],
   [`/runs/${sampleRunId}?step=2&against=${otherRunId}`, 'Rollouts of step 2'],
   [`/runs/${sampleRunId}/tasks?task=1&step=2&compare=best`, 'ro-2-1-2'],
+  [`/runs/${sampleRunId}/dataset?from=rewards&minReward=0.5`, '--min-reward 0.5'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?run=${sampleRunId}&sort=reward-low&minReward=0.4`, 'ro-1-0-1'],
   ['/rollouts?text=such', '3 rollouts'],
   [rollout, sampleTexts.answer],
   ['/rollouts/ro-1-0-0', sampleTexts.failure],
   [`${rollout}?view=trace`, '5 steps'],
+  [`${rollout}?view=trace&layout=graph`, 'calls × 1'],
+  [`${rollout}?view=replay`, 'Sends the recorded request again'],
+  [`${rollout}?view=tokens&color=ratio`, 'ratio ≥ 2'],
   [`${rollout}?view=tokens&color=advantage`, 'advantage ≥ 1: made more likely'],
   [`${rollout}?view=raw`, 'Copy as curl'],
   [`${rollout}?view=task`, 'task_index'],
@@ -72,7 +76,11 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await store.createRun({ runId: searchRunId, name: 'prompt search', config: {} });
     await store.updateRun(searchRunId, { status: 'finished', state: JSON.parse(JSON.stringify(searchState)) });
     browser = await startBrowser();
-    dashboard = await serveDashboard({ store, webFolder: browser.webFolder });
+    dashboard = await serveDashboard({
+      store,
+      webFolder: browser.webFolder,
+      replayer: sampleReplayer('There are 46.'),
+    });
   });
 
   afterAll(async () => {
@@ -162,6 +170,10 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     expect(new URL(page.url()).search).toBe('?status=failed');
     await page.reload();
     await page.getByText('3 rollouts').waitFor();
+    await page.getByText('Columns', { exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Worker' }).check();
+    await page.getByRole('cell', { name: sampleTexts.worker }).first().waitFor();
+    expect(new URL(page.url()).searchParams.get('columns')).toContain('attempts.worker');
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByText('36 rollouts').waitFor();
     await page.context().close();
@@ -226,6 +238,19 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.getByText('Step 2 trained on it with the advantage 1.').waitFor();
     await page.getByRole('button', { name: 'Advantage' }).click();
     expect(await page.locator('p.tokens .token').first().getAttribute('data-level')).toBe('up-3');
+    await page.context().close();
+  });
+
+  test('a model call is replayed, and the responses are compared', async () => {
+    const page = await visit(`${rollout}?view=replay`, 'Sends the recorded request again');
+    await page.getByLabel('Temperature').fill('0.5');
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page
+      .getByRole('region', { name: 'Response of the replay' })
+      .getByText('There are 46.', { exact: true })
+      .waitFor();
+    expect(await page.locator('.difference ins').allTextContents()).toEqual(['46']);
+    await assertAccessible(page);
     await page.context().close();
   });
 

@@ -10,6 +10,7 @@ import {
 import { failureMetadata } from '@agentlightning/core/store';
 import { aModelCall, aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import type { SqlStore } from '@agentlightning/store';
+import type { Replayer } from '../src/index.ts';
 
 /** Texts of a sample run; a test can replace all of them by hostile ones. */
 export interface SampleTexts {
@@ -37,6 +38,12 @@ export const sampleTexts: SampleTexts = {
   warning: 'all groups of the last 3 steps have constant rewards',
 };
 
+/** A replayer whose model always responds with a text. */
+export function sampleReplayer(content: string): Replayer {
+  const choices = [{ message: { role: 'assistant', content }, finish_reason: 'stop' }];
+  return { models: async () => [{ id: 'final', label: content }], complete: async () => ({ choices }) };
+}
+
 /** The run of {@link fillStore}. */
 export const sampleRunId = 'run-sample';
 
@@ -50,20 +57,47 @@ export const sample = { steps: 3, tasks: 4, groupSize: 3 } as const;
  * @returns the ids of the training rollouts, in order of step, task and sample
  */
 export async function fillStore(store: SqlStore, texts: SampleTexts = sampleTexts): Promise<readonly string[]> {
-  await store.createRun({ runId: sampleRunId, name: texts.name, config: { steps: sample.steps, note: texts.system } });
-  await store.updateWorker(texts.worker, { note: texts.answer });
+  await store.createRun({ runId: sampleRunId, name: texts.name, config: { ...sampleConfig, note: texts.system } });
+  await addWorkers(store, texts);
   const rolloutIds: string[] = [];
   for (let step = 1; step <= sample.steps; step += 1) {
     const claimed = await claimStep(store, step, texts);
     rolloutIds.push(...claimed.map(({ rolloutId }) => rolloutId));
     for (const rollout of claimed) await finish(store, rollout, texts);
     const values = { 'reward/mean': step / 4, 'policy/entropy': 1 / step, 'tokens/trained': 100 };
+    const parts = { 'reward/accuracy/mean': step / 4, 'reward/brevity/mean': 0.5 };
     const failures = { 'failures/agent_error': 1, 'failures/timeout': 0, 'time/collect_s': 2, 'time/step_s': 3 };
-    const points = [{ runId: sampleRunId, step, timeMs: 1_700_000_000_000 + step, values: { ...values, ...failures } }];
+    const points = [
+      { runId: sampleRunId, step, timeMs: 1_700_000_000_000 + step, values: { ...values, ...parts, ...failures } },
+    ];
     await store.updateRun(sampleRunId, {}, points);
   }
   await store.updateRun(sampleRunId, { status: 'finished', state: finalState(texts) });
   return rolloutIds;
+}
+
+const sampleConfig: JsonObject = {
+  steps: sample.steps,
+  algorithm: { type: 'grpo', rewardWeights: { accuracy: 1, brevity: 0.2 } },
+  diagnosis: { entropyCollapse: 0.5, entropyExplosion: 2 },
+};
+
+/** A runner, a gateway with an upstream that is down, and a worker of another program. */
+async function addWorkers(store: SqlStore, texts: SampleTexts): Promise<void> {
+  const process = { version: texts.answer, host: texts.answer, pid: 7, lease_ms: 600_000 };
+  const load = { state: 'running', running: 3, concurrency: 8, processes: 2, memory_rss_bytes: 2.5e8 };
+  await store.updateWorker('runner-1', { ...process, ...load, kind: 'runner', run_id: null });
+  const upstream = { id: texts.answer, model: texts.answer, up: false, in_flight: 3, queued: 2, token_ids: 'given' };
+  await store.updateWorker('gateway-1', {
+    ...process,
+    kind: 'gateway',
+    run_id: sampleRunId,
+    url: texts.answer,
+    in_flight: 5,
+    is_paused: false,
+    upstreams: [{ ...upstream, last_failure: texts.failure }],
+  });
+  await store.updateWorker(texts.worker, { note: texts.answer });
 }
 
 function finalState(texts: SampleTexts): JsonObject {
@@ -120,9 +154,17 @@ function trainingSpan(
   step: number,
   advantage: number,
 ) {
-  const first = { sequenceId: 2, tokenAdvantages: null, advantage: null, exclusion: 'stale' as const };
-  const byToken = { sequenceId: 2, tokenAdvantages: [-0.5, 0, 1.5], advantage: 1 / 3, exclusion: null };
-  const second = { sequenceId: 4, tokenAdvantages: null, advantage, exclusion: null };
+  const untrained = { tokenAdvantages: null, trainerLogprobs: null };
+  const first = { sequenceId: 2, ...untrained, advantage: null, exclusion: 'stale' as const };
+  const byToken = {
+    sequenceId: 2,
+    tokenAdvantages: [-0.5, 0, 1.5],
+    trainerLogprobs: null,
+    advantage: 1 / 3,
+    exclusion: null,
+  };
+  const trainerLogprobs = [-0.1, -0.7, -3];
+  const second = { sequenceId: 4, tokenAdvantages: null, trainerLogprobs, advantage, exclusion: null };
   const training = { ...ids, step, policy: null, calls: [advantage === 0 ? byToken : first, second] };
   const fields = { spanId: '00000000000000c1', traceId: '1'.padStart(32, '0'), endTimeMs: 1_700_000_000_950 };
   return trainingToSpan(training, fields);

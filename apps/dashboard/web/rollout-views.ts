@@ -1,7 +1,7 @@
 import { choiceValue, definedValues, type SearchValues, textValue } from './search-values.ts';
 
 /** The views of an attempt. */
-export const rolloutViews = ['messages', 'trace', 'tokens', 'raw', 'task'] as const;
+export const rolloutViews = ['messages', 'trace', 'tokens', 'raw', 'replay', 'task'] as const;
 
 /** One of {@link rolloutViews}. */
 export type RolloutViewName = (typeof rolloutViews)[number];
@@ -12,11 +12,12 @@ export const viewLabels: Readonly<Record<RolloutViewName, string>> = {
   trace: 'Trace',
   tokens: 'Tokens',
   raw: 'Raw requests',
+  replay: 'Replay',
   task: 'Task',
 };
 
 /** What can colour the tokens. */
-export const tokenColors = ['logprob', 'advantage', 'mask'] as const;
+export const tokenColors = ['logprob', 'advantage', 'mask', 'gap', 'ratio', 'version'] as const;
 
 /** One of {@link tokenColors}. */
 export type TokenColor = (typeof tokenColors)[number];
@@ -29,6 +30,8 @@ export interface RolloutSearch {
   readonly call?: string | undefined;
   /** The run whose rollouts are labelled one after another. */
   readonly queue?: string | undefined;
+  /** Whether the trace is shown as a graph of agents; a tree with a waterfall by default. */
+  readonly layout?: 'graph' | undefined;
   /** What colours the tokens. */
   readonly color?: TokenColor | undefined;
 }
@@ -40,6 +43,7 @@ export function rolloutSearch(values: SearchValues): RolloutSearch {
     attempt: textValue(values['attempt']),
     call: textValue(values['call']),
     queue: textValue(values['queue']),
+    layout: choiceValue(['graph'], values['layout']),
     color: choiceValue(tokenColors, values['color']),
   });
 }

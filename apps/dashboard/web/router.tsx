@@ -6,10 +6,12 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { type DatasetSearch, datasetSearch } from './dataset-search.ts';
 import { RunsPage } from './pages/runs-page.tsx';
 import { EmptyNotice, FailureNotice } from './parts/notice.tsx';
 import { PageFrame } from './parts/page-frame.tsx';
 import { PageTitle } from './parts/page-title.tsx';
+import { type RolloutsSearch, rolloutsSearch } from './rollout-columns.ts';
 import { type RolloutFilters, rolloutFilters } from './rollout-filters.ts';
 import { type RolloutSearch, rolloutSearch } from './rollout-views.ts';
 import { type RunSearch, runSearch } from './run-search.ts';
@@ -39,7 +41,7 @@ const compare = createRoute({
 const rollouts = createRoute({
   getParentRoute: () => root,
   path: '/rollouts',
-  validateSearch: (values: Record<string, unknown>): RolloutFilters => rolloutFilters(values),
+  validateSearch: (values: Record<string, unknown>): RolloutsSearch => rolloutsSearch(values),
   component: lazyRouteComponent(() => import('./pages/rollouts-page.tsx'), 'RolloutsPage'),
 });
 
@@ -65,6 +67,13 @@ const prompts = createRoute({
   component: lazyRouteComponent(() => import('./pages/prompts-page.tsx'), 'PromptsPage'),
 });
 
+const dataset = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$runId/dataset',
+  validateSearch: (values: Record<string, unknown>): DatasetSearch => datasetSearch(values),
+  component: lazyRouteComponent(() => import('./pages/dataset-page.tsx'), 'DatasetPage'),
+});
+
 const rollout = createRoute({
   getParentRoute: () => root,
   path: '/rollouts/$rolloutId',
@@ -81,7 +90,7 @@ const workers = createRoute({
 /** The router of the page. Every view has an address. */
 export function createAppRouter() {
   return createRouter({
-    routeTree: root.addChildren([runs, compare, run, tasks, prompts, rollouts, rollout, workers]),
+    routeTree: root.addChildren([runs, compare, run, tasks, prompts, dataset, rollouts, rollout, workers]),
     defaultPreload: 'intent',
     scrollRestoration: true,
   });

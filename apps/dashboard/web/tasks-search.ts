@@ -5,6 +5,8 @@ import { choiceValue, definedValues, numberValue, type SearchValues } from './se
 export interface TasksSearch extends RolloutFilters {
   readonly task?: number | undefined;
   readonly step?: number | undefined;
+  /** The order of the tasks: by mean reward, lowest first, or by index. */
+  readonly order?: 'reward' | undefined;
   /** Whether the texts are compared with the one of the highest reward. */
   readonly compare?: 'best' | undefined;
 }
@@ -15,6 +17,7 @@ export function tasksSearch(values: SearchValues): TasksSearch {
     ...rolloutFilters(values),
     task: numberValue(values['task']),
     step: numberValue(values['step']),
+    order: choiceValue(['reward'], values['order']),
     compare: choiceValue(['best'], values['compare']),
   });
 }

@@ -40,7 +40,7 @@ test('every attempt has the advantages that a step trained it with', { timeout: 
 test('an attempt without quota for another span is a warning', async () => {
   const events: unknown[] = [];
   const collected = [aCollectedRollout()];
-  const calls = [{ sequenceId: 1, advantage: 1, tokenAdvantages: null, exclusion: null }];
+  const calls = [{ sequenceId: 1, advantage: 1, tokenAdvantages: null, trainerLogprobs: null, exclusion: null }];
   const attempts = [{ rolloutId: 'ro-1', attemptId: 'at-1', calls }];
   const outcomes = [{ policy: { name: null }, plan: { attempts } }];
   const appendSpans = async (): Promise<never> => {

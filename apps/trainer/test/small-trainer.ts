@@ -24,9 +24,9 @@ export const countLetters: Agent<SmallTask> = async (task) => (await ask(task)).
 
 const tasks = Array.from({ length: 8 }, (_, index) => ({ question: `Number ${index}?`, index }));
 
-/** A trainer of runs that take a second: 4 tasks twice a step, with the runtime that this process shares. */
-export function smallTrainer(folder: string, changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTask> {
-  return new Trainer<SmallTask>({
+/** The configuration of runs that take a second: 4 tasks twice a step, with the runtime that this process shares. */
+export function smallConfig(folder: string, changes: Partial<TrainConfig<SmallTask>> = {}): TrainConfig<SmallTask> {
+  return {
     agent: countLetters,
     tasks: { train: tasks, test: tasks.slice(0, 4) },
     algorithm: { type: 'grpo', groupSize: 2 },
@@ -37,7 +37,12 @@ export function smallTrainer(folder: string, changes: Partial<TrainConfig<SmallT
     tasksPerStep: 4,
     dataDir: folder,
     ...changes,
-  });
+  };
+}
+
+/** A trainer of {@link smallConfig}. */
+export function smallTrainer(folder: string, changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTask> {
+  return new Trainer<SmallTask>(smallConfig(folder, changes));
 }
 
 /** Trains, and keeps what happened also when it fails. */

@@ -1,6 +1,7 @@
 export { finalCalls } from './final-calls.ts';
 export type { SampledTrace, SampleTracesOptions } from './sample-traces.ts';
 export { sampleTraces } from './sample-traces.ts';
+export { traceMessages } from './step-messages.ts';
 export { terminalText } from './terminal-text.ts';
 export type { TracePageOptions } from './trace-html.ts';
 export { traceHtml } from './trace-html.ts';

@@ -8,7 +8,7 @@ import {
   rewardFromSpan,
   spanNames,
 } from '@agentlightning/core/spans';
-import { messagesFrom } from './step-messages.ts';
+import { traceMessages } from './step-messages.ts';
 import type { TraceStep, TraceStepKind, TraceStepOutcome, TraceTokens } from './trace-step.ts';
 
 /** Source of a step. */
@@ -35,8 +35,8 @@ export function readStep({ span, captured, children }: StepSource): TraceStep {
     outcome: outcomeOf(span, captured),
     error: span.status.code === 'ERROR' ? (span.status.message ?? 'error without a message') : null,
     stackTrace: stackTraceOf(span),
-    inputMessages: messagesFrom(attributes[genAiAttributes.inputMessages]),
-    outputMessages: messagesFrom(attributes[genAiAttributes.outputMessages]),
+    inputMessages: traceMessages(attributes[genAiAttributes.inputMessages]),
+    outputMessages: traceMessages(attributes[genAiAttributes.outputMessages]),
     ...toolParts(kind, attributes),
     toolCallId: text(attributes[genAiAttributes.toolCallId]),
     tokens: kind === 'model-call' ? tokensOf(attributes, captured ?? span) : null,

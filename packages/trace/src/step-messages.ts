@@ -3,7 +3,7 @@ import { isJsonObject } from '@agentlightning/core/internal';
 import type { TraceMessage, TraceMessagePart } from './trace-step.ts';
 
 /** The messages in an attribute that holds them as OpenTelemetry's GenAI conventions say; empty when it does not. */
-export function messagesFrom(attribute: AttributeValue | undefined): readonly TraceMessage[] {
+export function traceMessages(attribute: AttributeValue | undefined): readonly TraceMessage[] {
   const messages = jsonFrom(attribute);
   if (!Array.isArray(messages)) return [];
   return messages.filter(isJsonObject).map((message) => ({

@@ -75,6 +75,8 @@ export interface TraceNode {
 export interface ConversationTurn {
   /** The span with the captured tokens and bodies; the adapter's span when the call was not captured. */
   readonly spanId: string;
+  /** Sequence id of that span. */
+  readonly sequenceId: number;
   readonly model: string;
   readonly agentPath: readonly string[];
   /** Number of leading messages that {@link continues} already has. */
@@ -84,6 +86,8 @@ export interface ConversationTurn {
   readonly inputMessages: readonly TraceMessage[];
   readonly outputMessages: readonly TraceMessage[];
   readonly tokens: TraceTokens | null;
+  /** The rewards of the turn, without the final reward of the attempt. */
+  readonly rewards: readonly Reward[];
   readonly error: string | null;
 }
 

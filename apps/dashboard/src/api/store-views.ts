@@ -1,8 +1,61 @@
 import type { StoreStatistics, Worker } from '@agentlightning/core/store';
 
+/** A runner with the load that it reports. */
+export interface RunnerView {
+  readonly workerId: string;
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
+  /** The run whose rollouts it claims; null for any run. */
+  readonly runId: string | null;
+  /** `lost`: its heartbeats have ended. */
+  readonly state: 'running' | 'draining' | 'lost';
+  /** Number of attempts that it runs, and the most at a time. */
+  readonly running: number;
+  readonly concurrency: number;
+  /** Number of worker processes. */
+  readonly processes: number;
+  /** Resident memory of all its processes, in bytes. */
+  readonly memoryBytes: number;
+  readonly lastHeartbeatTimeMs: number | null;
+}
+
+/** A gateway with its upstreams. */
+export interface GatewayView {
+  readonly workerId: string;
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly url: string;
+  /** The run that it serves; null for any run. */
+  readonly runId: string | null;
+  readonly isLost: boolean;
+  /** Whether new calls wait, such as for a publication of weights. */
+  readonly isPaused: boolean;
+  readonly inFlight: number;
+  readonly upstreams: readonly UpstreamView[];
+  readonly lastHeartbeatTimeMs: number | null;
+}
+
+/** A model endpoint behind a gateway. */
+export interface UpstreamView {
+  readonly id: string;
+  /** Null when the agent's model name is sent. */
+  readonly model: string | null;
+  readonly isUp: boolean;
+  readonly inFlight: number;
+  readonly queued: number;
+  /** Whether it returns token ids: `unknown`, `given`, `missing` or `refused`. */
+  readonly tokenIds: string;
+  readonly lastFailure: string | null;
+}
+
 /** The workers of a store. */
 export interface WorkerList {
-  readonly items: readonly Worker[];
+  readonly runners: readonly RunnerView[];
+  readonly gateways: readonly GatewayView[];
+  /** Trainers, and workers of other programs. */
+  readonly others: readonly Worker[];
   /** Time of the server in Unix milliseconds, for ages. */
   readonly nowMs: number;
 }
@@ -13,6 +66,8 @@ export interface StoreView {
   readonly label: string;
   /** Whether the dashboard records annotations; a key may still be necessary. */
   readonly canAnnotate: boolean;
+  /** Whether the dashboard offers data sets of runs for download. */
+  readonly hasDatasets: boolean;
   readonly statistics: StoreStatistics;
 }
 

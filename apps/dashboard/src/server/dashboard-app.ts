@@ -5,10 +5,12 @@ import { bodyLimit } from 'hono/body-limit';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ErrorView } from '../api/store-views.ts';
-import { addAnnotationRoute } from './annotation-route.ts';
-import { addApiRoutes } from './api-routes.ts';
 import type { DashboardContext } from './dashboard-context.ts';
-import { addEventRoute } from './event-route.ts';
+import { addAnnotationRoute } from './routes/annotation-route.ts';
+import { addApiRoutes } from './routes/api-routes.ts';
+import { addDatasetRoute } from './routes/dataset-route.ts';
+import { addEventRoute } from './routes/event-route.ts';
+import { addReplayRoutes } from './routes/replay-route.ts';
 import { type ViewerAccess, viewerCookie } from './viewer-access.ts';
 import type { WebFile } from './web-files.ts';
 
@@ -60,11 +62,13 @@ export function dashboardApp({ context, access, files, closing }: DashboardAppOp
   });
   addApiRoutes(app, context);
   addAnnotationRoute(app, context, access);
+  addDatasetRoute(app, context);
+  addReplayRoutes(app, context, access);
   addEventRoute(app, context, closing);
   app.all('/api/*', () => {
     throw new AgentLightningError({
       code: 'NOT_FOUND',
-      message: 'Route not found. Besides annotations, the dashboard has only GET routes.',
+      message: 'Route not found. Besides annotations and replays, the dashboard has only GET routes.',
       remedy: 'See the README of @agentlightning/dashboard for the routes.',
     });
   });

@@ -1,6 +1,8 @@
 import type { Clock } from '@agentlightning/core';
 import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
+import type { Replayer } from './replayer.ts';
 import { RolloutReader } from './rollout-reader.ts';
+import type { DatasetReader } from './routes/dataset-route.ts';
 import type { WarningExplanations } from './run-progress.ts';
 import { RunReader } from './run-reader.ts';
 import { TaskMaps } from './task-map.ts';
@@ -13,6 +15,10 @@ export interface DashboardContext {
   readonly label: string;
   /** Records annotations; null when the dashboard only reads. */
   readonly annotator: AnnotationStore | null;
+  /** Repeats recorded requests; null without a model. */
+  readonly replayer: Replayer | null;
+  /** Reads data sets; null when the dashboard offers none. */
+  readonly datasets: DatasetReader | null;
   readonly runs: RunReader;
   readonly tasks: TaskMaps;
   readonly rollouts: RolloutReader;
@@ -24,14 +30,18 @@ export function dashboardContext(options: {
   readonly clock: Clock;
   readonly label: string;
   readonly annotator: AnnotationStore | null;
+  readonly replayer: Replayer | null;
+  readonly datasets: DatasetReader | null;
   readonly explanations: WarningExplanations;
 }): DashboardContext {
-  const { store, clock, label, annotator } = options;
+  const { store, clock, label, annotator, replayer, datasets } = options;
   return {
     store,
     clock,
     label,
     annotator,
+    replayer,
+    datasets,
     runs: new RunReader(options),
     tasks: new TaskMaps(store),
     rollouts: new RolloutReader(store),

@@ -4,6 +4,8 @@ import { isLoopback } from '@agentlightning/core/protocol';
 import { dashboardApp } from './dashboard-app.ts';
 import { dashboardContext } from './dashboard-context.ts';
 import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
+import type { Replayer } from './replayer.ts';
+import type { DatasetReader } from './routes/dataset-route.ts';
 import type { WarningExplanations } from './run-progress.ts';
 import { ViewerAccess, type ViewerAuthenticator } from './viewer-access.ts';
 import { defaultWebFolder, readWebFiles } from './web-files.ts';
@@ -25,6 +27,10 @@ export interface DashboardHandlerOptions {
    * `viewerKey`. @default null none
    */
   readonly annotatorKey?: string | null;
+  /** Repeats recorded requests with other models, for viewers who may annotate. @default null requests are not repeated */
+  readonly replayer?: Replayer | null;
+  /** Reads the data sets that viewers download. @default null none */
+  readonly datasets?: DatasetReader | null;
   /** Authenticates viewers instead of `viewerKey` and `annotatorKey`, such as by the keys of a server. @default null */
   readonly viewers?: ViewerAuthenticator | null;
   /** Cause and remedy of the warnings that runs record, by name. @default none */
@@ -63,6 +69,8 @@ export async function createDashboardHandler(options: DashboardHandlerOptions): 
       clock,
       label: options.label ?? '',
       annotator: options.annotator ?? null,
+      replayer: options.replayer ?? null,
+      datasets: options.datasets ?? null,
       explanations: options.warningExplanations ?? {},
     }),
     access: new ViewerAccess({

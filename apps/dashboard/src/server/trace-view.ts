@@ -3,6 +3,7 @@ import type { Span } from '@agentlightning/core';
 import { joinModelCalls } from '@agentlightning/core/spans';
 import { type TraceMessage, type TraceStep, traceSteps, walkSteps } from '@agentlightning/trace';
 import type { ConversationTurn, TraceNode } from '../api/rollout-views.ts';
+import { turnRewards } from './turn-rewards.ts';
 
 /** The trace of an attempt and its conversations. */
 export interface AttemptTrace {
@@ -15,16 +16,25 @@ export function attemptTrace(spans: readonly Span[]): AttemptTrace {
   const walked = walkSteps(traceSteps(spans));
   const capturedBy = new Map(
     joinModelCalls(spans).flatMap(({ captured, step }) =>
-      captured === null || step === null ? [] : [[step.spanId, captured.spanId] as const],
+      captured === null || step === null ? [] : [[step.spanId, captured] as const],
     ),
   );
   const calls = walked
     .map(({ step }) => step)
     .filter(({ kind }) => kind === 'model-call')
     .sort((one, other) => one.sequenceId - other.sequenceId);
+  const turns = conversationTurns(calls).map((turn) => {
+    const { spanId, sequenceId } = capturedBy.get(turn.spanId) ?? turn;
+    const continues = turn.continues === null ? null : (capturedBy.get(turn.continues)?.spanId ?? turn.continues);
+    return { ...turn, spanId, sequenceId, continues };
+  });
+  const rewards = turnRewards(
+    spans,
+    turns.map(({ sequenceId }) => sequenceId),
+  );
   return {
     trace: walked.map(({ step, depth }) => traceNode(step, depth)),
-    turns: conversationTurns(calls).map((turn) => ({ ...turn, spanId: capturedBy.get(turn.spanId) ?? turn.spanId })),
+    turns: turns.map((turn) => ({ ...turn, rewards: rewards.get(turn.sequenceId) ?? [] })),
   };
 }
 
@@ -51,7 +61,7 @@ function traceNode(step: TraceStep, depth: number): TraceNode {
 }
 
 /** Each call without the messages of the latest earlier call whose messages it repeats. */
-function conversationTurns(calls: readonly TraceStep[]): readonly ConversationTurn[] {
+function conversationTurns(calls: readonly TraceStep[]): readonly Omit<ConversationTurn, 'rewards'>[] {
   const earlier = new Map<string, { readonly spanId: string; readonly length: number }>();
   return calls.map((call) => {
     const digests = prefixKeys(call.inputMessages);
@@ -61,6 +71,7 @@ function conversationTurns(calls: readonly TraceStep[]): readonly ConversationTu
     if (full !== undefined) earlier.set(full, { spanId: call.spanId, length: digests.length });
     return {
       spanId: call.spanId,
+      sequenceId: call.sequenceId,
       model: call.title,
       agentPath: call.agentPath,
       knownMessages: continued?.length ?? 0,

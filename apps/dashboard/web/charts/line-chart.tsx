@@ -13,6 +13,10 @@ export interface ChartLine {
   readonly color: string;
   /** Whether only points are drawn, connected by thin dashes: values of a few steps. */
   readonly isSparse?: boolean;
+  /** Whether it is a threshold: dashed, and without effect on the range of the axis. */
+  readonly isLimit?: boolean;
+  /** Values of the legend, where they differ from those that are drawn. @default values */
+  readonly legendValues?: readonly (number | null)[];
   /** Lower and upper bounds, drawn as a band. */
   readonly band?: { readonly low: readonly (number | null)[]; readonly high: readonly (number | null)[] };
 }
@@ -63,7 +67,8 @@ export function LineChart({ title, steps, lines, height = 200, hasLegend = true 
   );
 }
 
-function lineSummary({ label, values }: ChartLine): string {
+function lineSummary({ label, legendValues, values: drawn }: ChartLine): string {
+  const values = legendValues ?? drawn;
   const known = values.filter((value) => value !== null);
   return `${label}: first ${numberText(known[0])}, last ${numberText(known.at(-1))}`;
 }
@@ -114,8 +119,10 @@ function axisText(value: number): string {
   return value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(1) : String(Number(value.toPrecision(6)));
 }
 
-function seriesOf({ label, isSparse = false }: ChartLine, stroke: string): uPlot.Series {
-  const value = (_chart: uPlot, raw: number | null): string => numberText(raw);
+function seriesOf({ label, isSparse, isLimit, legendValues }: ChartLine, stroke: string): uPlot.Series {
+  const value = (...[, raw, , index]: [uPlot, number | null, number, number | null]): string =>
+    numberText(legendValues === undefined || index === null ? raw : legendValues[index]);
+  if (isLimit) return { label, stroke, value, width: 1, dash: [3, 4], auto: false, points: { show: false } };
   return isSparse
     ? { label, stroke, value, width: 1.5, dash: [5, 4], spanGaps: true, points: { show: true, size: 7, fill: stroke } }
     : { label, stroke, value, width: 2, spanGaps: true, points: { show: false } };

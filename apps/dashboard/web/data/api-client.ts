@@ -32,11 +32,13 @@ export async function read<TView>(path: string, query: QueryValues, signal: Abor
   return body as TView;
 }
 
-/** Sends JSON to a route of the API that has no response body. */
-export async function send(path: string, body: object): Promise<void> {
+/** Sends JSON to a route of the API; null of a response without a body. */
+export async function send<TView>(path: string, body: object): Promise<TView | null> {
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
-  if (!response.ok) throw new ApiError(errorIn(await response.json().catch(() => null), response.status));
+  const received: unknown = response.status === 204 ? null : await response.json().catch(() => null);
+  if (!response.ok) throw new ApiError(errorIn(received, response.status));
+  return received as TView | null;
 }
 
 function errorIn(body: unknown, status: number): ErrorView['error'] {

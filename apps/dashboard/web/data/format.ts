@@ -13,6 +13,14 @@ export function countText(value: number | null | undefined): string {
   return new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(value);
 }
 
+const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
+
+/** A size in bytes: `512 B`, `3.4 MB`. */
+export function byteText(bytes: number): string {
+  const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), byteUnits.length - 1);
+  return `${Number((bytes / 1000 ** power).toPrecision(3))} ${byteUnits[power]}`;
+}
+
 /** A duration: `840 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`. */
 export function durationText(milliseconds: number | null): string {
   if (milliseconds === null) return '–';

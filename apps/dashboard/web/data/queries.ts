@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { PromptVersions } from '../../src/api/prompt-views.ts';
+import type { ReplayModels } from '../../src/api/replay-views.ts';
 import type { CallTokens, RolloutDetail, RolloutPage, SpanView } from '../../src/api/rollout-views.ts';
 import type { RunDetail, RunList, RunMetrics, TaskMap } from '../../src/api/run-views.ts';
 import type { StoreView, WorkerList } from '../../src/api/store-views.ts';
@@ -56,6 +57,13 @@ export const rolloutsQuery = (filters: QueryValues) =>
     placeholderData: keepPreviousData,
   });
 
+/** The number of rollouts that match filters. */
+export const totalQuery = (filters: QueryValues) =>
+  queryOptions({
+    queryKey: ['rollouts', 'total', filters],
+    queryFn: ({ signal }) => read<RolloutPage>('/api/rollouts', { ...filters, limit: 1 }, signal),
+  });
+
 /** One rollout with the trace of an attempt. */
 export const rolloutQuery = (rolloutId: string, attempt?: string) =>
   queryOptions({
@@ -91,6 +99,13 @@ export const tokensQuery = ({ rolloutId, attemptId, spanId }: SpanAddress) =>
         signal,
       ),
     staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** The models that can repeat the requests of a rollout. */
+export const replayModelsQuery = (rolloutId: string) =>
+  queryOptions({
+    queryKey: ['rollout', rolloutId, 'replay'],
+    queryFn: ({ signal }) => read<ReplayModels>(`/api/rollouts/${segment(rolloutId)}/replay`, {}, signal),
   });
 
 /** The workers. They have no change events, so they are polled. */

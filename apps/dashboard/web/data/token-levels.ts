@@ -8,8 +8,11 @@ const exclusionTexts: Readonly<Record<string, string>> = {
   'constant-group': 'all rollouts of the group have the same reward',
 };
 
+/** Number of different colours of policy versions. */
+const versionColors = 5;
+
 /** Why a step did not train on a call. */
-export function exclusionText({ exclusion }: CallTrainingView): string {
+export function exclusionText({ exclusion }: Pick<CallTrainingView, 'exclusion'>): string {
   return exclusion === null ? '' : (exclusionTexts[exclusion] ?? exclusion);
 }
 
@@ -23,12 +26,24 @@ export function lastTraining({ training }: CallTokens): CallTrainingView | null 
   return training.at(-1) ?? null;
 }
 
+/** A response token of a call. */
+export interface ResponseToken {
+  readonly position: number;
+  /** Natural-log probability when it was sampled; undefined when the engine does not report it. */
+  readonly logprob: number | undefined;
+}
+
+/**
+ * Difference of a token's log-probability between the weights before the step and the sampler, in nats; null when the step did
+ * not score the token.
+ */
+export function logprobGap(training: CallTrainingView | null, { position, logprob }: ResponseToken): number | null {
+  const trainer = training?.trainerLogprobs?.[position];
+  return trainer === undefined || logprob === undefined ? null : trainer - logprob;
+}
+
 /** The value of `data-level` of a response token. */
-export function tokenLevel(
-  color: TokenColor,
-  tokens: CallTokens,
-  token: { position: number; logprob?: number },
-): string {
+export function tokenLevel(color: TokenColor, tokens: CallTokens, token: ResponseToken): string {
   const training = lastTraining(tokens);
   switch (color) {
     case 'logprob':
@@ -37,6 +52,12 @@ export function tokenLevel(
       return tokens.isTrainable && (training === null || training.exclusion === null) ? 'trained' : 'masked';
     case 'advantage':
       return training === null ? 'unknown' : advantageLevel(advantageOf(training, token.position));
+    case 'gap':
+      return gapLevel(logprobGap(training, token));
+    case 'ratio':
+      return ratioLevel(logprobGap(training, token));
+    case 'version':
+      return tokens.policyVersion === null ? 'unknown' : `version-${tokens.policyVersion % versionColors}`;
   }
 }
 
@@ -50,32 +71,73 @@ function logprobLevel(logprob: number | undefined): string {
 /** `up-1` to `up-3` and `down-1` to `down-3` by magnitude: below 0.5, below 1, from 1. */
 function advantageLevel(advantage: number | null): string {
   if (advantage === null) return 'masked';
-  if (advantage === 0) return 'neutral';
-  const magnitude = 1 + [0.5, 1].filter((limit) => Math.abs(advantage) >= limit).length;
-  return `${advantage > 0 ? 'up' : 'down'}-${magnitude}`;
+  return advantage === 0 ? 'neutral' : directionLevel(advantage > 0, Math.abs(advantage), [0.5, 1]);
 }
 
+/** 0 to 4 by magnitude: 0.02, 0.1, 0.3 and 1 nat. */
+function gapLevel(gap: number | null): string {
+  if (gap === null) return 'unknown';
+  return String([0.02, 0.1, 0.3, 1].filter((limit) => Math.abs(gap) >= limit).length);
+}
+
+/** By probability ratio: within 5 %, within the clip range of PPO (20 %), up to a factor of 2, above. */
+function ratioLevel(gap: number | null): string {
+  if (gap === null) return 'unknown';
+  const magnitude = Math.exp(Math.abs(gap));
+  return magnitude < 1.05 ? 'neutral' : directionLevel(gap > 0, magnitude, [1.2, 2]);
+}
+
+function directionLevel(isUp: boolean, magnitude: number, limits: readonly number[]): string {
+  return `${isUp ? 'up' : 'down'}-${1 + limits.filter((limit) => magnitude >= limit).length}`;
+}
+
+const legends: Readonly<Record<Exclude<TokenColor, 'version'>, readonly (readonly [level: string, label: string])[]>> =
+  {
+    logprob: [
+      ['0', 'probability ≥ 80 %'],
+      ['1', '≥ 50 %'],
+      ['2', '≥ 20 %'],
+      ['3', '≥ 5 %'],
+      ['4', '< 5 %'],
+    ],
+    advantage: [
+      ['up-3', 'advantage ≥ 1: made more likely'],
+      ['up-2', '≥ 0.5'],
+      ['up-1', '> 0'],
+      ['neutral', '0: no gradient'],
+      ['down-1', '< 0: made less likely'],
+      ['down-2', '≤ −0.5'],
+      ['down-3', '≤ −1'],
+      ['masked', 'not trained'],
+    ],
+    mask: [
+      ['trained', 'trained'],
+      ['masked', 'not trained'],
+    ],
+    gap: [
+      ['0', 'gap < 0.02 nats'],
+      ['1', '≥ 0.02'],
+      ['2', '≥ 0.1'],
+      ['3', '≥ 0.3'],
+      ['4', '≥ 1'],
+      ['unknown', 'not scored'],
+    ],
+    ratio: [
+      ['up-3', 'ratio ≥ 2: more likely than when sampled'],
+      ['up-2', '≥ 1.2'],
+      ['up-1', '≥ 1.05'],
+      ['neutral', 'about 1'],
+      ['down-1', '≤ 0.95'],
+      ['down-2', '≤ 0.83'],
+      ['down-3', '≤ 0.5: less likely'],
+      ['unknown', 'not scored'],
+    ],
+  };
+
 /** The levels of a colouring with their meaning. */
-export const legends: Readonly<Record<TokenColor, readonly (readonly [level: string, label: string])[]>> = {
-  logprob: [
-    ['0', 'probability ≥ 80 %'],
-    ['1', '≥ 50 %'],
-    ['2', '≥ 20 %'],
-    ['3', '≥ 5 %'],
-    ['4', '< 5 %'],
-  ],
-  advantage: [
-    ['up-3', 'advantage ≥ 1: made more likely'],
-    ['up-2', '≥ 0.5'],
-    ['up-1', '> 0'],
-    ['neutral', '0: no gradient'],
-    ['down-1', '< 0: made less likely'],
-    ['down-2', '≤ −0.5'],
-    ['down-3', '≤ −1'],
-    ['masked', 'not trained'],
-  ],
-  mask: [
-    ['trained', 'trained'],
-    ['masked', 'not trained'],
-  ],
-};
+export function legendOf(color: TokenColor, tokens: CallTokens): readonly (readonly [level: string, label: string])[] {
+  if (color !== 'version') return legends[color];
+  const { policyVersion } = tokens;
+  const level = tokenLevel(color, tokens, { position: 0, logprob: undefined });
+  return [[level, policyVersion === null ? 'policy version unknown' : `policy version ${policyVersion}`]];
+}

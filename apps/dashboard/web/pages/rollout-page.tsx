@@ -14,6 +14,7 @@ import { StatusBadge } from '../parts/status-badge.tsx';
 import { type Tile, Tiles } from '../parts/tiles.tsx';
 import { rolloutViews, viewLabels } from '../rollout-views.ts';
 import { RawView } from './raw-view.tsx';
+import { ReplayView } from './replay-view.tsx';
 import { TokenView } from './token-view.tsx';
 import { TraceView } from './trace-view.tsx';
 
@@ -74,10 +75,11 @@ function RolloutContents({ detail }: { readonly detail: RolloutDetail }): ReactN
       {detail.isTruncated ? (
         <p className="muted">{`The attempt has ${detail.totalSpans} spans; later ones are left out.`}</p>
       ) : null}
-      {view === 'messages' ? <Conversation turns={detail.turns} /> : null}
+      {view === 'messages' ? <Conversation detail={detail} /> : null}
       {view === 'trace' ? <TraceView trace={detail.trace} /> : null}
       {view === 'tokens' ? <TokenView detail={detail} /> : null}
       {view === 'raw' ? <RawView detail={detail} /> : null}
+      {view === 'replay' ? <ReplayView detail={detail} /> : null}
       {view === 'task' ? <TaskView detail={detail} /> : null}
     </>
   );

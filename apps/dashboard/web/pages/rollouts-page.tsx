@@ -1,21 +1,26 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { rolloutsQuery, runQuery } from '../data/queries.ts';
+import { ColumnChoice } from '../parts/column-choice.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
 import { RolloutFilterBar } from '../parts/rollout-filter-bar.tsx';
 import { RolloutTable } from '../parts/rollout-table.tsx';
 import { RunHead } from '../parts/run-head.tsx';
-import type { RolloutFilters } from '../rollout-filters.ts';
+import { chosenColumns, columnsText, type RolloutsSearch } from '../rollout-columns.ts';
+import { definedValues } from '../search-values.ts';
 
 const route = getRouteApi('/rollouts');
 
 /** The rollouts of the store, filtered by the URL. */
 export function RolloutsPage(): ReactNode {
-  const filters = route.useSearch();
+  const search = route.useSearch();
+  const { columns, ...filters } = search;
+  const chosen = useMemo(() => chosenColumns({ columns }), [columns]);
   const navigate = useNavigate();
-  const apply = (next: RolloutFilters): void => void navigate({ to: '/rollouts', search: next, replace: true });
+  const apply = (next: RolloutsSearch): void =>
+    void navigate({ to: '/rollouts', search: definedValues(next), replace: true });
   const query = useInfiniteQuery(rolloutsQuery({ ...filters }));
   const loadMore = (): void => {
     if (query.hasNextPage && !query.isFetching) void query.fetchNextPage();
@@ -23,7 +28,8 @@ export function RolloutsPage(): ReactNode {
   return (
     <>
       {filters.run === undefined ? <PageTitle title="Rollouts" /> : <HeadOfRun runId={filters.run} />}
-      <RolloutFilterBar filters={filters} onChange={apply} />
+      <RolloutFilterBar filters={filters} onChange={(next) => apply({ ...next, columns })} />
+      <ColumnChoice chosen={chosen} onChange={(next) => apply({ ...filters, columns: columnsText(next) })} />
       <QueryView query={query}>
         {({ pages }) => {
           const rows = pages.flatMap(({ items }) => items);
@@ -33,7 +39,7 @@ export function RolloutsPage(): ReactNode {
           return (
             <>
               {unindexed === 0 ? null : <Unindexed rollouts={unindexed} />}
-              <RolloutTable rows={rows} total={total} onEnd={loadMore} />
+              <RolloutTable columns={chosen} rows={rows} total={total} onEnd={loadMore} />
             </>
           );
         }}

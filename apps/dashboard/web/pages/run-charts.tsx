@@ -2,21 +2,12 @@ import { type ReactNode, useMemo } from 'react';
 import type { EvaluationView, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 import { type Bar, BarList } from '../charts/bar-list.tsx';
 import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
-import { metricLine } from '../charts/metric-line.ts';
+import { lineColor } from '../charts/metric-line.ts';
 import { durationText } from '../data/format.ts';
+import { healthMetrics } from '../data/health-metrics.ts';
+import { rewardParts } from '../data/reward-parts.ts';
 import { nearestIndex } from '../parts/step-scrubber.tsx';
-
-/** Metrics that show whether training is stable; those that a run has are shown. */
-const healthMetrics: readonly (readonly [ending: string, title: string])[] = [
-  ['policy/entropy', 'Entropy'],
-  ['policy/kl_reference', 'KL from the initial model'],
-  ['policy/logprob_gap', 'Log-probability gap, sampler and trainer'],
-  ['optim/gradient_norm', 'Gradient norm'],
-  ['groups/constant', 'Groups with equal rewards'],
-  ['staleness/mean', 'Staleness'],
-  ['sampler/effective_sample_fraction', 'Effective sample fraction'],
-  ['policy/loss', 'Loss'],
-];
+import { HealthPanel } from './health-panel.tsx';
 
 /** The charts of a run. */
 export function RunCharts(props: {
@@ -30,8 +21,9 @@ export function RunCharts(props: {
   return (
     <div className="panels">
       <RewardPanel evaluations={run.evaluations} metrics={metrics} />
-      {healthMetrics.map(([ending, title]) => (
-        <HealthPanel key={ending} ending={ending} title={title} metrics={metrics} />
+      <RewardPartPanel run={run} metrics={metrics} />
+      {healthMetrics.map((metric) => (
+        <HealthPanel key={metric.ending} metric={metric} run={run} metrics={metrics} />
       ))}
       <TimePanel metrics={metrics} index={index} />
       <FailurePanel failures={index === null ? run.failures : failuresAt(metrics, index)} step={step} />
@@ -78,22 +70,24 @@ function rewardChart(evaluations: readonly EvaluationView[], metrics: RunMetrics
   return { steps, lines };
 }
 
-function HealthPanel(props: {
-  readonly ending: string;
-  readonly title: string;
-  readonly metrics: RunMetrics;
-}): ReactNode {
-  const { ending, title, metrics } = props;
+/** The dimensions of the reward, stacked; nothing for a single one. */
+function RewardPartPanel({ run, metrics }: { readonly run: RunDetail; readonly metrics: RunMetrics }): ReactNode {
+  const { parts, isWeighted } = useMemo(() => rewardParts(run, metrics), [run, metrics]);
   const lines = useMemo(
-    () => metrics.series.filter(({ name }) => name === ending || name.endsWith(`/${ending}`)).map(metricLine),
-    [metrics, ending],
+    () =>
+      parts.map(({ name, values, low, high }, index): ChartLine => {
+        const band = { low, high };
+        return { label: name, values: high, legendValues: values, color: lineColor(index), band };
+      }),
+    [parts],
   );
-  if (lines.length === 0) return null;
-  const id = `health-${ending.replace('/', '-')}`;
+  if (parts.length < 2) return null;
   return (
-    <section className="panel" aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
-      <LineChart title={title} steps={metrics.steps} lines={lines} height={150} />
+    <section className="panel wide" aria-labelledby="parts-title">
+      <h2 id="parts-title">
+        {isWeighted ? 'Parts of the reward, stacked: weight × mean' : 'Parts of the reward, stacked: means'}
+      </h2>
+      <LineChart title="Parts of the reward" steps={metrics.steps} lines={lines} height={200} />
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import type { CSSProperties, ReactNode } from 'react';
+import { type CSSProperties, type ReactNode, useMemo } from 'react';
 import type { RolloutDetail } from '../../src/api/rollout-views.ts';
 import type { TaskMap } from '../../src/api/run-views.ts';
 import { HeatMap, type HeatMapPosition } from '../charts/heat-map.tsx';
@@ -30,13 +30,14 @@ export function TasksPage(): ReactNode {
 
 function TaskMapView({ runId, map }: { readonly runId: string; readonly map: TaskMap }): ReactNode {
   const search = route.useSearch();
-  const { task, step, compare } = search;
+  const { task, step, compare, order } = search;
+  const shown = useMemo(() => (order === 'reward' ? lowestFirst(map) : map), [map, order]);
   const navigate = useNavigate();
   const select = (position: HeatMapPosition): void =>
     void navigate({
       to: '/runs/$runId/tasks',
       params: { runId },
-      search: { ...search, ...position, compare },
+      search: { ...search, ...position, compare, order },
       replace: true,
       resetScroll: false,
     });
@@ -52,7 +53,18 @@ function TaskMapView({ runId, map }: { readonly runId: string; readonly map: Tas
     <>
       <section className="panel" aria-labelledby="map-title">
         <h2 id="map-title">Mean reward by task and step</h2>
-        <HeatMap map={map} selected={selected} onSelect={select} />
+        <p>
+          <Link
+            to="/runs/$runId/tasks"
+            params={{ runId }}
+            search={{ ...search, order: order === 'reward' ? undefined : 'reward' }}
+            replace
+            resetScroll={false}
+          >
+            {order === 'reward' ? 'Sort tasks by number' : 'Sort tasks by reward, lowest first'}
+          </Link>
+        </p>
+        <HeatMap map={shown} selected={selected} onSelect={select} />
         <p className="scale">
           {numberText(map.range?.[0])} <i /> {numberText(map.range?.[1])}
           <span>Rows are tasks, columns are steps; grey cells have no reward.</span>
@@ -65,6 +77,17 @@ function TaskMapView({ runId, map }: { readonly runId: string; readonly map: Tas
       )}
     </>
   );
+}
+
+/** The tasks by the mean of their rewards in all steps, lowest first; tasks without a reward come last. */
+function lowestFirst(map: TaskMap): TaskMap {
+  const meanOf = ({ cells }: TaskMap['tasks'][number]): number => {
+    const rewards = cells.flatMap(({ reward }) => reward ?? []);
+    return rewards.length === 0
+      ? Number.POSITIVE_INFINITY
+      : rewards.reduce((sum, each) => sum + each, 0) / rewards.length;
+  };
+  return { ...map, tasks: map.tasks.toSorted((one, other) => meanOf(one) - meanOf(other)) };
 }
 
 function Group(props: {

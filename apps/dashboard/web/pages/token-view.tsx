@@ -4,7 +4,7 @@ import { Fragment, type ReactNode, useState } from 'react';
 import type { CallTokens, CallTrainingView, RolloutDetail, TokenChoice } from '../../src/api/rollout-views.ts';
 import { numberText } from '../data/format.ts';
 import { tokensQuery } from '../data/queries.ts';
-import { advantageOf, exclusionText, lastTraining, legends, tokenLevel } from '../data/token-levels.ts';
+import { advantageOf, exclusionText, lastTraining, legendOf, logprobGap, tokenLevel } from '../data/token-levels.ts';
 import { CallSelect } from '../parts/call-select.tsx';
 import { QueryView } from '../parts/notice.tsx';
 import { type TokenColor, tokenColors } from '../rollout-views.ts';
@@ -18,9 +18,12 @@ const colorLabels: Readonly<Record<TokenColor, string>> = {
   logprob: 'Log-probability',
   advantage: 'Advantage',
   mask: 'Training mask',
+  gap: 'Log-probability gap',
+  ratio: 'Probability ratio',
+  version: 'Policy version',
 };
 
-/** The tokens of a model call, coloured by log-probability, advantage or training mask. */
+/** The tokens of a model call, coloured by what training knows of them. */
 export function TokenView({ detail }: { readonly detail: RolloutDetail }): ReactNode {
   return (
     <CallSelect detail={detail}>
@@ -67,6 +70,12 @@ function CallTokensView(props: { readonly address: Parameters<typeof tokensQuery
               {trainingText(each)}
             </p>
           ))}
+          {(color === 'gap' || color === 'ratio') && lastTraining(tokens)?.trainerLogprobs == null ? (
+            <p className="notice">
+              No step scored these tokens under its weights. Set <code>samplerCorrection</code> of the algorithm: its
+              steps record the log-probabilities of the tokens that they train on.
+            </p>
+          ) : null}
           <PromptTokens tokens={tokens} />
           {tokens.choices.map((choice) => (
             <ChoiceTokens key={choice.index} tokens={tokens} choice={choice} color={color} />
@@ -124,15 +133,15 @@ function ChoiceTokens(props: {
       </h3>
       <p className="tokens" data-color={color}>
         {tokenIds.slice(0, shown).map((tokenId, position) => {
-          const logprob = logprobs[position];
+          const token = { position, logprob: logprobs[position] };
           const text = index === 0 ? tokens.texts?.[position] : undefined;
           return (
             <span
               // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of a recorded call do not change
               key={position}
               className="token foreign"
-              data-level={tokenLevel(color, tokens, { position, ...(logprob === undefined ? {} : { logprob }) })}
-              title={`token ${position + 1}, id ${tokenId}${logprobText(logprob)}${advantageText(training, position)}`}
+              data-level={tokenLevel(color, tokens, token)}
+              title={`token ${position + 1}, id ${tokenId}${logprobText(token.logprob)}${advantageText(training, position)}${gapText(logprobGap(training, token))}`}
             >
               {text ?? tokenId}
             </span>
@@ -144,7 +153,7 @@ function ChoiceTokens(props: {
           {`Show more (${tokenIds.length - shown} tokens)`}
         </button>
       ) : null}
-      <Legend color={color} />
+      <Legend color={color} tokens={tokens} />
     </>
   );
 }
@@ -160,10 +169,14 @@ function advantageText(training: CallTrainingView | null, position: number): str
   return advantage === null ? `, not trained: ${exclusionText(training)}` : `, advantage ${numberText(advantage)}`;
 }
 
-function Legend({ color }: { readonly color: TokenColor }): ReactNode {
+function gapText(gap: number | null): string {
+  return gap === null ? '' : `, gap ${gap.toFixed(3)} nats, ratio ${Math.exp(gap).toFixed(3)}`;
+}
+
+function Legend({ color, tokens }: { readonly color: TokenColor; readonly tokens: CallTokens }): ReactNode {
   return (
     <p className="legend">
-      {legends[color].map(([level, label]) => (
+      {legendOf(color, tokens).map(([level, label]) => (
         <span key={level} className="token" data-level={level}>
           {label}
         </span>

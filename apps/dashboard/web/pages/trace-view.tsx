@@ -1,6 +1,8 @@
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useRef, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useMemo, useRef, useState } from 'react';
 import type { TraceNode } from '../../src/api/rollout-views.ts';
+import { agentGraph } from '../data/agent-graph.ts';
 import { durationText, indentedJson, numberText } from '../data/format.ts';
 import { EmptyNotice } from '../parts/notice.tsx';
 import { ScrollRegion } from '../parts/scroll-region.tsx';
@@ -11,8 +13,62 @@ const rowHeight = 30;
 /** Number of levels that are indented. */
 const maxIndent = 16;
 
-/** The trace of an attempt: a tree with a waterfall, and the details of the selected step. */
+const AgentGraphChart = lazy(async () => {
+  const { AgentGraphChart: component } = await import('../charts/agent-graph-chart.tsx');
+  return { default: component };
+});
+
+const route = getRouteApi('/rollouts/$rolloutId');
+
+/** The trace of an attempt: a tree with a waterfall and the details of the selected step, or a graph of its agents. */
 export function TraceView({ trace }: { readonly trace: readonly TraceNode[] }): ReactNode {
+  const search = route.useSearch();
+  const { rolloutId } = route.useParams();
+  if (trace.length === 0) {
+    return (
+      <EmptyNotice title="No spans">
+        The attempt has recorded none. It may not have started, or its agent has no adapter.
+      </EmptyNotice>
+    );
+  }
+  return (
+    <>
+      <nav className="tabs" aria-label="Drawing of the trace">
+        {([undefined, 'graph'] as const).map((layout) => (
+          <Link
+            key={layout ?? 'tree'}
+            to="/rollouts/$rolloutId"
+            params={{ rolloutId }}
+            search={{ ...search, layout }}
+            activeOptions={{ explicitUndefined: true }}
+            replace
+            resetScroll={false}
+          >
+            {layout === undefined ? 'Tree and waterfall' : 'Agents and tools'}
+          </Link>
+        ))}
+      </nav>
+      {search.layout === 'graph' ? <AgentPanel trace={trace} /> : <TraceTree trace={trace} />}
+    </>
+  );
+}
+
+/** The graph of the agents and tools. */
+function AgentPanel({ trace }: { readonly trace: readonly TraceNode[] }): ReactNode {
+  const graph = useMemo(() => agentGraph(trace), [trace]);
+  if (graph.nodes.length === 0) {
+    return <EmptyNotice title="No agents">The attempt has no model call, tool call or agent step.</EmptyNotice>;
+  }
+  return (
+    <Suspense fallback={<p role="status">Loading …</p>}>
+      <ScrollRegion label="Agents and tools">
+        <AgentGraphChart graph={graph} />
+      </ScrollRegion>
+    </Suspense>
+  );
+}
+
+function TraceTree({ trace }: { readonly trace: readonly TraceNode[] }): ReactNode {
   const scroller = useRef<HTMLElement>(null);
   const [selected, setSelected] = useState<string | null>(null);
   const virtualizer = useVirtualizer({
@@ -21,13 +77,6 @@ export function TraceView({ trace }: { readonly trace: readonly TraceNode[] }): 
     estimateSize: () => rowHeight,
     overscan: 10,
   });
-  if (trace.length === 0) {
-    return (
-      <EmptyNotice title="No spans">
-        The attempt has recorded none. It may not have started, or its agent has no adapter.
-      </EmptyNotice>
-    );
-  }
   const times = trace.flatMap(({ startTimeMs, endTimeMs }) => [startTimeMs, endTimeMs].filter((time) => time !== null));
   const scale = { startMs: Math.min(...times), endMs: Math.max(...times) };
   const node = trace.find(({ spanId }) => spanId === selected);

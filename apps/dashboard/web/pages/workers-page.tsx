@@ -1,76 +1,212 @@
-import { useQuery } from '@tanstack/react-query';
+import type { Worker } from '@agentlightning/core/store';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { WorkerList } from '../../src/api/store-views.ts';
-import { ageText } from '../data/format.ts';
-import { workersQuery } from '../data/queries.ts';
+import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
+import type { GatewayView, RunnerView, UpstreamView, WorkerList } from '../../src/api/store-views.ts';
+import { ageText, byteText, numberText } from '../data/format.ts';
+import { metricsQuery, runQuery, runsQuery, workersQuery } from '../data/queries.ts';
+import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
-import { ScrollRegion } from '../parts/scroll-region.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 
-/** The workers of the store: runners and trainers. */
+/** Queues, runners, upstreams of gateways, published weights and other workers of the store. */
 export function WorkersPage(): ReactNode {
   return (
     <>
       <PageTitle title="Workers" />
-      <QueryView query={useQuery(workersQuery())}>{(list) => <WorkerTable list={list} />}</QueryView>
+      <LiveRuns />
+      <QueryView query={useQuery(workersQuery())}>{(list) => <Workers list={list} />}</QueryView>
     </>
   );
 }
 
-function WorkerTable({ list: { items, nowMs } }: { readonly list: WorkerList }): ReactNode {
-  if (items.length === 0) {
+/** A live run with its metrics. */
+interface LiveRun {
+  readonly run: RunDetail;
+  readonly metrics: RunMetrics;
+}
+
+/** The queue and the last published weights of every live run. */
+function LiveRuns(): ReactNode {
+  const { data } = useQuery(runsQuery());
+  const runIds = (data?.items ?? []).flatMap(({ runId, liveness }) => (liveness === 'live' ? [runId] : []));
+  const details = useQueries({ queries: runIds.map(runQuery) });
+  const metrics = useQueries({ queries: runIds.map(metricsQuery) });
+  const rows = details.flatMap(({ data: run }, index): readonly LiveRun[] => {
+    const read = metrics[index]?.data;
+    return run === undefined || read === undefined ? [] : [{ run, metrics: read }];
+  });
+  if (rows.length === 0) return null;
+  return (
+    <Section title="Queue and published weights">
+      <DataTable label="Live runs" columns={runColumns} rows={rows} keyOf={({ run }) => run.runId} />
+    </Section>
+  );
+}
+
+function lastOf({ series }: RunMetrics, ending: string): number | null {
+  const found = series.find(({ name }) => name === ending || name.endsWith(`/${ending}`));
+  return found?.mean.findLast((value) => value !== null) ?? null;
+}
+
+const runColumns: readonly DataColumn<LiveRun>[] = [
+  {
+    label: 'Run',
+    render: ({ run: { runId, name } }) => (
+      <Link to="/runs/$runId" params={{ runId }} data-row="">
+        {name}
+      </Link>
+    ),
+  },
+  {
+    label: 'Queued',
+    isNumber: true,
+    render: ({ run: { statistics } }) => statistics.rolloutsByStatus.queuing + statistics.rolloutsByStatus.requeuing,
+  },
+  {
+    label: 'Running',
+    isNumber: true,
+    render: ({ run: { statistics } }) => statistics.rolloutsByStatus.preparing + statistics.rolloutsByStatus.running,
+  },
+  { label: 'Policy version', isNumber: true, render: ({ metrics }) => numberText(lastOf(metrics, 'policy/version')) },
+  {
+    label: 'Published',
+    isNumber: true,
+    render: ({ run }) => (run.step === 0 ? '–' : ageText(run.updateTimeMs, run.nowMs)),
+  },
+  {
+    label: 'Gap to the sampler (limit)',
+    isNumber: true,
+    isWideOnly: true,
+    render: ({ metrics }) =>
+      `${numberText(lastOf(metrics, 'policy/publish_gap'))} (${numberText(lastOf(metrics, 'policy/publish_gap_limit'))}) nats`,
+  },
+];
+
+function Workers({ list: { runners, gateways, others, nowMs } }: { readonly list: WorkerList }): ReactNode {
+  if (runners.length + gateways.length + others.length === 0) {
     return (
       <EmptyNotice title="No workers yet">
         Workers appear here when <code>agl train</code> or a runner uses this store.
       </EmptyNotice>
     );
   }
+  const upstreams = gateways.flatMap((gateway) => gateway.upstreams.map((upstream) => ({ gateway, upstream, nowMs })));
   return (
-    <ScrollRegion label="Workers">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Worker</th>
-            <th scope="col">Status</th>
-            <th scope="col">Last heartbeat</th>
-            <th scope="col">Current rollout</th>
-            <th scope="col" className="wide-only">
-              Last claim
-            </th>
-            <th scope="col" className="wide-only">
-              Reported
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {items.map((worker) => (
-            <tr key={worker.workerId}>
-              <td className="mono foreign">{worker.workerId}</td>
-              <td>
-                <StatusBadge status={worker.status} />
-              </td>
-              <td>{ageText(worker.lastHeartbeatTimeMs, nowMs)}</td>
-              <td>
-                {worker.currentRolloutId === null ? (
-                  '–'
-                ) : (
-                  <Link to="/rollouts/$rolloutId" params={{ rolloutId: worker.currentRolloutId }} data-row="">
-                    {worker.currentRolloutId}
-                  </Link>
-                )}
-              </td>
-              <td className="wide-only">{ageText(worker.lastDequeueTimeMs, nowMs)}</td>
-              <td className="wide-only">
-                <pre className="foreign">
-                  {worker.heartbeatStats === null ? '–' : JSON.stringify(worker.heartbeatStats)}
-                </pre>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <>
+      {runners.length === 0 ? null : (
+        <Section title="Runners">
+          <DataTable
+            label="Runners"
+            columns={runnerColumns}
+            rows={runners.map((runner) => ({ runner, nowMs }))}
+            keyOf={({ runner }) => runner.workerId}
+          />
+        </Section>
+      )}
+      {upstreams.length === 0 ? null : (
+        <Section title="Upstreams of gateways">
+          <DataTable
+            label="Upstreams"
+            columns={upstreamColumns}
+            rows={upstreams}
+            keyOf={({ gateway, upstream }) => `${gateway.workerId} ${upstream.id}`}
+          />
+        </Section>
+      )}
+      {others.length === 0 ? null : (
+        <Section title="Trainers and other workers">
+          <DataTable
+            label="Workers"
+            columns={workerColumns}
+            rows={others.map((worker) => ({ worker, nowMs }))}
+            keyOf={({ worker }) => worker.workerId}
+          />
+        </Section>
+      )}
+    </>
   );
 }
+
+function Section({ title, children }: { readonly title: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <div className="section">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+function runText(runId: string | null): ReactNode {
+  if (runId === null) return 'any';
+  return (
+    <Link to="/runs/$runId" params={{ runId }} className="mono">
+      {runId}
+    </Link>
+  );
+}
+
+const runnerColumns: readonly DataColumn<{ readonly runner: RunnerView; readonly nowMs: number }>[] = [
+  { label: 'Runner', render: ({ runner }) => <span className="mono">{runner.workerId}</span> },
+  { label: 'State', render: ({ runner }) => <StatusBadge status={runner.state} /> },
+  { label: 'Load', isNumber: true, render: ({ runner }) => `${runner.running} of ${runner.concurrency} attempts` },
+  { label: 'Processes', isNumber: true, render: ({ runner }) => runner.processes },
+  { label: 'Memory', isNumber: true, render: ({ runner }) => byteText(runner.memoryBytes) },
+  { label: 'Run', render: ({ runner }) => runText(runner.runId) },
+  { label: 'Version', isWideOnly: true, render: ({ runner }) => runner.version },
+  { label: 'Process', isWideOnly: true, render: ({ runner }) => `${runner.pid} on ${runner.host}` },
+  { label: 'Last heartbeat', render: ({ runner, nowMs }) => ageText(runner.lastHeartbeatTimeMs, nowMs) },
+];
+
+const upstreamColumns: readonly DataColumn<{
+  readonly gateway: GatewayView;
+  readonly upstream: UpstreamView;
+  readonly nowMs: number;
+}>[] = [
+  { label: 'Upstream', render: ({ upstream }) => <span className="mono">{upstream.id}</span> },
+  { label: 'Model', render: ({ upstream }) => upstream.model ?? 'as requested' },
+  {
+    label: 'State',
+    render: ({ gateway, upstream }) => (
+      <StatusBadge status={gateway.isLost ? 'lost' : gateway.isPaused ? 'paused' : upstream.isUp ? 'up' : 'down'} />
+    ),
+  },
+  { label: 'In flight', isNumber: true, render: ({ upstream }) => upstream.inFlight },
+  { label: 'Queued', isNumber: true, render: ({ upstream }) => upstream.queued },
+  { label: 'Token ids', render: ({ upstream }) => upstream.tokenIds },
+  { label: 'Last failure', isWideOnly: true, render: ({ upstream }) => upstream.lastFailure ?? '–' },
+  { label: 'Run', render: ({ gateway }) => runText(gateway.runId) },
+  {
+    label: 'Gateway',
+    isWideOnly: true,
+    render: ({ gateway }) => `${gateway.version}, ${gateway.pid} on ${gateway.host}`,
+  },
+  { label: 'Last heartbeat', render: ({ gateway, nowMs }) => ageText(gateway.lastHeartbeatTimeMs, nowMs) },
+];
+
+const workerColumns: readonly DataColumn<{ readonly worker: Worker; readonly nowMs: number }>[] = [
+  { label: 'Worker', render: ({ worker }) => <span className="mono">{worker.workerId}</span> },
+  { label: 'Status', render: ({ worker }) => <StatusBadge status={worker.status} /> },
+  { label: 'Last heartbeat', render: ({ worker, nowMs }) => ageText(worker.lastHeartbeatTimeMs, nowMs) },
+  {
+    label: 'Current rollout',
+    render: ({ worker: { currentRolloutId } }) =>
+      currentRolloutId === null ? (
+        '–'
+      ) : (
+        <Link to="/rollouts/$rolloutId" params={{ rolloutId: currentRolloutId }} data-row="">
+          {currentRolloutId}
+        </Link>
+      ),
+  },
+  { label: 'Last claim', isWideOnly: true, render: ({ worker, nowMs }) => ageText(worker.lastDequeueTimeMs, nowMs) },
+  {
+    label: 'Reported',
+    isWideOnly: true,
+    render: ({ worker }) => (
+      <pre className="foreign">{worker.heartbeatStats === null ? '–' : JSON.stringify(worker.heartbeatStats)}</pre>
+    ),
+  },
+];

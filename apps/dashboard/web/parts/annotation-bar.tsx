@@ -29,7 +29,7 @@ export function AnnotationBar(props: {
   const navigate = useNavigate();
   const mutation = useMutation({
     mutationFn: async (annotation: Annotation) => {
-      await send(`/api/rollouts/${encodeURIComponent(rolloutId)}/annotations`, annotation);
+      await send<null>(`/api/rollouts/${encodeURIComponent(rolloutId)}/annotations`, annotation);
       return queue === undefined || annotation.label == null ? null : await nextUnlabelled(queue, rolloutId);
     },
     onSuccess: async (next) => {

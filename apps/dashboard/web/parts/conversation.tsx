@@ -1,12 +1,15 @@
 import type { ReactNode } from 'react';
-import type { ConversationTurn } from '../../src/api/rollout-views.ts';
+import type { ConversationTurn, RolloutDetail } from '../../src/api/rollout-views.ts';
 import { indentedJson } from '../data/format.ts';
 import { EmptyNotice } from './notice.tsx';
+import { RequestImages } from './request-images.tsx';
+import { TurnTable } from './turn-table.tsx';
 
-type Message = ConversationTurn['inputMessages'][number];
+type TraceMessage = ConversationTurn['inputMessages'][number];
 
 /** The model calls of an attempt as conversations: each call has the messages that are new in it. */
-export function Conversation({ turns }: { readonly turns: readonly ConversationTurn[] }): ReactNode {
+export function Conversation({ detail }: { readonly detail: RolloutDetail }): ReactNode {
+  const { turns } = detail;
   if (turns.length === 0) {
     return (
       <EmptyNotice title="No model calls">
@@ -14,15 +17,24 @@ export function Conversation({ turns }: { readonly turns: readonly ConversationT
       </EmptyNotice>
     );
   }
-  return turns.map((turn, index) => <Turn key={turn.spanId} turn={turn} number={index + 1} turns={turns} />);
+  return (
+    <>
+      <TurnTable detail={detail} />
+      {turns.map((turn, index) => (
+        <Turn key={turn.spanId} turn={turn} number={index + 1} detail={detail} />
+      ))}
+    </>
+  );
 }
 
 function Turn(props: {
   readonly turn: ConversationTurn;
   readonly number: number;
-  readonly turns: readonly ConversationTurn[];
+  readonly detail: RolloutDetail;
 }): ReactNode {
-  const { turn, number, turns } = props;
+  const { turn, number, detail } = props;
+  const { turns, attemptId, rollout } = detail;
+  const hasImages = turn.inputMessages.some(({ parts }) => parts.some(({ type }) => type === 'attachment'));
   const origin = turns.findIndex(({ spanId }) => spanId === turn.continues);
   return (
     <section className="panel" aria-labelledby={`call-${number}`}>
@@ -36,6 +48,9 @@ function Turn(props: {
         // biome-ignore lint/suspicious/noArrayIndexKey: the messages of a recorded call do not change
         <MessageView key={index} message={message} isOutput={false} />
       ))}
+      {hasImages && attemptId !== null ? (
+        <RequestImages address={{ rolloutId: rollout.rolloutId, attemptId, spanId: turn.spanId }} />
+      ) : null}
       {turn.outputMessages.map((message, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the messages of a recorded call do not change
         <MessageView key={index} message={message} isOutput={true} />
@@ -46,7 +61,9 @@ function Turn(props: {
   );
 }
 
-function MessageView({ message, isOutput }: { readonly message: Message; readonly isOutput: boolean }): ReactNode {
+/** A message with its parts. */
+export function MessageView(props: { readonly message: TraceMessage; readonly isOutput: boolean }): ReactNode {
+  const { message, isOutput } = props;
   return (
     <div className="message" data-role={message.role} data-output={isOutput}>
       <span className="role foreign">{message.role}</span>

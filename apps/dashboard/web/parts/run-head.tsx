@@ -32,6 +32,9 @@ export function RunHead(props: { readonly runId: string; readonly run: RunDetail
             Prompts
           </Link>
         ) : null}
+        <Link to="/runs/$runId/dataset" params={{ runId }} search={filters} activeOptions={{ includeSearch: false }}>
+          Data set
+        </Link>
         <Link to="/rollouts" search={{ ...filters, run: runId }} activeOptions={{ exact: true, includeSearch: false }}>
           Rollouts
         </Link>

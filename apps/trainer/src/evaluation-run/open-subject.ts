@@ -64,7 +64,8 @@ async function openModelOf(
 ): Promise<ServedModel> {
   const { settings } = session;
   const { config, endpoint } = settings;
-  if (model.type === 'endpoint' && endpoint !== null) return await openFixed(endpointOf(endpoint), session, onOpen);
+  if (model.type === 'endpoint' && endpoint !== null)
+    return await openFixed(resolvedEndpoint(endpoint, 'agl eval'), session, onOpen);
   if (isPromptSearch(config)) return await openFixed(config.runtime, session, onOpen);
   return await openTrained(model.type === 'checkpoint' ? model : null, { config, session, onOpen });
 }
@@ -112,8 +113,14 @@ async function leaseOf(runId: string, store: Store, onOpen: (close: Closer) => v
   return { what: 'the store', check: lease.renew };
 }
 
-function endpointOf({ baseUrl, model, apiKeyEnv }: EndpointModel): ResolvedEndpoint {
-  const request = { namedBy: 'the settings of the endpoint', example: `${apiKeyEnv ?? ''}=… agl eval …` };
+/**
+ * An endpoint with its key.
+ *
+ * @param command - the command of the example in an error message
+ * @throws AgentLightningError CONFIG when the variable of the key is not set
+ */
+export function resolvedEndpoint({ baseUrl, model, apiKeyEnv }: EndpointModel, command: string): ResolvedEndpoint {
+  const request = { namedBy: 'the settings of the endpoint', example: `${apiKeyEnv ?? ''}=… ${command} …` };
   const apiKey =
     apiKeyEnv === undefined ? null : secretFromEnvironment(environmentVariables(), { name: apiKeyEnv, ...request });
   return { type: 'endpoint', baseUrl, model, apiKey, maxConcurrent: null };

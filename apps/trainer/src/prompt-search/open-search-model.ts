@@ -31,7 +31,7 @@ export interface SearchModelOptions {
 
 /** Opens the configured model, which is not trained, and a gateway in front of it. */
 export async function openSearchModel(options: SearchModelOptions): Promise<OpenSearchModel> {
-  const { config, store, onOpen } = options;
+  const { config, store, run, onOpen } = options;
   const { sampling, evaluation } = config;
   const { attemptTokens, gatewayUrl, secretFields, upstreamTimeoutMs, firstByteTimeoutMs } = config.shared;
   const upstream = await openUpstream(options);
@@ -39,6 +39,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
     gatewayUrl === null
       ? await ownGateway({
           store,
+          runId: run.runId,
           upstream,
           attemptTokens,
           secretFields,

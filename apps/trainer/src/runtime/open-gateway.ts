@@ -1,4 +1,4 @@
-import type { Store } from '@agentlightning/core';
+import type { Run, Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type GatewayOptions, serveGateway, type Upstream } from '@agentlightning/gateway';
@@ -6,6 +6,7 @@ import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';
 import { assertReachable } from './assert-reachable.ts';
 import type { OpenRuntime } from './open-runtime.ts';
+import { registerGateway } from './register-gateway.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 
 /** A gateway that agents can call. */
@@ -38,13 +39,14 @@ export type RegisterUpstreams = (upstreams: readonly Upstream[]) => Promise<void
 export async function openGateway(options: {
   readonly config: ResolvedConfig;
   readonly store: Store;
+  readonly run: Pick<Run, 'runId'>;
   readonly policies: readonly ServedPolicy[];
   readonly inferenceKey: OpenRuntime['inferenceKey'];
   readonly wait: ServiceWait;
   /** Null for an external gateway whose operator registers the upstreams. */
   readonly registerUpstreams: RegisterUpstreams | null;
 }): Promise<OpenGateway> {
-  const { config, store, policies, inferenceKey, wait, registerUpstreams } = options;
+  const { config, store, run, policies, inferenceKey, wait, registerUpstreams } = options;
   const upstream = policies.map(({ endpoint, name, agents }) => ({
     baseUrl: endpoint.baseUrl,
     model: endpoint.model,
@@ -60,6 +62,7 @@ export async function openGateway(options: {
   }
   return await ownGateway({
     store,
+    runId: run.runId,
     upstream,
     attemptTokens: config.attemptTokens,
     secretFields: config.secretFields,
@@ -70,10 +73,14 @@ export async function openGateway(options: {
 }
 
 /** Starts a gateway in this process. */
-export async function ownGateway(options: GatewayOptions): Promise<OpenGateway> {
+export async function ownGateway({
+  runId,
+  ...options
+}: GatewayOptions & { readonly store: Store; readonly runId: string }): Promise<OpenGateway> {
   const allowInsecureKey = areInsecureKeysAllowed();
   const upstream = [options.upstream].flat().map((each) => ({ ...each, allowInsecureKey }));
   const gateway = await serveGateway({ ...options, upstream });
+  const unregister = registerGateway(gateway, { store: options.store, runId });
   let pauses = 0;
   return {
     baseUrl: `${gateway.url}/v1`,
@@ -89,7 +96,10 @@ export async function ownGateway(options: GatewayOptions): Promise<OpenGateway> 
         if (pauses === 0) gateway.resume();
       }
     },
-    close: () => gateway.close(),
+    close: async () => {
+      await gateway.close();
+      await unregister();
+    },
   };
 }
 

@@ -35,7 +35,7 @@ type ServedSessionPolicy = SessionPolicy & { readonly endpoint: InferenceEndpoin
 
 /** Opens the models of all policies at the checkpoint of the state, and a gateway in front of them. */
 export async function servePolicies(request: ServeRequest): Promise<ServedPolicies> {
-  const { config, store, inferenceKey, wait, onOpen } = request;
+  const { config, store, run, inferenceKey, wait, onOpen } = request;
   const policies: ServedSessionPolicy[] = [];
   for (const [index, policy] of config.policies.entries()) {
     const opened = await openModel(request, { policy, index, hasValueHead: needsValueHead(policy) });
@@ -44,7 +44,7 @@ export async function servePolicies(request: ServeRequest): Promise<ServedPolici
     policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model), endpoint });
   }
   const { registerUpstreams = null } = request;
-  const gateway = await openGateway({ config, store, policies, inferenceKey, wait, registerUpstreams });
+  const gateway = await openGateway({ config, store, run, policies, inferenceKey, wait, registerUpstreams });
   onOpen(gateway.close);
   const resources = resourcesOf(policies, { gateway, config });
   return { policies, gateway, resources, checks: healthChecks(policies, gateway) };

@@ -88,7 +88,7 @@ class RunnerWatch {
   /** Whether a runner that does not register, such as one of the Python client, has been active. */
   #areOthersActive(workers: readonly Worker[], nowMs: number): boolean {
     const isOther = ({ workerId, heartbeatStats }: Worker): boolean =>
-      heartbeatStats?.['kind'] !== 'runner' && !workerId.startsWith('trainer-');
+      !['runner', 'gateway'].includes(String(heartbeatStats?.['kind'])) && !workerId.startsWith('trainer-');
     const state = JSON.stringify(workers.filter(isOther));
     if (this.#others === null) this.#others = { state, changedMs: Number.NEGATIVE_INFINITY };
     else if (this.#others.state !== state) this.#others = { state, changedMs: nowMs };

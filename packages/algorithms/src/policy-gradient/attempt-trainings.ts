@@ -7,6 +7,7 @@ import type {
 } from '@agentlightning/core/algorithm';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import type { RowColumns } from '../training-batch/training-datum.ts';
+import type { ScoresByRow } from '../trajectory/row-scores.ts';
 
 /** The trajectories that remain after a selection, and the reason for excluding the others. */
 export interface SelectionStage {
@@ -21,10 +22,17 @@ export interface PlannedTrajectories {
   readonly stages: readonly SelectionStage[];
   /** Advantages by token, if they differ within a turn. */
   readonly columns: ReadonlyMap<TrajectoryRow, RowColumns>;
+  /** Scores of the rows; empty when the step has none. */
+  readonly scores: ScoresByRow;
 }
 
 /** The advantage of each model call of a step, or the first selection that excludes it. */
-export function attemptTrainings({ trajectories, stages, columns }: PlannedTrajectories): readonly AttemptTraining[] {
+export function attemptTrainings({
+  trajectories,
+  stages,
+  columns,
+  scores,
+}: PlannedTrajectories): readonly AttemptTraining[] {
   const selections = stages.map(({ scored, exclusion }) => ({
     exclusion,
     advantages: new Map(scored.map(({ trajectory, advantages }) => [keyOf(trajectory), advantages])),
@@ -34,6 +42,7 @@ export function attemptTrainings({ trajectories, stages, columns }: PlannedTraje
     attemptId: trajectory.attemptId,
     calls: trajectory.rows.flatMap((row, rowIndex) => {
       const byToken = columns.get(row)?.advantages ?? null;
+      const logprobs = scores.get(row)?.current ?? null;
       let offset = 0;
       return row.trained.map(({ start, end, sequenceId }, turn): CallTraining => {
         const from = offset;
@@ -41,13 +50,17 @@ export function attemptTrainings({ trajectories, stages, columns }: PlannedTraje
         let advantage: number | null = null;
         for (const { exclusion, advantages } of selections) {
           advantage = advantages.get(keyOf(trajectory))?.[rowIndex]?.[turn] ?? null;
-          if (advantage === null) return { sequenceId, advantage, tokenAdvantages: null, exclusion };
+          if (advantage === null) return { sequenceId, advantage, ...untrained, exclusion };
         }
-        return { sequenceId, ...advantagesOf(advantage, byToken?.slice(from, offset) ?? null), exclusion: null };
+        const trainerLogprobs = logprobs === null ? null : [...logprobs.slice(from, offset)];
+        const estimated = advantagesOf(advantage, byToken?.slice(from, offset) ?? null);
+        return { sequenceId, ...estimated, trainerLogprobs, exclusion: null };
       });
     }),
   }));
 }
+
+const untrained = { tokenAdvantages: null, trainerLogprobs: null };
 
 function keyOf({ rolloutId, attemptId }: Trajectory): string {
   return `${rolloutId}/${attemptId}`;

@@ -92,6 +92,7 @@ class PolicyGradientPlan {
         { scored: trained, exclusion: 'constant-group' },
       ],
       columns: judged.columns,
+      scores,
     });
     const { epochs = 1, minibatches: parts = 1, samplerCorrection = null } = settings;
     const loss = lossSpec(

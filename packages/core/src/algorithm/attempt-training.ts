@@ -12,6 +12,11 @@ export interface CallTraining {
   readonly advantage: number | null;
   /** Advantage of each response token; null when all are equal. */
   readonly tokenAdvantages: readonly number[] | null;
+  /**
+   * Natural-log probability of each response token under the weights before the step; null when the algorithm does not
+   * score them, or the call was not trained on.
+   */
+  readonly trainerLogprobs: readonly number[] | null;
   /** Null when it was trained on. */
   readonly exclusion: TrainingExclusion | null;
 }

@@ -122,6 +122,8 @@ export const trainingAttributes = {
   advantages: 'agentlightning.training.advantages',
   /** Prefix: `agentlightning.training.token_advantages.{sequence id}`, for calls whose tokens have different advantages. */
   tokenAdvantages: 'agentlightning.training.token_advantages',
+  /** Prefix: `agentlightning.training.trainer_logprobs.{sequence id}`, for calls that the step scored under its weights. */
+  trainerLogprobs: 'agentlightning.training.trainer_logprobs',
   /** Sequence ids of the model calls that were not trained on. */
   excludedCalls: 'agentlightning.training.excluded_calls',
   /** Reason for each of these calls: see `TrainingExclusion`. */

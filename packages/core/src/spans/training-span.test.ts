@@ -9,9 +9,9 @@ const training: RecordedTraining = {
   step: 3,
   policy: null,
   calls: [
-    { sequenceId: 1, advantage: 0.5, tokenAdvantages: null, exclusion: null },
-    { sequenceId: 2, advantage: null, tokenAdvantages: null, exclusion: 'stale' },
-    { sequenceId: 4, advantage: -0.25, tokenAdvantages: [-0.5, 0], exclusion: null },
+    { sequenceId: 1, advantage: 0.5, tokenAdvantages: null, trainerLogprobs: null, exclusion: null },
+    { sequenceId: 2, advantage: null, tokenAdvantages: null, trainerLogprobs: null, exclusion: 'stale' },
+    { sequenceId: 4, advantage: -0.25, tokenAdvantages: [-0.5, 0], trainerLogprobs: [-0.25, -1.5], exclusion: null },
   ],
 };
 
@@ -22,8 +22,8 @@ test('a training is read from its span as it was recorded', () => {
 });
 
 test('advantages are recorded with five digits', () => {
-  const [call] = training.calls;
-  const calls = [{ ...call, sequenceId: 1, advantage: 1 / 3, tokenAdvantages: null, exclusion: null }];
+  const call = { sequenceId: 1, tokenAdvantages: null, trainerLogprobs: null, exclusion: null };
+  const calls = [{ ...call, advantage: 1 / 3 }];
   expect(trainingFromSpan(trainingToSpan({ ...training, calls }, fields))?.calls[0]?.advantage).toBe(0.33333);
 });
 

@@ -18,7 +18,7 @@ export interface RecordedTraining extends AttemptTraining, TrainingStep {}
 /** The parts of the span of a training that do not follow from it. */
 export type TrainingSpanFields = Pick<SpanInput, 'spanId' | 'traceId' | 'endTimeMs'>;
 
-/** The span that records how a step trained on an attempt: about 300 bytes, and 8 for each advantage of a token. */
+/** The span that records how a step trained on an attempt: about 300 bytes, and 8 for each value of a token. */
 export function trainingToSpan(training: RecordedTraining, fields: TrainingSpanFields): SpanInput {
   const { rolloutId, attemptId, step, policy, calls } = training;
   const trained = calls.filter(({ exclusion }) => exclusion === null);
@@ -30,13 +30,8 @@ export function trainingToSpan(training: RecordedTraining, fields: TrainingSpanF
     ...(policy === null ? {} : { [trainingAttributes.policy]: policy }),
     [trainingAttributes.calls]: trained.map(({ sequenceId }) => sequenceId),
     [trainingAttributes.advantages]: trained.map(({ advantage }) => rounded(advantage ?? 0)),
-    ...Object.fromEntries(
-      trained.flatMap(({ sequenceId, tokenAdvantages }) =>
-        tokenAdvantages === null
-          ? []
-          : [[`${trainingAttributes.tokenAdvantages}.${sequenceId}`, tokenAdvantages.map(rounded)]],
-      ),
-    ),
+    ...tokenValues(trained, 'tokenAdvantages'),
+    ...tokenValues(trained, 'trainerLogprobs'),
     ...(excluded.length === 0
       ? {}
       : {
@@ -70,11 +65,11 @@ export function trainingFromSpan(
   const exclusions = textsIn(attributes, trainingAttributes.exclusions);
   const policy = attributes[trainingAttributes.policy];
   const trained = numbersIn(attributes, trainingAttributes.calls).map((sequenceId, index): CallTraining => {
-    const tokenAdvantages = numbersIn(attributes, `${trainingAttributes.tokenAdvantages}.${sequenceId}`);
     return {
       sequenceId,
       advantage: advantages[index] ?? null,
-      tokenAdvantages: tokenAdvantages.length === 0 ? null : tokenAdvantages,
+      tokenAdvantages: tokenValuesIn(attributes, 'tokenAdvantages', sequenceId),
+      trainerLogprobs: tokenValuesIn(attributes, 'trainerLogprobs', sequenceId),
       exclusion: null,
     };
   });
@@ -83,6 +78,7 @@ export function trainingFromSpan(
       sequenceId,
       advantage: null,
       tokenAdvantages: null,
+      trainerLogprobs: null,
       // Trusted: another text is shown unchanged.
       exclusion: (exclusions[index] ?? 'no-reward') as TrainingExclusion,
     }),
@@ -94,6 +90,22 @@ export function trainingFromSpan(
     policy: typeof policy === 'string' ? policy : null,
     calls: [...trained, ...excluded].sort((one, other) => one.sequenceId - other.sequenceId),
   };
+}
+
+/** The fields of a call with one value for each token. */
+type TokenField = 'tokenAdvantages' | 'trainerLogprobs';
+
+function tokenValues(calls: readonly CallTraining[], field: TokenField): Attributes {
+  return Object.fromEntries(
+    calls.flatMap(({ sequenceId, [field]: values }) =>
+      values === null ? [] : [[`${trainingAttributes[field]}.${sequenceId}`, values.map(rounded)]],
+    ),
+  );
+}
+
+function tokenValuesIn(attributes: Attributes, field: TokenField, sequenceId: number): readonly number[] | null {
+  const values = numbersIn(attributes, `${trainingAttributes[field]}.${sequenceId}`);
+  return values.length === 0 ? null : values;
 }
 
 function rounded(value: number): number {

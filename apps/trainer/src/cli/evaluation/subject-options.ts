@@ -43,7 +43,11 @@ export function addSubjectOptions(command: Command): Command {
  *
  * @throws AgentLightningError CONFIG for an incomplete or invalid one
  */
-export function endpointOf({ endpoint, model, keyEnv }: SubjectFlags): EndpointModel | null {
+export function endpointOf({
+  endpoint,
+  model,
+  keyEnv,
+}: Pick<SubjectFlags, 'endpoint' | 'model' | 'keyEnv'>): EndpointModel | null {
   if (endpoint === undefined) {
     if (model === undefined && keyEnv === undefined) return null;
     throw flagError('--model and --key-env require an endpoint', 'Pass `--endpoint <url>` as well.');

@@ -5,6 +5,7 @@ import { areInsecureKeysAllowed } from '../../config/environment.ts';
 import { loadUpstreams } from '../../config/load-upstreams.ts';
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { registerGateway } from '../../runtime/register-gateway.ts';
 import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { tokensOfStoreServer } from './remote-attempt-tokens.ts';
@@ -55,10 +56,16 @@ async function runWith(flags: GatewayFlags, { registry, logStream }: CommandTele
     log.info({ url: gateway.url, upstreams, key: isLocked, aglServer: flags.aglServer }, 'gateway is up');
     if (!isLocked)
       log.warn('the gateway is unauthenticated: every user of this machine can call models as any attempt');
+    const unregister = registerGateway(gateway, {
+      store,
+      runId: null,
+      onError: (error) => log.debug({ err: error }, 'the load of the gateway is not recorded in the store'),
+    });
     // Before the ready line, after which a signal may arrive.
     const stopped = untilStopped(async () => {
       log.info({ inFlight: gateway.state().inFlight, drainMs: flags.drain }, 'gateway is stopping');
       await gateway.close({ drainMs: flags.drain });
+      await unregister();
     });
     process.stdout.write(`${JSON.stringify({ event: 'ready', url: gateway.url })}\n`);
     await stopped;

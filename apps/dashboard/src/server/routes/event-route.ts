@@ -1,8 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { changeEvents } from './change-events.ts';
-import type { DashboardContext } from './dashboard-context.ts';
+import { changeEvents } from '../change-events.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
 
 /** Interval of heartbeats in milliseconds: proxies close idle connections, and the page detects a lost one. */
 const heartbeatMs = 10_000;

@@ -1,9 +1,10 @@
 import { parse } from '@agentlightning/core/internal';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import type { StoreView, WorkerList } from '../api/store-views.ts';
-import type { DashboardContext } from './dashboard-context.ts';
-import { readRolloutFilter } from './rollout-query.ts';
+import type { StoreView } from '../../api/store-views.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { readRolloutFilter } from '../rollout-query.ts';
+import { workerList } from '../worker-list.ts';
 
 const runsParameters = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(100) });
 const metricsParameters = z.strictObject({ points: z.coerce.number().int().min(1).max(5000).default(500) });
@@ -12,9 +13,10 @@ const attemptParameters = z.strictObject({ attempt: z.string().min(1) });
 
 /** The JSON API without annotations. Every route reads; none writes. */
 export function addApiRoutes(app: Hono, context: DashboardContext): void {
-  const { store, clock, runs, tasks, rollouts, label, annotator } = context;
+  const { store, clock, runs, tasks, rollouts, label, annotator, datasets } = context;
   app.get('/api/store', async (request) => {
-    const view: StoreView = { label, canAnnotate: annotator !== null, statistics: await store.statistics() };
+    const rights = { canAnnotate: annotator !== null, hasDatasets: datasets !== null };
+    const view: StoreView = { label, ...rights, statistics: await store.statistics() };
     return request.json(view);
   });
   app.get('/api/runs', async (request) => request.json(await runs.list(queryOf(request, runsParameters).limit)));
@@ -38,8 +40,7 @@ export function addApiRoutes(app: Hono, context: DashboardContext): void {
   );
   app.get('/api/workers', async (request) => {
     const { items } = await store.queryWorkers({ sortBy: 'workerId' });
-    const list: WorkerList = { items, nowMs: clock.now() };
-    return request.json(list);
+    return request.json(workerList(items, clock.now()));
   });
 }
 

@@ -6,8 +6,8 @@ import type { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
 import { z } from 'zod';
-import type { DashboardContext } from './dashboard-context.ts';
-import { type ViewerAccess, viewerCookie } from './viewer-access.ts';
+import type { DashboardContext } from '../dashboard-context.ts';
+import { type ViewerAccess, viewerCookie } from '../viewer-access.ts';
 
 const annotationBody = z
   .strictObject({

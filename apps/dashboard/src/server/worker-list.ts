@@ -1,0 +1,96 @@
+import { type Worker, workerLeaseKey } from '@agentlightning/core/store';
+import { z } from 'zod';
+import type { GatewayView, RunnerView, WorkerList } from '../api/store-views.ts';
+
+const process = {
+  version: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  run_id: z.string().nullable(),
+  [workerLeaseKey]: z.number(),
+};
+
+const runner = z.object({
+  ...process,
+  kind: z.literal('runner'),
+  state: z.enum(['running', 'draining']),
+  running: z.number(),
+  concurrency: z.number(),
+  processes: z.number(),
+  memory_rss_bytes: z.number(),
+});
+
+const upstream = z.object({
+  id: z.string(),
+  model: z.string().nullable(),
+  up: z.boolean(),
+  in_flight: z.number(),
+  queued: z.number(),
+  token_ids: z.string(),
+  last_failure: z.string().nullable(),
+});
+
+const gateway = z.object({
+  ...process,
+  kind: z.literal('gateway'),
+  url: z.string(),
+  in_flight: z.number(),
+  is_paused: z.boolean(),
+  upstreams: z.array(upstream),
+});
+
+/** The workers of a store by kind. Workers whose statistics cannot be read are among the others. */
+export function workerList(workers: readonly Worker[], nowMs: number): WorkerList {
+  const runners: RunnerView[] = [];
+  const gateways: GatewayView[] = [];
+  const others: Worker[] = [];
+  for (const worker of workers) {
+    const asRunner = runnerView(worker, nowMs);
+    const asGateway = gatewayView(worker, nowMs);
+    if (asRunner !== null) runners.push(asRunner);
+    else if (asGateway !== null) gateways.push(asGateway);
+    else others.push(worker);
+  }
+  return { runners, gateways, others, nowMs };
+}
+
+function runnerView(worker: Worker, nowMs: number): RunnerView | null {
+  const { data } = runner.safeParse(worker.heartbeatStats);
+  if (data === undefined) return null;
+  const { version, host, pid, run_id: runId, running, concurrency, processes, memory_rss_bytes: memoryBytes } = data;
+  const { workerId, lastHeartbeatTimeMs } = worker;
+  const state = isLost(worker, data[workerLeaseKey], nowMs) ? 'lost' : data.state;
+  const load = { state, running, concurrency, processes, memoryBytes } as const;
+  return { workerId, version, host, pid, runId, ...load, lastHeartbeatTimeMs };
+}
+
+function gatewayView(worker: Worker, nowMs: number): GatewayView | null {
+  const { data } = gateway.safeParse(worker.heartbeatStats);
+  if (data === undefined) return null;
+  const { version, host, pid, url, run_id: runId, in_flight: inFlight, is_paused: isPaused } = data;
+  return {
+    workerId: worker.workerId,
+    version,
+    host,
+    pid,
+    url,
+    runId,
+    isLost: isLost(worker, data[workerLeaseKey], nowMs),
+    isPaused,
+    inFlight,
+    upstreams: data.upstreams.map(({ id, model, up, in_flight, queued, token_ids, last_failure }) => ({
+      id,
+      model,
+      isUp: up,
+      inFlight: in_flight,
+      queued,
+      tokenIds: token_ids,
+      lastFailure: last_failure,
+    })),
+    lastHeartbeatTimeMs: worker.lastHeartbeatTimeMs,
+  };
+}
+
+function isLost({ lastHeartbeatTimeMs }: Worker, leaseMs: number, nowMs: number): boolean {
+  return lastHeartbeatTimeMs === null || lastHeartbeatTimeMs + leaseMs <= nowMs;
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import type { RunDetail, RunMetrics } from '../src/api/run-views.ts';
+import { healthMetrics, healthSeries, isOutside } from '../web/data/health-metrics.ts';
+import { rewardParts } from '../web/data/reward-parts.ts';
+
+function run(config: RunDetail['config']): RunDetail {
+  return { config } as RunDetail;
+}
+
+function metrics(series: Readonly<Record<string, readonly (number | null)[]>>): RunMetrics {
+  const all = Object.entries(series).map(([name, mean]) => ({ name, mean }));
+  return { steps: [1, 2], totalSteps: 2, bucketSize: 1, series: all };
+}
+
+test('limits come from the configuration of the run, and the last value is compared with them', () => {
+  const read = metrics({
+    'policy/entropy': [2, 0.1],
+    'writer/policy/entropy': [1, 1],
+    'policy/publish_gap': [0.1, 0.3],
+  });
+  const config = { diagnosis: { entropyCollapse: 0.1, entropyExplosion: 2 } };
+  const entropy = healthMetrics.find(({ ending }) => ending === 'policy/entropy');
+  const found = entropy === undefined ? [] : healthSeries(read, entropy);
+  const limits = found.map((series) => entropy?.limits(run(config), series, read));
+  expect(limits).toEqual([
+    { low: 0.2, high: 4 },
+    { low: 0.1, high: 2 },
+  ]);
+  expect(found.map((series, index) => isOutside(series, limits[index] ?? { low: null, high: null }))).toEqual([
+    true,
+    false,
+  ]);
+});
+
+test('a run without a recorded configuration has no limits', () => {
+  const read = metrics({ 'policy/entropy': [1, 1], 'policy/kl_reference': [1, 5] });
+  for (const metric of healthMetrics) {
+    for (const series of healthSeries(read, metric)) {
+      expect(metric.limits(run({ diagnosis: 'none' }), series, read)).toEqual({ low: null, high: null });
+    }
+  }
+});
+
+test('the parts of the reward are stacked with their weights', () => {
+  const read = metrics({ 'reward/mean': [9, 9], 'reward/a/mean': [1, 2], 'reward/b/mean': [0.5, null] });
+  const { parts, isWeighted } = rewardParts(run({ algorithm: { rewardWeights: { a: 1, b: 2 } } }), read);
+  expect(isWeighted).toBe(true);
+  expect(parts).toEqual([
+    { name: 'a', values: [1, 2], low: [0, 0], high: [1, 2] },
+    { name: 'b', values: [1, null], low: [1, 2], high: [2, null] },
+  ]);
+  expect(rewardParts(run({}), read).isWeighted).toBe(false);
+});
