@@ -30,6 +30,7 @@ export type {
   TaskDifference,
 } from './evaluation-run/evaluation-report.ts';
 export type { ScriptedAnswer } from './evaluation-run/scripted-endpoint.ts';
+export { replayDemonstration } from './rollouts/replay-demonstration.ts';
 export type { FitOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';
 export type {

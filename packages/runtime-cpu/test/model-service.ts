@@ -22,7 +22,10 @@ export interface CompletionChunk extends OpenAI.Chat.ChatCompletionChunk {
 }
 
 /** A request without the fields that the service fills in. */
-export type Question = Partial<OpenAI.Chat.ChatCompletionCreateParams> & { readonly return_token_ids?: boolean };
+export type Question = Partial<OpenAI.Chat.ChatCompletionCreateParams> & {
+  readonly return_token_ids?: boolean;
+  readonly forced_message?: Omit<OpenAI.Chat.ChatCompletionAssistantMessageParam, 'role'>;
+};
 
 /** The embedded runtime with randomly initialised models, and an OpenAI client. */
 export interface ModelService {

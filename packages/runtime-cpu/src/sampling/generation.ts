@@ -5,7 +5,7 @@ import { specialToken } from '../text/vocabulary.ts';
 import { KeyValueCache } from './key-value-cache.ts';
 import type { SampleRequest, SampleResult } from './sample-request.ts';
 import type { ServedWeights } from './served-weights.ts';
-import { chooseToken, type TokenChoice } from './token-choice.ts';
+import { chooseToken, scoreToken, type TokenChoice } from './token-choice.ts';
 
 /**
  * A response in progress. Iterate over it for the sampled tokens, or await {@link result}. It keeps the
@@ -65,7 +65,11 @@ export class Generation implements AsyncIterable<TokenChoice> {
     const input = this.#nextInput();
     const logits = this.#served.decoder.append(input, this.#openCache());
     if (this.#choices.length === 0) this.#served.prefixes.insert(this.#request.promptTokens, this.#openCache());
-    const choice = chooseToken(logits, this.#request, this.#random.nextUniform());
+    const forced = this.#request.forcedTokens?.[this.#choices.length];
+    const choice =
+      forced === undefined
+        ? chooseToken(logits, this.#request, this.#random.nextUniform())
+        : scoreToken(logits, this.#request, forced);
     this.#choices.push(choice);
     this.#sequence.push(choice.token);
     this.#finishIfDone(choice.token);

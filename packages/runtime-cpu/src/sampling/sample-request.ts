@@ -6,6 +6,8 @@ export interface SampleRequest extends SamplingRule {
   readonly promptTokens: readonly number[];
   /** Maximum number of sampled tokens. */
   readonly maxTokens: number;
+  /** Tokens of the response, ending with `<|end|>`, which are scored instead of sampled (teacher forcing). Sampled when absent. */
+  readonly forcedTokens?: readonly number[];
   /** Texts that end the response. */
   readonly stop: readonly string[];
   /** With the same prompt, rule and weights, the same seed gives the same response. Random when absent. */

@@ -27,6 +27,12 @@ export function chooseToken(logits: Float32Array, rule: SamplingRule, uniform: n
   return { token, logprob: logprobs[token] as number, top: likeliestTokens(logprobs, rule.topLogprobs) };
 }
 
+/** Scores a given token instead of sampling one; the nucleus does not apply, since it may exclude the token. */
+export function scoreToken(logits: Float32Array, rule: SamplingRule, token: number): TokenChoice {
+  const logprobs = logSoftmax(logits, rule.temperature === 0 ? 1 : rule.temperature);
+  return { token, logprob: logprobs[token] as number, top: likeliestTokens(logprobs, rule.topLogprobs) };
+}
+
 function logSoftmax(logits: Float32Array, temperature: number): Float64Array {
   const logprobs = new Float64Array(logits.length);
   let highest = -Infinity;

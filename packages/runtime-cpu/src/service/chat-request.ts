@@ -9,11 +9,12 @@ const toolCall = z.object({
   function: z.object({ name: z.string(), arguments: z.string() }),
 });
 
-const message = z.object({
-  role: z.string(),
+const forcedMessage = z.object({
   content: z.union([z.string(), z.array(contentPart)]).nullish(),
   tool_calls: z.array(toolCall).nullish(),
 });
+
+const message = forcedMessage.extend({ role: z.string() });
 
 const tool = z.object({
   type: z.literal('function'),
@@ -47,6 +48,8 @@ export interface ChatRequest {
   readonly top_logprobs?: number | null | undefined;
   /** Requests token ids, as in vLLM. */
   readonly return_token_ids?: boolean | null | undefined;
+  /** An assistant message to return instead of a sampled one, with its tokens and log-probabilities (teacher forcing). */
+  readonly forced_message?: Omit<ChatMessage, 'role'> | null | undefined;
 }
 
 /** The shape of a {@link ChatRequest}. */
@@ -67,4 +70,5 @@ export const chatRequestSchema: z.ZodType<ChatRequest> = z.object({
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
   return_token_ids: z.boolean().nullish(),
+  forced_message: forcedMessage.nullish(),
 });

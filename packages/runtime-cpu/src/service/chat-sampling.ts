@@ -2,7 +2,7 @@ import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { Generation } from '../sampling/generation.ts';
 import type { SampleRequest } from '../sampling/sample-request.ts';
 import type { ChatTool } from '../text/chat-message.ts';
-import { renderPrompt } from '../text/chat-template.ts';
+import { renderPrompt, renderResponse } from '../text/chat-template.ts';
 import type { ChatRequest } from './chat-request.ts';
 import type { CpuModel } from './cpu-model.ts';
 
@@ -25,11 +25,13 @@ const defaultMaxTokens = 64;
 export function startChatSampling(model: CpuModel, request: ChatRequest, signal: AbortSignal): ChatSampling {
   const { engine } = model;
   const tools = offeredTools(request);
-  const stops = stopTexts(request.stop);
+  const stops = request.forced_message ? [] : stopTexts(request.stop);
   const promptTokens = renderPrompt(request.messages, tools);
+  const forcedTokens = request.forced_message ? renderResponse(request.forced_message, tools) : undefined;
   const sample: SampleRequest = {
     promptTokens,
-    maxTokens: request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens,
+    maxTokens: forcedTokens?.length ?? request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens,
+    ...(forcedTokens && { forcedTokens }),
     temperature: request.temperature ?? 1,
     topP: request.top_p ?? 1,
     topLogprobs: request.top_logprobs ?? 0,

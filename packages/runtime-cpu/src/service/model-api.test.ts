@@ -73,6 +73,30 @@ describe('a complete response', () => {
     expect(completion.choices[0]?.logprobs).toBeNull();
   });
 
+  test('is the forced message, with its tokens and their log-probabilities, whatever the limits', async () => {
+    const call = { id: 'c', type: 'function', function: { name: 'add', arguments: '{"left":2,"right":3}' } } as const;
+    const completion = await service.ask({
+      ...withTokens,
+      tools: [adder],
+      max_tokens: 1,
+      stop: '2',
+      forced_message: { content: 'Hi', tool_calls: [call] },
+    });
+    const [choice] = completion.choices;
+    expect(choice).toMatchObject({
+      finish_reason: 'tool_calls',
+      message: { content: 'Hi', tool_calls: [{ function: call.function }] },
+    });
+    const { firstTool, argument, end } = specialToken;
+    expect(choice?.token_ids).toEqual([...encodeText('Hi'), firstTool, 50, argument, 51, end]);
+    for (const { logprob } of choice?.logprobs?.content ?? []) expect(logprob).toBeLessThan(0);
+
+    const again = await service.ask({ ...withTokens, seed: 7, forced_message: { content: 'Hi' } });
+    const sampled = await service.ask({ ...withTokens, seed: 7 });
+    expect(again.choices[0]?.logprobs?.content?.map(({ token }) => token)).toEqual(['H', 'i', '<|end|>']);
+    expect(sampled.choices[0]?.message.content).not.toBe('Hi');
+  });
+
   test('ends with "length" at max_tokens, by either name, and at the end of the context', async () => {
     const [old, current, long] = await Promise.all([
       service.ask({ max_tokens: 3 }),

@@ -30,6 +30,11 @@ export function renderPrompt(messages: readonly ChatMessage[], tools: readonly C
   return tokens;
 }
 
+/** The tokens that the assistant would generate for a message: everything after `<|assistant|>`, `<|end|>` included. */
+export function renderResponse(message: Omit<ChatMessage, 'role'>, tools: readonly ChatTool[]): number[] {
+  return renderMessage({ ...message, role: 'assistant' }, 0, toolSignatures(tools)).slice(1);
+}
+
 function renderMessage(message: ChatMessage, index: number, tools: readonly ToolSignature[]): number[] {
   const text = contentText(message, index);
   switch (message.role) {
