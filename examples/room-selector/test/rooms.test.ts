@@ -16,7 +16,7 @@ test('the best room is the smallest that satisfies all constraints', () => {
   expect(bestRoom(task)?.id).toBe('A1');
 });
 
-test('a booking that ends at the start, or starts at the end, is no problem', () => {
+test('a booking that ends at the start, or starts at the end, does not conflict', () => {
   expect(
     findProblems(
       {
