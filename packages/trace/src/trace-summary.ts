@@ -2,7 +2,8 @@ import type { TraceStep } from './trace-step.ts';
 import { walkSteps } from './walk-steps.ts';
 
 /**
- * The totals of a trace in one line: model calls, tool calls, response tokens, last reward.
+ * The totals of a trace in one line: model calls, tool calls, response tokens, and the primary value of the last
+ * reward.
  *
  * Tool calls are those that adapters recorded as steps, and those in model responses that no step records.
  */
@@ -10,7 +11,7 @@ export function traceSummary(roots: readonly TraceStep[]): string {
   const steps = walkSteps(roots).map(({ step }) => step);
   const modelCalls = steps.filter(({ kind }) => kind === 'model-call').length;
   const responseTokens = steps.reduce((sum, { tokens }) => sum + (tokens?.response ?? 0), 0);
-  const reward = steps.flatMap(({ rewards }) => rewards).at(-1);
+  const reward = steps.findLast(({ rewards }) => rewards.length > 0)?.rewards[0];
   return [
     `${modelCalls} model calls`,
     `${countToolCalls(steps)} tool calls`,

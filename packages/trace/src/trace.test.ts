@@ -170,6 +170,23 @@ describe('the totals of a trace', () => {
     ];
     expect(traceSummary(traceSteps(spans))).toContain('3 tool calls');
   });
+
+  test('have the primary value of the last reward, not another dimension', () => {
+    const value = (name: string, value: number, index: number) => ({
+      [`agentlightning.reward.${index}.name`]: name,
+      [`agentlightning.reward.${index}.value`]: value,
+    });
+    const spans = [
+      aRewardSpan(0.25, { spanId: 'a', sequenceId: 1 }),
+      aSpan({
+        spanId: 'b',
+        sequenceId: 2,
+        name: 'agentlightning.annotation',
+        attributes: { ...value('primary', 1, 0), ...value('brevity', 0.5, 1) },
+      }),
+    ];
+    expect(traceSummary(traceSteps(spans))).toMatch(/reward 1$/);
+  });
 });
 
 describe('an exception', () => {
