@@ -1,0 +1,44 @@
+/**
+ * Writes the pages of the site to `src/content/docs`: the documents of the repository, and the references that are generated
+ * from the sources. Run by `pnpm --filter @agentlightning/docs site`.
+ *
+ * @module
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { repositoryRoot } from '../../../../tools/repository-files.ts';
+import { buildProgram } from '../../../trainer/src/cli/program.ts';
+import { trainingJsonSchema } from '../../../trainer/src/config/resolve-config.ts';
+import { promptSearchJsonSchema } from '../../../trainer/src/config/resolve-prompt-search.ts';
+import { settings, settingsJsonSchema } from '../../../trainer/src/server/settings/setting-table.ts';
+import { apiPages } from './api-pages.ts';
+import { readApi } from './api-project.ts';
+import { commandPages } from './command-reference.ts';
+import { configurationPage } from './configuration-reference.ts';
+import { contentFolder } from './convert-document.ts';
+import { type Page, pageText } from './page.ts';
+import { repositoryPages } from './repository-documents.ts';
+import { serverSettingsPage } from './server-settings-reference.ts';
+
+const api = await readApi();
+const program = buildProgram({ args: [], setExitCode: () => undefined });
+const configuration = configurationPage(api.project, [
+  { heading: 'Training', interfaceName: 'TrainConfig', schema: trainingJsonSchema() },
+  { heading: 'Prompt search', interfaceName: 'PromptSearchConfig', schema: promptSearchJsonSchema() },
+]);
+const pages: readonly Page[] = [
+  ...repositoryPages(),
+  ...commandPages(program),
+  configuration,
+  serverSettingsPage(settings, settingsJsonSchema()),
+  ...(await apiPages(api)),
+];
+
+const folder = join(repositoryRoot, contentFolder);
+await rm(folder, { recursive: true, force: true });
+for (const page of pages) {
+  const file = join(folder, `${page.slug === '' ? 'index' : page.slug}.md`);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, pageText(page));
+}
+process.stdout.write(`${pages.length} pages\n`);
