@@ -7,7 +7,7 @@ export default defineConfig({
   image: { service: passthroughImageService() },
   integrations: [
     starlight({
-      title: 'Agent Lightning for TypeScript',
+      title: 'Agent Lightning TS',
       description: 'Train the agent you already have: reinforcement learning and prompt optimisation for agents in TypeScript.',
       plugins: [starlightLinksValidator()],
       customCss: ['./src/site.css'],
@@ -21,6 +21,7 @@ export default defineConfig({
           items: [
             'reference/configuration',
             'reference/server-settings',
+            'reference/json-output',
             'reference/errors',
             'reference/losses',
             'reference/glossary',

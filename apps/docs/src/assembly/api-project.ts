@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AgentLightningError } from '@agentlightning/core';
 import { Application, type ProjectReflection } from 'typedoc';
 import { listPackageFolders, repositoryRoot } from '../../../../tools/repository-files.ts';
 
@@ -36,7 +37,13 @@ export async function readApi(): Promise<ApiProject> {
     ...markdownOptions,
   });
   const project = await app.convert();
-  if (project === undefined) throw new Error('TypeDoc found no API.');
+  if (project === undefined) {
+    throw new AgentLightningError({
+      code: 'INTERNAL',
+      message: 'TypeDoc found no API',
+      remedy: 'Check the exports of the package.json files.',
+    });
+  }
   const names = new Map(entries.map(({ name, source }) => [moduleName(source), name]));
   for (const module of project.children ?? []) module.name = names.get(module.name) ?? module.name;
   return { app, project };

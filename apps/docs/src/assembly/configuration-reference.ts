@@ -1,3 +1,4 @@
+import { AgentLightningError } from '@agentlightning/core';
 import {
   type Comment,
   type DeclarationReflection,
@@ -5,7 +6,6 @@ import {
   ReflectionKind,
   type SomeType,
 } from 'typedoc';
-import { codeCell, tableCell } from './markdown-table.ts';
 import type { Page } from './page.ts';
 
 /** A JSON Schema, as zod writes it. */
@@ -37,6 +37,8 @@ interface Key {
   readonly path: string;
   readonly type: string;
   readonly limits: string;
+  readonly isRequired: boolean;
+  /** Empty without a default. */
   readonly default: string;
   readonly meaning: string;
 }
@@ -47,8 +49,14 @@ export function configurationPage(project: ProjectReflection, types: readonly Co
     const reflection = findType(project, interfaceName);
     const keys = keysOf({ reflection, schema, prefix: '', depth: 0 });
     const missing = schemaPaths(schema, '').filter((path) => !keys.some((key) => key.path === path));
-    if (missing.length > 0) throw new Error(`${interfaceName} documents no key ${missing.join(', ')}.`);
-    return `## ${heading}\n\n${tableOf(keys)}`;
+    if (missing.length > 0) {
+      throw new AgentLightningError({
+        code: 'CONFIG',
+        message: `${interfaceName} documents no key ${missing.join(', ')}`,
+        remedy: 'Add the key to the interface with a doc comment, and export the types of its value.',
+      });
+    }
+    return `## ${heading}\n\n${entriesOf(keys)}`;
   });
   return {
     slug: 'reference/configuration',
@@ -63,12 +71,15 @@ const introduction = `The default export of \`agl.config.ts\`, checked when it i
 the most similar known key. \`defineConfig\` adds the types in an editor. Types, limits and defaults on this page are those of the
 schemas, the meanings those of the source.`;
 
-function tableOf(keys: readonly Key[]): string {
-  const rows = keys.map((key) => {
-    const type = codeCell(key.type) + (key.limits === '' ? '' : ` ${key.limits}`);
-    return `| ${codeCell(key.path)} | ${type} | ${key.default} | ${key.meaning} |`;
-  });
-  return `| Key | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join('\n')}`;
+/** An entry for each key, with its heading as an anchor. */
+function entriesOf(keys: readonly Key[]): string {
+  return keys
+    .map((key) => {
+      const facts = [`\`${key.type.replaceAll(/\s+/g, ' ')}\``, key.limits, key.isRequired ? 'required' : key.default];
+      const shown = facts.filter((fact) => fact !== '');
+      return `#### \`${key.path}\`\n\n${shown.join(' · ')}\n\n${key.meaning}`.trim();
+    })
+    .join('\n\n');
 }
 
 interface Position {
@@ -101,8 +112,9 @@ function keyOf(path: string, member: DeclarationReflection, schema: JsonSchema |
     path,
     type: typeText(member.type, schema),
     limits: limitsOf(schema),
+    isRequired: !member.flags.isOptional,
     default: defaultOf(member, schema),
-    meaning: tableCell(commentText(member.comment)),
+    meaning: commentText(member.comment).replaceAll(/(?<!\n)\n(?!\n|- )/g, ' '),
   };
 }
 
@@ -152,7 +164,13 @@ function isRecord(type: SomeType | undefined): boolean {
 function findType(project: ProjectReflection, name: string): DeclarationReflection {
   const found = project.getReflectionsByKind(ReflectionKind.Interface | ReflectionKind.TypeAlias);
   const match = found.find((each) => each.name === name);
-  if (match === undefined) throw new Error(`The API has no type ${name}.`);
+  if (match === undefined) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `the API has no type ${name}`,
+      remedy: 'Export it from the index of its package.',
+    });
+  }
   return match as DeclarationReflection;
 }
 
@@ -217,10 +235,10 @@ function defaultOf(member: DeclarationReflection, schema: JsonSchema | null): st
     ?.getTag('@default')
     ?.content.map(({ text }) => text)
     .join('')
-    .trim();
-  if (described !== undefined) return tableCell(described.replace(/^```\w*\n([\s\S]*)\n```$/, '`$1`'));
-  if (schema?.default !== undefined) return codeCell(JSON.stringify(schema.default));
-  return member.flags.isOptional ? '' : 'required';
+    .trim()
+    .replace(/^```\w*\n([\s\S]*)\n```$/, '`$1`');
+  if (described !== undefined) return `default: ${described}`;
+  return schema?.default === undefined ? '' : `default: \`${JSON.stringify(schema.default)}\``;
 }
 
 function commentText(comment: Comment | undefined): string {

@@ -28,7 +28,7 @@ export function convertDocument({ path, text, slug, order }: ConvertOptions): Pa
     title: title.replaceAll(/[`*]/g, ''),
     description: /^description: (.+)$/m.exec(frontMatter)?.[1] ?? firstSentence(body),
     order,
-    body: body.replaceAll(/^```(\w+) (run|check)\b/gm, '```$1'),
+    body: body.replaceAll(/^```ts run\b/gm, '```ts').trim(),
   };
 }
 

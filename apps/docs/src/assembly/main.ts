@@ -7,6 +7,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { repositoryRoot } from '../../../../tools/repository-files.ts';
+import { commandOutputs } from '../../../trainer/src/cli/output/command-outputs.ts';
 import { buildProgram } from '../../../trainer/src/cli/program.ts';
 import { trainingJsonSchema } from '../../../trainer/src/config/resolve-config.ts';
 import { promptSearchJsonSchema } from '../../../trainer/src/config/resolve-prompt-search.ts';
@@ -16,6 +17,7 @@ import { readApi } from './api-project.ts';
 import { commandPages } from './command-reference.ts';
 import { configurationPage } from './configuration-reference.ts';
 import { contentFolder } from './convert-document.ts';
+import { outputPage } from './output-reference.ts';
 import { type Page, pageText } from './page.ts';
 import { repositoryPages } from './repository-documents.ts';
 import { serverSettingsPage } from './server-settings-reference.ts';
@@ -30,6 +32,7 @@ const pages: readonly Page[] = [
   ...repositoryPages(),
   ...commandPages(program),
   configuration,
+  outputPage(commandOutputs),
   serverSettingsPage(settings, settingsJsonSchema()),
   ...(await apiPages(api)),
 ];
