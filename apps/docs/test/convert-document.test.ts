@@ -44,7 +44,7 @@ test.each([
   ['docs/decisions/README.md', 'decisions'],
   ['docs/decisions/0049-dashboard.md', 'decisions/0049-dashboard'],
   ['docs/reports/performance/scale.md', 'reports/scale'],
-  ['packages/core/skills/write-reward/SKILL.md', 'skills/write-reward'],
+  ['apps/trainer/skills/write-reward/SKILL.md', 'skills/write-reward'],
   ['docs/api/core.api.md', null],
   ['packages/core/CHANGELOG.md', null],
 ])('the page of %s is %s', (path, slug) => {
