@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../program.ts';
 import { commandOutputs, outputOf } from './command-outputs.ts';
 
-/** Servers and streams: they have no result, or their output has a format of its own kind. */
+/** Servers have no result; the output of the others has another format. */
 const withoutResult = new Set([
   'config schema',
   'dashboard',
