@@ -11,8 +11,11 @@ export interface ConvertOptions {
   readonly order: number;
 }
 
-/** Folder of the pages' files, from the root of the repository. */
+/** Folder of the site's pages, from the root of the repository. */
 export const contentFolder = 'apps/docs/src/content/docs';
+
+/** Folder of the pages as plain Markdown, from the root of the repository. */
+export const textFolder = 'apps/docs/src/content/text';
 
 /**
  * A page made from a Markdown document of the repository: its first heading becomes the title, its links to other documents

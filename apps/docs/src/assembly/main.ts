@@ -1,5 +1,5 @@
 /**
- * Writes the pages of the site to `src/content/docs`: the documents of the repository, and the references that are generated
+ * Writes the pages of the site to `src/content/docs`, and as plain Markdown to `src/content/text`: the documents of the repository, and the references that are generated
  * from the sources. Run by `pnpm --filter @agentlightning/docs site`.
  *
  * @module
@@ -16,9 +16,11 @@ import { apiPages } from './api-pages.ts';
 import { readApi } from './api-project.ts';
 import { commandPages } from './command-reference.ts';
 import { configurationPage } from './configuration-reference.ts';
-import { contentFolder } from './convert-document.ts';
+import { contentFolder, textFolder } from './convert-document.ts';
+import { withDiagrams } from './diagrams.ts';
+import { llmsText } from './llms-text.ts';
 import { outputPage } from './output-reference.ts';
-import { type Page, pageText } from './page.ts';
+import { type Page, pageText, plainPageText } from './page.ts';
 import { repositoryPages } from './repository-documents.ts';
 import { serverSettingsPage } from './server-settings-reference.ts';
 
@@ -37,11 +39,19 @@ const pages: readonly Page[] = [
   ...(await apiPages(api)),
 ];
 
-const folder = join(repositoryRoot, contentFolder);
-await rm(folder, { recursive: true, force: true });
+await rm(join(repositoryRoot, contentFolder), { recursive: true, force: true });
+await rm(join(repositoryRoot, textFolder), { recursive: true, force: true });
 for (const page of pages) {
-  const file = join(folder, `${page.slug === '' ? 'index' : page.slug}.md`);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, pageText(page));
+  const file = `${page.slug === '' ? 'index' : page.slug}.md`;
+  await write(join(contentFolder, file), withDiagrams(pageText(page)));
+  await write(join(textFolder, file), plainPageText(page));
 }
+await write(join(textFolder, 'llms.txt'), llmsText(pages));
 process.stdout.write(`${pages.length} pages\n`);
+
+/** Writes a file of the site. */
+async function write(path: string, text: string): Promise<void> {
+  const file = join(repositoryRoot, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
