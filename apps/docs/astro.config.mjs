@@ -4,6 +4,8 @@ import starlightLinksValidator from 'starlight-links-validator';
 import { textFiles } from './src/text-files.ts';
 
 export default defineConfig({
+  // Flags such as --steps have two hyphens.
+  markdown: { smartypants: false },
   image: { service: passthroughImageService() },
   integrations: [
     starlight({

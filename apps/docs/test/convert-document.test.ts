@@ -24,6 +24,7 @@ test.each([
   ['[one](../../docs/errors.md#not-found)', '[one](/reference/errors/#not-found)'],
   ['[trace](../trace)', '[trace](/packages/trace/)'],
   ['[trace](../trace/)', '[trace](/packages/trace/)'],
+  ['[a label\non two lines](../trace)', '[a label\non two lines](/packages/trace/)'],
   ['[source](src/index.ts)', 'source'],
   ['[data](../../docs/reports/smollm2-capitals/steps.jsonl)', 'data'],
   ['[here](#next)', '[here](#next)'],

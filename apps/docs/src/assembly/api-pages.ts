@@ -51,8 +51,8 @@ interface ApiContext {
 }
 
 function apiPage(file: string, { name, text }: ApiModule, { modules, order }: ApiContext): Page {
-  const withPageLinks = (line: string): string =>
-    line.replace(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g, (_, target: string, anchor?: string) => {
+  const withPageLinks = (markdown: string): string =>
+    markdown.replace(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g, (_, target: string, anchor?: string) => {
       const linked = modules.get(target === '' ? file : normalize(`${dirname(file)}/${target}`));
       if (linked === undefined) return ']';
       const path = target === '' ? '' : pagePath(slugOf(linked.name));

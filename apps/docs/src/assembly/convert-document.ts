@@ -25,7 +25,7 @@ export function convertDocument({ path, text, slug, order }: ConvertOptions): Pa
   const frontMatter = /^---\n([\s\S]*?)\n---\n/.exec(text)?.[1] ?? '';
   const markdown = text.replace(/^---\n[\s\S]*?\n---\n/, '').replace(/<!--[\s\S]*?-->\n*/g, '');
   const title = /^# (.+)$/m.exec(markdown)?.[1] ?? slug;
-  const body = outsideOfCode(markdown.replace(/^# .+\n+/m, ''), (line) => withPageLinks(line, path, slug));
+  const body = outsideOfCode(markdown.replace(/^# .+\n+/m, ''), (part) => withPageLinks(part, path, slug));
   return {
     slug,
     title: title.replaceAll(/[`*]/g, ''),
@@ -35,23 +35,20 @@ export function convertDocument({ path, text, slug, order }: ConvertOptions): Pa
   };
 }
 
-/** Maps the lines of a document that are not in a code block. */
-export function outsideOfCode(markdown: string, map: (line: string) => string): string {
-  let isCode = false;
+const codeBlock = /(^[ \t]*```[\s\S]*?^[ \t]*```[ \t]*$)/gm;
+
+/** Maps the parts of a document that are not in a code block. */
+export function outsideOfCode(markdown: string, map: (text: string) => string): string {
   return markdown
-    .split('\n')
-    .map((line) => {
-      if (!/^\s*```/.test(line)) return isCode ? line : map(line);
-      isCode = !isCode;
-      return line;
-    })
-    .join('\n');
+    .split(codeBlock)
+    .map((part, index) => (index % 2 === 1 ? part : map(part)))
+    .join('');
 }
 
 const link = /(!?)\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g;
 
-function withPageLinks(line: string, path: string, slug: string): string {
-  return line.replace(link, (...[whole = '', mark = '', label = '', target = '']: string[]) => {
+function withPageLinks(text: string, path: string, slug: string): string {
+  return text.replace(link, (...[whole = '', mark = '', label = '', target = '']: string[]) => {
     if (/^[a-z]+:|^#|^\//.test(target)) return whole;
     const [file = '', anchor] = target.split('#');
     const source = normalize(join(dirname(path), file)).replace(/\/$/, '');
