@@ -1,8 +1,9 @@
 /**
- * Type-checks and runs the code of the READMEs.
+ * Type-checks and runs the code of the READMEs, of the guides of the documentation site, and of the skills.
  *
- * A code block that starts with ` ```ts run ` is executed as it stands, with Node, in the folder of its README, against
- * the built packages. By hand: `node tools/readme-snippets.ts [path of a README, or its beginning]`.
+ * A code block that starts with ` ```ts run ` is executed unchanged, with Node, in the folder of its document, against
+ * the built packages. In guides and skills, every other ` ```ts ` block is a whole module and type-checked.
+ * By hand: `node tools/readme-snippets.ts [path of a document, or its beginning]`.
  *
  * @module
  */
@@ -11,14 +12,16 @@ import { dirname, join, relative } from 'node:path';
 import { listFiles, readText, repositoryRoot } from './repository-files.ts';
 import { type CommandResult, runCommand } from './verify/run-command.ts';
 
-/** A code block of a README that is marked to be run. */
+/** A code block of a document that is checked. */
 export interface Snippet {
-  /** The README, from the root of the repository. */
+  /** The document, from the root of the repository. */
   readonly document: string;
   /** The line where the block starts, counted from 1. */
   readonly line: number;
   /** The code itself. */
   readonly code: string;
+  /** Whether it is run; otherwise only its types are checked. */
+  readonly isRun: boolean;
 }
 
 /** Result of checking a snippet. */
@@ -36,10 +39,15 @@ const snippetFolder = '.readme-snippets';
 /** Temporary TypeScript configuration for snippets. */
 const settingsFolder = join(repositoryRoot, snippetFolder);
 
-/** Every `ts run` code block of the READMEs whose path starts with `prefix`. */
+const isReadme = (path: string): boolean => /^((packages|apps|examples)\/[^/]+\/)?README\.md$/.test(path);
+
+/** Documents whose TypeScript blocks are all checked. A README may also show fragments. */
+const isGuide = (path: string): boolean =>
+  /^apps\/docs\/content\/.+\.md$|^(packages|apps)\/[^/]+\/skills\/[^/]+\/SKILL\.md$/.test(path);
+
+/** Every code block that is checked, of the documents whose path starts with `prefix`. */
 export function findSnippets(prefix = ''): readonly Snippet[] {
-  const isReadme = (path: string): boolean => /^((packages|apps|examples)\/[^/]+\/)?README\.md$/.test(path);
-  return listFiles((path) => isReadme(path) && path.startsWith(prefix)).flatMap(snippetsOf);
+  return listFiles((path) => (isReadme(path) || isGuide(path)) && path.startsWith(prefix)).flatMap(snippetsOf);
 }
 
 /** Checks the types of all snippets at once, then runs them one by one. */
@@ -59,7 +67,7 @@ export async function runSnippets(
       await writeFile(file, code);
     }
     if (files.length > 0) add({ name: 'types of all snippets', ...(await checkTypes(files.map(({ file }) => file))) });
-    for (const { document, line, file } of files) {
+    for (const { document, line, file } of files.filter(({ isRun }) => isRun)) {
       const cwd = dirname(dirname(file));
       add({
         name: `${document}:${line}`,
@@ -95,10 +103,12 @@ function fileOf({ document, line }: Snippet): string {
 
 function snippetsOf(document: string): readonly Snippet[] {
   const text = readText(document);
-  return [...text.matchAll(/^```ts run[^\n]*\n([\s\S]*?)^```/gm)].map((match) => ({
+  const blocks = isGuide(document) ? /^```ts( run)?\n([\s\S]*?)^```/gm : /^```ts( run)[^\n]*\n([\s\S]*?)^```/gm;
+  return [...text.matchAll(blocks)].map((match) => ({
     document,
     line: text.slice(0, match.index).split('\n').length,
-    code: match[1] ?? '',
+    code: match[2] ?? '',
+    isRun: match[1] !== undefined,
   }));
 }
 
@@ -106,6 +116,6 @@ if (import.meta.main) {
   const results = await runSnippets(findSnippets(process.argv[2]), ({ name, isOk, output }) => {
     console.log(`${isOk ? 'passed' : 'FAILED'}  ${name}\n${output}\n`);
   });
-  if (results.length === 0) console.log('No `ts run` block there.');
+  if (results.length === 0) console.log('No TypeScript block there that is checked.');
   if (results.some(({ isOk }) => !isOk)) process.exitCode = 1;
 }

@@ -17,7 +17,11 @@ const skippedFolders = new Set([
   '.stryker-tmp',
   '.venv',
   '.readme-snippets',
+  '.astro',
 ]);
+
+/** Pages of the documentation site, which are copies of the documents. */
+const copiedDocuments = join(repositoryRoot, 'apps/docs/src/content');
 
 /**
  * Every written file of the repository, as paths from its root with forward slashes, sorted.
@@ -50,7 +54,8 @@ export function listPackageFolders(): readonly string[] {
 
 function walk(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    if (entry.isDirectory()) return skippedFolders.has(entry.name) ? [] : walk(join(folder, entry.name));
-    return entry.isFile() ? [join(folder, entry.name)] : [];
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return skippedFolders.has(entry.name) || path === copiedDocuments ? [] : walk(path);
+    return entry.isFile() ? [path] : [];
   });
 }

@@ -78,6 +78,12 @@ const steps: readonly Step[] = [
     after: ['build'],
     command: ['node', 'tools/api-reports.ts', '--check'],
   }),
+  commandStep({
+    name: 'docs',
+    description: 'the documentation site builds, its links are valid (Starlight)',
+    command: ['pnpm', '--filter', '@agentlightning/docs', 'run', 'site'],
+    remark: /(\d+ page)/,
+  }),
   packageStep,
   sizeStep,
   matrixStep,

@@ -1,10 +1,10 @@
 import { findSnippets, runSnippets } from '../readme-snippets.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
-/** Type-checks and runs every code block of a README that is marked `ts run`. Each block counts. */
+/** Type-checks the code of guides and skills, and runs every code block that is marked `ts run`. Each run counts. */
 export const snippetStep: Step = {
   name: 'snippets',
-  description: 'code in the READMEs is typed and runs',
+  description: 'code in READMEs, guides and skills is typed and runs',
   after: ['build'],
   run: checkSnippets,
 };

@@ -1,3 +1,4 @@
+export type { CollectionConfig } from './collection/collection-settings.ts';
 export { defineConfig } from './config/define-config.ts';
 export type {
   EndpointRuntimeConfig,

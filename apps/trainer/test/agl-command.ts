@@ -1,5 +1,6 @@
 import { vi } from 'vitest';
 import { runCommandLine } from '../src/cli/command-line.ts';
+import { assertDocumentedOutput } from './documented-output.ts';
 
 /** How an `agl` command ended. */
 export interface EndedCommand {
@@ -27,7 +28,9 @@ export async function runAgl(
   ];
   process.chdir(cwd);
   try {
-    return { code: await runCommandLine(args), ...written };
+    const code = await runCommandLine(args);
+    assertDocumentedOutput(args, written.output);
+    return { code, ...written };
   } finally {
     process.chdir(folder);
     for (const stream of streams) stream.mockRestore();

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { assertDocumentedOutput } from './documented-output.ts';
 
 /** A line of `agl train --json`, or the `ready` line of a server. */
 export type AglEvent = { readonly event: string } & Readonly<Record<string, unknown>>;
@@ -29,6 +30,7 @@ export class AglProcess implements AsyncDisposable {
   readonly events: AglEvent[] = [];
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
+  readonly #args: readonly string[];
   #stderr = '';
   #output = '';
   #onEvent: () => void = () => undefined;
@@ -38,6 +40,7 @@ export class AglProcess implements AsyncDisposable {
     args: readonly string[],
     { cwd, env = {}, output = null, prefix = [], command = sources }: AglProcessOptions = {},
   ) {
+    this.#args = args;
     const [program = '', ...rest] = [...prefix, ...command, ...args];
     this.#child = spawn(program, rest, {
       stdio: ['ignore', output ?? 'pipe', 'pipe'],
@@ -103,9 +106,10 @@ export class AglProcess implements AsyncDisposable {
     this.#child.kill('SIGTERM');
   }
 
-  /** Waits for the end; the exit code. */
+  /** Waits for the end; the exit code. Rejects if the output of `--json` is not as documented. */
   async exitCode(): Promise<number | null> {
     await this.#exited;
+    assertDocumentedOutput(this.#args, this.#output);
     return this.#child.exitCode;
   }
 

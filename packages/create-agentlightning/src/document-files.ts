@@ -37,7 +37,8 @@ This project trains an agent on ${label} with Agent Lightning (\`agl\`).
 - \`npx agl runs\`, \`npx agl rollouts --run <run>\` and \`npx agl show <rollout>\` read the results; all have \`--json\`.
 - The reward is in \`agl.config.ts\`. It must differ between rollouts of a task, otherwise nothing is learned.
 - Do not remove the line that is about training in \`agent.ts\`: without it no model call is recorded.
-- If a run does not learn, follow \`node_modules/@agentlightning/trainer/skills/debug-training/SKILL.md\`.
+- Before you change the reward, read \`node_modules/@agentlightning/trainer/skills/write-reward/SKILL.md\`; before you replace the agent,
+  \`skills/instrument-agent/SKILL.md\` there. If a run does not learn, follow \`skills/debug-training/SKILL.md\`.
 `,
   };
 }

@@ -181,6 +181,11 @@ const configSchema = z.strictObject({
   maxLogprobGap: z.number().positive().default(0.1),
 });
 
+/** The JSON Schema of the configuration of a training. It accepts any value for functions and zod schemas. */
+export function trainingJsonSchema(): Readonly<Record<string, unknown>> {
+  return z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' });
+}
+
 /**
  * Validates a configuration and adds its defaults.
  *

@@ -107,6 +107,11 @@ const searchSchema = z.strictObject({
   promptsFile: z.string().min(1).optional(),
 });
 
+/** The JSON Schema of the configuration of a prompt search. It accepts any value for functions and zod schemas. */
+export function promptSearchJsonSchema(): Readonly<Record<string, unknown>> {
+  return z.toJSONSchema(searchSchema, { io: 'input', unrepresentable: 'any' });
+}
+
 /** Inputs of {@link resolvePromptSearch}. */
 export interface PromptSearchContext {
   /** The configured search; undefined when it is invalid, as reported in `problems`. */

@@ -23,6 +23,7 @@ export function addMetricsCommand(group: Command): void {
     .option('--experiment <name>', 'mlflow: the experiment', 'agentlightning')
     .option('--follow', 'write steps as they finish, until the run has ended')
     .option('--store <url>', storeHelp, defaultStoreUrl)
+    .option('--json', 'the result as one JSON object')
     .addHelpText(
       'after',
       examples(

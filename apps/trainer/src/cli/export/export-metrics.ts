@@ -1,4 +1,4 @@
-import type { Run, Store } from '@agentlightning/core';
+import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { MetricSink } from '../../metrics-export/metric-sink.ts';
@@ -7,6 +7,7 @@ import { openTensorBoardSink } from '../../metrics-export/tensorboard-sink.ts';
 import { csvSink, openMetricsSink } from '../../metrics-export/text-sinks.ts';
 import { listenToProcess } from '../listen-to-process.ts';
 import { openExistingStore } from '../open-existing-store.ts';
+import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export metrics`. */
 export interface ExportMetricsFlags {
@@ -16,6 +17,7 @@ export interface ExportMetricsFlags {
   readonly experiment: string;
   readonly follow?: boolean;
   readonly store: string;
+  readonly json?: boolean;
 }
 
 /** Polling interval for finished steps of a run, in milliseconds. */
@@ -24,9 +26,17 @@ const pollMs = 1000;
 /**
  * Writes the metrics of a run.
  *
- * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for a wrong address, UNREACHABLE without the server
+ * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for a wrong address or an
+ * output that is used twice, UNREACHABLE without the server
  */
 export async function exportMetrics(runId: string, flags: ExportMetricsFlags): Promise<void> {
+  if (flags.json === true && isText(flags) && (flags.out ?? '-') === '-') {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `--json and the metrics as ${flags.to} cannot share standard output`,
+      remedy: 'Add --out <file>, or remove --json.',
+    });
+  }
   const store = await openExistingStore(flags.store);
   const stop = listenToProcess({
     close: () => undefined,
@@ -36,11 +46,17 @@ export async function exportMetrics(runId: string, flags: ExportMetricsFlags): P
     const sink = await openSink(await store.getRun(runId), flags);
     const steps = await writeAll(store, { runId, sink, isFollowing: flags.follow === true, signal: stop.signal });
     const place = await sink.close(await store.getRun(runId));
-    process.stderr.write(`Wrote the metrics of ${steps} steps of ${runId} to ${place}.\n`);
+    const text = `Wrote the metrics of ${steps} steps of ${runId} to ${place}.`;
+    if (flags.json === true) writeOutcome(flags, { record: { run: runId, steps, to: place }, text });
+    else process.stderr.write(`${text}\n`);
   } finally {
     stop.release();
     await store.close();
   }
+}
+
+function isText({ to }: ExportMetricsFlags): boolean {
+  return to === 'csv' || to === 'openmetrics';
 }
 
 function openSink(run: Run, { to, out, endpoint, experiment }: ExportMetricsFlags): Promise<MetricSink> | MetricSink {

@@ -1,0 +1,49 @@
+import starlight from '@astrojs/starlight';
+import { defineConfig, passthroughImageService } from 'astro/config';
+import starlightLinksValidator from 'starlight-links-validator';
+import { textFiles } from './src/text-files.ts';
+
+export default defineConfig({
+  // Flags such as --steps have two hyphens.
+  markdown: { smartypants: false },
+  image: { service: passthroughImageService() },
+  integrations: [
+    starlight({
+      title: 'Agent Lightning TS',
+      description: 'Train the agent you already have: reinforcement learning and prompt optimisation for agents in TypeScript.',
+      plugins: [starlightLinksValidator()],
+      customCss: ['./src/site.css'],
+      sidebar: [
+        { label: 'Learn', items: [{ autogenerate: { directory: 'learn' } }] },
+        { label: 'Guides', items: [{ autogenerate: { directory: 'guides' } }] },
+        { label: 'Packages', collapsed: true, items: [{ autogenerate: { directory: 'packages' } }] },
+        { label: 'Examples', collapsed: true, items: ['examples', { autogenerate: { directory: 'examples' } }] },
+        {
+          label: 'Reference',
+          items: [
+            'reference/configuration',
+            'reference/server-settings',
+            'reference/json-output',
+            'reference/errors',
+            'reference/losses',
+            'reference/glossary',
+            { label: 'Command line', collapsed: true, items: ['reference/cli', { autogenerate: { directory: 'reference/cli' } }] },
+            { label: 'API', collapsed: true, items: ['reference/api', { autogenerate: { directory: 'reference/api' } }] },
+          ],
+        },
+        { label: 'Operations', items: [{ autogenerate: { directory: 'operations' } }] },
+        { label: 'Reports', collapsed: true, items: [{ autogenerate: { directory: 'reports' } }] },
+        { label: 'Skills', collapsed: true, items: [{ autogenerate: { directory: 'skills' } }] },
+        {
+          label: 'Contribute',
+          collapsed: true,
+          items: [
+            { autogenerate: { directory: 'contribute' } },
+            { label: 'Decisions', collapsed: true, items: ['decisions', { autogenerate: { directory: 'decisions' } }] },
+          ],
+        },
+      ],
+    }),
+    textFiles(),
+  ],
+});

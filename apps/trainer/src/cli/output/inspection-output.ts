@@ -1,0 +1,91 @@
+import { z } from 'zod';
+
+const time = z.iso.datetime();
+
+/** A line of `agl runs --json`. */
+export const runLine: z.ZodType = z.strictObject({
+  run: z.string(),
+  name: z.string(),
+  kind: z.string().describe('training, prompt-search or evaluation'),
+  status: z.string(),
+  step: z.int(),
+  steps: z.int().nullable(),
+  versions: z.int().optional().describe('of a prompt search'),
+  rollouts: z.int().optional().describe('of a prompt search'),
+  from: z.string().optional().describe('the initial checkpoint, of another run'),
+  reward_before: z.number().nullable(),
+  reward_after: z.number().nullable(),
+  started: time,
+});
+
+/** A line of `agl rollouts --json`. */
+export const rolloutLine: z.ZodType = z.strictObject({
+  rollout: z.string(),
+  run: z.string().nullable(),
+  status: z.string(),
+  mode: z.enum(['train', 'val', 'test']).nullable(),
+  attempts: z.int(),
+  worker: z.string().nullable(),
+  started: time,
+  reward: z.number().nullable(),
+  seconds: z.number().nullable(),
+  reason: z.string().nullable().describe('why the infrastructure failed it'),
+  task: z.json(),
+});
+
+/** A line of `agl workers --json`. */
+export const workerLine: z.ZodType = z.strictObject({
+  runner: z.string(),
+  version: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  state: z.enum(['running', 'draining', 'lost']),
+  running: z.int(),
+  concurrency: z.int(),
+  processes: z.int(),
+  run: z.string().nullable(),
+  memory_bytes: z.number(),
+  last_heartbeat: time,
+});
+
+/** A span as the API has it; attributes have OpenTelemetry's names. */
+const span = z.looseObject({
+  rolloutId: z.string(),
+  attemptId: z.string(),
+  spanId: z.string(),
+  parentId: z.string().nullable(),
+  name: z.string(),
+  attributes: z.record(z.string(), z.json()),
+});
+
+/** The output of `agl show --json`. */
+export const shownRollout: z.ZodType = z.strictObject({
+  rollout: z.looseObject({ rolloutId: z.string(), status: z.string(), input: z.json() }),
+  spans: z.array(span),
+});
+
+/** The output of `agl trace --json`. */
+export const tracedTask: z.ZodType = z.strictObject({
+  spans: z.array(span),
+  reward: z.number().nullable(),
+  conversation: z.array(z.looseObject({ role: z.string() })),
+  error: z.string().nullable(),
+});
+
+/** The output of `agl prompts --json`. */
+export const promptVersions: z.ZodType = z.strictObject({
+  run: z.string(),
+  best: z.string().nullable().optional(),
+  ended: z.enum(['finished', 'budget']).nullable().optional(),
+  versions: z.array(
+    z.strictObject({
+      version: z.string(),
+      parents: z.array(z.string()),
+      score: z.number().nullable(),
+      scored_tasks: z.int(),
+      task_scores: z.json(),
+      prompts: z.json(),
+    }),
+  ),
+  diff: z.strictObject({ from: z.string(), to: z.string(), text: z.string() }).optional(),
+});

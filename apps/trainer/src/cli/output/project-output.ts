@@ -1,0 +1,62 @@
+import { z } from 'zod';
+
+/** The output of `agl init --json`. */
+export const initOutcome: z.ZodType = z.strictObject({
+  framework: z.string(),
+  version: z.string().nullable(),
+  adapter: z.string(),
+  changes: z.array(z.strictObject({ file: z.string(), diff: z.string() })),
+  packages: z.array(z.string()).describe('packages to install'),
+  written: z.boolean().describe('false without --yes'),
+});
+
+/** The output of `agl doctor --json`. */
+export const diagnosis: z.ZodType = z.strictObject({
+  findings: z.array(
+    z.strictObject({
+      name: z.string(),
+      status: z.enum(['ok', 'warning', 'error', 'skipped']),
+      detail: z.string(),
+      remedy: z.string().nullable(),
+    }),
+  ),
+  errors: z.int(),
+  warnings: z.int(),
+});
+
+/** The output of `agl stop --json`. */
+export const stoppedRun: z.ZodType = z.strictObject({
+  event: z.literal('stopped'),
+  run: z.string(),
+  status: z.string(),
+  was_running: z.boolean(),
+});
+
+/** The output of `agl config print --json`. */
+export const serverSettings: z.ZodType = z.strictObject({
+  settings: z.array(
+    z.strictObject({
+      name: z.string(),
+      value: z.union([z.string(), z.number()]).nullable(),
+      source: z.enum(['flag', 'environment', 'file', 'default']),
+      position: z.string().nullable().describe('the flag, variable or line; null for a default'),
+    }),
+  ),
+});
+
+/** An access key, without its secret. */
+const accessKey = {
+  id: z.string(),
+  name: z.string(),
+  role: z.string(),
+  project: z.string(),
+  created: z.string(),
+  expires: z.string().nullable(),
+  revoked: z.string().nullable(),
+};
+
+/** The output of `agl keys create --json`. */
+export const createdKey: z.ZodType = z.strictObject({ key: z.string().describe('the secret'), ...accessKey });
+
+/** The output of `agl keys revoke --json`, and a line of `agl keys list --json`. */
+export const listedKey: z.ZodType = z.strictObject(accessKey);
