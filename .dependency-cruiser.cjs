@@ -67,7 +67,7 @@ module.exports = {
     {
       name: 'apps-stay-apart',
       comment:
-        'An app imports packages, and no other app. The trainer serves the dashboard implements its replays, and lists rollouts with its filters: `agl dashboard`, `agl server`, `agl mcp`, `agl rollouts`.',
+        'An app imports packages, and no other app. The trainer serves the dashboard, implements its replays, and lists rollouts with its filters: `agl dashboard`, `agl server`, `agl mcp`, `agl rollouts`.',
       severity: 'error',
       from: {
         path: '^apps/([^/]+)/src/',
