@@ -67,14 +67,14 @@ module.exports = {
     {
       name: 'apps-stay-apart',
       comment:
-        'An app imports packages, and no other app; the documentation site reads all of them. The trainer serves the dashboard and lists rollouts with its filters: `agl dashboard`, `agl server`, `agl mcp`, `agl rollouts`.',
+        'An app imports packages, and no other app; the documentation site reads all of them. The trainer serves the dashboard, implements its replays, and lists rollouts with its filters: `agl dashboard`, `agl server`, `agl mcp`, `agl rollouts`.',
       severity: 'error',
       from: {
         path: '^apps/([^/]+)/src/',
         pathNot: [
           tests,
           '^apps/docs/',
-          '^apps/trainer/src/(cli/serve/run-dashboard|cli/mcp/(mcp-server|rollout-tools)|cli/inspect/list-rollouts|server/(server-projects|dashboard-sessions))\\.ts$',
+          '^apps/trainer/src/(cli/serve/run-dashboard|replay/open-replayer|cli/mcp/(mcp-server|rollout-tools)|cli/inspect/list-rollouts|server/(server-projects|dashboard-sessions))\\.ts$',
         ],
       },
       to: { path: '^apps/', pathNot: '^apps/$1/' },

@@ -165,7 +165,7 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
 
   test('filters are in the URL and survive a reload', async () => {
     const page = await visit('/rollouts', '36 rollouts');
-    await page.getByLabel('Status').selectOption('failed');
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('failed');
     await page.getByText('3 rollouts').waitFor();
     expect(new URL(page.url()).search).toBe('?status=failed');
     await page.reload();

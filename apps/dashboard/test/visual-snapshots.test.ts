@@ -14,11 +14,11 @@ vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 const tolerance = 0.02;
 
 /** Views by file name, with the element and a text that appears with its data. */
-const views = [
+const views: readonly (readonly [name: string, path: string, selector: string, text: string])[] = [
   ['tokens-advantage', '/rollouts/ro-2-1-1?view=tokens&color=advantage', 'p.tokens', 'made more likely'],
   ['tokens-ratio', '/rollouts/ro-2-1-1?view=tokens&color=ratio', 'p.tokens', 'more likely than when sampled'],
   ['heat-map', `/runs/${sampleRunId}/tasks?task=1&step=2`, '.heat-map canvas', 'Task 1, step 2'],
-] as const;
+];
 
 describe.skipIf(chromiumPath === null)('visual snapshots', () => {
   let store: SqlStore;
@@ -57,8 +57,10 @@ describe.skipIf(chromiumPath === null)('visual snapshots', () => {
   });
 
   test('other colours of the same tokens are a difference', async () => {
-    const [advantage, ratio] = [await screenshot(views[0]), await screenshot(views[1])];
-    expect(await difference(page, advantage, ratio)).toBeGreaterThan(tolerance);
+    const [first, second] = views;
+    if (first === undefined || second === undefined) throw new Error('there are no two views');
+    const [one, other] = [await screenshot(first), await screenshot(second)];
+    expect(await difference(page, one, other)).toBeGreaterThan(tolerance);
   });
 });
 

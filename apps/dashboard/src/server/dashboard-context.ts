@@ -1,8 +1,8 @@
 import type { Clock } from '@agentlightning/core';
 import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
+import type { DatasetReader } from './dataset-reader.ts';
 import type { Replayer } from './replayer.ts';
 import { RolloutReader } from './rollout-reader.ts';
-import type { DatasetReader } from './routes/dataset-route.ts';
 import type { WarningExplanations } from './run-progress.ts';
 import { RunReader } from './run-reader.ts';
 import { TaskMaps } from './task-map.ts';

@@ -21,7 +21,7 @@ export interface AgentGraphEdge {
   readonly count: number;
 }
 
-/** The agents and tools of an attempt, and who uses whom. */
+/** The agents and tools of an attempt, and their relations. */
 export interface AgentGraph {
   readonly nodes: readonly AgentGraphNode[];
   readonly edges: readonly AgentGraphEdge[];

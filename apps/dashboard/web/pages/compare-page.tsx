@@ -45,9 +45,10 @@ export function ComparePage(): ReactNode {
 }
 
 function Comparison({ compared }: { readonly compared: readonly ComparedRun[] }): ReactNode {
-  const { metric = 'reward/mean', runs } = route.useSearch();
+  const { metric: chosen, runs } = route.useSearch();
   const navigate = useNavigate();
   const names = [...new Set(compared.flatMap(({ metrics }) => metrics.series.map(({ name }) => name)))].sort();
+  const metric = chosen ?? defaultMetric(names);
   return (
     <>
       <RunTable compared={compared} />
@@ -79,13 +80,20 @@ function Comparison({ compared }: { readonly compared: readonly ComparedRun[] })
   );
 }
 
+/** The mean reward, or another reward: a prompt search has no training steps. */
+function defaultMetric(names: readonly string[]): string {
+  const known = names.includes('reward/mean') ? undefined : names.find((name) => /reward|score/.test(name));
+  return known ?? 'reward/mean';
+}
+
 function MetricChart(props: { readonly compared: readonly ComparedRun[]; readonly metric: string }): ReactNode {
   const { compared, metric } = props;
   // The list is new on every render; its contents change only with the data.
   const key = compared.map(({ run, metrics }) => `${run.runId} ${metrics.totalSteps} ${run.updateTimeMs}`).join(',');
   // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for the runs
   const chart = useMemo(() => chartOf(compared, metric), [key, metric]);
-  if (chart.steps.length === 0) return <p className="muted">No run has recorded this metric yet.</p>;
+  if (chart.lines.every(({ values }) => values.every((value) => value === null)))
+    return <p className="muted">No run has recorded this metric yet.</p>;
   return <LineChart title={`${metric} by step`} {...chart} height={340} />;
 }
 

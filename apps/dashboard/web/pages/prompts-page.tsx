@@ -92,7 +92,7 @@ function VersionTable(props: {
               Tasks
             </th>
             <th scope="col" className="number">
-              Best on
+              Best on (Pareto front)
             </th>
             <th scope="col">Parents</th>
           </tr>

@@ -1,24 +1,8 @@
 import { Readable } from 'node:stream';
-import type { RolloutMode } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { DashboardContext } from '../dashboard-context.ts';
-
-/** The examples of a data set for fine-tuning. */
-export interface DatasetRequest {
-  readonly run: string;
-  /** `chat`: conversations to imitate (SFT). `preference`: pairs of a better and a worse response. */
-  readonly format: 'chat' | 'preference';
-  /** What decides: rewards, or the labels and preferences of people. */
-  readonly from: 'rewards' | 'annotations';
-  readonly mode: RolloutMode;
-  /** For `chat` by rewards: only rollouts with at least this reward. */
-  readonly minReward?: number;
-}
-
-/** Reads a data set as lines of JSON, each with its line break. */
-export type DatasetReader = (request: DatasetRequest) => AsyncIterable<string>;
 
 const parameters = z.strictObject({
   format: z.enum(['chat', 'preference']).default('chat'),
