@@ -10,11 +10,12 @@ export interface Creation {
   readonly outcome: RegExp;
 }
 
-/** Two frameworks learn on the embedded runtime; prompt optimisation reports that it needs a key. */
+/** These frameworks learn on the embedded runtime; prompt optimisation reports that it needs a key. */
 export const creations: readonly Creation[] = [
   { framework: 'ai-sdk', goal: 'rl', outcome: /The agent got better/ },
   { framework: 'fetch', goal: 'sft', outcome: /The agent got better/ },
   { framework: 'langgraph', goal: 'rl', outcome: /The agent got better/ },
+  { framework: 'mastra', goal: 'rl', outcome: /The agent got better/ },
   { framework: 'openai-agents', goal: 'prompt', outcome: /OPENAI_API_KEY/ },
 ];
 

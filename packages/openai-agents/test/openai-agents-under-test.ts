@@ -1,10 +1,4 @@
-import {
-  type AdapterUnderTest,
-  jsonSchemaOf,
-  type SceneAgent,
-  type SceneAsk,
-  type SceneModelOptions,
-} from '@agentlightning/core/contracts';
+import { type AdapterUnderTest, jsonSchemaOf, type SceneAgent, type SceneAsk } from '@agentlightning/core/contracts';
 import type * as agentsModule from '@openai/agents';
 import { instrumentOpenAIAgents } from '../src/index.ts';
 
