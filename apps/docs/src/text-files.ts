@@ -7,7 +7,8 @@ export function textFiles(): AstroIntegration {
   return {
     name: 'text-files',
     hooks: {
-      'astro:build:done': async ({ dir }) => await cp(join(import.meta.dirname, 'content/text'), dir, { recursive: true }),
+      'astro:build:done': async ({ dir }) =>
+        await cp(join(import.meta.dirname, 'content/text'), dir, { recursive: true }),
     },
   };
 }

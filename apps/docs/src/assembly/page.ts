@@ -23,7 +23,7 @@ export function pageText({ title, description, order, body }: Page): string {
   return `${frontMatter.join('\n')}\n\n${body.trim()}\n`;
 }
 
-/** The page as Markdown without front matter, as it is served beside the site. */
+/** The page as Markdown without front matter, which is served beside the site. */
 export function plainPageText({ title, body }: Page): string {
   return `# ${title}\n\n${body.trim()}\n`;
 }

@@ -58,3 +58,23 @@ test.each([
 test('without --json there is no schema', () => {
   expect(outputOf(['runs'])).toBeNull();
 });
+
+test('a line with an unknown field or without a field does not match', () => {
+  const { schema } = commandOutputs['workers'] ?? {};
+  const line = {
+    runner: 'w-1',
+    version: '0.1.0',
+    host: 'h',
+    pid: 1,
+    state: 'running',
+    running: 0,
+    concurrency: 1,
+    processes: 1,
+    run: null,
+    memory_bytes: 1,
+    last_heartbeat: '2026-11-24T00:00:00.000Z',
+  };
+  expect(schema?.safeParse(line).success).toBe(true);
+  expect(schema?.safeParse({ ...line, more: 1 }).success).toBe(false);
+  expect(schema?.safeParse({ ...line, host: undefined }).success).toBe(false);
+});

@@ -39,8 +39,8 @@ export const failedLine: z.ZodType = z.strictObject({
 const promptsOutcome = z.strictObject({
   versions: z.int(),
   best: z.string(),
-  ended: z.string(),
-  measured_on: z.string(),
+  ended: z.enum(['finished', 'budget']),
+  measured_on: z.enum(['test', 'validation']),
   rollouts: z.int(),
   optimizer_calls: z.int(),
   file: z.string(),
@@ -59,7 +59,7 @@ const startedLine = z.strictObject({
   search: z
     .strictObject({
       validation: z.int(),
-      prompts: z.unknown(),
+      prompts: z.array(z.string()),
       optimizer: z.string(),
       max_rollouts: z.int().nullable(),
       max_optimizer_calls: z.int().nullable(),
