@@ -30,13 +30,12 @@ export function runSettings(request: RunRequest, surroundings: RunSurroundings):
   const { dataDir, project, url, serverKey, runtime, hasSmallCheckpoints, defaults, tasks } = surroundings;
   const { steps, tasksPerStep, maxTokens } = defaults;
   const { training } = request;
-  const sampling = maxTokens === null ? {} : { sampling: { temperature: 1, maxTokens } };
   return {
     ...(hasSmallCheckpoints ? { checkpointEvery: 1 } : {}),
     ...(steps === null ? {} : { steps }),
     ...(tasksPerStep === null ? {} : { tasksPerStep }),
-    ...sampling,
     ...training,
+    ...samplingOf(training.sampling, maxTokens),
     algorithm: algorithmOf(training.algorithm, defaults),
     name: request.name,
     tasks,
@@ -64,6 +63,13 @@ export function resolveRunSettings({ project, ...settings }: RunSettings): Resol
 function algorithmOf(given: unknown, { algorithm, learningRate }: RunDefaults): unknown {
   const named = typeof given === 'object' && given !== null ? given : { type: given ?? algorithm };
   return { ...(learningRate === null ? {} : { learningRate }), ...named };
+}
+
+/** Sampling without a limit of tokens has that of the server. */
+function samplingOf(given: unknown, maxTokens: number | null): { readonly sampling?: unknown } {
+  if (maxTokens === null) return {};
+  if (given === undefined) return { sampling: { temperature: 1, maxTokens } };
+  return typeof given === 'object' ? { sampling: { maxTokens, ...given } } : {};
 }
 
 /** Clients run the agent: a server has no workers. */
