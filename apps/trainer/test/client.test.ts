@@ -72,6 +72,30 @@ test('a run continues after its client and its server were killed', async () => 
   expect(await client.event('result')).toMatchObject({ runId: run, status: 'finished', step: 3 });
 });
 
+test('a client stops its run, resumes it and extends it', { tags: ['long'] }, async () => {
+  const server = await startServer();
+  await using _server = server.process;
+  const client = new AgentLightningClient(server);
+  const { train, test: held } = smallConfig.tasks;
+  await client.uploadData({ train: [...train], test: [...held] });
+  const algorithm = { type: 'grpo', groupSize: 2 };
+  const run = await client.train(smallConfig.agent, { algorithm, steps: 40, tasksPerStep: 3 });
+  for await (const { event } of run.events()) if (event === 'step') break;
+  await run.stop();
+  await expect(run.result()).rejects.toMatchObject({ code: 'CANCELLED' });
+  const { step, status } = await run.info();
+  expect(status).toBe('stopped');
+  await run.resume({ steps: step + 1 });
+  expect(await run.result()).toMatchObject({ status: 'finished', step: step + 1 });
+  await expect(run.resume()).rejects.toMatchObject({ code: 'CONFLICT' });
+  await run.resume({ steps: step + 2 });
+  const { rewardCurve } = await run.result();
+  expect(rewardCurve).toHaveLength(step + 2);
+  const steps: unknown[] = [];
+  for await (const event of run.events()) if (event.event === 'step') steps.push(event.step);
+  expect(steps).toEqual(rewardCurve.map((_, index) => index + 1));
+});
+
 test('invalid tasks, settings and keys are reported, and nothing is uploaded', async () => {
   const server = await startServer();
   await using _server = server.process;
