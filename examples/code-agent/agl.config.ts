@@ -1,0 +1,25 @@
+import { defineConfig } from '@agentlightning/trainer';
+import { codeTask, writeProgram } from './agent.ts';
+
+export default defineConfig({
+  name: 'code-agent',
+  agent: async (task) => await writeProgram(task),
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
+  taskSchema: codeTask,
+  algorithm: {
+    type: 'grpo',
+    groupSize: 8,
+    learningRate: 3e-3,
+    optimizer: { beta2: 0.99 },
+    loss: 'importance_sampling',
+    entropyCoefficient: 0.03,
+    creditAssignment: { type: 'per-turn' },
+  },
+  sampling: { temperature: 1, maxTokens: 12 },
+  steps: 60,
+  stopAtReward: 0.95,
+  tasksPerStep: 16,
+  concurrency: 64,
+  evaluation: { every: 15 },
+  finish: 'last',
+});

@@ -1,0 +1,25 @@
+import { defineConfig } from '@agentlightning/trainer';
+import { dayTask, workDay } from './agent.ts';
+
+export default defineConfig({
+  name: 'memory-agent',
+  agent: workDay,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
+  taskSchema: dayTask,
+  algorithm: {
+    type: 'grpo',
+    groupSize: 8,
+    learningRate: 2e-3,
+    optimizer: { beta2: 0.99 },
+    loss: 'importance_sampling',
+    entropyCoefficient: 0.02,
+    creditAssignment: { type: 'per-turn' },
+  },
+  sampling: { temperature: 1, maxTokens: 12 },
+  steps: 40,
+  stopAtReward: 0.95,
+  tasksPerStep: 6,
+  concurrency: 48,
+  evaluation: { every: 10, tasks: 64 },
+  finish: 'last',
+});
