@@ -42,14 +42,19 @@ def main(arguments: list[str] | None = None) -> int:
         "--out", type=Path, default=Path("gpu-smoke"), metavar="DIR", help="folder of results [gpu-smoke]"
     )
     parser.add_argument("--minutes", type=float, default=9.0, help="no part is started after so many minutes [9]")
-    parser.add_argument("--only", metavar="TEXT", default="", help="only parts whose name contains this text")
+    parser.add_argument(
+        "--only",
+        metavar="TEXT",
+        default="",
+        help="only parts whose name contains this text, or ends with it before a $",
+    )
     parsed = parser.parse_args(arguments)
     results = Results(parsed.out)
     deadline = time.monotonic() + parsed.minutes * 60
     with tempfile.TemporaryDirectory(prefix="gpu-smoke-") as folder:
         path = Path(folder)
         plan = SmokePlan.tiny(parsed.device, path) if parsed.tiny else SmokePlan.full(parsed.model, parsed.device, path)
-        names = [name for name, _ in parts_of(plan) if parsed.only in name]
+        names = [name for name, _ in parts_of(plan) if parsed.only in f"{name}$"]
         if not names:
             parser.error(f"no part contains {parsed.only!r}; parts: {', '.join(name for name, _ in parts_of(plan))}")
         for name, run in parts_of(plan):

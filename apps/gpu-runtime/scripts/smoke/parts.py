@@ -30,6 +30,8 @@ MAX_LOGPROB_GAP = 0.1
 """Largest accepted mean difference between the log-probabilities of trainer and sampler, in nats, in bfloat16."""
 
 
+_LARGE_METRICS = ("train/", "memory/", "time/", "step/")
+
 MIN_GAIN = 0.25
 """Gain of held-out reward that counts as learned; a control must stay below it."""
 
@@ -89,15 +91,16 @@ def parts_of(plan: SmokePlan) -> Iterator[Part]:
     """The parts, cheap ones first, each a few minutes on a GPU."""
     yield "machine", check_machine
     yield "doctor", run_doctor
+    yield "tests on the GPU", run_gpu_tests
     yield "device against CPU", compare_devices
     yield "resume after a kill", resume_after_kill
     for seed in plan.seeds:
         yield f"GRPO, seed {seed}", lambda plan, seed=seed: run_grpo(plan, seed, shuffles=False)
     yield "GRPO, shuffled rewards", lambda plan: run_grpo(plan, plan.seeds[0], shuffles=True)
     yield "vLLM", run_vllm
-    for checkpointing in (False, True):
-        name = f"large model, {'with' if checkpointing else 'without'} gradient checkpointing"
-        yield name, lambda plan, checkpointing=checkpointing: run_large(plan, checkpointing=checkpointing)
+    for flags in ((), ("--gradient-checkpointing",), ("--no-packing",), ("--no-packing", "--gradient-checkpointing")):
+        name = " ".join(("large model", *flags))
+        yield name, lambda plan, flags=flags: run_large(plan, flags)
 
 
 def check_machine(plan: SmokePlan) -> dict[str, Any]:
@@ -129,6 +132,20 @@ def run_doctor(plan: SmokePlan) -> dict[str, Any]:
         raise RuntimeError(f"The doctor found problems: {done.stdout[-2000:]}{done.stderr[-1000:]}")
     checks = json.loads(done.stdout)["checks"]
     return {"checks": len(checks), "model": checks[-1]["found"]}
+
+
+def run_gpu_tests(_plan: SmokePlan) -> dict[str, Any]:
+    """The tests that need a GPU, in the clone."""
+    if not torch.cuda.is_available():
+        raise NotRunError("There is no GPU")
+    if importlib.util.find_spec("pytest") is None:
+        raise NotRunError("pytest is not installed: pip install pytest openai")
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    done = subprocess.run(command, cwd=SOURCES.parent, capture_output=True, text=True, env=environment, check=False)  # noqa: S603 - the arguments are ours
+    if done.returncode != 0:
+        raise RuntimeError(f"Tests failed: {done.stdout[-3000:]}")
+    return {"pytest": done.stdout.strip().splitlines()[-1]}
 
 
 def run_grpo(plan: SmokePlan, seed: int, *, shuffles: bool) -> dict[str, Any]:
@@ -203,7 +220,7 @@ def run_vllm(plan: SmokePlan) -> dict[str, Any]:
     settings = SamplingSettings(plan.grpo.max_tokens)
     gaps: list[float] = []
     with (
-        plan.serve("--inference-engine", "vllm") as runtime,
+        plan.serve("--inference-engine", "vllm", "--sampler-colocated") as runtime,
         ModelClient(runtime.address, "vllm", seed=1, lora_rank=plan.grpo.lora_rank) as model,
     ):
         for _ in range(3):
@@ -219,18 +236,23 @@ def run_vllm(plan: SmokePlan) -> dict[str, Any]:
     return {"logprob_gap_by_version": gaps}
 
 
-def run_large(plan: SmokePlan, *, checkpointing: bool) -> dict[str, Any]:
+def run_large(plan: SmokePlan, flags: tuple[str, ...]) -> dict[str, Any]:
     """Throughput and memory of LoRA steps of a large model with random weights, by size of the micro-batch."""
     source = write_model(plan.folder / "large", plan.shape)
     tokens, length = plan.large_batches
-    data = random_sequences(tokens // length, length, vocabulary=plan.shape.vocabulary, seed=2)
-    flags = ("--gradient-checkpointing",) if checkpointing else ()
+    # A quarter each of four lengths: padding and packing differ only where lengths do.
+    counts = {length // part: tokens * part // (4 * length) for part in (1, 2, 4, 8)}
+    data = [
+        sequence
+        for size, count in counts.items()
+        for sequence in random_sequences(max(1, count), size, vocabulary=plan.shape.vocabulary, seed=size)
+    ]
     found: dict[str, Any] = {}
     for micro_batch in (tokens // 8, tokens // 2):
         arguments = ("--micro-batch-tokens", str(micro_batch), "--inference-engine", "builtin", *flags)
         with (
             plan.serve(*arguments, model=f"large={source}") as runtime,
-            ModelClient(runtime.address, f"large-{int(checkpointing)}-{micro_batch}", seed=1, lora_rank=8) as model,
+            ModelClient(runtime.address, f"large{''.join(flags)}-{micro_batch}", seed=1, lora_rank=8) as model,
         ):
             found[f"micro-batches of {micro_batch}"] = _measure_steps(model, data)
     return found
@@ -249,7 +271,7 @@ def _measure_steps(model: ModelClient, data: list[TrainedSequence]) -> dict[str,
             return {"failed": str(error)}
         seconds = time.monotonic() - started
     tokens = sum(len(each.prompt) + len(each.response) for each in data)
-    kept = {name: value for name, value in {**model.metrics(), **metrics}.items() if name.startswith("train/")}
+    kept = {name: value for name, value in {**model.metrics(), **metrics}.items() if name.startswith(_LARGE_METRICS)}
     return {"tokens_per_second": tokens / seconds, **kept}
 
 

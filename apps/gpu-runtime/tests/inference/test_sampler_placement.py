@@ -206,7 +206,7 @@ def test_gpus_are_divided_into_replicas(tmp_path: Path, monkeypatch: pytest.Monk
     line = " ".join(vllm_command(_ADAPTERS, 1, launches[0])[0])
     assert "--tensor-parallel-size 2" in line
     assert "--max-loras 3" in line
-    # On GPUs of its own vLLM takes its default.
+    # On separate GPUs vLLM takes its default.
     assert "--gpu-memory-utilization" not in line
     with pytest.raises(EngineError, match="cannot be divided"):
         replica_starts(settings_of(tmp_path, sampler=SamplerPlacement(gpus=(1, 2, 3), tensor_parallel=2)))

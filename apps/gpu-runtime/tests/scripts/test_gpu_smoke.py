@@ -56,10 +56,28 @@ def test_advantages_of_a_group() -> None:
     np.testing.assert_allclose(advantages, [-1.0, 1.0, 0.0, 0.0], atol=1e-5)
 
 
+def test_a_large_model_is_measured_with_and_without_packing(tmp_path: Path) -> None:
+    arguments = ["--tiny", "--device", "cpu", "--out", str(tmp_path), "--only"]
+    found: list[dict[str, float]] = []
+    for part in ("large model", "large model --no-packing"):
+        # The name of the first part is also in those of the others.
+        assert main([*arguments, f"{part}$"]) == 0
+        results = Results(tmp_path).parts[part]
+        assert results["status"] == "passed"
+        found.append(results["micro-batches of 256"])
+    for measured in found:
+        assert measured["tokens_per_second"] > 0
+        assert measured["memory/peak_bytes"] > 0
+        assert measured["time/forward_seconds"] > 0
+    assert found[0]["train/computed_tokens_per_second"] == pytest.approx(found[0]["train/tokens_per_second"])
+    assert found[1]["train/computed_tokens_per_second"] > found[1]["train/tokens_per_second"]
+
+
 @pytest.mark.long
 def test_every_part(tmp_path: Path) -> None:
     assert main(["--tiny", "--device", "cpu", "--out", str(tmp_path)]) == 0
     statuses = {name: part["status"] for name, part in Results(tmp_path).parts.items()}
-    assert statuses.pop("vLLM") in ("passed", "not run")
+    for of_a_gpu in ("vLLM", "tests on the GPU"):
+        assert statuses.pop(of_a_gpu) in ("passed", "not run")
     assert set(statuses.values()) == {"passed"}
-    assert len(statuses) == 8
+    assert len(statuses) == 10

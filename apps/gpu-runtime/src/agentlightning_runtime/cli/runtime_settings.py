@@ -49,6 +49,7 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gradient-checkpointing", action="store_true", help="uses less memory and about a third more time"
     )
+    group.add_argument("--no-packing", action="store_true", help="pads sequences in rows, for comparison")
     group.add_argument("--threads", type=_positive, metavar="N", help="number of compute threads on a CPU")
     group.add_argument(
         "--engine",
@@ -133,6 +134,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         max_batch_tokens=flags.max_batch_tokens,
         micro_batch_tokens=flags.micro_batch_tokens,
         gradient_checkpointing=flags.gradient_checkpointing,
+        packing=not flags.no_packing,
         inference_host=flags.inference_host,
         inference_port=flags.inference_port,
         inference_public_url=flags.inference_url,

@@ -46,6 +46,7 @@ class EngineSettings:
         micro_batch_tokens: Maximum tokens, padding included, in one pass; None: as many as fit in the GPU memory,
             at most 16,384; 2,048 on a CPU.
         gradient_checkpointing: Trades time for memory.
+        packing: Packs sequences end to end; else they are padded in rows, for comparison.
         inference_host: Host of the OpenAI-compatible endpoint.
         inference_port: 0 selects a free port.
         inference_public_url: Public URL reported to clients, such as `https://gpu.example/v1`.
@@ -62,6 +63,7 @@ class EngineSettings:
     max_batch_tokens: int = 1_048_576
     micro_batch_tokens: int | None = None
     gradient_checkpointing: bool = False
+    packing: bool = True
     inference_host: str = "127.0.0.1"
     inference_port: int = 0
     inference_public_url: str = ""

@@ -176,7 +176,7 @@ class TorchEngine:
         return PassSettings(
             device=self._device,
             sizer=MicroBatchSizer(limit, self._cuda_memory if measures else None, self._ranks),
-            is_packed=network.is_packable,
+            is_packed=network.is_packable and self._settings.packing,
             output_size=outline.output_size,
             peak_flops=peak_flops(self._device),
             timeline=self._timeline,

@@ -20,7 +20,7 @@ from agentlightning_runtime.service.failure import (
     is_expected,
     to_failure,
 )
-from agentlightning_runtime.service.users import current_user
+from agentlightning_runtime.service.tenancy.users import current_user
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor

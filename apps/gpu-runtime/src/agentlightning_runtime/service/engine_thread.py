@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from agentlightning_runtime.service.fair_queue import FairQueue
+from agentlightning_runtime.service.tenancy.fair_queue import FairQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import runtime_pb2
 from agentlightning_runtime.service.clock import to_timestamp
-from agentlightning_runtime.service.users import current_user
+from agentlightning_runtime.service.tenancy.users import current_user
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

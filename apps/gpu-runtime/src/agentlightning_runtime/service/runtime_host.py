@@ -18,7 +18,7 @@ from agentlightning_runtime.service.model_request import check_model_request
 from agentlightning_runtime.service.model_surroundings import ModelSurroundings
 from agentlightning_runtime.service.operation_record import OperationRecord, OperationWork
 from agentlightning_runtime.service.session_registry import SessionRegistry
-from agentlightning_runtime.service.users import current_user, is_own_checkpoint, scoped_id
+from agentlightning_runtime.service.tenancy.users import current_user, is_own_checkpoint, scoped_id
 
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.contract import EngineModel, Progress, RuntimeEngine

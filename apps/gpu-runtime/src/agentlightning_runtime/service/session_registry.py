@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.users import current_user
+from agentlightning_runtime.service.tenancy.users import current_user
 
 if TYPE_CHECKING:
     from agentlightning_runtime.service.clock import Clock

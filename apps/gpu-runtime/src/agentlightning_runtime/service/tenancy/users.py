@@ -8,7 +8,7 @@ _SEPARATOR = "."
 """Between user and model in the ids of the engine; ids of clients do not contain it."""
 
 current_user: ContextVar[str] = ContextVar("current_user", default="")
-"""The user of the running call; empty where all clients share one key, or there is none."""
+"""The user of the running call; empty where all clients share one key, or calls are not authenticated."""
 
 
 def scoped_id(model_id: str) -> str:

@@ -1,0 +1,1 @@
+"""Several users and models on one runtime."""
