@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkCalls } from '../checker/check-calls.ts';
+import { checkCalls, type FunctionCall } from '../checker/check-calls.ts';
 import { bfclTask } from '../task.ts';
 import { toolsOf } from '../tools.ts';
 
@@ -24,7 +24,8 @@ const task = bfclTask.parse({
   expected: '{"geometry.triangle_area": {"base": [10], "height": [5.5], "unit": ["units", ""]}}',
 });
 
-const call = (name: string, json: string) => [{ name, arguments: json }];
+const triangle = (json: string) => [{ name: 'geometry_triangle_area', arguments: json }] as const;
+const right = triangle('{"base": 10, "height": 5.5}');
 
 test('the functions are tools in the terms of the API', () => {
   expect(toolsOf(task.functions)).toEqual([
@@ -47,21 +48,24 @@ test('the functions are tools in the terms of the API', () => {
   ]);
 });
 
-test.each([
-  ['all right', call('geometry_triangle_area', '{"base": 10, "height": 5.5, "unit": "Units."}'), true, 1],
-  ['an optional argument is absent', call('geometry_triangle_area', '{"base": 10, "height": 5.5}'), true, 1],
-  ['a float instead of an integer', call('geometry_triangle_area', '{"base": 10.0, "height": 5.5}'), false, 0.8],
-  ['one of two is missing', call('geometry_triangle_area', '{"base": 10}'), false, 0.8],
+test.each<
+  [string, { readonly calls: readonly FunctionCall[]; readonly isCorrect: boolean; readonly progress: number }]
+>([
+  ['all right', { calls: right, isCorrect: true, progress: 1 }],
   [
-    'the call is made twice',
-    [...call('geometry_triangle_area', '{"base": 10, "height": 5.5}'), ...call('a', '{}')],
-    false,
-    1,
+    'an optional argument is present',
+    { calls: triangle('{"base": 10, "height": 5.5, "unit": "Units."}'), isCorrect: true, progress: 1 },
   ],
-  ['another function', call('area', '{"base": 10, "height": 5.5}'), false, 0.2],
-  ['arguments that are not JSON', call('geometry_triangle_area', '{"base": 10'), false, 0.2],
-  ['no call', [], false, 0],
-] as const)('%s', (_, ...[calls, isCorrect, progress]) => {
+  [
+    'a float instead of an integer',
+    { calls: triangle('{"base": 10.0, "height": 5.5}'), isCorrect: false, progress: 0.8 },
+  ],
+  ['one of two is missing', { calls: triangle('{"base": 10}'), isCorrect: false, progress: 0.8 }],
+  ['two calls', { calls: [...right, ...right], isCorrect: false, progress: 1 }],
+  ['another function', { calls: [{ ...right[0], name: 'area' }], isCorrect: false, progress: 0.2 }],
+  ['arguments that are not JSON', { calls: triangle('{"base": 10'), isCorrect: false, progress: 0.2 }],
+  ['no call', { calls: [], isCorrect: false, progress: 0 }],
+])('%s', (_, { calls, isCorrect, progress }) => {
   const judged = checkCalls(task, calls);
   expect(judged.isCorrect).toBe(isCorrect);
   expect(judged.progress).toBeCloseTo(progress, 10);
@@ -70,5 +74,5 @@ test.each([
 test('where no function fits, the right response has no call', () => {
   const irrelevant = { ...task, expected: null };
   expect(checkCalls(irrelevant, []).isCorrect).toBe(true);
-  expect(checkCalls(irrelevant, call('geometry_triangle_area', '{}'))).toEqual({ isCorrect: false, progress: 0 });
+  expect(checkCalls(irrelevant, triangle('{}'))).toEqual({ isCorrect: false, progress: 0 });
 });

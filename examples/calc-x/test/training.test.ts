@@ -40,7 +40,7 @@ test(
       ...shared,
       tasks: { train: taskFile('train'), test: taskFile('test') },
       from: 'warm-up@final',
-      steps: 8,
+      steps: 15,
     }).fit();
     expect(trained.after.reward).toBeGreaterThan(trained.before.reward + 0.1);
     expect(trained.isImproved).toBe(true);

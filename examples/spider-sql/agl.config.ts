@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
+import { instrumentLangChain } from '@agentlightning/langchain';
+import { defineConfig } from '@agentlightning/trainer';
+import { z } from 'zod';
+import { writeQuery } from './agent.ts';
+import { databaseName, openDatabase, query } from './databases.ts';
+
+instrumentLangChain();
+// Model calls are sent to the model in training, which needs no key.
+process.env['OPENAI_API_KEY'] ??= 'none';
+
+/** A question about a database, and a query that answers it. */
+export const questionTask = z.object({ database: databaseName, question: z.string(), sql: z.string() });
+
+export type QuestionTask = z.infer<typeof questionTask>;
+
+const databases = { cars: openDatabase('cars'), lands: openDatabase('lands') };
+
+/** The agent as the trainer runs it: 1 for a query with the rows of the task's query (execution accuracy), 0 for any other. */
+async function agent({ database, question, sql }: QuestionTask): Promise<number> {
+  const written = query(databases[database], await writeQuery(question, database));
+  return isDeepStrictEqual(valuesOf(written), valuesOf(query(databases[database], sql))) ? 1 : 0;
+}
+
+/** The rows without the names of their columns, which depend on the wording of a query; null for an error. */
+function valuesOf(result: ReturnType<typeof query>): readonly unknown[][] | null {
+  return 'error' in result ? null : result.rows.map((row) => Object.values(row));
+}
+
+export default defineConfig({
+  name: 'spider-sql',
+  agent,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
+  taskSchema: questionTask,
+  algorithm: {
+    type: 'grpo',
+    nodes: ['write', 'rewrite'],
+    groupSize: 8,
+    learningRate: 2e-3,
+    optimizer: { beta2: 0.99 },
+    loss: 'importance_sampling',
+    entropyCoefficient: 0.02,
+    dropConstantGroups: true,
+  },
+  evaluation: { rolloutsPerTask: 2 },
+  sampling: { temperature: 1, maxTokens: 96 },
+  steps: 30,
+  stopAtReward: 0.95,
+  tasksPerStep: 16,
+  concurrency: 64,
+});
