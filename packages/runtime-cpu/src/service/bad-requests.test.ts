@@ -55,9 +55,9 @@ test.each(['{"model": "first", ', '', 'null', '[]', '"hi"'])('rejects the body %
 });
 
 test('rejects a prompt that fills the context, with the code of OpenAI', async () => {
-  const asking = service.ask({ messages: [{ role: 'user', content: 'x'.repeat(600) }] });
+  const asking = service.ask({ messages: [{ role: 'user', content: 'x'.repeat(2100) }] });
   await expect(asking).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'messages' });
-  await expect(asking).rejects.toThrow('602 tokens');
+  await expect(asking).rejects.toThrow('2102 tokens');
 });
 
 test('rejects an unknown model or path', async () => {

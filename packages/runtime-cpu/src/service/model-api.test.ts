@@ -101,7 +101,7 @@ describe('a complete response', () => {
     const [old, current, long] = await Promise.all([
       service.ask({ max_tokens: 3 }),
       service.ask({ max_tokens: 9, max_completion_tokens: 4 }),
-      service.ask({ messages: [{ role: 'user', content: 'x'.repeat(509) }], max_tokens: 100 }),
+      service.ask({ messages: [{ role: 'user', content: 'x'.repeat(2045) }], max_tokens: 100 }),
     ]);
     const ends = [old, current, long].map(({ choices, usage }) => [
       choices[0]?.finish_reason,

@@ -49,7 +49,7 @@ const accessKey = {
   id: z.string(),
   name: z.string(),
   role: z.string(),
-  project: z.string(),
+  project: z.string().nullable().describe('null for all projects'),
   created: z.string(),
   expires: z.string().nullable(),
   revoked: z.string().nullable(),

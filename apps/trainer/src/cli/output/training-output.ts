@@ -123,6 +123,7 @@ export const trainingLine: z.ZodType = z.union([
     best_score: z.number().nullable(),
   }),
   z.strictObject({ event: z.literal('runners'), runners: z.int() }),
+  z.strictObject({ event: z.literal('dashboard'), url: z.string() }),
   z.strictObject({
     event: z.literal('nothing_left'),
     run: z.string(),
