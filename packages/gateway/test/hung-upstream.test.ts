@@ -124,3 +124,13 @@ describe('a replica that hangs', () => {
     expect([calls(left), calls(right)]).toEqual([1, 1]);
   });
 });
+
+it('an empty stream is a call that broke off, and not one that hangs', async () => {
+  await using upstream = await startUpstream((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end();
+  });
+  await using fixture = await gatewayOf([upstream], {});
+  const stream = fixture.client(await fixture.attempt()).chat.completions.stream({ ...simpleRequest, stream: true });
+  await expect(stream.finalChatCompletion()).rejects.toThrow(/broke off/);
+  expect(fixture.gateway.state().inFlight).toBe(0);
+});

@@ -99,7 +99,8 @@ export class UpstreamClient {
     if (isStreamed(head, request)) {
       // Errors are reported to its reader; without a listener, one after its end would be uncaught.
       body.on('error', () => undefined);
-      await once(body, 'readable');
+      // A body that is empty ends without becoming readable.
+      await Promise.race([once(body, 'readable'), once(body, 'end')]);
     }
     return { head, body };
   }
