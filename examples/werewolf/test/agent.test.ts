@@ -59,7 +59,7 @@ test('the village finds the wolf that the seer accuses, and every player has its
   expect(rewardsOf(sink, 'villager C3')).toEqual([0, 0.5, 1]);
 });
 
-test('other players hear what is said, and not what is thought', async () => {
+test('other players receive the speech without the text in think tags', async () => {
   const { requests } = await playScripted();
   expect(requests.some((text) => text.includes('C3: I know nothing.'))).toBe(true);
   expect(requests.filter((text) => text.includes('think') || text.includes('guard E5'))).toEqual([]);
