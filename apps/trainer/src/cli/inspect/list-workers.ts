@@ -1,7 +1,7 @@
 import { systemClock } from '@agentlightning/core/internal';
 import { textTable } from '../../report/text-table.ts';
 import { type RunnerRecord, readRunner } from '../../workers/runner-record.ts';
-import { byteText } from '../byte-text.ts';
+import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl workers`. */
@@ -45,7 +45,7 @@ function table(runners: readonly RunnerRecord[], nowMs: number): string[] {
     runner.state,
     `${runner.running}/${runner.concurrency}`,
     String(runner.processes),
-    byteText(runner.memoryBytes),
+    formatBytes(runner.memoryBytes),
     runner.runId ?? 'any',
     `${Math.max(0, (nowMs - runner.lastHeartbeatTimeMs) / 1000).toFixed(1)} s ago`,
   ]);
