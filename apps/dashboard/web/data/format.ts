@@ -47,10 +47,13 @@ export function ageText(timeMs: number | null, nowMs: number): string {
   return timeMs === null ? '–' : `${durationText(Math.max(0, nowMs - timeMs))} ago`;
 }
 
+/** Created once: tables format a time for each row that scrolls into view. */
+const timeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
 /** A time in the viewer's time zone. */
 export function timeText(timeMs: number | null): string {
   if (timeMs === null) return '–';
-  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' }).format(timeMs);
+  return timeFormat.format(timeMs);
 }
 
 /** A text that is JSON, indented; other text unchanged. */
