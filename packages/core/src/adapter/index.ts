@@ -10,6 +10,10 @@ export { abortControllerWithin, noteSignal } from './abort-reasons.ts';
 export type { AgentStep, AgentStepEnd, AgentStepKind, TracePosition } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';
 export { AgentSteps } from './agent-steps.ts';
+export type { Environment } from './anthropic-environment.ts';
+export { anthropicEnvironment } from './anthropic-environment.ts';
+export type { ConversationStart } from './conversation-steps.ts';
+export { ConversationSteps, contentText } from './conversation-steps.ts';
 export type { FetchLayer } from './fetch-layer.ts';
 export { bareFetch, markLayer, positionOfLayers } from './fetch-layer.ts';
 export type { Fields } from './foreign-value.ts';
@@ -19,7 +23,9 @@ export { callHeaders, gatewayHeaders, positionOfContext } from './gateway-reques
 export type { FetchLayerMaker } from './global-fetch.ts';
 export { layGlobalFetch, redirectGlobalFetch } from './global-fetch.ts';
 export type { Within } from './iterate-within.ts';
-export { iterateWithin } from './iterate-within.ts';
+export { isAsyncIterable, iterateWithin, tapIterable } from './iterate-within.ts';
+export type { LoopStepsOptions } from './loop-steps.ts';
+export { LoopSteps } from './loop-steps.ts';
 export {
   modelRequestAttributes,
   modelResponseAttributes,
@@ -33,11 +39,13 @@ export type { ModuleRequire } from './module-requires.ts';
 export { loadModule, moduleRequires, resolveModule } from './module-requires.ts';
 export type { OpenAIPrototype } from './openai-client.ts';
 export { openAIPrototype, wrapOpenAIFetch } from './openai-client.ts';
+export type { PartsResponse } from './parts-response.ts';
+export { assistantMessage, partsOf, partsResponseBody } from './parts-response.ts';
 export type { Method } from './patch-method.ts';
-export { hasMethod, patchMethod } from './patch-method.ts';
+export { hasMethod, patchMethod, patchMethods } from './patch-method.ts';
 export type { StreamTap } from './read-through.ts';
 export { readThrough, readThroughResponse } from './read-through.ts';
-export type { GatewayCall, RedirectedFetchOptions } from './redirected-fetch.ts';
+export type { GatewayCall, RedirectedFetchOptions, RedirectOptions } from './redirected-fetch.ts';
 export {
   headersOf,
   isForGateway,
@@ -49,7 +57,11 @@ export {
 } from './redirected-fetch.ts';
 export { sharedInstrumentation, tryInstrument } from './shared-instrumentation.ts';
 export { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
+export { StreamedParts } from './streamed-parts.ts';
 export { StreamedResponse } from './streamed-response.ts';
 export type { GeneratorTap } from './tap-generator.ts';
 export { tapGenerator } from './tap-generator.ts';
+export type { ToolCallFields } from './tool-call-attributes.ts';
+export { toolCallAttributes } from './tool-call-attributes.ts';
 export { quietly, warnOnce } from './warn-once.ts';
+export { withMembers } from './with-members.ts';
