@@ -4,9 +4,9 @@ import { objectsOf, textOf } from '../json-access.ts';
 import type { AgentStepEnd } from './agent-step.ts';
 import type { AgentSteps } from './agent-steps.ts';
 import { plainText } from './foreign-value.ts';
-import { modelRequestAttributes, modelResponseAttributes } from './model-call-attributes.ts';
-import { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
-import { toolCallAttributes } from './tool-call-attributes.ts';
+import { modelRequestAttributes, modelResponseAttributes } from './responses/model-call-attributes.ts';
+import { StreamedAnthropicMessage } from './responses/streamed-anthropic-message.ts';
+import { toolCallAttributes } from './responses/tool-call-attributes.ts';
 
 /** Start of a {@link ConversationSteps}. */
 export interface ConversationStart {

@@ -26,21 +26,12 @@ export type { Within } from './iterate-within.ts';
 export { isAsyncIterable, iterateWithin, tapIterable } from './iterate-within.ts';
 export type { LoopStepsOptions } from './loop-steps.ts';
 export { LoopSteps } from './loop-steps.ts';
-export {
-  modelRequestAttributes,
-  modelResponseAttributes,
-  samplingAttributes,
-  usageAttributes,
-  withoutAttributes,
-} from './model-call-attributes.ts';
 export type { ModelApi, ModelRequest, ReadFetch } from './model-request.ts';
 export { readFetch } from './model-request.ts';
 export type { ModuleRequire } from './module-requires.ts';
 export { loadModule, moduleRequires, resolveModule } from './module-requires.ts';
 export type { OpenAIPrototype } from './openai-client.ts';
 export { openAIPrototype, wrapOpenAIFetch } from './openai-client.ts';
-export type { PartsResponse } from './parts-response.ts';
-export { assistantMessage, partsOf, partsResponseBody } from './parts-response.ts';
 export type { Method } from './patch-method.ts';
 export { hasMethod, patchMethod, patchMethods } from './patch-method.ts';
 export type { StreamTap } from './read-through.ts';
@@ -55,13 +46,22 @@ export {
   signalOf,
   throughGateway,
 } from './redirected-fetch.ts';
+export {
+  modelRequestAttributes,
+  modelResponseAttributes,
+  samplingAttributes,
+  usageAttributes,
+  withoutAttributes,
+} from './responses/model-call-attributes.ts';
+export type { PartsResponse } from './responses/parts-response.ts';
+export { assistantMessage, partsOf, partsResponseBody } from './responses/parts-response.ts';
+export { StreamedAnthropicMessage } from './responses/streamed-anthropic-message.ts';
+export { StreamedParts } from './responses/streamed-parts.ts';
+export { StreamedResponse } from './responses/streamed-response.ts';
+export type { ToolCallFields } from './responses/tool-call-attributes.ts';
+export { toolCallAttributes } from './responses/tool-call-attributes.ts';
 export { sharedInstrumentation, tryInstrument } from './shared-instrumentation.ts';
-export { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
-export { StreamedParts } from './streamed-parts.ts';
-export { StreamedResponse } from './streamed-response.ts';
 export type { GeneratorTap } from './tap-generator.ts';
 export { tapGenerator } from './tap-generator.ts';
-export type { ToolCallFields } from './tool-call-attributes.ts';
-export { toolCallAttributes } from './tool-call-attributes.ts';
 export { quietly, warnOnce } from './warn-once.ts';
 export { withMembers } from './with-members.ts';

@@ -3,9 +3,9 @@ import { parseObject } from '../json-access.ts';
 import type { AgentStepEnd } from './agent-step.ts';
 import type { AgentSteps } from './agent-steps.ts';
 import { plainText } from './foreign-value.ts';
-import { modelRequestAttributes, modelResponseAttributes } from './model-call-attributes.ts';
-import { partsResponseBody } from './parts-response.ts';
-import { StreamedParts } from './streamed-parts.ts';
+import { modelRequestAttributes, modelResponseAttributes } from './responses/model-call-attributes.ts';
+import { partsResponseBody } from './responses/parts-response.ts';
+import { StreamedParts } from './responses/streamed-parts.ts';
 
 /** Options of {@link LoopSteps}. */
 export interface LoopStepsOptions {

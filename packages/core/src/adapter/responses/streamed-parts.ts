@@ -1,4 +1,4 @@
-import { fieldsOf } from './foreign-value.ts';
+import { fieldsOf } from '../foreign-value.ts';
 import type { PartsResponse } from './parts-response.ts';
 
 /** A stream part of a provider of the AI SDK, in specification versions 2 to 4. */
