@@ -72,7 +72,7 @@ function yarnSettings(registry: string, configured: string): string {
     globalFolder: './.yarn-global',
     enableScripts: false,
     // Versions of the last days are quarantined otherwise: ours, and the newest of a framework.
-    npmMinimalAgeGate: 0,
+    npmPreapprovedPackages: ['*', '@*/*'],
     npmRegistryServer: configured.replace(/\/$/, ''),
     npmScopes: { agentlightning: { npmRegistryServer: registry } },
     unsafeHttpWhitelist: ['127.0.0.1'],
