@@ -29,7 +29,7 @@ export async function creationProblems(
     npm_config_registry: registry,
     npm_config_yes: 'true',
     npm_config_loglevel: 'error',
-    // From pnpm, which runs this: npm would pass it on, and the created project would be installed with pnpm.
+    // Inherited where pnpm runs this tool: the project would then be installed with pnpm.
     npm_config_user_agent: '',
     OPENAI_API_KEY: '',
   };

@@ -71,8 +71,8 @@ function yarnSettings(registry: string, configured: string): string {
     // The common cache knows packages by version only, and every rehearsal publishes 0.1.0.
     globalFolder: './.yarn-global',
     enableScripts: false,
-    // Yarn does not install versions of the last days otherwise: neither ours nor a framework's newest one.
-    npmMinimalAgeGate: 0,
+    // Versions of the last days are quarantined otherwise: ours, and the newest of a framework.
+    npmPreapprovedPackages: ['*', '@*/*'],
     npmRegistryServer: configured.replace(/\/$/, ''),
     npmScopes: { agentlightning: { npmRegistryServer: registry } },
     unsafeHttpWhitelist: ['127.0.0.1'],

@@ -100,7 +100,7 @@ export async function trainStep(options: {
 
 /** The publications of a step, of each policy that had an update. */
 function publicationsOf(outcomes: readonly PolicyStep[], step: number): readonly Publication[] {
-  return outcomes.flatMap(({ policy, applied: { publication } }) =>
+  return outcomes.flatMap(({ policy, result: { publication } }) =>
     publication === null ? [] : [{ step, policy: policy.name, ...publication }],
   );
 }
