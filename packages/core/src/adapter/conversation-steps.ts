@@ -3,10 +3,10 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { objectsOf, textOf } from '../json-access.ts';
 import type { AgentStepEnd } from './agent-step.ts';
 import type { AgentSteps } from './agent-steps.ts';
-import { plainText } from './unknown-value.ts';
 import { modelRequestAttributes, modelResponseAttributes } from './responses/model-call-attributes.ts';
 import { StreamedAnthropicMessage } from './responses/streamed-anthropic-message.ts';
 import { toolCallAttributes } from './responses/tool-call-attributes.ts';
+import { plainText } from './unknown-value.ts';
 
 /** Start of a {@link ConversationSteps}. */
 export interface ConversationStart {
