@@ -8,7 +8,8 @@
  *
  * @module
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { listFiles, readText, repositoryRoot } from './repository-files.ts';
 import { type CommandResult, runCommand } from './verify/run-command.ts';
@@ -80,6 +81,10 @@ export async function runSnippets(
     onResult(result);
   };
   const files = snippets.map((snippet) => ({ ...snippet, file: fileOf(snippet) }));
+  // A store of an earlier run may have another schema.
+  const env = { TMPDIR: await mkdtemp(join(tmpdir(), 'agentlightning-snippets-')) };
+  // PostgreSQL runs as another user where this one is root.
+  await chmod(env.TMPDIR, 0o755);
   try {
     for (const { file, code } of files) {
       await mkdir(dirname(file), { recursive: true });
@@ -90,11 +95,11 @@ export async function runSnippets(
       const cwd = dirname(dirname(file));
       add({
         name: `${document}:${line}`,
-        ...(await runCommand(['node', file], { cwd, timeoutMs: snippetTimeoutMs })),
+        ...(await runCommand(['node', file], { cwd, env, timeoutMs: snippetTimeoutMs })),
       });
     }
   } finally {
-    for (const folder of [settingsFolder, ...files.map(({ file }) => dirname(file))]) {
+    for (const folder of [env.TMPDIR, settingsFolder, ...files.map(({ file }) => dirname(file))]) {
       await rm(folder, { recursive: true, force: true });
     }
   }

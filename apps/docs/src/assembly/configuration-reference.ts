@@ -150,7 +150,7 @@ function nestedTypes(type: SomeType | undefined): readonly DeclarationReflection
 }
 
 /** Types of keys that are objects of the configuration, besides those named `…Config` or `…Options`. */
-const followed: ReadonlySet<string> = new Set(['LearningRateSchedule', 'LearningRate']);
+const followed: ReadonlySet<string> = new Set(['LearningRateSchedule', 'LearningRate', 'ModelPrice']);
 
 /** Generic types whose arguments are followed. */
 const transparent: ReadonlySet<string> = new Set(['Readonly', 'Record', 'Omit', 'Pick', 'Partial']);

@@ -16,15 +16,16 @@ export interface ModelUsage {
   readonly outputTokens: number;
 }
 
-/** A usage in the state of a run. */
-export const modelUsageSchema: z.ZodType<ModelUsage> = z.object({
-  model: z.string(),
-  isPolicy: z.boolean(),
-  calls: z.int(),
-  inputTokens: z.int(),
-  cachedInputTokens: z.int(),
-  outputTokens: z.int(),
-});
+/** A usage in the state of a run. Marked as pure: bundles of agents leave it out. */
+export const modelUsageSchema: z.ZodType<ModelUsage> = /* @__PURE__ */ (() =>
+  z.object({
+    model: z.string(),
+    isPolicy: z.boolean(),
+    calls: z.int(),
+    inputTokens: z.int(),
+    cachedInputTokens: z.int(),
+    outputTokens: z.int(),
+  }))();
 
 /** Maximum characters of a model name; longer ones are cut. */
 const maxNameLength = 200;

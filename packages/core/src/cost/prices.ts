@@ -20,20 +20,20 @@ export interface Prices {
   readonly runtimePerHour: number | null;
 }
 
-const price = z.number().min(0);
-
-const modelPrice: z.ZodType<ModelPrice> = z.strictObject({
-  input: price,
-  cachedInput: price.optional(),
-  output: price,
-});
-
-/** Validates {@link Prices} and adds the defaults. */
-export const pricesSchema: z.ZodType<Prices> = z.strictObject({
-  currency: z
-    .string()
-    .regex(/^[A-Z]{3}$/, { error: 'must be a currency code of three capital letters, such as USD' })
-    .default('USD'),
-  models: z.record(z.string().min(1), modelPrice).default({}),
-  runtimePerHour: price.nullable().default(null),
-});
+/** Validates {@link Prices} and adds the defaults. Marked as pure: bundles of agents leave it out. */
+export const pricesSchema: z.ZodType<Prices> = /* @__PURE__ */ (() => {
+  const price = z.number().min(0);
+  const modelPrice: z.ZodType<ModelPrice> = z.strictObject({
+    input: price,
+    cachedInput: price.optional(),
+    output: price,
+  });
+  return z.strictObject({
+    currency: z
+      .string()
+      .regex(/^[A-Z]{3}$/, { error: 'must be a currency code of three capital letters, such as USD' })
+      .default('USD'),
+    models: z.record(z.string().min(1), modelPrice).default({}),
+    runtimePerHour: price.nullable().default(null),
+  });
+})();
