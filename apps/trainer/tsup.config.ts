@@ -7,5 +7,5 @@ export default libraryConfig({
   // Beside the bundle that starts them.
   'agent-worker': 'src/workers/agent-worker.ts',
   'dashboard-worker': 'src/cli/train/dashboard-worker.ts',
-  'run-worker': 'src/server/run-worker.ts',
+  'training-worker': 'src/server/training-worker.ts',
 });

@@ -18,7 +18,7 @@ import { searchLoop } from './prompt-search/search-loop.ts';
 import type { SearchSession } from './prompt-search/search-session.ts';
 import { summariseSearch } from './prompt-search/summarise-search.ts';
 import { Restarts } from './restarts.ts';
-import { type RunChoice, reopenRun } from './run/find-or-create.ts';
+import { type RunChoice, reopenRun } from './run/find-or-create-record.ts';
 import type { RegisterUpstreams } from './runtime/open-gateway.ts';
 import { type Closer, closeAll } from './session/close-all.ts';
 import { type OpenRun, openRun, openSession, type SessionOptions } from './session/open-session.ts';

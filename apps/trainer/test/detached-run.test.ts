@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { initialRunState } from '../src/run/run-state.ts';
+import { writeState } from '../src/run/write-state.ts';
 import { AglProcess } from './agl-process.ts';
-import { RunFolder, waitingConfigFile } from './run-folder.ts';
+import { RunFolder, smallConfigFile, smallSteps, waitingConfigFile } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -37,6 +39,20 @@ test('a run in the background is stopped by its id, and resumed', { tags: ['long
   const flags = ['--json', '--data-dir', folder.path, '--steps', '1'];
   await using resumed = new AglProcess(['resume', 'background', waitingConfigFile, ...flags]);
   expect(await resumed.event('done')).toMatchObject({ run: 'background' });
+});
+
+test('a complete run is resumed in the background and reports it in its log', async () => {
+  const state = { ...initialRunState({ steps: smallSteps, seed: 1, dataDir: folder.path }), finishedStep: smallSteps };
+  await folder.withStore(async (store) => {
+    await store.createRun({ runId: 'complete', name: 'small', config: {} });
+    await store.updateRun('complete', { status: 'finished', state: writeState(state) });
+  });
+  await using detach = folder.trainFile(smallConfigFile, '--resume', 'complete', '--detach');
+  const code = await detach.exitCode();
+  expect({ code, stderr: detach.stderr }).toEqual({ code: 0, stderr: '' });
+  const { log, run } = await detach.event('detached');
+  expect([run, log]).toEqual(['complete', path.join(folder.path, 'logs/complete.log')]);
+  expect(readFileSync(String(log), 'utf8')).toContain('{"event":"nothing_left","run":"complete"');
 });
 
 test('a run in the background that cannot start reports why', async () => {

@@ -1,6 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { connectRuntime } from '@agentlightning/runtime';
+import { startCpuRuntime } from '@agentlightning/runtime-cpu';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { onlyPolicy } from '../src/config/policies.ts';
+import { initialRunState } from '../src/run/run-state.ts';
+import { writeState } from '../src/run/write-state.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder, smallConfigFile } from './run-folder.ts';
 
@@ -11,10 +16,33 @@ let folder: RunFolder;
 beforeEach(() => {
   folder = new RunFolder();
 });
-afterEach(() => folder[Symbol.dispose]());
+afterEach(() => {
+  folder[Symbol.dispose]();
+  vi.unstubAllEnvs();
+});
 
 function exportRun(...flags: string[]): AglProcess {
   return new AglProcess(['export', smallConfigFile, '--run', 'exported', '--data-dir', folder.path, ...flags]);
+}
+
+/** A runtime with a saved checkpoint of the run `exported`, and the run at this checkpoint in the store. */
+async function savedRun(): Promise<{ readonly address: string; readonly close: () => Promise<void> }> {
+  const { address, apiKey, close } = await startCpuRuntime({ checkpointDir: path.join(folder.path, 'checkpoints') });
+  vi.stubEnv('AGL_RUNTIME_KEY', apiKey);
+  const runtime = await connectRuntime({ address, apiKey });
+  const baseModel = (await runtime.capabilities()).models[0]?.name ?? '';
+  const model = await runtime.createModel({ modelId: 'exported', baseModel, seed: 1 });
+  const { uri } = await (await model.saveCheckpoint('step-000001', { runId: 'exported', step: 1 })).result;
+  await model.unload();
+  await runtime.close();
+  const saved = { step: 1, uris: { [onlyPolicy]: uri } };
+  const initial = initialRunState({ steps: 1, seed: 1, dataDir: folder.path });
+  const state = { ...initial, finishedStep: 1, checkpoint: saved, checkpoints: [saved], finalStep: 1 };
+  await folder.withStore(async (store) => {
+    await store.createRun({ runId: 'exported', name: 'small', config: {} });
+    await store.updateRun('exported', { status: 'finished', state: writeState(state) });
+  });
+  return { address, close };
 }
 
 /** The names and shapes of the tensors in a safetensors file. */
@@ -27,6 +55,20 @@ function tensors(file: string): Readonly<Record<string, { readonly shape: readon
   };
   return header;
 }
+
+test('exports the checkpoint that a run in the store ended with', async () => {
+  const { address, close } = await savedRun();
+  try {
+    const out = path.join(folder.path, 'weights');
+    await using agl = exportRun('--out', out, '--runtime', address, '--json');
+    expect({ code: await agl.exitCode(), stderr: agl.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(agl.output)).toMatchObject({ run: 'exported', step: 1, format: 'safetensors', folder: out });
+    const [weights = ''] = readdirSync(out).filter((name) => name.endsWith('.safetensors'));
+    expect(Object.keys(tensors(path.join(out, weights))).length).toBeGreaterThan(4);
+  } finally {
+    await close();
+  }
+});
 
 test('exports the latest and an earlier checkpoint, and says what is wrong', { tags: ['long'] }, async () => {
   {

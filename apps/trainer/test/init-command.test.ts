@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { withAdapter } from '../src/project/adapter-line.ts';
-import { adapters } from '../src/project/adapters.ts';
+import { adapters } from '../src/project-setup/adapters.ts';
+import { instrumentSource } from '../src/project-setup/instrument-source.ts';
 import { runAgl } from './agl-command.ts';
 
 let folder = '';
@@ -129,6 +129,6 @@ test.each([
     "import { traceQuery } from '@agentlightning/claude-agent-sdk';\nimport { query as untracedQuery, tool } from '@anthropic-ai/claude-agent-sdk';\n\nconst query = traceQuery(untracedQuery);\n\nquery({ prompt: 'Hi' });\n",
   ],
 ])('the line is added %s', (...[, before, adapter, after]) => {
-  expect(withAdapter(before, adapter)).toBe(after);
-  expect(withAdapter(after, adapter)).toBe(after);
+  expect(instrumentSource(before, adapter)).toBe(after);
+  expect(instrumentSource(after, adapter)).toBe(after);
 });

@@ -8,7 +8,7 @@ import { z } from 'zod';
 export interface PlantedOptions {
   /** Error rate of the task model, in both directions. @default 0.1 */
   readonly noise?: number;
-  /** `informed` writes the rule that an account misses; `random` any of a hundred. @default 'informed' */
+  /** `informed` writes the rule that a transcript misses; `random` any of a hundred. @default 'informed' */
   readonly optimizer?: 'informed' | 'random';
   /** Handles a request; null leaves it to the models. @default none */
   readonly disturb?: (request: PlantedRequest) => { readonly status: number; readonly body: object } | null;

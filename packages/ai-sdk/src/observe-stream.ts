@@ -1,4 +1,4 @@
-import { fieldsOf, readThrough, type StreamTap } from '@agentlightning/core/adapter';
+import { fieldsOf, type StreamTap, tapStream } from '@agentlightning/core/adapter';
 
 /** The methods that read or cancel a stream. */
 const readings = ['pipeThrough', 'getReader', 'pipeTo', 'tee', 'cancel', Symbol.asyncIterator] as const;
@@ -19,7 +19,7 @@ export function observeStream(result: unknown, tap: () => StreamTap<unknown>): b
   for (const name of readings) {
     const value = (...args: unknown[]): unknown => {
       for (const other of readings) Reflect.deleteProperty(stream, other);
-      const through = readThrough(stream, tap());
+      const through = tapStream(stream, tap());
       return Reflect.apply(through[name], through, args);
     };
     Object.defineProperty(stream, name, { configurable: true, value });

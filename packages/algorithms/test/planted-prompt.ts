@@ -31,7 +31,7 @@ export interface PlantedOptions {
   readonly prompts?: readonly string[];
   /** Maximum error of a reward, in both directions. @default 0.2 */
   readonly noise?: number;
-  /** `informed` writes the rule that an account misses; `random` any of a hundred. @default 'informed' */
+  /** `informed` writes the rule that a transcript misses; `random` any of a hundred. @default 'informed' */
   readonly optimizer?: 'informed' | 'random';
   /** Tasks without a score. @default none */
   readonly isUnjudged?: (task: number) => boolean;
@@ -62,8 +62,10 @@ export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
   const tryOne = ({ prompts, occasion }: PromptTrial, task: number): TriedTask => {
     const isSolved = hasRule(prompts, ruleOf(task));
     const reward = (isSolved ? 1 : 0) + noise * (2 * randomAt(`${occasion}/${task}`) - 1);
-    const account = isSolved ? 'It went well.' : `It went badly: ${ownerOf(ruleOf(task))} lacks RULE-${ruleOf(task)};`;
-    return { task, reward: options.isUnjudged?.(task) === true ? null : reward, account };
+    const transcript = isSolved
+      ? 'It went well.'
+      : `It went badly: ${ownerOf(ruleOf(task))} lacks RULE-${ruleOf(task)};`;
+    return { task, reward: options.isUnjudged?.(task) === true ? null : reward, transcript };
   };
   return {
     initial: Object.fromEntries(names.map((name) => [name, aPrompt()])),
@@ -82,7 +84,7 @@ export function plantedWorld(options: PlantedOptions = {}): PlantedWorld {
       counts.now -= 1;
       return trial.tasks.map((task) => tryOne(trial, task));
     },
-    ask: (messages, { occasion }) => {
+    complete: (messages, { occasion }) => {
       counts.asked += 1;
       occasions.push(occasion);
       const chance = randomAt(occasion);
@@ -107,7 +109,7 @@ function hashOf(text: string): number {
   return hash;
 }
 
-/** Says what the accounts say is lacking; asked for a prompt, adds the first of it that belongs there. */
+/** Says what the transcripts say is lacking; asked for a prompt, adds the first of it that belongs there. */
 function informedReply(messages: readonly OptimizerMessage[]): string {
   const text = messages.map(({ content }) => content).join('\n');
   const [, name = '', prompt = ''] = /The prompt "(\w+)":\n\n([\s\S]*?)\n\nWhat /.exec(text) ?? [];

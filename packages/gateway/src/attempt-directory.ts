@@ -3,7 +3,7 @@ import { attemptFailureOrigin, isTerminalAttemptStatus } from '@agentlightning/c
 import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
 import { findAttempt } from './find-attempt.ts';
 import { GatewayError, storeUnavailable } from './gateway-error.ts';
-import type { PlainCalls } from './plain-calls.ts';
+import type { UnattributedCalls } from './unattributed-calls.ts';
 
 interface KnownAttempt {
   readonly traceId: string;
@@ -32,13 +32,13 @@ const maxRollouts = 10_000;
  */
 export class AttemptDirectory {
   readonly #store: Store;
-  readonly #plainCalls: PlainCalls | null;
+  readonly #unattributedCalls: UnattributedCalls | null;
   readonly #rollouts: Map<string, KnownRollout> = new Map();
 
-  /** @param plainCalls - recorder of calls without an attempt; null: they are not recorded */
-  constructor(store: Store, plainCalls: PlainCalls | null) {
+  /** @param unattributedCalls - recorder of calls without an attempt; null: they are not recorded */
+  constructor(store: Store, unattributedCalls: UnattributedCalls | null) {
     this.#store = store;
-    this.#plainCalls = plainCalls;
+    this.#unattributedCalls = unattributedCalls;
   }
 
   /**
@@ -47,7 +47,7 @@ export class AttemptDirectory {
    * @throws GatewayError 404 for unknown ids, 409 when the attempt is finished, 503 when the store fails
    */
   async find(address: AttemptAddress | null): Promise<CallingAttempt | null> {
-    if (address === null) return (await this.#plainCalls?.attempt()) ?? null;
+    if (address === null) return (await this.#unattributedCalls?.attempt()) ?? null;
     const { rolloutId, attemptId, mode } = address;
     const [rollout, attempt] = await this.#read(rolloutId, attemptId);
     if (attempt === null) throw unknown(`Attempt ${attemptId} of rollout ${rolloutId}`);
@@ -65,7 +65,7 @@ export class AttemptDirectory {
       traceId: known.traceId,
       callIndex,
       samplingKey: rollout.samplingKey,
-      isPlain: false,
+      isUnattributed: false,
     };
   }
 

@@ -27,8 +27,8 @@ export interface CallingAttempt {
   readonly callIndex: number;
   /** Base of the seeds: the rollout's `sampling_key`, or its id. */
   readonly samplingKey: string;
-  /** Whether this is the placeholder attempt of plain calls. */
-  readonly isPlain: boolean;
+  /** Whether this is the placeholder attempt of unattributed calls. */
+  readonly isUnattributed: boolean;
 }
 
 /** The default trace id of an attempt's calls. */

@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { createGatewayApp } from './gateway-app.ts';
-import { assembleGateway, type GatewayCore } from './gateway-core.ts';
+import { createGatewayComponents, type GatewayComponents } from './gateway-components.ts';
 import { GatewayError, gatewayClosing } from './gateway-error.ts';
 import type { GatewayOptions, GatewayState, PauseOptions, Upstream, UpstreamState } from './gateway-options.ts';
 
@@ -59,8 +59,8 @@ export interface CloseOptions {
  * ```
  */
 export function createGateway(options: GatewayOptions): Gateway {
-  const core = assembleGateway(options);
-  const { parts, gate, writer } = core;
+  const core = createGatewayComponents(options);
+  const { services, gate, writer } = core;
   const { app, aglServer } = createGatewayApp(options, core);
   const maxCallMs = options.maxCallMs ?? 3_600_000;
   const tooOld = setInterval(() => endOldCalls(core, maxCallMs), Math.min(1000, maxCallMs / 4)).unref();
@@ -68,10 +68,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   return {
     app,
     restore: async () => await aglServer?.restore(),
-    setUpstream: (upstream) => parts.pool.set(upstream),
-    addUpstream: (upstream) => parts.pool.add(upstream).id,
-    removeUpstream: (id) => parts.pool.remove(id),
-    upstreams: () => parts.pool.states(),
+    setUpstream: (upstream) => services.pool.set(upstream),
+    addUpstream: (upstream) => services.pool.add(upstream).id,
+    removeUpstream: (id) => services.pool.remove(id),
+    upstreams: () => services.pool.states(),
     pause: (pause = {}) => gate.pause(pause),
     resume: () => gate.resume(),
     drain,
@@ -84,12 +84,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       clearInterval(tooOld);
       core.closing.abort();
       core.calls.endAll(gatewayClosing());
-      await parts.caller.client.close();
+      await services.upstreamServices.client.close();
       // A hanging store must not keep the process alive.
       await drain(recordGraceMs).catch((error: unknown) =>
         core.log.error({ err: error }, 'calls in flight could not be recorded'),
       );
-      await core.plainCalls.close();
+      await core.unattributedCalls.close();
     },
   };
 }
@@ -98,7 +98,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 const recordGraceMs = 30_000;
 
 /** Aborts calls that exceed `maxCallMs`, regardless of upstream and reader. */
-function endOldCalls({ calls, clock }: GatewayCore, maxCallMs: number): void {
+function endOldCalls({ calls, clock }: GatewayComponents, maxCallMs: number): void {
   calls.endOlderThan(clock.now() - maxCallMs, () => tookTooLong(maxCallMs));
 }
 

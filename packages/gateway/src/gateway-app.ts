@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { type AglServer, createAglServer } from './agl-server/create-agl-server.ts';
-import type { GatewayCore } from './gateway-core.ts';
+import type { GatewayComponents } from './gateway-components.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import { limitedBody } from './http/request-body.ts';
 import type { GatewayEnv, RouteOptions } from './http/route-options.ts';
@@ -15,8 +15,8 @@ export interface GatewayApp {
 }
 
 /** Creates the routes of a gateway. */
-export function createGatewayApp(options: GatewayOptions, core: GatewayCore): GatewayApp {
-  const { clock, log, parts, gate, calls, watch, metrics, access } = core;
+export function createGatewayApp(options: GatewayOptions, core: GatewayComponents): GatewayApp {
+  const { clock, log, services, gate, calls, watch, metrics, access } = core;
   const maxBodyBytes = options.maxBodyBytes ?? 32 * 1024 * 1024;
   const aglServer = options.aglServer === true ? createAglServerFor(options, core) : null;
   const app = new Hono<GatewayEnv>();
@@ -25,7 +25,7 @@ export function createGatewayApp(options: GatewayOptions, core: GatewayCore): Ga
     app.route('/', aglServer.routes);
   }
   const routes: RouteOptions = {
-    parts,
+    services,
     gate,
     calls,
     watch,
@@ -41,12 +41,12 @@ export function createGatewayApp(options: GatewayOptions, core: GatewayCore): Ga
   return { app, aglServer };
 }
 
-function createAglServerFor(options: GatewayOptions, { clock, gate, access, parts }: GatewayCore): AglServer {
+function createAglServerFor(options: GatewayOptions, { clock, gate, access, services }: GatewayComponents): AglServer {
   return createAglServer({
     store: options.store,
     clock,
     gate,
-    upstreams: parts.pool,
+    upstreams: services.pool,
     callerOf: (headers) => access.callerOf(headers),
     hasOneKey: !options.adminKey,
   });

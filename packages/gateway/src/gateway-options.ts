@@ -197,7 +197,7 @@ export interface GatewayOptions {
    * run, which is never trained on; no extra fields are requested. `pass`: not recorded.
    * @default 'record'
    */
-  readonly plainCalls?: 'record' | 'pass';
+  readonly unattributedCalls?: 'record' | 'pass';
   /** Limit of model calls in flight; further ones are rejected with 429. @default 4096 */
   readonly maxCallsInFlight?: number;
   /** Limit for a model call, from its arrival until it is recorded, in milliseconds. @default 3600000 (1 h) */

@@ -1,7 +1,7 @@
 import { createServer, type ServerOptions } from 'node:http';
 import { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { closeServer, foreignRequest, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
+import { closeServer, crossOriginReason, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
 import { GatewayError } from './gateway-error.ts';
@@ -95,7 +95,7 @@ function keyNeeded(host: string): AgentLightningError {
 
 /** The error for a cross-origin request to a gateway without a key; null when the request may be admitted. */
 function checkSameOrigin(headers: Headers): GatewayError | null {
-  const reason = foreignRequest({ host: headers.get('host'), origin: headers.get('origin') });
+  const reason = crossOriginReason({ host: headers.get('host'), origin: headers.get('origin') });
   return reason === null ? null : crossOrigin(reason);
 }
 

@@ -270,7 +270,7 @@ describe('headers', () => {
 });
 
 describe('other addresses', () => {
-  it('forward plain calls unchanged, and record them in a separate rollout', async () => {
+  it('forward unattributed calls unchanged, and record them in a separate rollout', async () => {
     await using fixture = await startGateway({ script: [respondWith('5'), respondWith('one two')] });
     const client = fixture.client();
     const completion = await client.chat.completions.create(simpleRequest);
@@ -282,22 +282,22 @@ describe('other addresses', () => {
     expect(fixture.model.requests[0]?.body).toEqual({ ...simpleRequest, model: 'policy' });
     await fixture.gateway.drain();
     const { items } = await fixture.store.queryRollouts();
-    expect(items).toMatchObject([{ input: { plainCalls: true }, mode: null, runId: null, status: 'running' }]);
+    expect(items).toMatchObject([{ input: { unattributedCalls: true }, mode: null, runId: null, status: 'running' }]);
     const spans = (await fixture.store.querySpans({ rolloutId: items[0]?.rolloutId ?? '' })).items;
     expect(spans.map(modelCallFromSpan)).toMatchObject([{ isTrainable: false }, { isTrainable: false }]);
     await fixture.gateway.close();
     expect((await fixture.store.queryRollouts()).items).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  it('return plain calls when the store cannot record them', async () => {
+  it('return unattributed calls when the store cannot record them', async () => {
     const inner = await openStore(':memory:');
     const store = storeWith(inner, { startRollout: () => Promise.reject(new Error('the disk is full')) });
     await using fixture = await startGateway({ store, script: [respondWith('5')] });
     expect((await fixture.client().chat.completions.create(simpleRequest)).choices).toHaveLength(1);
   });
 
-  it('do not record plain calls with `plainCalls: pass`', async () => {
-    await using fixture = await startGateway({ script: () => respondWith('one two'), plainCalls: 'pass' });
+  it('do not record unattributed calls with `unattributedCalls: pass`', async () => {
+    await using fixture = await startGateway({ script: () => respondWith('one two'), unattributedCalls: 'pass' });
     await fixture.client().chat.completions.create(simpleRequest);
     for await (const _ of await fixture.client().chat.completions.create({ ...simpleRequest, stream: true }));
     await fixture.gateway.drain();

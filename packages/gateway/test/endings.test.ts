@@ -133,13 +133,13 @@ describe('limits on calls', () => {
 
 describe('closing', () => {
   it.each(['record', 'pass'] as const)(
-    'does not wait for a stream without a reader (plain calls: %s)',
-    async (plainCalls) => {
+    'does not wait for a stream without a reader (unattributed calls: %s)',
+    async (unattributedCalls) => {
       await using upstream = await startUpstream((response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n');
       });
       await using store = await disposable();
-      const gateway = createGateway({ store: store.store, upstream: { baseUrl: upstream.baseUrl }, plainCalls });
+      const gateway = createGateway({ store: store.store, upstream: { baseUrl: upstream.baseUrl }, unattributedCalls });
       const body = JSON.stringify({ ...simpleRequest, stream: true });
       const response = await gateway.app.request('/v1/chat/completions', { method: 'POST', body });
       expect(response.status).toBe(200);

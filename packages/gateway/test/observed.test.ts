@@ -39,7 +39,7 @@ describe('metrics', () => {
       'agl_gateway_tokens_total{model="policy",kind="output"} 12',
       'agl_gateway_recorded_calls_total{model="policy",kind="trainable"} 2',
       'agl_gateway_recorded_calls_total{model="policy",kind="failed"} 1',
-      'agl_gateway_recorded_calls_total{model="policy",kind="plain"} 1',
+      'agl_gateway_recorded_calls_total{model="policy",kind="unattributed"} 1',
       `agl_gateway_upstream_retries_total{${upstream}} 1`,
       `agl_gateway_upstream_up{${upstream}} 1`,
       `agl_gateway_upstream_token_ids{${upstream}} 1`,
@@ -50,7 +50,7 @@ describe('metrics', () => {
   });
 
   it('limit the number of labels, whatever model names agents send', async () => {
-    await using fixture = await startGateway({ script: () => respondWith('5'), plainCalls: 'pass' });
+    await using fixture = await startGateway({ script: () => respondWith('5'), unattributedCalls: 'pass' });
     fixture.gateway.setUpstream({ baseUrl: fixture.model.baseUrl });
     const client = fixture.client();
     for (let index = 0; index < 110; index += 1) {

@@ -174,7 +174,7 @@ describe('a Responses call to a model that only has Chat Completions', () => {
     expect(last.at(-1)).toBe('response.incomplete');
   });
 
-  it('is a plain call at an address without an attempt', async () => {
+  it('is an unattributed call at an address without an attempt', async () => {
     await using fixture = await startGateway({ script: [respondWith('5')] });
     const final = await fixture.client().responses.stream(request).finalResponse();
     expect(final.output_text).toBe('5');

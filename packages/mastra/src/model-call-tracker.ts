@@ -6,7 +6,7 @@ import {
   modelRequestAttributes,
   modelResponseAttributes,
   plainText,
-  readThrough,
+  tapStream,
 } from '@agentlightning/core/adapter';
 import { parseJsonObject } from '@agentlightning/core/internal';
 import { steps } from './recorded-steps.ts';
@@ -78,7 +78,7 @@ export class ModelCallTracker {
   }
 
   wrapStream<TStream extends ReadableStream<Fields>>(stream: TStream): TStream {
-    return readThrough(stream, {
+    return tapStream(stream, {
       take: (chunk) => this.#take(chunk),
       failed: (error) => this.#endStep({ error }),
       cancelled: () => this.#endStep({ isAborted: true }),

@@ -4,9 +4,9 @@ import {
   markLayer,
   quietly,
   type RedirectedFetchOptions,
-  readThroughResponse,
   redirectedFetch,
   type TracePosition,
+  tapResponse,
 } from '@agentlightning/core/adapter';
 import type { HttpExchange } from './http-exchange.ts';
 
@@ -58,7 +58,7 @@ function recordResponse(response: Response, exchange: HttpExchange): Response {
 
 function recordStream(response: Response, exchange: HttpExchange): Response {
   const ignore = (): void => {};
-  return readThroughResponse(response, {
+  return tapResponse(response, {
     take: (chunk) => exchange.take(chunk),
     ended: () => exchange.ended(),
     failed: ignore,

@@ -2,9 +2,9 @@ import type { AgentLightningError, AttemptedRollout, AttemptStatus } from '@agen
 import { withRetry } from '@agentlightning/core/internal';
 import { failureMetadata } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
-import type { AttemptRun } from './attempt-run.ts';
-import { retryTransient } from './retry.ts';
+import type { AttemptInput } from './runner-services.ts';
 import type { RunnerStore } from './runner-store.ts';
+import { storeRetryPolicy } from './store-retry-policy.ts';
 
 /** With the backoff delays, more than a minute without a reachable store. */
 const maxTries = 20;
@@ -21,17 +21,17 @@ const statuses: Readonly<Partial<Record<AttemptEnding, AttemptStatus>>> = {
  * rollout gets another attempt.
  */
 export async function reportEnding<TTask>(
-  run: AttemptRun<TTask>,
+  input: AttemptInput<TTask>,
   ending: AttemptEnding,
   error: AgentLightningError | null,
 ): Promise<void> {
-  const { rollout, options, services } = run;
+  const { rollout, options, services } = input;
   const { rolloutId, attempt } = rollout;
   const status = statuses[ending];
   const doing = `Reporting the end of attempt ${attempt.attemptId} of rollout ${rolloutId} (${ending})`;
   const metadata = error === null ? null : failureMetadata(attempt, error);
   const patch = { ...(status === undefined ? {} : { status }), ...(metadata === null ? {} : { metadata }) };
-  const retry = retryTransient(services, { doing, maxTries });
+  const retry = storeRetryPolicy(services, { doing, maxTries });
   try {
     if (ending === 'returned') await withRetry(() => returnToQueue(options.store, rollout), retry);
     // The store has already ended a cancelled attempt.

@@ -12,7 +12,7 @@ import {
 import { isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
 import { failureOriginOf, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import type { AgentContext, AgentResult } from './agent.ts';
-import type { AttemptLife } from './attempt-life.ts';
+import type { AttemptLifetime } from './attempt-lifetime.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';
 import { type RewardTracker, rewardInStore } from './attempt-rewards.ts';
 import { RewardlessSink } from './rewardless-sink.ts';
@@ -30,7 +30,7 @@ export interface AgentRun<TTask> {
   readonly rollout: AttemptedRollout;
   readonly options: AttemptOptions<TTask>;
   readonly services: RunnerServices;
-  readonly life: AttemptLife;
+  readonly lifetime: AttemptLifetime;
   readonly rewards: RewardTracker;
   readonly context: AgentContext;
   /** Whether the last model call through the gateway had an infrastructure failure. */
@@ -59,18 +59,18 @@ async function executeAgent<TTask>({
   rollout,
   options,
   context,
-  life,
+  lifetime,
   services,
   modelCalls,
 }: AgentRun<TTask>): Promise<AgentLightningError | null> {
   // Already ended: the agent must not call models.
-  if (life.signal.aborted) return attemptError(life.signal.reason);
+  if (lifetime.signal.aborted) return attemptError(lifetime.signal.reason);
   const parseTask = options.parseTask ?? unchangedTask<TTask>;
   const isEvaluated = isRewardedByEvaluator(rollout);
   const act = async (): Promise<AgentResult> => options.agent(parseTask(rollout.input), context);
   const work = isEvaluated ? withoutRewards({ rollout, services }, act) : act();
   try {
-    const result = await life.orEnd(work);
+    const result = await lifetime.orEnd(work);
     if (modelCalls.isUnavailable) return modelUnavailable(rollout);
     if (result !== undefined && result !== null && !isEvaluated) {
       emitReward(result, options.primaryReward === undefined ? {} : { primaryKey: options.primaryReward });

@@ -4,27 +4,27 @@ import { type AttemptTokenRequest, isRewardedByEvaluator } from '@agentlightning
 import { AttemptSpans, spanNames } from '@agentlightning/core/spans';
 import { failureOriginOf, newTraceId } from '@agentlightning/core/store';
 import type { AgentContext } from './agent.ts';
-import { AttemptLife } from './attempt-life.ts';
+import { AttemptLifetime } from './attempt-lifetime.ts';
 import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';
 import { type AttemptResources, loadResources, promptsOf } from './attempt-resources.ts';
 import { RewardTracker } from './attempt-rewards.ts';
-import type { AttemptRun } from './attempt-run.ts';
 import { reportEnding } from './report-ending.ts';
-import { retryTransient } from './retry.ts';
 import { runAgent } from './run-agent.ts';
+import type { AttemptInput } from './runner-services.ts';
+import { storeRetryPolicy } from './store-retry-policy.ts';
 
 /** Runs a claimed attempt until its end in the store. Never throws: an error is part of the outcome, or is reported. */
-export async function runAttempt<TTask>(run: AttemptRun<TTask>): Promise<AttemptOutcome> {
-  const { rollout, services } = run;
+export async function runAttempt<TTask>(input: AttemptInput<TTask>): Promise<AttemptOutcome> {
+  const { rollout, services } = input;
   const { rolloutId, attempt } = rollout;
   const startMs = services.clock.now();
   services.attemptStarted(rollout);
-  const { error: agentError, reward } = await execute(run);
+  const { error: agentError, reward } = await execute(input);
   // Lost spans are part of the outcome: an attempt without them fails.
   const error = agentError ?? services.takeLoss(attempt.attemptId);
   const ending: AttemptEnding =
     error === null ? 'succeeded' : error instanceof AttemptAborted ? error.ending : 'failed';
-  await reportEnding(run, ending, error);
+  await reportEnding(input, ending, error);
   const durationMs = services.clock.now() - startMs;
   const failureOrigin = error === null ? null : failureOriginOf(error);
   const { attemptId } = attempt;
@@ -35,15 +35,15 @@ export async function runAttempt<TTask>(run: AttemptRun<TTask>): Promise<Attempt
 
 /** Runs the agent. On return, all recorded spans are in the store or known to be lost. */
 async function execute<TTask>(
-  run: AttemptRun<TTask>,
+  input: AttemptInput<TTask>,
 ): Promise<{ readonly error: AgentLightningError | null; readonly reward: number | null }> {
-  const { services } = run;
+  const { services } = input;
   const spans = new AttemptSpans(services.sink, { onLateSpan: (span) => services.spanWasLate(span) });
   const rewards = new RewardTracker(spans);
-  using life = new AttemptLife(run);
+  using lifetime = new AttemptLifetime(input);
   let error: AgentLightningError | null;
   try {
-    error = await withinContext(run, life, rewards);
+    error = await withinContext(input, lifetime, rewards);
   } catch (thrown) {
     error = attemptError(thrown);
   }
@@ -55,15 +55,15 @@ async function execute<TTask>(
 }
 
 async function withinContext<TTask>(
-  run: AttemptRun<TTask>,
-  life: AttemptLife,
+  input: AttemptInput<TTask>,
+  lifetime: AttemptLifetime,
   rewards: RewardTracker,
 ): Promise<AgentLightningError | null> {
-  const { rollout, options, services } = run;
+  const { rollout, options, services } = input;
   const { rolloutId, mode, attempt } = rollout;
   const { attemptId } = attempt;
-  const { resources, endpoint, attemptToken } = await begin(run);
-  const ids = { rolloutId, attemptId, mode, endpoint, signal: life.signal };
+  const { resources, endpoint, attemptToken } = await begin(input);
+  const ids = { rolloutId, attemptId, mode, endpoint, signal: lifetime.signal };
   const { metadata } = rollout;
   const context: AgentContext = { ...ids, attemptNumber: attempt.sequenceId, metadata, resources, attemptToken };
   const place = { traceId: newTraceId(), parentSpanId: null, agentName: null, sink: rewards };
@@ -82,7 +82,7 @@ async function withinContext<TTask>(
   return withRollout(traced, () =>
     services.tracer.withSpan(
       spanNames.rollout,
-      (rootSpan) => runAgent({ rollout, options, services, life, rewards, context, modelCalls }, rootSpan),
+      (rootSpan) => runAgent({ rollout, options, services, lifetime, rewards, context, modelCalls }, rootSpan),
       { attributes },
     ),
   );
@@ -95,10 +95,10 @@ interface AttemptBeginning extends AttemptResources {
 }
 
 /** Marks the attempt as running and loads its resources, with retries while the store cannot be reached. */
-async function begin<TTask>({ rollout, options, services }: AttemptRun<TTask>): Promise<AttemptBeginning> {
+async function begin<TTask>({ rollout, options, services }: AttemptInput<TTask>): Promise<AttemptBeginning> {
   const { rolloutId, attempt } = rollout;
   const { store, endpointResource, createAttemptToken, gatewayUrl } = options;
-  const retry = retryTransient(services, { doing: `Starting attempt ${attempt.attemptId}`, maxTries: 5 });
+  const retry = storeRetryPolicy(services, { doing: `Starting attempt ${attempt.attemptId}`, maxTries: 5 });
   const patch = { status: 'running' as const, lastHeartbeatTimeMs: services.clock.now() };
   try {
     await withRetry(() => store.updateAttempt(rolloutId, attempt.attemptId, patch), retry);

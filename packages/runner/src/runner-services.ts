@@ -12,6 +12,15 @@ import { StoreSpanSink } from '@agentlightning/core/spans';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { AttemptOptions } from './runner-options.ts';
 
+/** The input of an attempt. */
+export interface AttemptInput<TTask> {
+  readonly rollout: AttemptedRollout;
+  readonly options: AttemptOptions<TTask>;
+  readonly services: RunnerServices;
+  /** Aborts when the grace time of a stopped runner is over. */
+  readonly hardStop: AbortSignal;
+}
+
 /** The services shared by all attempts of a runner: the store connection and the event callbacks. */
 export class RunnerServices {
   readonly clock: Clock;

@@ -3,10 +3,10 @@ import { isTransient, traceActivity } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import { reportEnding } from './report-ending.ts';
-import { storeDelayMs } from './retry.ts';
 import { runAttempt } from './run-attempt.ts';
 import type { RunnerOptions, RunnerSummary } from './runner-options.ts';
 import { RunnerServices } from './runner-services.ts';
+import { storeDelayMs } from './store-retry-policy.ts';
 
 import { after } from './time-limit.ts';
 

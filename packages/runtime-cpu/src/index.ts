@@ -1,11 +1,6 @@
 export type { BaseModel } from './base-models.ts';
 export { baseModels, loadBaseModel } from './base-models.ts';
 export { isCheckpointFolder } from './checkpoint/checkpoint-marker.ts';
-export { CheckpointFormatError } from './errors/checkpoint-format-error.ts';
-export { ContextLengthError } from './errors/context-length-error.ts';
-export { PreconditionError } from './errors/precondition-error.ts';
-export { RejectedRequestError } from './errors/rejected-request-error.ts';
-export { UnsupportedContentError } from './errors/unsupported-content-error.ts';
 export type { ModelConfig } from './model/model-config.ts';
 export { tinyModelConfig } from './model/model-config.ts';
 export type { EngineOptions, SavedCheckpoint } from './model-engine.ts';
@@ -24,11 +19,9 @@ export type {
   ChatToolCall,
   ParsedResponse,
 } from './text/chat-message.ts';
-export { chatTemplateName, renderPrompt } from './text/chat-template.ts';
+export { renderPrompt } from './text/chat-template.ts';
 export type { ParseResponseOptions } from './text/response-parser.ts';
 export { parseResponse } from './text/response-parser.ts';
 export { decodeTokens, encodeText } from './text/tokenizer.ts';
-export type { LossDefinition } from './training/loss-spec.ts';
-export { lossDefinitions } from './training/loss-spec.ts';
+export type { BatchOutcome, StepOutcome } from './training/model-trainer.ts';
 export { ProgramCache } from './training/program-cache.ts';
-export type { BatchOutcome, StepOutcome } from './training/trainer.ts';

@@ -8,9 +8,9 @@ import { Random } from './random.ts';
 import type { Generation } from './sampling/generation.ts';
 import type { SampleRequest } from './sampling/sample-request.ts';
 import { Sampler } from './sampling/sampler.ts';
+import { type BatchOutcome, ModelTrainer, type OnProgress, type StepOutcome } from './training/model-trainer.ts';
 import { initialAdamState } from './training/optimizer.ts';
 import { ProgramCache } from './training/program-cache.ts';
-import { type BatchOutcome, type OnProgress, type StepOutcome, Trainer } from './training/trainer.ts';
 
 /** A written checkpoint. */
 export interface SavedCheckpoint {
@@ -27,7 +27,7 @@ export interface EngineOptions {
   /**
    * Called during training about every 80 ms; training continues when it settles. @default a turn of the event loop
    */
-  readonly giveWay?: () => Promise<void>;
+  readonly yieldToSampling?: () => Promise<void>;
 }
 
 /**
@@ -45,10 +45,10 @@ export interface EngineOptions {
 export class ModelEngine {
   readonly config: ModelConfig;
   readonly #programs: ProgramCache;
-  readonly #giveWay: EngineOptions['giveWay'];
+  readonly #yieldToSampling: EngineOptions['yieldToSampling'];
   readonly #random: Random;
   #parameters: Float32Array;
-  #trainer: Trainer;
+  #trainer: ModelTrainer;
   #sampler: Sampler;
   #highestVersion: number;
   #lastOperation: Promise<unknown> = Promise.resolve();
@@ -56,7 +56,7 @@ export class ModelEngine {
   private constructor(checkpoint: ModelCheckpoint, options: EngineOptions = {}) {
     this.config = checkpoint.config;
     this.#programs = options.programs ?? new ProgramCache();
-    this.#giveWay = options.giveWay;
+    this.#yieldToSampling = options.yieldToSampling;
     this.#random = Random.fromState(checkpoint.random);
     this.#parameters = Float32Array.from(checkpoint.parameters);
     this.#trainer = this.#makeTrainer(checkpoint);
@@ -209,13 +209,13 @@ export class ModelEngine {
     };
   }
 
-  #makeTrainer(checkpoint: ModelCheckpoint): Trainer {
-    return new Trainer({
+  #makeTrainer(checkpoint: ModelCheckpoint): ModelTrainer {
+    return new ModelTrainer({
       config: this.config,
       parameters: this.#parameters,
       adam: checkpoint.adam ?? initialAdamState(this.#parameters.length),
       programs: this.#programs,
-      giveWay: this.#giveWay,
+      yieldToSampling: this.#yieldToSampling,
     });
   }
 

@@ -7,7 +7,7 @@ export type { RuntimeModel } from './client/runtime-model.ts';
 export type { RuntimeMetric, WatchMetricsOptions } from './client/watch-metrics.ts';
 export { ErrorReason } from './gen/agentlightning/runtime/v1/error_pb.ts';
 export { type MemoryShortage, RuntimeError, type RuntimeErrorOptions, type Staleness } from './runtime-error.ts';
-export { defaultRuntimeLimits, type RuntimeLimits } from './runtime-limits.ts';
+export type { RuntimeLimits } from './runtime-limits.ts';
 export type {
   EngineArtifact,
   EngineCapabilities,

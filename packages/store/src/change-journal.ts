@@ -1,5 +1,5 @@
 import type { StoreChange, WatchOptions } from '@agentlightning/core/store';
-import type { StoreChangeListener } from './store-change.ts';
+import type { StoreChangeListener } from './change-feed.ts';
 
 /** A change and its journal id, from which a reader can resume. */
 export interface JournalEntry {

@@ -1,6 +1,6 @@
 import type { AttemptedRollout, Clock } from '@agentlightning/core';
+import type { ChangeFeed, StoreChange } from './change-feed.ts';
 import { isQueued } from './operations/rollouts/rollout-record.ts';
-import type { ChangeFeed, StoreChange } from './store-change.ts';
 
 type Claimed = readonly AttemptedRollout[];
 

@@ -1,5 +1,6 @@
 export type { AccessKey, AccessKeyRequest, KeyRole, NewAccessKey, StoredAccessKey } from './access/access-key.ts';
 export type { AttemptQuotas } from './attempt-quotas.ts';
+export type { StoreChange, StoreChangeListener } from './change-feed.ts';
 export type { StoreBackup } from './maintenance/backup-store.ts';
 export { backupStore } from './maintenance/backup-store.ts';
 export type { StoreMigration } from './maintenance/migrate-store.ts';
@@ -20,5 +21,4 @@ export type { AuthorizationRequest, StoreHandler, StoreHandlerOptions } from './
 export { createStoreHandler } from './server/store-handler.ts';
 export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store.ts';
 export { SqlStore } from './sql-store.ts';
-export type { StoreChange, StoreChangeListener } from './store-change.ts';
 export type { StoreTransaction } from './store-transaction.ts';

@@ -1,8 +1,8 @@
 import type { Clock } from '@agentlightning/core';
 import type { AttemptQuotas } from './attempt-quotas.ts';
+import { type ChangeFeed, ChangeRecorder } from './change-feed.ts';
 import { type OperationContext, operationTime } from './operation.ts';
 import type { SqlDriver } from './sql-driver.ts';
-import { type ChangeFeed, ChangeRecorder } from './store-change.ts';
 
 /** An operation with bound arguments that runs in a given transaction. */
 export type Operation<TResult> = (context: OperationContext) => Promise<TResult>;

@@ -1,8 +1,8 @@
 import type { Clock } from '@agentlightning/core';
 import type { AttemptQuotas } from './attempt-quotas.ts';
+import type { ChangeRecorder } from './change-feed.ts';
 import type { SqlDialect } from './sql-dialect.ts';
 import type { SqlConnection } from './sql-driver.ts';
-import type { ChangeRecorder } from './store-change.ts';
 
 /** The context of an operation: one transaction with a fixed time. */
 export interface OperationContext {

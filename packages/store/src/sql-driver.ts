@@ -1,6 +1,6 @@
+import type { StoreChange, StoreChangeListener } from './change-feed.ts';
 import type { SqlValue } from './rows/sql-value.ts';
 import type { SqlDialect } from './sql-dialect.ts';
-import type { StoreChange, StoreChangeListener } from './store-change.ts';
 
 /** A row of a result, by column name. */
 export type SqlRow = Readonly<Record<string, unknown>>;

@@ -58,7 +58,7 @@ import { searchRollouts } from './operations/rollouts/search-rollouts.ts';
 import { startRollout } from './operations/rollouts/start-rollout.ts';
 import { updateRollout } from './operations/rollouts/update-rollout.ts';
 import { type CreateRunRequest, createRun } from './operations/runs/create-run.ts';
-import { groupStatistics } from './operations/runs/group-statistics.ts';
+import { groupStatistics } from './operations/runs/read-group-statistics.ts';
 import { loadRun, queryMetrics, queryRuns } from './operations/runs/read-runs.ts';
 import { runStatistics } from './operations/runs/run-statistics.ts';
 import { updateRun } from './operations/runs/update-run.ts';

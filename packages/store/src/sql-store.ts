@@ -12,9 +12,9 @@ import type {
 } from '@agentlightning/core/store';
 import { exportRun } from './archive/export-run.ts';
 import { importRun } from './archive/import-run.ts';
+import { ChangeFeed, type StoreChangeListener } from './change-feed.ts';
 import { ChangeJournal, type JournalEntry, type JournalReading } from './change-journal.ts';
 import { ClaimQueue } from './claim-queue.ts';
-import { waitForFinish } from './finish-waits.ts';
 import { runnerWithin, TransactionRunner } from './operation-runner.ts';
 import { applyRetentionBatch, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
 import { expireAttempts, isAnythingExpired } from './operations/attempts/expire-attempts.ts';
@@ -42,7 +42,7 @@ import { RolloutIndexer } from './rollout-indexer.ts';
 import type { SqlDriver } from './sql-driver.ts';
 import { SqlStoreOperations } from './sql-store-operations.ts';
 import type { SqlClaimOptions, SqlDeletionOptions, SqlStoreOptions } from './sql-store-options.ts';
-import { ChangeFeed, type StoreChangeListener } from './store-change.ts';
+import { waitForFinish } from './wait-for-finish.ts';
 import { Watchdog } from './watchdog.ts';
 
 export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store-options.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { keyRoles } from '../src/access/access-key.ts';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
-import { storeRoutes } from '../src/server/store-route.ts';
+import { storeRoutes } from '../src/server/route-handler.ts';
 
 const attemptTokens = new AttemptTokens({ secrets: ['s'.repeat(32)] });
 

@@ -4,7 +4,7 @@ import { aRewardSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { sqliteDialect } from '../src/drivers/sqlite-dialect.ts';
 import { openStore } from '../src/index.ts';
-import { groupStatement } from '../src/operations/runs/group-statistics.ts';
+import { groupStatement } from '../src/operations/runs/read-group-statistics.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 test.each([{}, { startTimeFromMs: 5 }])('the statistics of groups are read by indexes: %j', async (query) => {

@@ -2,7 +2,7 @@ import { spanInputCodec } from '@agentlightning/core/protocol';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
-import { storeRoutes } from '../src/server/store-route.ts';
+import { storeRoutes } from '../src/server/route-handler.ts';
 
 let store: SqlStore;
 let server: StoreServer;

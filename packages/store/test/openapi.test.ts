@@ -2,8 +2,8 @@ import { roleRights, type StoreRoute } from '@agentlightning/core/protocol';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore, type SqlStore } from '../src/index.ts';
+import { storeRoutes } from '../src/server/route-handler.ts';
 import { createStoreApp } from '../src/server/store-app.ts';
-import { storeRoutes } from '../src/server/store-route.ts';
 
 type Json = Record<string, unknown>;
 interface Operation {

@@ -6,7 +6,7 @@ import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openProjectStores, type ProjectStores, type StoreServer } from '../src/index.ts';
-import { storeRoutes } from '../src/server/store-route.ts';
+import { storeRoutes } from '../src/server/route-handler.ts';
 import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 

@@ -1,4 +1,4 @@
-import { exceptionPlace } from './exception-place.ts';
+import { exceptionLocation } from './exception-location.ts';
 import type { TraceStep } from './trace-step.ts';
 
 /** A short fact about a step. */
@@ -56,7 +56,7 @@ function outcomeFacts({ outcome, error, stackTrace }: TraceStep): readonly StepF
     case 'abandoned':
       return [{ kind: 'warning', text: 'still open when the attempt ended' }];
     case 'error': {
-      const place = stackTrace === null ? null : exceptionPlace(stackTrace);
+      const place = stackTrace === null ? null : exceptionLocation(stackTrace);
       const at = place === null ? '' : ` at ${place}`;
       return [{ kind: 'error', text: `ERROR ${shortened(error ?? '')}${at}`.trimEnd() }];
     }

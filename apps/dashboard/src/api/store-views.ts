@@ -1,24 +1,8 @@
+import type { RunnerRecord } from '@agentlightning/core/protocol';
 import type { StoreStatistics, Worker } from '@agentlightning/core/store';
 
 /** A runner with the load that it reports. */
-export interface RunnerView {
-  readonly workerId: string;
-  readonly version: string;
-  readonly host: string;
-  readonly pid: number;
-  /** The run whose rollouts it claims; null for any run. */
-  readonly runId: string | null;
-  /** `lost`: its heartbeats have ended. */
-  readonly state: 'running' | 'draining' | 'lost';
-  /** Number of attempts that it runs, and the most at a time. */
-  readonly running: number;
-  readonly concurrency: number;
-  /** Number of worker processes. */
-  readonly processes: number;
-  /** Resident memory of all its processes, in bytes. */
-  readonly memoryBytes: number;
-  readonly lastHeartbeatTimeMs: number | null;
-}
+export type RunnerView = RunnerRecord;
 
 /** A gateway with its upstreams. */
 export interface GatewayView {

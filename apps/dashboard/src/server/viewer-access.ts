@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import { foreignRequest } from '@agentlightning/core/protocol';
+import { crossOriginReason } from '@agentlightning/core/protocol';
 
 /** Name of the cookie of a signed-in viewer. */
 export const viewerCookie = 'agl_viewer';
@@ -56,7 +56,7 @@ export class ViewerAccess implements ViewerAuthenticator {
    */
   assertSameOrigin(headers: Headers): void {
     const provenance = { host: headers.get('host'), origin: headers.get('origin') };
-    const reason = this.#isLoopback ? foreignRequest(provenance) : otherOrigin(provenance);
+    const reason = this.#isLoopback ? crossOriginReason(provenance) : otherOrigin(provenance);
     if (reason === null) return;
     throw new AgentLightningError({
       code: 'PERMISSION_DENIED',

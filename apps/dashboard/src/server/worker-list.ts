@@ -1,24 +1,7 @@
+import { readRunner } from '@agentlightning/core/protocol';
 import { type Worker, workerLeaseKey } from '@agentlightning/core/store';
 import { z } from 'zod';
 import type { GatewayView, RunnerView, WorkerList } from '../api/store-views.ts';
-
-const process = {
-  version: z.string(),
-  host: z.string(),
-  pid: z.number(),
-  run_id: z.string().nullable(),
-  [workerLeaseKey]: z.number(),
-};
-
-const runner = z.object({
-  ...process,
-  kind: z.literal('runner'),
-  state: z.enum(['running', 'draining']),
-  running: z.number(),
-  concurrency: z.number(),
-  processes: z.number(),
-  memory_rss_bytes: z.number(),
-});
 
 const upstream = z.object({
   id: z.string(),
@@ -31,8 +14,12 @@ const upstream = z.object({
 });
 
 const gateway = z.object({
-  ...process,
   kind: z.literal('gateway'),
+  version: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  run_id: z.string().nullable(),
+  [workerLeaseKey]: z.number(),
   url: z.string(),
   in_flight: z.number(),
   is_paused: z.boolean(),
@@ -45,23 +32,13 @@ export function workerList(workers: readonly Worker[], nowMs: number): WorkerLis
   const gateways: GatewayView[] = [];
   const others: Worker[] = [];
   for (const worker of workers) {
-    const asRunner = runnerView(worker, nowMs);
+    const asRunner = readRunner(worker, nowMs);
     const asGateway = gatewayView(worker, nowMs);
     if (asRunner !== null) runners.push(asRunner);
     else if (asGateway !== null) gateways.push(asGateway);
     else others.push(worker);
   }
   return { runners, gateways, others, nowMs };
-}
-
-function runnerView(worker: Worker, nowMs: number): RunnerView | null {
-  const { data } = runner.safeParse(worker.heartbeatStats);
-  if (data === undefined) return null;
-  const { version, host, pid, run_id: runId, running, concurrency, processes, memory_rss_bytes: memoryBytes } = data;
-  const { workerId, lastHeartbeatTimeMs } = worker;
-  const state = isLost(worker, data[workerLeaseKey], nowMs) ? 'lost' : data.state;
-  const load = { state, running, concurrency, processes, memoryBytes } as const;
-  return { workerId, version, host, pid, runId, ...load, lastHeartbeatTimeMs };
 }
 
 function gatewayView(worker: Worker, nowMs: number): GatewayView | null {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import { openAnyStore } from '../runtime/open-any-store.ts';
+import { openStoreByUrl } from '../runtime/open-store-by-url.ts';
 
 /**
  * Opens an existing store for reading.
@@ -17,5 +17,5 @@ export async function openExistingStore(url: string): Promise<Store> {
       remedy: 'Give its path: `--store sqlite:path/to/.agl/agl.db`.',
     });
   }
-  return await openAnyStore({ url, apiKey: process.env['AGL_STORE_KEY'] ?? null });
+  return await openStoreByUrl({ url, apiKey: process.env['AGL_STORE_KEY'] ?? null });
 }

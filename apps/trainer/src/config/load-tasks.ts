@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
 import type { z } from 'zod';
 import { ConfigProblems } from './config-problems.ts';
-import { notJson } from './not-json.ts';
+import { findNonJson } from './find-non-json.ts';
 
 /**
  * Reads tasks from a JSON-lines file or takes them from a list, and checks each.
@@ -86,7 +86,7 @@ function checkTask(task: unknown, options: { readonly where: string; readonly sc
 
 /** Tasks are stored as JSON, so agents would receive other values unfaithfully. */
 function asJson(task: unknown, where: string): JsonValue {
-  const problem = notJson(task);
+  const problem = findNonJson(task);
   if (problem === null) return task as JsonValue;
   throw new AgentLightningError({
     code: 'TASK_FILE',

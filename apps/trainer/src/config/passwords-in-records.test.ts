@@ -1,6 +1,6 @@
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
-import { findOrBeginSearch } from '../prompt-search/find-or-begin-search.ts';
+import { findOrCreateSearch } from '../prompt-search/find-or-create-search.ts';
 import { findOrCreateRun } from '../run/find-or-create-run.ts';
 import { resolveConfig } from './resolve-config.ts';
 import { isPromptSearch, resolveRun } from './resolve-run.ts';
@@ -33,7 +33,7 @@ test('no password of an address gets into the record of a run', async () => {
       config: training,
       tasks: { train: [1], validation: null, heldOut: [2] },
     }),
-    await findOrBeginSearch(store, { ...choice, config: search, tasks: { train: [1], validation: [2], test: [] } }),
+    await findOrCreateSearch(store, { ...choice, config: search, tasks: { train: [1], validation: [2], test: [] } }),
   ];
   const records = runs.map(({ run }) => JSON.stringify(run.config));
   for (const { lease } of runs) await lease.release();

@@ -15,6 +15,6 @@ export function absoluteSource(source: TaskSource, folder: string): TaskSource {
 }
 
 /** Description of a source, as stored with a run. */
-export function sourceForTheRecord(source: TaskSource): string {
+export function recordedSource(source: TaskSource): string {
   return typeof source === 'string' ? source : `${source.length} tasks in memory`;
 }

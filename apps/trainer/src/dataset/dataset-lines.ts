@@ -19,35 +19,35 @@ export interface DatasetChoice {
 }
 
 /** Counts of written and skipped examples. */
-export interface DatasetTally {
+export interface DatasetCounts {
   lines: number;
   rollouts: number;
   withoutCommonPrompt: number;
 }
 
-/** A tally of nothing. */
-export function emptyTally(): DatasetTally {
+/** Counts of an empty data set. */
+export function emptyDatasetCounts(): DatasetCounts {
   return { lines: 0, rollouts: 0, withoutCommonPrompt: 0 };
 }
 
 /** The lines of a data set, task by task, with memory independent of the size of the run. */
-export async function* datasetLines(store: Store, flags: DatasetChoice, tally: DatasetTally): AsyncGenerator<string> {
+export async function* datasetLines(store: Store, flags: DatasetChoice, counts: DatasetCounts): AsyncGenerator<string> {
   for await (const group of groupsOf(store, flags)) {
-    tally.rollouts += group.rollouts.length;
+    counts.rollouts += group.rollouts.length;
     const judged = flags.from === 'rewards' ? [group] : annotatedGroups(group, flags.format);
-    for (const example of judged.flatMap((each) => examplesOf(each, flags, tally))) {
-      tally.lines += 1;
+    for (const example of judged.flatMap((each) => examplesOf(each, flags, counts))) {
+      counts.lines += 1;
       yield `${JSON.stringify(example)}\n`;
     }
   }
 }
 
-function examplesOf(group: CollectedGroup, flags: DatasetChoice, tally: DatasetTally): readonly object[] {
+function examplesOf(group: CollectedGroup, flags: DatasetChoice, counts: DatasetCounts): readonly object[] {
   const agents = flags.agent === undefined ? {} : { agents: flags.agent };
   if (flags.format === 'preference') {
     const gap = flags.minGap === undefined ? {} : { minGap: flags.minGap };
     const { examples, withoutCommonPrompt } = preferenceExamples([group], { ...agents, ...gap });
-    tally.withoutCommonPrompt += withoutCommonPrompt;
+    counts.withoutCommonPrompt += withoutCommonPrompt;
     return examples;
   }
   return fineTuneExamples([group], {

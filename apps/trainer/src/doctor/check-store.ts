@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import { openAnyStore } from '../runtime/open-any-store.ts';
+import { openStoreByUrl } from '../runtime/open-store-by-url.ts';
 import { type Finding, fine } from './finding.ts';
 
 /** Checks that the store can be opened and read, or that its file can be created. */
@@ -11,7 +11,7 @@ export async function checkStore(url: string, apiKey: string | null): Promise<Fi
   const shown = addressText(url);
   if (file !== null && !existsSync(file)) return checkFolder(file);
   try {
-    const store = await openAnyStore({ url, apiKey, unreachableAfterMs: 0 });
+    const store = await openStoreByUrl({ url, apiKey, unreachableAfterMs: 0 });
     try {
       const { total } = await store.queryRuns({ limit: 1 });
       return fine('store', `${shown}, ${total} runs`);

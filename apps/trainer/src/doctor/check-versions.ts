@@ -1,6 +1,6 @@
 import { unsupportedNode } from '../cli/node-version.ts';
 import { packageVersion } from '../package-version.ts';
-import { type Dependencies, findFrameworks, installedPackageVersion } from '../project/installed-packages.ts';
+import { type Dependencies, findFrameworks, installedPackageVersion } from '../project-setup/installed-packages.ts';
 import { type Finding, fine } from './finding.ts';
 
 /** Checks Node, the packages of Agent Lightning, and that an adapter supports each framework of the project. */

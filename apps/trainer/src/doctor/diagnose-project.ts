@@ -5,7 +5,7 @@ import { defaultDashboardPort } from '../cli/dashboard-port.ts';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
-import { projectDependencies } from '../project/installed-packages.ts';
+import { projectDependencies } from '../project-setup/installed-packages.ts';
 import { type CheckedEndpoint, checkEndpoint } from './check-endpoint.ts';
 import { checkGpu, checkPort } from './check-machine.ts';
 import { checkRuntime } from './check-runtime.ts';

@@ -1,6 +1,6 @@
 import type { AgentLightningError, JsonObject, JsonValue, Run, Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import { findOrCreate } from '../run/find-or-create.ts';
+import { findOrCreateRecord } from '../run/find-or-create-record.ts';
 import type { RunLease } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
@@ -60,7 +60,7 @@ export async function openEvaluationSession(request: SessionRequest): Promise<Ev
   const found = await findInStore<EvaluationRunState>(opening, shared, async (store) => {
     subjects = await Promise.all(references.map((reference) => resolveSubject(reference, settings, store)));
     const choice = { runId: options.runId ?? null, resume: null, onStopRequest };
-    return await findOrCreate(store, choice, {
+    return await findOrCreateRecord(store, choice, {
       name: shared.name,
       shape: {},
       config: recordOf(request, subjects, tasks.length),

@@ -1,5 +1,5 @@
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { warnOfEvaluation } from '../diagnosis/run-warnings.ts';
+import { warnOfEvaluation } from '../diagnosis/emit-run-warnings.ts';
 import { evaluate } from '../evaluation/evaluate.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import type { RunState } from '../run/run-state.ts';

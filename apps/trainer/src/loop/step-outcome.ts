@@ -4,13 +4,13 @@ import { mean } from '../evaluation/mean.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import { primaryRewards } from '../trace/primary-reward.ts';
-import type { AppliedPlan } from './apply-plans.ts';
+import type { UpdateResult } from './update-weights.ts';
 
 /** The update of one policy in a step. */
 export interface PolicyStep {
   readonly policy: TrainedPolicy;
   readonly plan: StepPlan;
-  readonly applied: AppliedPlan;
+  readonly result: UpdateResult;
 }
 
 /** The metrics of a step over all policies. */
@@ -54,17 +54,17 @@ export function trainedReward(steps: readonly PolicyStep[], collected: readonly 
 /** Combines the metrics of all policies. */
 export function policyMetrics(steps: readonly PolicyStep[], reward: number): StepMetrics {
   const shared = steps[0]?.policy.name === null ? {} : { 'reward/mean': reward };
-  const entries = steps.flatMap(({ policy, plan, applied }) =>
-    finiteEntries({ ...plan.metrics, ...applied.metrics }).map(([name, value]) => [
+  const entries = steps.flatMap(({ policy, plan, result }) =>
+    finiteEntries({ ...plan.metrics, ...result.metrics }).map(([name, value]) => [
       policy.name === null ? name : `${policy.name}/${name}`,
       value,
     ]),
   );
-  const entropies = steps.flatMap(({ applied }) => applied.metrics['policy/entropy'] ?? []).filter(Number.isFinite);
+  const entropies = steps.flatMap(({ result }) => result.metrics['policy/entropy'] ?? []).filter(Number.isFinite);
   return {
     metrics: { ...shared, ...Object.fromEntries(entries) },
     entropy: mean(entropies),
-    trainedTokens: steps.reduce((sum, { applied }) => sum + applied.trainedTokens, 0),
+    trainedTokens: steps.reduce((sum, { result }) => sum + result.trainedTokens, 0),
   };
 }
 

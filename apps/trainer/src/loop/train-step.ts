@@ -3,7 +3,7 @@ import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import type { Collector } from '../collection/collector.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
-import { warnOfStep } from '../diagnosis/run-warnings.ts';
+import { warnOfStep } from '../diagnosis/emit-run-warnings.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
 import type { RunState } from '../run/run-state.ts';
@@ -11,15 +11,15 @@ import { writeState } from '../run/write-state.ts';
 import { trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { StepSummary } from '../training-event.ts';
-import { applyPlans } from './apply-plans.ts';
 import { assertTrainable } from './assert-trainable.ts';
 import { checkSelectors } from './check-selectors.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
-import { planPolicy } from './plan-policy.ts';
+import { planPolicyUpdate } from './plan-policy-update.ts';
 import { recordTraining } from './record-training.ts';
 import { collectedReward, type PolicyStep, policyMetrics, trainedReward } from './step-outcome.ts';
 import type { TimeEstimate } from './time-estimate.ts';
 import { unlessAborted } from './unless-aborted.ts';
+import { updateWeights } from './update-weights.ts';
 import { warnExcluded } from './warn-excluded.ts';
 
 /** Runs one training step, and returns the state after it. */
@@ -110,9 +110,9 @@ async function updatePolicies(
   const update = async (): Promise<readonly PolicyStep[]> => {
     const plans = trainedPolicies(session.policies).map(async (policy) => {
       const { model, reference } = policy;
-      return { policy, model, reference, plan: await planPolicy(session, policy, rollouts) };
+      return { policy, model, reference, plan: await planPolicyUpdate(session, policy, rollouts) };
     });
-    return await applyPlans(await Promise.all(plans), { maxLogprobGap, pauseCalls });
+    return await updateWeights(await Promise.all(plans), { maxLogprobGap, pauseCalls });
   };
   return await unlessAborted(update(), session.failure);
 }

@@ -1,7 +1,7 @@
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import { AsyncCollector } from '../collection/async-collector.ts';
 import { SyncCollector } from '../collection/sync-collector.ts';
-import { openTaskSampler } from '../curriculum/open-task-sampler.ts';
+import { TaskSampler } from '../curriculum/task-sampler.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { TrainingSummary } from '../training-event.ts';
@@ -26,7 +26,7 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const timeEstimate = new TimeEstimate(config.steps);
   let state = await saveInitialModel(session, session.state);
   state = await evaluateBefore(session, state);
-  const sampler = openTaskSampler({ ...session, state });
+  const sampler = createTaskSampler(session, state);
   const Collector = session.config.collection.mode === 'async' ? AsyncCollector : SyncCollector;
   const collector = new Collector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {
@@ -59,4 +59,11 @@ async function saveLastModel(session: TrainingSession, state: RunState): Promise
     ...(await saveCheckpoint(session, state, state.finishedStep)),
     passRates,
   });
+}
+
+/** The task sampler of a session, with the recorded results of its run. */
+function createTaskSampler({ config, tasks }: TrainingSession, { passRates }: RunState): TaskSampler {
+  const { curriculum, seed, evaluation } = config;
+  const rewardRange = evaluation.rewardRange ?? [0, 1];
+  return new TaskSampler({ tasks: tasks.train, seed, curriculum, passRates: passRates.current, rewardRange });
 }

@@ -3,8 +3,8 @@ import path from 'node:path';
 import type { Run } from '@agentlightning/core';
 import type { MetricPoint } from '@agentlightning/core/store';
 import { configurationEntries } from './configuration-entries.ts';
-import { eventRecord, headerRecord } from './event-record.ts';
 import { type MetricSink, metricValues } from './metric-sink.ts';
+import { eventRecord, headerRecord } from './tensorboard-record.ts';
 
 /** Writes TensorBoard event files into the folder of a run: `<folder>/<run>/events.out.tfevents.…`. */
 export async function openTensorBoardSink(folder: string, run: Run): Promise<MetricSink> {

@@ -10,7 +10,7 @@ import { watchHealth } from '../runtime/watch-health.ts';
 import { findInStore, type SessionOptions, waitOptions } from '../session/open-session.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { startRunner } from '../workers/start-runner.ts';
-import { type FoundSearch, findOrBeginSearch } from './find-or-begin-search.ts';
+import { type FoundSearch, findOrCreateSearch } from './find-or-create-search.ts';
 import { openSearchModel } from './open-search-model.ts';
 import { OptimizerModel } from './optimizer-model.ts';
 import { PromptResources } from './prompt-resources.ts';
@@ -36,7 +36,7 @@ export async function openSearch(options: SearchOptions): Promise<OpenSearch> {
     validation: await loadTasks(config.tasks.validation, taskSchema),
     test: config.tasks.test === null ? [] : await loadTasks(config.tasks.test, taskSchema),
   };
-  const find = (store: Store): Promise<FoundSearch> => findOrBeginSearch(store, { ...options, tasks });
+  const find = (store: Store): Promise<FoundSearch> => findOrCreateSearch(store, { ...options, tasks });
   return { tasks, ...(await findInStore(options, config.shared, find)) };
 }
 

@@ -61,7 +61,7 @@ const messages = [{ role: 'user', content: 'Well?' }] as const;
 test('sends what was asked, with its key and the fields of the configuration', async () => {
   responses = [said('Fine.')];
   const asked = model({ apiKey: 'sk-1', parameters: { reasoning_effort: 'low' } });
-  expect(await asked.ask(messages, 0.5)).toBe('Fine.');
+  expect(await asked.complete(messages, 0.5)).toBe('Fine.');
   const body = { model: 'm', messages, temperature: 0.5, reasoning_effort: 'low' };
   expect(seen).toEqual([{ body: JSON.stringify(body), key: 'Bearer sk-1' }]);
 });
@@ -69,30 +69,32 @@ test('sends what was asked, with its key and the fields of the configuration', a
 test('waits as long as a busy model asks for, and longer and longer where it does not say', async () => {
   const busy = { status: 429, body: '{}' };
   responses = [{ ...busy, headers: { 'retry-after': '3' } }, busy, { status: 500, body: 'oops' }, said('At last.')];
-  expect(await model().ask(messages, 1)).toBe('At last.');
+  expect(await model().complete(messages, 1)).toBe('At last.');
   expect(slept).toEqual([3000, 1000, 2000]);
 });
 
 test('gives up on a model that refuses at once, and on one that does not respond after five times', async () => {
   responses = [{ status: 401, body: JSON.stringify({ error: { message: 'Incorrect API key provided.' } }) }];
-  const refused = model().ask(messages, 1);
+  const refused = model().complete(messages, 1);
   await expect(refused).rejects.toThrow(/optimiser model m at http.*HTTP 401: Incorrect API key provided/);
   await expect(refused).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
   expect(seen.length).toBe(1);
   responses = [{ status: 200, body: '{"choices":[]}' }];
-  await expect(model().ask(messages, 1)).rejects.toThrow(/the response is not a chat completion: \{"choices":\[\]\}/);
+  await expect(model().complete(messages, 1)).rejects.toThrow(
+    /the response is not a chat completion: \{"choices":\[\]\}/,
+  );
   expect(seen.length).toBe(6);
 });
 
 test('a response without text is empty', async () => {
   responses = [said(null)];
-  expect(await model().ask(messages, 1)).toBe('');
+  expect(await model().complete(messages, 1)).toBe('');
 });
 
 test('limits concurrent requests, and completes all', async () => {
   responses = [said('Yes.')];
   const asked = model({ maxConcurrent: 2 });
-  const replies = await Promise.all(Array.from({ length: 12 }, () => asked.ask(messages, 1)));
+  const replies = await Promise.all(Array.from({ length: 12 }, () => asked.complete(messages, 1)));
   expect(replies).toEqual(Array<string>(12).fill('Yes.'));
   expect(underWay.most).toBeLessThanOrEqual(2);
 });
@@ -100,6 +102,6 @@ test('limits concurrent requests, and completes all', async () => {
 test('a search that is over asks no more', async () => {
   const over = new AbortController();
   over.abort(new AgentLightningError({ code: 'CANCELLED', message: 'over' }));
-  await expect(model({}, over.signal).ask(messages, 1)).rejects.toMatchObject({ code: 'CANCELLED' });
+  await expect(model({}, over.signal).complete(messages, 1)).rejects.toMatchObject({ code: 'CANCELLED' });
   expect(seen).toEqual([]);
 });

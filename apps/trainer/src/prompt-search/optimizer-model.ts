@@ -68,7 +68,7 @@ export class OptimizerModel {
    *
    * @throws AgentLightningError UPSTREAM_FAILED when the request is rejected, or all tries failed
    */
-  async ask(messages: readonly OptimizerMessage[], temperature: number): Promise<string> {
+  async complete(messages: readonly OptimizerMessage[], temperature: number): Promise<string> {
     await this.#acquireSlot();
     try {
       return await this.#requestWithRetry(JSON.stringify(this.#bodyOf(messages, temperature)));

@@ -9,10 +9,10 @@ import {
   summaryOf,
 } from '../evaluation/stored-evaluation.ts';
 import type { TrainingSummary } from '../training-event.ts';
-import { askOptimizer } from './ask-optimizer.ts';
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { promptsFileOf, writePromptsFile } from './prompts-file.ts';
+import { requestCompletion } from './request-completion.ts';
 import { limitsOf } from './search-limits.ts';
 import type { SearchSession } from './search-session.ts';
 import { summariseSearch } from './summarise-search.ts';
@@ -56,7 +56,7 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
     trainTasks: session.tasks.train.length,
     validationTasks: session.tasks.validation.length,
     tryTasks: (trial) => tryTasks(session, trial),
-    ask: (messages, request) => askOptimizer(session, messages, request),
+    complete: (messages, request) => requestCompletion(session, messages, request),
     seed: record.state.seed,
     saved: record.state.search,
     save: async (state, standing) => {

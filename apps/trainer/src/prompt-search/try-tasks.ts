@@ -7,7 +7,7 @@ import { collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
-import { rolloutAccount } from './rollout-account.ts';
+import { rolloutTranscript } from './rollout-transcript.ts';
 import type { SearchSession } from './search-session.ts';
 import { warnOfUnusedPrompts } from './unused-prompts.ts';
 
@@ -38,7 +38,7 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
     collected.map(async (one, place) => ({
       task: trial.tasks[place] ?? 0,
       reward: rolloutReward(one, config),
-      account: rolloutAccount(one, { failure: await failureOf(session, one) }),
+      transcript: rolloutTranscript(one, { failure: await failureOf(session, one) }),
     })),
   );
   if (split === 'train') return tried;

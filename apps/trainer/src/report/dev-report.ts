@@ -1,19 +1,19 @@
 import { addressText } from '@agentlightning/core/internal';
 import { terminalText, traceSteps } from '@agentlightning/trace';
 import type { DevReport, DevRollout } from '../evaluation-run/dev-options.ts';
-import { type CommandPlace, callableText } from './callable-text.ts';
+import { type CommandContext, completeCommands } from './complete-commands.ts';
 import { countOf } from './evaluation-progress.ts';
 import { rolloutText } from './rollout-text.ts';
 
 /** The traces of the rollouts with their messages and rewards, then the problems that prevent training. */
-export function devText({ rollouts, problems }: DevReport, place: CommandPlace): string {
+export function devText({ rollouts, problems }: DevReport, context: CommandContext): string {
   const isColoured = process.stdout.isTTY && process.stdout.hasColors();
   const traces = rollouts.map((each) => rolloutText({ ...each, steps: traceSteps(each.spans) }, { isColoured }));
   const found = [
     ...problems,
     ...rollouts.flatMap(({ rollout, problems: own }) => own.map((problem) => `${rollout.rolloutId}: ${problem}`)),
   ];
-  const lines = found.map((problem) => `  - ${terminalText(callableText(problem, place))}`);
+  const lines = found.map((problem) => `  - ${terminalText(completeCommands(problem, context))}`);
   const verdict =
     found.length === 0
       ? `${countOf(rollouts.length, 'rollout')}: each has a model call and a reward.`

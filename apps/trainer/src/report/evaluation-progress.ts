@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import type { EvaluationEvent, EvaluationListener } from '../evaluation-run/evaluation-event.ts';
-import { bar } from './bar.ts';
 import { subjectRecord } from './evaluation-record.ts';
+import { bar } from './progress-bar.ts';
 
 /** Shows the progress of an evaluation. */
 export interface EvaluationProgress {

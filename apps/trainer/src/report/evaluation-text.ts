@@ -5,7 +5,7 @@ import type {
   EvaluationReport,
   TaskDifference,
 } from '../evaluation-run/evaluation-report.ts';
-import { type CommandPlace, callableText, storeFlag } from './callable-text.ts';
+import { type CommandContext, completeCommands, storeFlag } from './complete-commands.ts';
 import { countOf } from './evaluation-progress.ts';
 import { percent, pValueText, shortDuration } from './number-text.ts';
 import { textTable } from './text-table.ts';
@@ -14,7 +14,7 @@ import { textTable } from './text-table.ts';
 const maxTaskLength = 80;
 
 /** The result of an evaluation as a table, with the comparison and the rule for missing rewards. */
-export function evaluationText(report: EvaluationReport, place: CommandPlace): string {
+export function evaluationText(report: EvaluationReport, context: CommandContext): string {
   const { of, against, comparison } = report;
   const subjects = against === null ? [of] : [of, against];
   const lines = [
@@ -22,8 +22,8 @@ export function evaluationText(report: EvaluationReport, place: CommandPlace): s
     '',
     ...subjects.flatMap(failureLines),
     ...missingLines(report, subjects),
-    ...(comparison === null || against === null ? [] : comparisonLines(comparison, { of, against }, place)),
-    `${shortDuration(report.seconds)}. Rollouts: ${place.command} rollouts --run ${report.runId}${storeFlag(place.storeUrl)}`,
+    ...(comparison === null || against === null ? [] : comparisonLines(comparison, { of, against }, context)),
+    `${shortDuration(report.seconds)}. Rollouts: ${context.command} rollouts --run ${report.runId}${storeFlag(context.storeUrl)}`,
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -65,7 +65,7 @@ function missingLines(
 function comparisonLines(
   comparison: EvaluationComparison,
   { of, against }: { readonly of: EvaluatedSubject; readonly against: EvaluatedSubject },
-  place: CommandPlace,
+  context: CommandContext,
 ): string[] {
   const { difference, ci95, pValue, verdict, tasks, gains, losses } = comparison;
   const title = `${of.subject} minus ${against.subject}`;
@@ -74,8 +74,8 @@ function comparisonLines(
   return [
     `${title}: ${signed(difference)} (${interval}, paired bootstrap over ${countOf(tasks, 'task')}; ` +
       `${pValueText(pValue)}): ${verdictTexts[verdict]}`,
-    ...differenceLines('Largest gains', gains, place),
-    ...differenceLines('Largest losses', losses, place),
+    ...differenceLines('Largest gains', gains, context),
+    ...differenceLines('Largest losses', losses, context),
   ];
 }
 
@@ -86,13 +86,13 @@ const verdictTexts: Readonly<Record<EvaluationComparison['verdict'], string>> = 
   undecided: 'not decided, too many rewards are missing',
 };
 
-function differenceLines(title: string, differences: readonly TaskDifference[], place: CommandPlace): string[] {
+function differenceLines(title: string, differences: readonly TaskDifference[], context: CommandContext): string[] {
   if (differences.length === 0) return [];
   const lines = differences.map(({ index, task, difference, of, against, rolloutOf }) => {
     const text = JSON.stringify(task);
     const shown = text.length > maxTaskLength ? `${text.slice(0, maxTaskLength)}…` : text;
     const rewards = `${against.toFixed(3)} -> ${of.toFixed(3)}`;
-    return `  ${signed(difference)} (${rewards})  task ${index}  ${terminalText(shown)}  ${callableText(`agl show ${rolloutOf}`, place)}`;
+    return `  ${signed(difference)} (${rewards})  task ${index}  ${terminalText(shown)}  ${completeCommands(`agl show ${rolloutOf}`, context)}`;
   });
   return [`${title}:`, ...lines];
 }

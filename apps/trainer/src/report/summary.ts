@@ -3,12 +3,12 @@ import type { CollectedRollout, JudgedPrompts } from '@agentlightning/core/algor
 import { addressText } from '@agentlightning/core/internal';
 import { conversationLines } from '../trace/conversation.ts';
 import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../training-event.ts';
-import { bar } from './bar.ts';
-import { storeFlag } from './callable-text.ts';
-import { nearPath } from './near-path.ts';
+import { storeFlag } from './complete-commands.ts';
 import { percent, pValueText, shortDuration } from './number-text.ts';
 import { exceptionsText } from './plain-report.ts';
+import { bar } from './progress-bar.ts';
 import { diffLines, versionTable } from './prompts-report.ts';
+import { relativePath } from './relative-path.ts';
 import { rewardCurve } from './reward-curve.ts';
 
 /** The rollouts to show as examples. */
@@ -124,9 +124,9 @@ function shownVersions(versions: readonly JudgedPrompts[], best: string): readon
 
 function placeLines(summary: TrainingSummary): readonly string[] {
   const { storeUrl, runId, dataDir, prompts } = summary;
-  const place = `The run is stored in ${nearPath(addressText(storeUrl))} (run ${runId})`;
-  if (prompts === undefined) return [`${place}; checkpoints are in ${nearPath(dataDir)}.`];
-  return [`${place}; the prompts are in ${nearPath(prompts.file)}.`];
+  const place = `The run is stored in ${relativePath(addressText(storeUrl))} (run ${runId})`;
+  if (prompts === undefined) return [`${place}; checkpoints are in ${relativePath(dataDir)}.`];
+  return [`${place}; the prompts are in ${relativePath(prompts.file)}.`];
 }
 
 function nextCommands(summary: TrainingSummary, { command, resume }: NextCommands): string[] {

@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import type { StepSummary, TrainingEvent } from '../training-event.ts';
-import { bar } from './bar.ts';
 import { shortDuration } from './number-text.ts';
 import { plainLine } from './plain-report.ts';
+import { bar } from './progress-bar.ts';
 import type { Report } from './report.ts';
 
 /** The terminal that a report is drawn on. */

@@ -1,11 +1,11 @@
 import type { JsonObject, Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
+import { recordedRuntime } from '../config/recorded-runtime.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { runtimeForTheRecord } from '../config/runtime-for-the-record.ts';
-import { sourceForTheRecord } from '../config/task-source.ts';
+import { recordedSource } from '../config/task-source.ts';
 import { completionReason } from '../loop/completion-reason.ts';
 import { allEvaluations } from './best-checkpoint.ts';
-import { type Found, findOrCreate, type RunChoice } from './find-or-create.ts';
+import { type Found, findOrCreateRecord, type RunChoice } from './find-or-create-record.ts';
 import { type RunTasks, rolloutShape } from './run-shape.ts';
 import { initialRunState, type RunState, readRunState, type WarmStart } from './run-state.ts';
 import { findWarmStart } from './warm-start.ts';
@@ -17,17 +17,17 @@ export type FoundRun = Found<RunState>;
  * Creates a training run, or finds the run to resume, at its last checkpoint. A finished run is resumed only when the
  * configuration has more steps, or a goal that the run has not reached.
  *
- * @throws the errors of {@link findOrCreate} and {@link findWarmStart}
+ * @throws the errors of {@link findOrCreateRecord} and {@link findWarmStart}
  */
 export async function findOrCreateRun(
   store: Store,
   { config, tasks, ...choice }: RunChoice & { readonly config: ResolvedConfig; readonly tasks: RunTasks },
 ): Promise<FoundRun> {
   const from = await warmStartOf(store, choice, config);
-  return await findOrCreate(store, choice, {
+  return await findOrCreateRecord(store, choice, {
     name: config.name,
     shape: rolloutShape(config, tasks),
-    config: configForTheRecord(config),
+    config: recordedConfig(config),
     initial: { ...initialRunState(config), from },
     read: (run) => readRunState(run, config.dataDir),
     resumedState: (state, status) =>
@@ -64,7 +64,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
 }
 
 /** The configuration without functions, schemas, keys and passwords, as the store keeps it. */
-export function configForTheRecord(config: ResolvedConfig): JsonObject {
+export function recordedConfig(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
   const { runtime, tasks, storeUrl, gatewayUrl, ...plain } = known;
   return JSON.parse(
@@ -72,11 +72,11 @@ export function configForTheRecord(config: ResolvedConfig): JsonObject {
       ...plain,
       storeUrl: addressText(storeUrl),
       gatewayUrl: gatewayUrl === null ? null : addressText(gatewayUrl),
-      runtime: runtimeForTheRecord(runtime),
+      runtime: recordedRuntime(runtime),
       tasks: {
-        train: sourceForTheRecord(tasks.train),
-        test: sourceForTheRecord(tasks.test),
-        validation: tasks.validation === null ? null : sourceForTheRecord(tasks.validation),
+        train: recordedSource(tasks.train),
+        test: recordedSource(tasks.test),
+        validation: tasks.validation === null ? null : recordedSource(tasks.validation),
       },
     }),
   ) as JsonObject;

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { AgentLightningError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import { LastLines, lastOutput } from '@agentlightning/runner/workers';
+import { lastOutput, OutputTail } from '@agentlightning/runner/workers';
 import { z } from 'zod';
 
 /** A training runtime that this process has started. */
@@ -59,7 +59,7 @@ export async function launchRuntime(options: RuntimeCommand): Promise<LaunchedRu
   });
   // A broken pipe is ignored: the exit of the process is reported.
   child.stdin.on('error', () => undefined);
-  const output = new LastLines(child.stderr, onLine);
+  const output = new OutputTail(child.stderr, onLine);
   let isClosing = false;
   let startError: unknown;
   const ended = once(child, 'exit').catch((error: unknown) => {

@@ -5,7 +5,7 @@ import { StoreClient } from '@agentlightning/core/store-client';
 import { openStore } from '@agentlightning/store';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { SharedSettings } from '../config/shared-settings.ts';
-import { type AnyStoreOptions, openAnyStore } from './open-any-store.ts';
+import { openStoreByUrl, type StoreByUrlOptions } from './open-store-by-url.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
 import type { HealthCheck } from './watch-health.ts';
 
@@ -17,11 +17,11 @@ const probeTimeoutMs = 1000;
  *
  * @throws AgentLightningError UNREACHABLE when it is not available in time; UNAUTHENTICATED for a wrong key
  */
-export async function waitForStore(location: AnyStoreOptions, wait: ServiceWait): Promise<Store> {
+export async function waitForStore(location: StoreByUrlOptions, wait: ServiceWait): Promise<Store> {
   const options = { ...wait, what: `the store at ${addressText(location.url)}` };
   return await waitForService(async () => {
     await probe(location);
-    return await openAnyStore(location);
+    return await openStoreByUrl(location);
   }, options);
 }
 
@@ -38,12 +38,12 @@ function isServer(url: string): boolean {
 }
 
 /** Opens a database with few retries, for a message as soon as it fails. */
-async function probe({ url, apiKey }: AnyStoreOptions): Promise<void> {
+async function probe({ url, apiKey }: StoreByUrlOptions): Promise<void> {
   if (/^postgres(ql)?:/.test(url)) await (await openStore(url, { unreachableAfterMs: probeTimeoutMs })).close();
   if (isServer(url)) await requestOnce({ url, apiKey });
 }
 
-async function requestOnce({ url, apiKey }: AnyStoreOptions): Promise<void> {
+async function requestOnce({ url, apiKey }: StoreByUrlOptions): Promise<void> {
   const allowInsecureKey = areInsecureKeysAllowed();
   const client = new StoreClient({
     baseUrl: url,

@@ -2,12 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { JsonObject } from '@agentlightning/core';
 import type { Upstream } from '@agentlightning/gateway';
 import { environmentVariables } from '../config/environment.ts';
 import type { RunSettings } from './run-config.ts';
 import { type RunError, type RunMessage, runErrorOf, type ServerMessage } from './run-messages.ts';
-import { runWorkerEntry } from './run-worker-entry.ts';
 
 /** Options of a {@link RunProcess}. */
 export interface RunProcessOptions {
@@ -29,7 +29,7 @@ export class RunProcess {
   constructor({ runId, settings, logFile, onEvent, onUpstreams }: RunProcessOptions) {
     mkdirSync(path.dirname(logFile), { recursive: true });
     const output = openSync(logFile, 'a');
-    this.#child = fork(runWorkerEntry(), [], {
+    this.#child = fork(trainingWorkerEntry(), [], {
       stdio: ['ignore', output, output, 'ipc'],
       // The server is on this machine, and may listen at another address than loopback.
       env: { ...environmentVariables(), AGL_ALLOW_INSECURE_KEYS: '1' },
@@ -87,4 +87,10 @@ function crashed(logFile: string): RunError {
     message: `the process of the run ended unexpectedly; its output is in ${logFile}`,
     remedy: 'Read the output, then resume the run.',
   };
+}
+
+/** The file of the program that runs one training; in the folder of this file, in sources and bundle. */
+function trainingWorkerEntry(): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return fileURLToPath(new URL(`./training-worker.${extension}`, import.meta.url));
 }

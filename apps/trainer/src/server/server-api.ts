@@ -1,6 +1,6 @@
 import { AgentLightningError, type JsonObject, NotFoundError, type Run } from '@agentlightning/core';
 import type { SqlStore } from '@agentlightning/store';
-import { configForTheRecord } from '../run/find-or-create-run.ts';
+import { recordedConfig } from '../run/find-or-create-run.ts';
 import { loadRunTasks } from '../run/load-run-tasks.ts';
 import { isRunId } from '../run/model-name.ts';
 import { rolloutShape, shapeKey } from '../run/run-shape.ts';
@@ -50,7 +50,7 @@ export class ServerApi {
     const tasks = await loadRunTasks(config);
     // Before the run: a run without a request is not one of this server.
     await writeRunRequest(folder, runId, request);
-    const record = { ...configForTheRecord(config), [shapeKey]: rolloutShape(config, tasks) };
+    const record = { ...recordedConfig(config), [shapeKey]: rolloutShape(config, tasks) };
     await store.createRun({ runId, name: request.name, config: record });
     await queue.add({ runId, status: 'queued' });
     return await this.view(runId);

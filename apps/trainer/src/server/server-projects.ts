@@ -7,7 +7,7 @@ import type { ProjectStores, SqlStore, StoreHandler } from '@agentlightning/stor
 import type { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { datasetLines, emptyTally } from '../dataset/dataset-lines.ts';
+import { datasetLines, emptyDatasetCounts } from '../dataset/dataset-lines.ts';
 import { warningExplanations } from '../diagnosis/run-warning.ts';
 import { countRuns } from '../metrics/run-counts.ts';
 import { TrainingMetrics } from '../metrics/training-metrics.ts';
@@ -164,7 +164,7 @@ function openDashboard({ name, store }: OpenStore, services: ServerServices): Pr
     host: settings.host,
     viewers: sessions.viewersOf(name),
     warningExplanations,
-    datasets: (request) => datasetLines(store, request, emptyTally()),
+    datasets: (request) => datasetLines(store, request, emptyDatasetCounts()),
   });
 }
 

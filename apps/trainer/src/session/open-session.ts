@@ -2,7 +2,7 @@ import type { AgentLightningError, Store } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { readStepRecords } from '../diagnosis/step-records.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
-import type { Found, RunChoice } from '../run/find-or-create.ts';
+import type { Found, RunChoice } from '../run/find-or-create-record.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
 import { loadRunTasks } from '../run/load-run-tasks.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';

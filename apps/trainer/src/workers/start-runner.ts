@@ -5,7 +5,7 @@ import { WorkerPool } from '@agentlightning/runner/workers';
 import type { SharedSettings } from '../config/shared-settings.ts';
 import type { ServiceListener } from '../training-event.ts';
 import { agentWorkerEntry } from './agent-worker-entry.ts';
-import { runnerStatistics } from './runner-record.ts';
+import { runnerStatistics } from './runner-statistics.ts';
 import { watchRunners } from './watch-runners.ts';
 
 /** Options of {@link startRunner}. */

@@ -1,8 +1,8 @@
 import { AgentLightningError, type Clock, type Run, type Store } from '@agentlightning/core';
 import { addressText, systemClock } from '@agentlightning/core/internal';
+import { readRunner } from '@agentlightning/core/protocol';
 import type { Worker } from '@agentlightning/core/store';
 import type { ServiceListener } from '../training-event.ts';
-import { readRunner } from './runner-record.ts';
 
 /** Options of {@link watchRunners}. */
 export interface WatchRunnersOptions {

@@ -1,7 +1,7 @@
 import type { Span } from '@agentlightning/core';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { air } from '../intermediate-reward/air.ts';
+import { air } from '../intermediate-reward/automatic-intermediate-rewards.ts';
 import { type CollectOptions, collectTrajectories } from '../trajectory/collect-trajectories.ts';
 import { perTurnCredit } from './per-turn-credit.ts';
 

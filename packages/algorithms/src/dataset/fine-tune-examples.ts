@@ -3,7 +3,7 @@ import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { type Selection, selectBest } from '../supervised/select-best.ts';
 import type { ChatMessage } from './chat-message.ts';
 import { type Conversation, conversations } from './conversations.ts';
-import { type DatasetOptions, judgedCalls } from './judged-calls.ts';
+import { type DatasetOptions, rolloutCalls } from './rollout-calls.ts';
 
 /** A line of a file for supervised fine-tuning, in OpenAI's chat format. */
 export interface FineTuneExample {
@@ -28,7 +28,7 @@ export function fineTuneExamples(
   groups: readonly CollectedGroup[],
   options: FineTuneOptions = {},
 ): readonly FineTuneExample[] {
-  return selectBest(judgedCalls(groups, options), options).flatMap(({ calls }) => conversations(calls).map(example));
+  return selectBest(rolloutCalls(groups, options), options).flatMap(({ calls }) => conversations(calls).map(example));
 }
 
 function example({ messages, sampled, tools }: Conversation): FineTuneExample {

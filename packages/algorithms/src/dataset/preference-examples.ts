@@ -2,7 +2,7 @@ import type { JsonValue, ModelCall } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { type PairOptions, preferencePairs } from '../preference/preference-pairs.ts';
 import { type ChatMessage, isSameMessage, requestMessages, responseMessage } from './chat-message.ts';
-import { type DatasetOptions, judgedCalls } from './judged-calls.ts';
+import { type DatasetOptions, rolloutCalls } from './rollout-calls.ts';
 
 /** A line of a file for direct preference optimisation, in OpenAI's format. */
 export interface PreferenceExample {
@@ -34,7 +34,7 @@ export function preferenceExamples(
   groups: readonly CollectedGroup[],
   options: PreferenceExampleOptions = {},
 ): PreferenceExamples {
-  const pairs = preferencePairs(judgedCalls(groups, options), options);
+  const pairs = preferencePairs(rolloutCalls(groups, options), options);
   const examples = pairs.flatMap(({ chosen, rejected }) => firstDifference(chosen.calls, rejected.calls) ?? []);
   return { examples, withoutCommonPrompt: pairs.length - examples.length };
 }

@@ -6,7 +6,7 @@ import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';
 import { lastTurnCredit } from '../credit-assignment/last-turn-credit.ts';
 import { terminalCredit } from '../credit-assignment/terminal-credit.ts';
 import { scoresByRow } from '../trajectory/row-scores.ts';
-import { judgeOf } from './judge.ts';
+import { advantageEstimationOf } from './advantage-estimation.ts';
 import { penalisedCredit } from './penalised-credit.ts';
 
 const free = { ofRollout: () => 0, ofTurn: () => 0 };
@@ -63,8 +63,8 @@ test('an overlong rollout and a KL term in the reward reach agents with their ow
   );
   const shared = { creditAssignment: { type: 'by-agent' }, advantage: { type: 'dr-grpo' } } as const;
   const scores = scoresByRow(trajectories, { reference });
-  const ofWriter = (settings: Parameters<typeof judgeOf>[0]): number | null | undefined =>
-    judgeOf({ ...shared, ...settings }).judge(trajectories, scores).scored[0]?.advantages[0]?.[0];
+  const ofWriter = (settings: Parameters<typeof advantageEstimationOf>[0]): number | null | undefined =>
+    advantageEstimationOf({ ...shared, ...settings }).estimate(trajectories, scores).scored[0]?.advantages[0]?.[0];
   expect(ofWriter({})).toBe(0);
   // Penalties of 1 and 0, against their mean.
   const sampled = (rows: typeof teamwork.rows): number => rows.flatMap((row) => row.samplingLogprobs).length;

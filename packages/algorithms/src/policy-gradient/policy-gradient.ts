@@ -17,10 +17,10 @@ import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
 import { mergedColumns, type RowColumns } from '../training-batch/training-datum.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
+import { type AdvantageEstimation, advantageEstimationOf, klOf } from './advantage-estimation.ts';
 import { attemptTrainings } from './attempt-trainings.ts';
-import { type Judge, judgeOf, klOf } from './judge.ts';
-import { leaveOutConstantGroups } from './leave-out-constant-groups.ts';
-import { leaveOutStale } from './leave-out-stale.ts';
+import { excludeConstantGroups } from './exclude-constant-groups.ts';
+import { excludeStaleTurns } from './exclude-stale-turns.ts';
 import { hasGradientWithoutAdvantage, isEntropyOnly, lossSpec } from './loss-options.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 import { sampleTurns } from './sample-turns.ts';
@@ -65,24 +65,24 @@ class PolicyGradientPlan {
   readonly scoringPolicies: readonly ScoringPolicy[];
   readonly #name: string;
   readonly #settings: PolicyGradientOptions;
-  readonly #judge: Judge;
+  readonly #estimation: AdvantageEstimation;
 
   constructor(name: string, settings: PolicyGradientOptions) {
     this.#name = name;
     this.#settings = settings;
-    this.#judge = judgeOf(settings);
+    this.#estimation = advantageEstimationOf(settings);
     const current = settings.samplerCorrection === undefined ? [] : (['current'] as const);
-    this.scoringPolicies = [...current, ...this.#judge.asks];
+    this.scoringPolicies = [...current, ...this.#estimation.scoringPolicies];
   }
 
   make(groups: readonly CollectedGroup[], context: StepContext): ReturnType<Algorithm['planStep']> {
     const settings = this.#settings;
     const collected = collectStep(groups, settings);
     const scores = this.#scoresOf(collected.trajectories, context);
-    const judged = this.#judge.judge(collected.trajectories, scores);
-    const fresh = leaveOutStale(judged.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
+    const judged = this.#estimation.estimate(collected.trajectories, scores);
+    const fresh = excludeStaleTurns(judged.scored, context.policyVersion, settings.maxStaleness ?? Infinity);
     const sampled = sampleTurns(fresh.scored, settings.maxTurns ?? Infinity, context.seed);
-    const trained = settings.dropConstantGroups === true ? leaveOutConstantGroups(sampled.scored) : sampled.scored;
+    const trained = settings.dropConstantGroups === true ? excludeConstantGroups(sampled.scored) : sampled.scored;
     const attempts = attemptTrainings({
       trajectories: collected.trajectories,
       stages: [
@@ -127,7 +127,7 @@ class PolicyGradientPlan {
     };
   }
 
-  /** Per-token estimates of the judge, and sampler correction. */
+  /** Per-token estimates, and sampler correction. */
   #columns(
     { columns }: ValuedTrajectories,
     trained: readonly ScoredTrajectory[],

@@ -1,5 +1,3 @@
-import { byGroup } from '../by-group.ts';
-
 /** An item of a task with its reward. */
 export interface Judged {
   readonly groupId: string;
@@ -29,7 +27,7 @@ export function preferencePairs<TJudged extends Judged>(
   judged: readonly TJudged[],
   { minGap = 0, pairsPerTask = 1 }: PairOptions = {},
 ): readonly PreferencePair<TJudged>[] {
-  return byGroup(judged).flatMap((members) => {
+  return [...Map.groupBy(judged, ({ groupId }) => groupId).values()].flatMap((members) => {
     const bestFirst = members
       .flatMap((one) => (one.reward === null ? [] : [{ one, reward: one.reward }]))
       .sort((left, right) => right.reward - left.reward);

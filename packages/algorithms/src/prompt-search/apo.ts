@@ -1,14 +1,14 @@
 import type { PromptSearch } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSearchContext, PromptSearchResult, PromptSet } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
-import { accountsText } from './accounts.ts';
 import { type ApoOptions, type ApoSettings, parseApoOptions } from './apo-options.ts';
-import { drawFor, drawTasks } from './draw.ts';
 import { meanScore } from './mean-reward.ts';
 import { replyFormat } from './optimizer-replies.ts';
+import { randomForPosition, sampleTasks } from './random-selection.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
 import { type LimitedOptimizer, SearchBudget, type UsedBudget } from './search-budget.ts';
 import { judgedSchema, readState, writeState } from './search-state.ts';
+import { transcriptsText } from './transcripts.ts';
 
 /**
  * Automatic prompt optimisation: the agent runs on a few tasks, a model criticises the prompt (a "textual gradient") and
@@ -94,8 +94,8 @@ class Apo {
 
   async #round(state: State): Promise<State> {
     const children = await this.#children(state);
-    const random = drawFor(this.#context.seed, state.round, 1);
-    const tasks = drawTasks(random, this.#settings.validationTasks, this.#context.validationTasks);
+    const random = randomForPosition(this.#context.seed, state.round, 1);
+    const tasks = sampleTasks(random, this.#settings.validationTasks, this.#context.validationTasks);
     const occasion = `round-${state.round + 1}/compare`;
     const judged = await Promise.all([...state.beam, ...children].map((one) => this.#judge(one, { tasks, occasion })));
     for (const child of judged.slice(state.beam.length)) this.#context.onCandidate?.(child);
@@ -136,8 +136,8 @@ class Apo {
         const occasion = occasions[branch];
         if (parent === undefined || name === undefined || optimizer === undefined || occasion === undefined)
           return null;
-        const random = drawFor(this.#context.seed, state.round, 0, branch);
-        const tasks = drawTasks(random, this.#settings.criticismTasks, this.#context.trainTasks);
+        const random = randomForPosition(this.#context.seed, state.round, 0, branch);
+        const tasks = sampleTasks(random, this.#settings.criticismTasks, this.#context.trainTasks);
         const prompts = await this.#rewritten(parent.prompts, { name, occasion, tasks, optimizer });
         return prompts === null ? null : { prompts, parents: [parent.version] };
       }),
@@ -159,7 +159,7 @@ class Apo {
     const { temperature } = this.#settings;
     const tried = await this.#budget.try({ prompts, split: 'train', tasks, occasion });
     const prompt = prompts[name]?.template ?? '';
-    const criticism = await optimizer.ask(criticismMessages(name, prompt, accountsText(tried)), temperature);
+    const criticism = await optimizer.complete(criticismMessages(name, prompt, transcriptsText(tried)), temperature);
     if (criticism === null) return null;
     const messages = rewriteMessages(name, prompt, criticism);
     return await rewritePrompt(optimizer, { prompts, name, messages, temperature });
@@ -219,7 +219,7 @@ function byScore(one: JudgedPrompts, other: JudgedPrompts): number {
 function criticismMessages(
   name: string,
   prompt: string,
-  accounts: string,
+  transcripts: string,
 ): { role: 'system' | 'user'; content: string }[] {
   return [
     {
@@ -229,7 +229,7 @@ function criticismMessages(
     },
     {
       role: 'user',
-      content: `The prompt "${name}":\n\n${prompt}\n\nWhat the agent did with it:\n\n${accounts}\n\nSay in a few sentences what is missing in the prompt or wrong with it, the most harmful first. Say what to change, and do not rewrite it yet.`,
+      content: `The prompt "${name}":\n\n${prompt}\n\nWhat the agent did with it:\n\n${transcripts}\n\nSay in a few sentences what is missing in the prompt or wrong with it, the most harmful first. Say what to change, and do not rewrite it yet.`,
     },
   ];
 }

@@ -8,16 +8,16 @@ import type {
   PromptSet,
 } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
-import { accountsText } from './accounts.ts';
-import { crossPrompts } from './cross-prompts.ts';
-import { drawFor, drawTasks, drawWeighted } from './draw.ts';
 import { type GepaOptions, type GepaSettings, parseGepaOptions } from './gepa-options.ts';
 import { meanReward, meanScore } from './mean-reward.ts';
+import { mergePrompts } from './merge-prompts.ts';
 import { replyFormat } from './optimizer-replies.ts';
 import { paretoFront } from './pareto-front.ts';
+import { randomForPosition, sampleTasks, sampleWeighted } from './random-selection.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
 import { type LimitedOptimizer, SearchBudget, type UsedBudget } from './search-budget.ts';
 import { promptSetSchema, readState, writeState } from './search-state.ts';
+import { transcriptsText } from './transcripts.ts';
 
 /**
  * Reflective prompt evolution: a model reads transcripts of a few tasks and proposes a better prompt. A version that scores
@@ -117,12 +117,12 @@ class Gepa {
     const optimizers = this.#budget.optimizersFor(occasions, 1 + corrections);
     const accepted = await Promise.all(
       occasions.map(async (occasion, proposal) => {
-        const random = drawFor(this.#context.seed, this.#iteration, proposal);
-        const parent = drawWeighted(random, front, ({ tasks }) => tasks)?.member ?? null;
+        const random = randomForPosition(this.#context.seed, this.#iteration, proposal);
+        const parent = sampleWeighted(random, front, ({ tasks }) => tasks)?.member ?? null;
         const name = names[(this.#iteration * occasions.length + proposal) % names.length];
         const optimizer = optimizers[proposal];
         if (parent === null || name === undefined || optimizer === undefined) return null;
-        const tasks = drawTasks(random, this.#settings.reflectionTasks, this.#context.trainTasks);
+        const tasks = sampleTasks(random, this.#settings.reflectionTasks, this.#context.trainTasks);
         const prompts = await this.#improved(parent.prompts, { name, occasion, tasks, optimizer });
         return prompts === null ? null : { prompts, parents: [parent.version], occasion };
       }),
@@ -134,7 +134,7 @@ class Gepa {
   async #improved(prompts: PromptSet, { name, occasion, tasks, optimizer }: Proposal): Promise<PromptSet | null> {
     const tried = { split: 'train', tasks } as const;
     const before = await this.#budget.try({ ...tried, prompts, occasion: `${occasion}/before` });
-    const messages = reflectionMessages(name, prompts[name]?.template ?? '', accountsText(before));
+    const messages = reflectionMessages(name, prompts[name]?.template ?? '', transcriptsText(before));
     const { temperature } = this.#settings;
     const rewritten = await rewritePrompt(optimizer, { prompts, name, messages, temperature });
     if (rewritten === null || this.#budget.isStopped) return null;
@@ -154,7 +154,7 @@ class Gepa {
         const prompts =
           ancestor === null
             ? null
-            : crossPrompts({ ancestor: ancestor.prompts, one: one.prompts, other: other.prompts });
+            : mergePrompts({ ancestor: ancestor.prompts, one: one.prompts, other: other.prompts });
         if (prompts === null || this.#isKnown(prompts)) continue;
         const floor = Math.max(meanScore(one.scores) ?? -Infinity, meanScore(other.scores) ?? -Infinity);
         return { prompts, parents: [one.version, other.version], floor };
@@ -247,7 +247,7 @@ function judged({ version, prompts, parents, scores }: Member): JudgedPrompts {
   return { version, prompts, parents, score: meanScore(scores), scoredTasks, taskScores: scores };
 }
 
-function reflectionMessages(name: string, prompt: string, accounts: string): readonly OptimizerMessage[] {
+function reflectionMessages(name: string, prompt: string, transcripts: string): readonly OptimizerMessage[] {
   return [
     {
       role: 'system',
@@ -256,7 +256,7 @@ function reflectionMessages(name: string, prompt: string, accounts: string): rea
     },
     {
       role: 'user',
-      content: `The prompt "${name}":\n\n${prompt}\n\nWhat the agent did with it, and how it was judged:\n\n${accounts}\n\nFind out what the tasks ask for, what went wrong and what worked. Write a new prompt that has what is needed to do such tasks well: facts about the domain, rules, a way to go about it.\n${replyFormat}`,
+      content: `The prompt "${name}":\n\n${prompt}\n\nWhat the agent did with it, and how it was judged:\n\n${transcripts}\n\nFind out what the tasks ask for, what went wrong and what worked. Write a new prompt that has what is needed to do such tasks well: facts about the domain, rules, a way to go about it.\n${replyFormat}`,
     },
   ];
 }

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { aPrompt, plantedWorld } from '../../test/planted-prompt.ts';
 import { apo } from './apo.ts';
-import { crossPrompts } from './cross-prompts.ts';
 import { gepa } from './gepa.ts';
+import { mergePrompts } from './merge-prompts.ts';
 import { promptOfReply } from './optimizer-replies.ts';
 import { paretoFront } from './pareto-front.ts';
 import { assertSameVariables, withLiteralBraces } from './prompt-variables.ts';
@@ -57,11 +57,11 @@ describe.each(searches)('%s', (_, create, budget) => {
     const whole = await create().run(plantedWorld());
     const world = plantedWorld();
     const stop = new AbortController();
-    const ask: typeof world.ask = (messages, request) => {
+    const complete: typeof world.complete = (messages, request) => {
       if (world.asked() === 4) stop.abort();
-      return world.ask(messages, request);
+      return world.complete(messages, request);
     };
-    expect((await create().run({ ...world, ask, signal: stop.signal })).ended).toBe('stopped');
+    expect((await create().run({ ...world, complete, signal: stop.signal })).ended).toBe('stopped');
     expect(await create().run(plantedWorld({ saved: world.saves.at(-1) ?? null }))).toEqual(whole);
   });
 
@@ -109,14 +109,14 @@ describe.each(searches)('%s', (_, create, budget) => {
   test('sends its constraints to the model with every request', async () => {
     const systemPrompts: string[] = [];
     const world = plantedWorld();
-    const ask: typeof world.ask = (messages, request) => {
+    const complete: typeof world.complete = (messages, request) => {
       systemPrompts.push(messages.find(({ role }) => role === 'system')?.content ?? '');
-      return world.ask(messages, request);
+      return world.complete(messages, request);
     };
     const heed = { maxRollouts: 300, guidance: 'No prompt may be longer than a page.' };
     await (create().name === 'apo' ? apo({ ...heed, beamWidth: 2, branchFactor: 2 }) : gepa(heed)).run({
       ...world,
-      ask,
+      complete,
     });
     expect(systemPrompts.length).toBeGreaterThan(3);
     expect(systemPrompts.filter((text) => !text.endsWith('\n\nNo prompt may be longer than a page.'))).toEqual([]);
@@ -174,7 +174,7 @@ describe('variables of templates', () => {
       new LimitedOptimizer({
         occasion: 'test',
         left: 3,
-        ask: (messages) => {
+        complete: (messages) => {
           seen.push(messages.map(({ content }) => content).join());
           return Promise.resolve(replies.shift() ?? '');
         },
@@ -273,6 +273,6 @@ test('crossing takes from each what only it changed', () => {
   const ancestor = { a: aPrompt('a'), b: aPrompt('b'), c: aPrompt('c') };
   const one = { ...ancestor, a: aPrompt('a1'), c: aPrompt('c1') };
   const other = { ...ancestor, b: aPrompt('b2'), c: aPrompt('c2') };
-  expect(crossPrompts({ ancestor, one, other })).toEqual({ a: aPrompt('a1'), b: aPrompt('b2'), c: aPrompt('c1') });
-  expect(crossPrompts({ ancestor, one, other: ancestor })).toBeNull();
+  expect(mergePrompts({ ancestor, one, other })).toEqual({ a: aPrompt('a1'), b: aPrompt('b2'), c: aPrompt('c1') });
+  expect(mergePrompts({ ancestor, one, other: ancestor })).toBeNull();
 });

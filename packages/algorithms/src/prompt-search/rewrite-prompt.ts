@@ -28,7 +28,7 @@ export async function rewritePrompt(optimizer: LimitedOptimizer, request: Rewrit
   if (original === undefined) return null;
   let messages = request.messages;
   for (let attempt = 0; attempt <= corrections; attempt += 1) {
-    const reply = await optimizer.ask(messages, temperature);
+    const reply = await optimizer.complete(messages, temperature);
     if (reply === null) return null;
     const rewritten = { ...original, template: withLiteralBraces(original, promptOfReply(reply)) };
     const fault =

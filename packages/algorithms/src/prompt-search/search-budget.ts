@@ -79,11 +79,14 @@ export class SearchBudget {
   optimizersFor(occasions: readonly string[], most: number): readonly LimitedOptimizer[] {
     const each = Math.min(most, Math.floor((this.#maxCalls - this.#calls) / occasions.length));
     return occasions.map((occasion) => {
-      const ask = async (messages: readonly OptimizerMessage[], request: { occasion: string; temperature: number }) => {
+      const complete = async (
+        messages: readonly OptimizerMessage[],
+        request: { occasion: string; temperature: number },
+      ) => {
         this.#calls += 1;
-        return await this.#context.ask(withGuidance(messages, this.#guidance), request);
+        return await this.#context.complete(withGuidance(messages, this.#guidance), request);
       };
-      return new LimitedOptimizer({ ask, occasion, left: each });
+      return new LimitedOptimizer({ complete, occasion, left: each });
     });
   }
 }
@@ -97,26 +100,26 @@ function withGuidance(messages: readonly OptimizerMessage[], guidance: string): 
 
 /** Sends the requests of one branch to the optimiser model, up to its limit. */
 export class LimitedOptimizer {
-  readonly #ask: PromptSearchContext['ask'];
+  readonly #complete: PromptSearchContext['complete'];
   readonly #occasion: string;
   #left: number;
-  #asked = 0;
+  #requests = 0;
 
   constructor(options: {
-    readonly ask: PromptSearchContext['ask'];
+    readonly complete: PromptSearchContext['complete'];
     readonly occasion: string;
     readonly left: number;
   }) {
-    this.#ask = options.ask;
+    this.#complete = options.complete;
     this.#occasion = options.occasion;
     this.#left = options.left;
   }
 
   /** The response; null when the budget is used up. */
-  async ask(messages: readonly OptimizerMessage[], temperature: number): Promise<string | null> {
+  async complete(messages: readonly OptimizerMessage[], temperature: number): Promise<string | null> {
     if (this.#left === 0) return null;
     this.#left -= 1;
-    this.#asked += 1;
-    return await this.#ask(messages, { temperature, occasion: `${this.#occasion}/question-${this.#asked}` });
+    this.#requests += 1;
+    return await this.#complete(messages, { temperature, occasion: `${this.#occasion}/question-${this.#requests}` });
   }
 }

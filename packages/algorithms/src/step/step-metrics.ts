@@ -1,7 +1,7 @@
 import type { StepContext } from '@agentlightning/core/algorithm';
 import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
 import type { ScoredTrajectories, ScoredTrajectory } from '../advantage/score-trajectories.ts';
-import { tallyMetrics, tallyTotal } from '../tally.ts';
+import { reasonCountMetrics, totalCount } from '../reason-counts.ts';
 import { trainedTokensOfTrajectory } from '../training-batch/training-batches.ts';
 import type { CollectedTrajectories } from '../trajectory/collect-trajectories.ts';
 
@@ -24,12 +24,12 @@ export function stepMetrics(
     'groups/constant': comparisons.constantGroups,
     'groups/singleton': comparisons.singletonGroups,
     'calls/total': collected.modelCalls,
-    'calls/untrainable': tallyTotal(untrainableCalls),
-    ...tallyMetrics('calls/untrainable', untrainableCalls),
+    'calls/untrainable': totalCount(untrainableCalls),
+    ...reasonCountMetrics('calls/untrainable', untrainableCalls),
     'rewards/unassigned': collected.unassignedRewards,
     'rows/total': trajectories.reduce((sum, { rows }) => sum + rows.length, 0),
-    'rows/split': tallyTotal(rowSplits),
-    ...tallyMetrics('rows/split', rowSplits),
+    'rows/split': totalCount(rowSplits),
+    ...reasonCountMetrics('rows/split', rowSplits),
     'rows/dropped': collected.droppedRows,
     'rows/truncated': collected.truncatedRows,
     'tokens/trained': trainedTokens.reduce((sum, tokens) => sum + tokens, 0),

@@ -1,4 +1,3 @@
-import { byGroup } from '../by-group.ts';
 import type { SupervisedOptions } from './supervised-options.ts';
 
 /** Selection of rollouts to imitate. */
@@ -10,7 +9,7 @@ export function selectBest<TJudged extends { readonly groupId: string; readonly 
   { minReward, keepBest }: Selection,
 ): readonly TJudged[] {
   if (minReward === undefined && keepBest === undefined) return judged;
-  return byGroup(judged).flatMap((members) =>
+  return [...Map.groupBy(judged, ({ groupId }) => groupId).values()].flatMap((members) =>
     members
       .flatMap((one) => (one.reward === null ? [] : [{ one, reward: one.reward }]))
       .filter(({ reward }) => reward >= (minReward ?? Number.NEGATIVE_INFINITY))

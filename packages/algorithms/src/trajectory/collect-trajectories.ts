@@ -1,5 +1,5 @@
 import type { CollectedGroup, CollectedRollout, Trajectory } from '@agentlightning/core/algorithm';
-import { sumTallies, type Tally } from '../tally.ts';
+import { type ReasonCounts, sumReasonCounts } from '../reason-counts.ts';
 import {
   type CollectedTransitions,
   type TransitionOptions,
@@ -25,11 +25,11 @@ export interface CollectedTrajectories {
   /** Number of captured model calls. */
   readonly modelCalls: number;
   /** Number of completions that cannot be trained on, by reason. */
-  readonly untrainableCalls: Tally;
+  readonly untrainableCalls: ReasonCounts;
   /** Number of rewards without a trained call. */
   readonly unassignedRewards: number;
   /** Number of rows after the first of a rollout, by split reason. */
-  readonly rowSplits: Tally;
+  readonly rowSplits: ReasonCounts;
   /** Number of dropped rows. */
   readonly droppedRows: number;
   /** Number of truncated rows. */
@@ -49,9 +49,9 @@ export function collectTrajectories(
     trajectories: parts.map(({ trajectory }) => trajectory),
     failedRollouts: members.length - succeeded.length,
     modelCalls: total((part) => part.modelCalls),
-    untrainableCalls: sumTallies(parts.map((part) => part.excluded)),
+    untrainableCalls: sumReasonCounts(parts.map((part) => part.excluded)),
     unassignedRewards: total((part) => part.unassignedRewards),
-    rowSplits: sumTallies(parts.map((part) => part.splits)),
+    rowSplits: sumReasonCounts(parts.map((part) => part.splits)),
     droppedRows: total((part) => part.dropped),
     truncatedRows: total((part) => part.truncated),
   };

@@ -1,6 +1,6 @@
 import { ValidationError } from '@agentlightning/core';
 import type { Trajectory, Transition } from '@agentlightning/core/algorithm';
-import { type Tally, tallyOf } from '../tally.ts';
+import { countReasons, type ReasonCounts } from '../reason-counts.ts';
 import { type OpenRow, RowIndex } from './row-index.ts';
 
 /**
@@ -42,7 +42,7 @@ export interface TrajectoryInput {
 export interface BuiltTrajectory {
   readonly trajectory: Trajectory;
   /** Number of rows after the first, by reason. */
-  readonly splits: Tally;
+  readonly splits: ReasonCounts;
 }
 
 /**
@@ -82,7 +82,7 @@ export function trajectoryFromTransitions(input: TrajectoryInput): BuiltTrajecto
     }
     agents.add(transition.agentName);
   }
-  return { trajectory: { ...rest, rows }, splits: tallyOf(splits) };
+  return { trajectory: { ...rest, rows }, splits: countReasons(splits) };
 }
 
 function rowToContinue(

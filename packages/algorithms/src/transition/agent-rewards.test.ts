@@ -2,7 +2,7 @@ import type { Span } from '@agentlightning/core';
 import { genAiAttributes, linkAttributes, rewardAttributes, toRewards } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { air } from '../intermediate-reward/air.ts';
+import { air } from '../intermediate-reward/automatic-intermediate-rewards.ts';
 import { transitionsFromSpans } from './transitions-from-spans.ts';
 
 const agentSpan = (name: string, spanId: string, parentId: string | null = null): Span =>

@@ -4,7 +4,7 @@ import type { Transition } from '@agentlightning/core/algorithm';
 import type { ModelCallChoice } from '@agentlightning/core/spans';
 import { intermediateRewards } from '../intermediate-reward/intermediate-rewards.ts';
 import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
-import { type Tally, tallyOf } from '../tally.ts';
+import { countReasons, type ReasonCounts } from '../reason-counts.ts';
 import { type CallChoice, CallChooser } from './call-choice.ts';
 import { capturedCalls } from './captured-calls.ts';
 import { exclusionReason } from './exclusion-reason.ts';
@@ -36,7 +36,7 @@ export interface CollectedTransitions {
   /** Number of captured model calls, including excluded calls. */
   readonly modelCalls: number;
   /** Number of choices that are not trained on, by reason, such as `partial` or `empty_response`. */
-  readonly excluded: Tally;
+  readonly excluded: ReasonCounts;
   /** Number of rewards without a transition: before the first call, or after an excluded call. */
   readonly unassignedRewards: number;
 }
@@ -89,7 +89,7 @@ export function transitionsFromSpans(spans: readonly Span[], options: Transition
     rewardedCall: rewards.finalCall,
     agentRewards: Object.fromEntries(byAgent),
     modelCalls: calls.length,
-    excluded: tallyOf(reasons),
+    excluded: countReasons(reasons),
     unassignedRewards: rewards.beforeFirstCall + [...byCall.keys()].filter((call) => !rewarded.has(call)).length,
   };
 }

@@ -12,8 +12,6 @@ export type { AgentStepsOptions } from './agent-steps.ts';
 export { AgentSteps } from './agent-steps.ts';
 export type { FetchLayer } from './fetch-layer.ts';
 export { bareFetch, markLayer, positionOfLayers } from './fetch-layer.ts';
-export type { Fields } from './foreign-value.ts';
-export { fieldsOf, hasFields, plainText } from './foreign-value.ts';
 export { installedVersion, unsupportedFramework } from './framework-version.ts';
 export { callHeaders, gatewayHeaders, positionOfContext } from './gateway-request.ts';
 export type { FetchLayerMaker } from './global-fetch.ts';
@@ -35,8 +33,6 @@ export type { OpenAIPrototype } from './openai-client.ts';
 export { openAIPrototype, wrapOpenAIFetch } from './openai-client.ts';
 export type { Method } from './patch-method.ts';
 export { hasMethod, patchMethod } from './patch-method.ts';
-export type { StreamTap } from './read-through.ts';
-export { readThrough, readThroughResponse } from './read-through.ts';
 export type { GatewayCall, RedirectedFetchOptions } from './redirected-fetch.ts';
 export {
   headersOf,
@@ -52,4 +48,8 @@ export { StreamedAnthropicMessage } from './streamed-anthropic-message.ts';
 export { StreamedResponse } from './streamed-response.ts';
 export type { GeneratorTap } from './tap-generator.ts';
 export { tapGenerator } from './tap-generator.ts';
+export type { StreamTap } from './tap-stream.ts';
+export { tapResponse, tapStream } from './tap-stream.ts';
+export type { Fields } from './unknown-value.ts';
+export { fieldsOf, hasFields, plainText } from './unknown-value.ts';
 export { quietly, warnOnce } from './warn-once.ts';

@@ -1,4 +1,4 @@
-import type { StreamTap } from './read-through.ts';
+import type { StreamTap } from './tap-stream.ts';
 
 /** Options of {@link tapGenerator}. */
 export interface GeneratorTap<TValue> extends StreamTap<TValue> {

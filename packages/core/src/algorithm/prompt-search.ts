@@ -24,7 +24,7 @@ export interface TriedTask {
   /** Null without a reward, which is not zero: it is excluded from every mean. */
   readonly reward: number | null;
   /** Transcript for the optimiser model: task, conversation, tool calls, reward. */
-  readonly account: string;
+  readonly transcript: string;
 }
 
 /** A message to the optimiser model. */
@@ -51,7 +51,7 @@ export interface PromptSearchContext {
   /** Runs the agent with these prompts on tasks of a split, concurrently; results are in the order of the tasks. */
   tryTasks(trial: PromptTrial): Promise<readonly TriedTask[]>;
   /** Sends messages to the optimiser model and returns its completion. */
-  ask(messages: readonly OptimizerMessage[], request: OptimizerRequest): Promise<string>;
+  complete(messages: readonly OptimizerMessage[], request: OptimizerRequest): Promise<string>;
   /** Seed of all random draws. */
   readonly seed: number;
   /** The last argument of {@link save} in the same search; null for a new search. */

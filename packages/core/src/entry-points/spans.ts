@@ -8,14 +8,14 @@ export { toAttributeValue } from '../spans/attribute-value.ts';
 export { exceptionAttributes } from '../spans/exception-attributes.ts';
 export type { FlattenOptions, NestedAttributes } from '../spans/flatten-attributes.ts';
 export { flattenAttributes } from '../spans/flatten-attributes.ts';
-export { toGenAiMessages, toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
+export { toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
 export type { JoinedModelCall } from '../spans/join-model-calls.ts';
 export { joinModelCalls } from '../spans/join-model-calls.ts';
 export type { ModelCallChoice } from '../spans/model-call.ts';
 export { modelCallFromSpan } from '../spans/model-call-from-span.ts';
 export type { ModelCallInput, ModelCallRecording } from '../spans/model-call-span.ts';
 export { modelCallToSpan } from '../spans/model-call-span.ts';
-export { assertRewardsInRange, maxRewardMagnitude } from '../spans/reward-range.ts';
+export { assertRewardsInRange } from '../spans/reward-range.ts';
 export type { RewardSpan } from '../spans/reward-spans.ts';
 export { findFinalReward, findRewards, rewardFromSpan } from '../spans/reward-spans.ts';
 export type {

@@ -9,7 +9,7 @@ export { attemptFailureOrigin, failureMetadata, failureOriginOf, recordedFailure
 export type { IdKind } from '../id.ts';
 export { newId, newSpanId, newTraceId } from '../id.ts';
 export type { RevokedTokens } from '../revoked-tokens.ts';
-export { isTerminalAttemptStatus, terminalAttemptStatuses } from '../store/attempt.ts';
+export { isTerminalAttemptStatus } from '../store/attempt.ts';
 export type { GroupQuery, GroupStatistics } from '../store/group-statistics.ts';
 export type {
   AttemptQuery,

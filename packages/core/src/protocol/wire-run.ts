@@ -4,7 +4,7 @@ import type { MetricQuery } from '../store/queries.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from '../store/run.ts';
 import type { RunPatch } from '../store/store.ts';
 import type { StoreStatistics } from '../store/store-statistics.ts';
-import { present } from './present.ts';
+import { omitNullish } from './omit-nullish.ts';
 import { optionsCodec, recordCodec, seconds } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';
 
@@ -88,7 +88,7 @@ export const runUpdateCodec: z.ZodType<RunUpdate> = z.codec(
   }),
   z.custom<RunUpdate>(),
   {
-    decode: ({ status, state, metrics = [] }): RunUpdate => [present({ status, state }), metrics],
+    decode: ({ status, state, metrics = [] }): RunUpdate => [omitNullish({ status, state }), metrics],
     encode: ([patch, metrics = []]) => ({ ...patch, metrics: [...metrics] }),
   },
 );

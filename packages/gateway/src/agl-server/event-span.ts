@@ -8,7 +8,7 @@ import {
   toRewards,
 } from '@agentlightning/core/spans';
 import { newSpanId, newTraceId } from '@agentlightning/core/store';
-import { modelRequestFromSpan, type ServedVersion } from './model-request.ts';
+import { modelRequestFromSpan, type ServedVersion } from './model-request-event.ts';
 import type { WireEvent } from './wire.ts';
 
 /** Name of a span that records an event other than a reward. */

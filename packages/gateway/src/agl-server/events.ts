@@ -3,7 +3,7 @@ import { lateRewardRefusal } from '@agentlightning/core/protocol';
 import { hasAttempt } from '@agentlightning/core/store';
 import { findAttempt } from '../find-attempt.ts';
 import { eventFromSpan, eventToSpan } from './event-span.ts';
-import type { ServedVersion } from './model-request.ts';
+import type { ServedVersion } from './model-request-event.ts';
 import { attemptNameOf, eventAttemptName, sectionOf } from './rollout-section.ts';
 import type { AglRollouts } from './rollouts.ts';
 import type { WireEvent } from './wire.ts';

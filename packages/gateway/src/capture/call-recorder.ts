@@ -144,7 +144,8 @@ export class CallRecorder {
   async record(started: StartedCall, ended: EndedCall): Promise<void> {
     const span = this.#toSpan(started, ended);
     // Plain calls are not training data, so their responses do not wait.
-    if (this.#durability === 'background' || started.attempt.isPlain) return this.#writer.writeInBackground(span);
+    if (this.#durability === 'background' || started.attempt.isUnattributed)
+      return this.#writer.writeInBackground(span);
     try {
       await this.#writer.write(span);
     } catch (error) {

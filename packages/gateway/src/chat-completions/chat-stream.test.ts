@@ -1,6 +1,6 @@
 import { CapturedResponse } from '@agentlightning/core/internal';
 import { expect, it } from 'vitest';
-import type { StreamEntry } from '../http/event-stream.ts';
+import type { StreamEntry } from '../http/server-sent-events.ts';
 import { ChatStream } from './chat-stream.ts';
 import type { AddedFields } from './prepared-request.ts';
 

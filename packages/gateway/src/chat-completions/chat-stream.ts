@@ -1,15 +1,15 @@
 import type { JsonObject } from '@agentlightning/core';
 import { type CapturedResponse, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
 import type { GatewayError } from '../gateway-error.ts';
-import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
+import { type StreamEntry, writeEntry } from '../http/server-sent-events.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { AddedFields } from './prepared-request.ts';
 import { isOnlyUsage, visibleResponse } from './visible-response.ts';
 
 /** The chunks of an API, as far as Chat Completions and Completions differ. */
 export interface ChunkFormat {
-  /** The chunk with its token fields where Chat Completions have them. */
-  readonly chatTokens: (chunk: JsonObject) => JsonObject;
+  /** The chunk with its log-probabilities where Chat Completions have them. */
+  readonly toChatLogprobs: (chunk: JsonObject) => JsonObject;
   /** Assembles the body of the equivalent non-streamed response. */
   readonly body: { add(chunk: JsonObject): void; toBody(): JsonObject };
 }
@@ -46,7 +46,7 @@ export class ChatStream implements StreamConverter {
     if (isJsonObject(chunk.error)) {
       return { kind: 'failure', message: failureMessage(chunk.error), text: writeEntry(entry) };
     }
-    this.#captured.add(this.#format.chatTokens(chunk));
+    this.#captured.add(this.#format.toChatLogprobs(chunk));
     const visible = visibleResponse(chunk, this.#added);
     this.#format.body.add(visible);
     if (isOnlyUsage(chunk, this.#added)) return '';
@@ -63,7 +63,7 @@ export class ChatStream implements StreamConverter {
 }
 
 function chatFormat(): ChunkFormat {
-  return { chatTokens: (chunk) => chunk, body: new StreamedMessage() };
+  return { toChatLogprobs: (chunk) => chunk, body: new StreamedMessage() };
 }
 
 /** Data of the event after the last chunk. */

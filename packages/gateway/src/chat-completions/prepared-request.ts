@@ -47,7 +47,7 @@ export interface PrepareOptions {
 export function prepareRequest(request: JsonObject, options: PrepareOptions): PreparedRequest {
   const isStreamed = request.stream === true;
   // Plain calls are recorded without additional fields.
-  const isCaptured = options.attempt !== null && !options.attempt.isPlain;
+  const isCaptured = options.attempt !== null && !options.attempt.isUnattributed;
   const wantsTokens = isCaptured && options.upstream.capture !== 'text';
   const streamOptions = isJsonObject(request.stream_options) ? request.stream_options : {};
   const added: AddedFields = {

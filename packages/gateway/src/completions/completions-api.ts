@@ -1,4 +1,4 @@
-import type { JsonObject } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { ChatStream } from '../chat-completions/chat-stream.ts';
 import {
   type AddedFields,
@@ -7,17 +7,17 @@ import {
   prepareRequest,
 } from '../chat-completions/prepared-request.ts';
 import { visibleResponse } from '../chat-completions/visible-response.ts';
+import { isJsonList, objectOf, objectsOf } from '../http/json-access.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
-import { chatTokens } from './chat-tokens.ts';
 import { StreamedCompletion } from './streamed-completion.ts';
 
 /** The Completions API: a chat engine with a raw prompt instead of messages. */
 export const completionsApi: UpstreamApi = {
   path: '/completions',
   prepare: prepareCompletion,
-  capture: (body, captured) => captured.add(chatTokens(body)),
+  capture: (body, captured) => captured.add(toChatLogprobs(body)),
   visible: visibleResponse,
-  stream: (captured, added) => new ChatStream(captured, added, { chatTokens, body: new StreamedCompletion() }),
+  stream: (captured, added) => new ChatStream(captured, added, { toChatLogprobs, body: new StreamedCompletion() }),
 };
 
 /** In Completions, `logprobs` is a number: how many alternatives to return for each token. */
@@ -28,4 +28,16 @@ function prepareCompletion(request: JsonObject, options: PrepareOptions): Prepar
   const logprobs = added.logprobs ? 1 : (request.logprobs ?? null);
   const inBody = (body: JsonObject): string => JSON.stringify(logprobs === null ? body : { ...body, logprobs });
   return { ...prepared, added, body: inBody(JSON.parse(prepared.body)) };
+}
+
+/** Moves the log-probabilities of a Completions body or chunk to where Chat Completions have them. */
+function toChatLogprobs(body: JsonObject): JsonObject {
+  return { ...body, choices: objectsOf(body.choices).map(chatChoice) };
+}
+
+function chatChoice({ text: _, logprobs, ...choice }: JsonObject): JsonObject {
+  const { tokens, token_logprobs: values } = objectOf(logprobs);
+  if (!isJsonList(values)) return choice;
+  const tokenAt = (index: number): JsonValue => (isJsonList(tokens) ? (tokens[index] ?? null) : null);
+  return { ...choice, logprobs: { content: values.map((logprob, index) => ({ token: tokenAt(index), logprob })) } };
 }

@@ -17,8 +17,8 @@ import { requestText } from './request-body.ts';
 import type { GatewayContext, GatewayEnv, RouteOptions } from './route-options.ts';
 
 /** Adds the admin routes: upstreams, pause and metrics. */
-export function addAdminRoutes(app: Hono<GatewayEnv>, { parts, gate, metrics }: RouteOptions): void {
-  const { pool } = parts;
+export function addAdminRoutes(app: Hono<GatewayEnv>, { services, gate, metrics }: RouteOptions): void {
+  const { pool } = services;
   app.use('/admin/*', async (c, next) => {
     assertAdmin(c.var.caller);
     await next();

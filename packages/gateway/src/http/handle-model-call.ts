@@ -18,7 +18,7 @@ export function modelCallHandler(
   options: RouteOptions,
   route: ModelCallRoute,
 ): (context: GatewayContext) => Promise<Response> {
-  const { clock } = options.parts.caller;
+  const { clock } = options.services.upstreamServices;
   return (context) => {
     const { requestId } = context.var;
     const observation = new CallObservation({ requestId, api: route.name, startTimeMs: clock.now() });
@@ -73,7 +73,7 @@ async function proxyAdmitted(exchange: Exchange): Promise<() => void> {
   if (attempt !== null) options.watch.begin();
   using call = options.calls.begin(attempt, signal, observation.startTimeMs);
   using _admission = await options.gate.enter(call.signal);
-  const response = await route.respond(options.parts, {
+  const response = await route.respond(options.services, {
     attempt,
     headers,
     forwardedHeaders: forwardedHeaders(headers, {

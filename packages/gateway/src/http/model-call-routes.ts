@@ -1,11 +1,11 @@
 import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
 import { completionsApi } from '../completions/completions-api.ts';
 import type { GatewayError } from '../gateway-error.ts';
-import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import { countTokens } from '../messages/count-tokens.ts';
 import { messageErrorBody } from '../messages/message-error.ts';
 import { messagesApi } from '../messages/messages-api.ts';
 import { type ClientApi, proxyModelCall } from '../model-api/proxy-model-call.ts';
+import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
 import { createEmbeddings } from '../passthrough/forward-request.ts';
 import { responsesApi } from '../responses/responses-api.ts';
 import type { CallResponse, WholeResponse } from './call-response.ts';
@@ -19,7 +19,7 @@ export interface ModelCallRoute {
   /** Further paths of the same route. @default none */
   readonly otherPaths?: readonly string[];
   /** Proxies a call. @throws GatewayError when there is no response of a model */
-  readonly respond: (parts: GatewayParts, call: IncomingCall) => Promise<CallResponse>;
+  readonly respond: (services: ModelCallServices, call: IncomingCall) => Promise<CallResponse>;
   /** The body of an error response. @default in OpenAI's format */
   readonly errorBody?: (error: GatewayError) => string;
 }
@@ -42,7 +42,7 @@ export const modelCallRoutes: readonly ModelCallRoute[] = [
 ];
 
 function routeOf(api: ClientApi): ModelCallRoute {
-  return { name: api.name, path: api.native.path, respond: (parts, call) => proxyModelCall(api, parts, call) };
+  return { name: api.name, path: api.native.path, respond: (services, call) => proxyModelCall(api, services, call) };
 }
 
 /** The response to a failed request, in the format of the API that its path names. */

@@ -3,7 +3,7 @@ import type { AglServer } from '../agl-server/create-agl-server.ts';
 import type { AttemptWatch } from '../attempt-watch.ts';
 import type { CallsInFlight } from '../calls-in-flight.ts';
 import type { GatewayLog } from '../gateway-options.ts';
-import type { GatewayParts } from '../gateway-parts.ts';
+import type { ModelCallServices } from '../model-call-services.ts';
 import type { CallObserver } from '../observe/call-observer.ts';
 import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
 import type { PauseGate } from '../pause-gate.ts';
@@ -11,7 +11,7 @@ import type { Access, Caller } from './access.ts';
 
 /** Dependencies of the routes. */
 export interface RouteOptions {
-  readonly parts: GatewayParts;
+  readonly services: ModelCallServices;
   readonly gate: PauseGate;
   readonly calls: CallsInFlight;
   readonly observer: CallObserver;

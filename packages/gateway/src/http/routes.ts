@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { GatewayError } from '../gateway-error.ts';
-import { callUpstream } from '../upstream/call-upstream.ts';
+import { callWithFailover } from '../upstream/call-with-failover.ts';
 import { assertRight } from './access.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { stateToWire } from './admin-wire.ts';
@@ -56,28 +56,34 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
 
 /** The list of models, or one model. */
 async function models(
-  { parts, forwardedNames }: RouteOptions,
+  { services, forwardedNames }: RouteOptions,
   c: GatewayContext,
   model: string | null,
 ): Promise<Response> {
   // Path segments that would leave the upstream's `/models`.
   if (model === '.' || model === '..') throw noSuchRoute(c);
-  const { upstream, response, text } = await callUpstream(parts.caller, parts.pool.choose(null, null), {
-    path: model === null ? '/models' : `/models/${encodeURIComponent(model)}`,
-    method: 'GET',
-    headers: forwardedHeaders(c.req.raw.headers, { requestId: c.var.requestId, names: forwardedNames }),
-    body: null,
-    plainBody: null,
-    signal: c.req.raw.signal,
-    isStreamable: false,
-    observation: null,
-  });
+  const { upstream, response, text } = await callWithFailover(
+    services.upstreamServices,
+    services.pool.choose(null, null),
+    {
+      path: model === null ? '/models' : `/models/${encodeURIComponent(model)}`,
+      method: 'GET',
+      headers: forwardedHeaders(c.req.raw.headers, { requestId: c.var.requestId, names: forwardedNames }),
+      body: null,
+      plainBody: null,
+      signal: c.req.raw.signal,
+      isStreamable: false,
+      observation: null,
+    },
+  );
   return toResponse({ status: response.status, headers: response.headers, body: upstream.withoutSecrets(text ?? '') });
 }
 
 /** Public, therefore without ids and addresses. */
-function healthOf({ gate, parts }: RouteOptions): object {
-  const upstreams = parts.pool.states().map(({ model, isUp, tokenIds }) => ({ model, up: isUp, token_ids: tokenIds }));
+function healthOf({ gate, services }: RouteOptions): object {
+  const upstreams = services.pool
+    .states()
+    .map(({ model, isUp, tokenIds }) => ({ model, up: isUp, token_ids: tokenIds }));
   return { ...stateToWire(gate.state()), upstreams };
 }
 

@@ -2,8 +2,8 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 import { isJsonList, objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable, optionalText } from '../model-api/bad-request.ts';
-import { partsOrText, plainContent } from '../model-api/chat-content.ts';
-import { unsealedReasoning } from '../model-api/sealed-reasoning.ts';
+import { partsOrText, plainContent } from '../model-api/content-parts.ts';
+import { decodeReasoning } from '../model-api/opaque-reasoning.ts';
 import { argumentsText } from './tool-input.ts';
 
 /**
@@ -102,7 +102,7 @@ function assistantMessage(blocks: readonly JsonObject[], path: string): JsonObje
 
 /** Reasoning hidden from the client is in the signature. */
 function thoughtsOf({ thinking, signature }: JsonObject): string {
-  return textOf(thinking) || (unsealedReasoning(textOf(signature)) ?? '');
+  return textOf(thinking) || (decodeReasoning(textOf(signature)) ?? '');
 }
 
 function toolCall({ id, name, input }: JsonObject): JsonObject {

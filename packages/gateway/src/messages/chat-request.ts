@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 import { definedFields, isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
-import { joinedSystem } from '../model-api/chat-content.ts';
+import { joinedSystem } from '../model-api/content-parts.ts';
 import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
 

@@ -2,11 +2,11 @@ import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
 import { callingAgent } from '../capture/call-recorder.ts';
 import { GatewayError } from '../gateway-error.ts';
-import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse } from '../http/call-response.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
 import { translates } from '../model-api/api-support.ts';
 import { badRequest, unlessTooDeep } from '../model-api/bad-request.ts';
+import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
 import { type ForwardedRequest, fetchForwarded, forwardRequest } from '../passthrough/forward-request.ts';
 import { chatRequestOf } from './chat-request.ts';
 
@@ -16,19 +16,19 @@ import { chatRequestOf } from './chat-request.ts';
  *
  * @throws GatewayError 404 when the upstream has neither
  */
-export async function countTokens(parts: GatewayParts, call: IncomingCall): Promise<CallResponse> {
+export async function countTokens(services: ModelCallServices, call: IncomingCall): Promise<CallResponse> {
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const requested = textOf(request.model);
-  const [upstream] = parts.pool.choose(requested, call.attempt, callingAgent(call.headers));
+  const [upstream] = services.pool.choose(requested, call.attempt, callingAgent(call.headers));
   const model = upstream?.model ?? requested;
   call.observation.model = model;
   if (upstream !== undefined && !translates(upstream, 'messages')) {
     const body = await unlessTooDeep(() => JSON.stringify({ ...request, model }));
-    return await forwardRequest(parts, call, { path: '/messages/count_tokens', model: requested, body });
+    return await forwardRequest(services, call, { path: '/messages/count_tokens', model: requested, body });
   }
   const body = await unlessTooDeep(() => tokenizeBody({ ...chatRequestOf(request), model }));
-  const count = await countOf(parts, call, { model, body });
+  const count = await countOf(services, call, { model, body });
   const headers = { 'content-type': 'application/json' };
   return { status: 200, headers, body: JSON.stringify({ input_tokens: count }) };
 }
@@ -38,12 +38,12 @@ function tokenizeBody({ model, messages, tools }: JsonObject): string {
 }
 
 async function countOf(
-  parts: GatewayParts,
+  services: ModelCallServices,
   call: IncomingCall,
   request: Pick<ForwardedRequest, 'model' | 'body'>,
 ): Promise<number> {
   // Next to the API's root, not below it.
-  const { text } = await fetchForwarded(parts, call, { path: '/../tokenize', ...request });
+  const { text } = await fetchForwarded(services, call, { path: '/../tokenize', ...request });
   const count = numberOf(parseJsonObject(text ?? '')?.count);
   if (count !== null) return count;
   throw new GatewayError({

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@agentlightning/core';
 import { isJsonList, objectOf, textOf } from '../http/json-access.ts';
-import { sealedReasoning } from '../model-api/sealed-reasoning.ts';
+import { encodeReasoning } from '../model-api/opaque-reasoning.ts';
 import { type NewCallId, partsOfMessage } from '../response-parts/parts-of-message.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
 import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
@@ -111,7 +111,7 @@ export function contentBlock(part: ResponsePart, areThoughtsOmitted: boolean): J
 
 /** Clients send reasoning back only when it is signed. */
 export function signatureOf(text: string, areThoughtsOmitted: boolean): string {
-  return areThoughtsOmitted ? sealedReasoning(text) : createHash('sha256').update(text).digest('base64');
+  return areThoughtsOmitted ? encodeReasoning(text) : createHash('sha256').update(text).digest('base64');
 }
 
 /** Generates ids for tool calls without one. */

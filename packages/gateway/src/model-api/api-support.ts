@@ -1,5 +1,5 @@
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
-import type { UpstreamResult } from '../upstream/upstream-caller.ts';
+import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
 
 /** An optional API of an upstream. */
 export type TranslatableApi = 'responses' | 'messages';

@@ -4,11 +4,11 @@ import { CapturedResponse, isJsonObject, parseJsonObject } from '@agentlightning
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../gateway-error.ts';
-import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse } from '../http/call-response.ts';
-import { callUpstream } from '../upstream/call-upstream.ts';
+import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
+import { callWithFailover } from '../upstream/call-with-failover.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
-import type { UpstreamResult } from '../upstream/upstream-caller.ts';
+import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
 import { upstreamErrored, upstreamMessage } from '../upstream/upstream-failure.ts';
 import { type CapturedStream, relayStream } from './relay-stream.ts';
 import { streamOfWhole, TranslatedStreamConverter } from './translated-stream-converter.ts';
@@ -17,7 +17,7 @@ import type { UpstreamApi } from './upstream-api.ts';
 
 /** The parts of a {@link ProxiedCall}. */
 export interface ProxiedCallOptions {
-  readonly parts: GatewayParts;
+  readonly services: ModelCallServices;
   readonly call: IncomingCall;
   /** Null for a call that is not recorded. */
   readonly started: StartedCall | null;
@@ -45,9 +45,9 @@ export class ProxiedCall {
 
   /** Sends the call. @throws GatewayError when no upstream responds; the failure is recorded */
   async send(): Promise<UpstreamResult> {
-    const { parts, call, prepared, upstreams, api } = this.#options;
+    const { services, call, prepared, upstreams, api } = this.#options;
     try {
-      return await callUpstream(parts.caller, upstreams, {
+      return await callWithFailover(services.upstreamServices, upstreams, {
         path: api.path,
         method: 'POST',
         headers: call.forwardedHeaders,
@@ -101,12 +101,12 @@ export class ProxiedCall {
     result: UpstreamResult,
     seen: { readonly body: JsonObject; readonly visible: JsonObject; readonly visibleText: string },
   ): Promise<void> {
-    const { parts, prepared, api } = this.#options;
+    const { services, prepared, api } = this.#options;
     const captured = captureOf(result);
     api.capture(seen.body, captured);
     const isRecordedAsSeen = prepared.added.tokenIds && prepared.added.logprobs;
     const allTokens = { tokenIds: true, logprobs: true, usage: false };
-    await parts.recorder.record(started, {
+    await services.recorder.record(started, {
       ...this.#ended(captured, result),
       response: isRecordedAsSeen ? seen.visible : api.visible(seen.body, allTokens),
       ...(isRecordedAsSeen ? { responseText: seen.visibleText } : {}),
@@ -123,7 +123,7 @@ export class ProxiedCall {
   }
 
   #captured(result: UpstreamResult): Pick<CapturedStream, 'stream' | 'record' | 'recordFailed'> {
-    const { parts, prepared, started, api, translated } = this.#options;
+    const { services, prepared, started, api, translated } = this.#options;
     const captured = captureOf(result);
     const ended = (response: JsonObject, failure: string | null): EndedCall => ({
       ...this.#ended(captured, result),
@@ -137,10 +137,10 @@ export class ProxiedCall {
           ? api.stream(captured, prepared.added)
           : new TranslatedStreamConverter(captured, translated.call.stream()),
       record: async (response) => {
-        if (started !== null) await parts.recorder.record(started, ended(response, null));
+        if (started !== null) await services.recorder.record(started, ended(response, null));
       },
       recordFailed: (failure, response) => {
-        if (started !== null) parts.recorder.recordFailed(started, ended(response, failure));
+        if (started !== null) services.recorder.recordFailed(started, ended(response, failure));
       },
     };
   }
@@ -169,10 +169,10 @@ export class ProxiedCall {
   }
 
   #recordFailure(failure: string, from: UpstreamErrorResponse | null): void {
-    const { parts, started } = this.#options;
+    const { services, started } = this.#options;
     if (started === null) return;
     const ended = this.#ended(new CapturedResponse(), null);
-    parts.recorder.recordFailed(started, {
+    services.recorder.recordFailed(started, {
       ...ended,
       response: from?.body ?? null,
       firstByteTimeMs: null,
@@ -185,12 +185,12 @@ export class ProxiedCall {
     captured: CapturedResponse,
     result: UpstreamResult | null,
   ): Omit<EndedCall, 'response' | 'firstByteTimeMs' | 'failure'> {
-    const { parts, prepared, translated } = this.#options;
+    const { services, prepared, translated } = this.#options;
     return {
       parameters: prepared,
       captured,
       responseId: translated === null || result === null ? captured.responseId : translated.call.responseId,
-      endTimeMs: parts.caller.clock.now(),
+      endTimeMs: services.upstreamServices.clock.now(),
       httpStatus: result?.response.status ?? null,
       upstream: result?.upstream ?? null,
     };

@@ -4,9 +4,9 @@ import { newSpanId } from '@agentlightning/core/store';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { callingAgent, startCall } from '../capture/call-recorder.ts';
 import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
-import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse } from '../http/call-response.ts';
 import { textOf } from '../http/json-access.ts';
+import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { lacksApi, type TranslatableApi, translates } from './api-support.ts';
 import { badRequest, unlessTooDeep } from './bad-request.ts';
@@ -26,7 +26,7 @@ export interface ClientApi {
 
 /** A call that is about to be sent. */
 interface ReadCall {
-  readonly parts: GatewayParts;
+  readonly services: ModelCallServices;
   readonly call: IncomingCall;
   readonly attempt: CallingAttempt | null;
   readonly request: JsonObject;
@@ -40,15 +40,19 @@ interface ReadCall {
  *
  * @throws GatewayError when there is no response of a model
  */
-export async function proxyModelCall(api: ClientApi, parts: GatewayParts, call: IncomingCall): Promise<CallResponse> {
-  const startTimeMs = parts.caller.clock.now();
+export async function proxyModelCall(
+  api: ClientApi,
+  services: ModelCallServices,
+  call: IncomingCall,
+): Promise<CallResponse> {
+  const startTimeMs = services.upstreamServices.clock.now();
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
-  const attempt = await parts.directory.find(call.attempt);
-  const all = parts.pool.choose(textOf(request.model), attempt, callingAgent(call.headers));
+  const attempt = await services.directory.find(call.attempt);
+  const all = services.pool.choose(textOf(request.model), attempt, callingAgent(call.headers));
   const [first] = all;
   const { translation } = api;
-  const read = { parts, call, attempt, request, startTimeMs };
+  const read = { services, call, attempt, request, startTimeMs };
   if (translation === null) {
     const proxied = await unlessTooDeep(() => natively(api, { ...read, upstreams: all }));
     return await proxied.respond();
@@ -76,7 +80,7 @@ async function translated(api: ClientApi, by: Translation, read: ReadCall): Prom
     attempt: read.attempt,
     stem: newSpanId() + spanId,
     requestLength: read.call.text.length,
-    conversations: read.parts.conversations,
+    conversations: read.services.conversations,
   });
   const request = begun.chatRequest;
   return proxiedCall(api, read, {
@@ -100,11 +104,11 @@ interface OutgoingRequest {
 }
 
 function proxiedCall({ name }: ClientApi, read: ReadCall, outgoing: OutgoingRequest): ProxiedCall {
-  const { parts, call, attempt, upstreams, startTimeMs } = read;
+  const { services, call, attempt, upstreams, startTimeMs } = read;
   const { request, requestText, spanId, attributes } = outgoing;
   const [upstream] = upstreams;
   if (upstream === undefined) throw badRequest(null, 'no upstream can take the call');
-  const sampling = (attempt?.mode && (upstream.given.sampling ?? parts.sampling)[attempt.mode]) || {};
+  const sampling = (attempt?.mode && (upstream.given.sampling ?? services.sampling)[attempt.mode]) || {};
   const prepared = outgoing.api.prepare(request, { upstream, attempt, sampling });
   call.observation.model = prepared.model;
   const started =
@@ -112,7 +116,7 @@ function proxiedCall({ name }: ClientApi, read: ReadCall, outgoing: OutgoingRequ
       ? null
       : startCall({ attempt, spanId, api: name, request, requestText, attributes, startTimeMs }, call.headers);
   return new ProxiedCall({
-    parts,
+    services,
     call,
     started,
     prepared,

@@ -3,8 +3,8 @@ import { type CapturedResponse, isJsonObject, parseJsonObject, StreamedMessage }
 import { doneMarker } from '../chat-completions/chat-stream.ts';
 import { visibleResponse } from '../chat-completions/visible-response.ts';
 import { GatewayError } from '../gateway-error.ts';
-import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { objectOf, objectsOf } from '../http/json-access.ts';
+import { type StreamEntry, writeEntry } from '../http/server-sent-events.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from './stream-converter.ts';
 import type { TranslatedStream } from './translation.ts';
 

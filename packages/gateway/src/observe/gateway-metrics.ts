@@ -112,8 +112,8 @@ export class GatewayMetrics {
       this.#tokens.inc({ model, kind: 'input' }, Math.max(0, captured.usage.inputTokens));
       this.#tokens.inc({ model, kind: 'output' }, Math.max(0, captured.usage.outputTokens));
     }
-    const isTrainable = !attempt.isPlain && untrainable === null;
-    const other = attempt.isPlain ? 'plain' : failure !== null ? 'failed' : 'untrainable';
+    const isTrainable = !attempt.isUnattributed && untrainable === null;
+    const other = attempt.isUnattributed ? 'unattributed' : failure !== null ? 'failed' : 'untrainable';
     this.#recorded.inc({ model, kind: isTrainable ? 'trainable' : other });
   }
 

@@ -1,11 +1,11 @@
 import { parseJsonObject } from '@agentlightning/core/internal';
 import { callingAgent } from '../capture/call-recorder.ts';
-import type { GatewayParts, IncomingCall } from '../gateway-parts.ts';
 import type { CallResponse } from '../http/call-response.ts';
 import { textOf } from '../http/json-access.ts';
 import { badRequest } from '../model-api/bad-request.ts';
-import { callUpstream } from '../upstream/call-upstream.ts';
-import type { UpstreamResult } from '../upstream/upstream-caller.ts';
+import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
+import { callWithFailover } from '../upstream/call-with-failover.ts';
+import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
 
 /** A request that is forwarded unchanged. */
 export interface ForwardedRequest {
@@ -18,22 +18,22 @@ export interface ForwardedRequest {
 
 /** Forwards a request and returns the upstream's response. @throws GatewayError when the upstream cannot be reached */
 export async function forwardRequest(
-  parts: GatewayParts,
+  services: ModelCallServices,
   call: IncomingCall,
   request: ForwardedRequest,
 ): Promise<CallResponse> {
-  const { upstream, response, text } = await fetchForwarded(parts, call, request);
+  const { upstream, response, text } = await fetchForwarded(services, call, request);
   return { status: response.status, headers: response.headers, body: upstream.withoutSecrets(text ?? '') };
 }
 
 /** Forwards a request. @throws GatewayError when the upstream cannot be reached */
 export function fetchForwarded(
-  parts: GatewayParts,
+  services: ModelCallServices,
   call: IncomingCall,
   request: ForwardedRequest,
 ): Promise<UpstreamResult> {
-  const upstreams = parts.pool.choose(request.model, call.attempt, callingAgent(call.headers));
-  return callUpstream(parts.caller, upstreams, {
+  const upstreams = services.pool.choose(request.model, call.attempt, callingAgent(call.headers));
+  return callWithFailover(services.upstreamServices, upstreams, {
     path: request.path,
     method: 'POST',
     headers: call.forwardedHeaders,
@@ -51,10 +51,10 @@ export function fetchForwarded(
  *
  * @throws GatewayError when the upstream cannot be reached
  */
-export async function createEmbeddings(parts: GatewayParts, call: IncomingCall): Promise<CallResponse> {
+export async function createEmbeddings(services: ModelCallServices, call: IncomingCall): Promise<CallResponse> {
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const model = textOf(request.model);
   call.observation.model = model;
-  return await forwardRequest(parts, call, { path: '/embeddings', model, body: call.text });
+  return await forwardRequest(services, call, { path: '/embeddings', model, body: call.text });
 }

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
-import { joinedSystem } from '../model-api/chat-content.ts';
-import { unsealedReasoning } from '../model-api/sealed-reasoning.ts';
+import { joinedSystem } from '../model-api/content-parts.ts';
+import { decodeReasoning } from '../model-api/opaque-reasoning.ts';
 import { AssistantTurn } from './assistant-turn.ts';
 import { chatContent } from './chat-content.ts';
 import type { Conversation } from './conversation-memory.ts';
@@ -83,7 +83,7 @@ class ChatMessageBuilder {
 
 /** The text of a reasoning item: the original if present, else its summary. */
 function reasoningText(item: JsonObject): string {
-  const unsealed = unsealedReasoning(textOf(item.encrypted_content));
+  const unsealed = decodeReasoning(textOf(item.encrypted_content));
   if (unsealed !== null) return unsealed;
   const content = textsOf(item.content);
   return (content.length > 0 ? content : textsOf(item.summary)).join('\n');

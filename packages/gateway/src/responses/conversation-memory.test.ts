@@ -63,7 +63,7 @@ describe('conversation memory', () => {
     expect(items).toEqual([...followUp, ...outputOf('4'), ...followUp]);
   });
 
-  it('keeps responses of plain calls, and does not query the store for them', async () => {
+  it('keeps responses of unattributed calls, and does not query the store for them', async () => {
     const memory = new ConversationMemory(storeWithResponse([], { [modelCallAttributes.instructionsLength]: 0 }));
     const context = { ...contextOf('1'), attempt: null };
     memory.remember(context, { before: [], items: [] }, outputOf('1'));

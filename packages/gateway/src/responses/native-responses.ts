@@ -3,8 +3,8 @@ import { StreamedResponse } from '@agentlightning/core/adapter';
 import { type CapturedResponse, parseJsonObject } from '@agentlightning/core/internal';
 import { prepareUntokened } from '../chat-completions/prepared-request.ts';
 import type { GatewayError } from '../gateway-error.ts';
-import { type StreamEntry, writeEntry } from '../http/event-stream.ts';
 import { numberOf, objectOf, textOf } from '../http/json-access.ts';
+import { type StreamEntry, writeEntry } from '../http/server-sent-events.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { sealedReasoning } from '../model-api/sealed-reasoning.ts';
+import { encodeReasoning } from '../model-api/opaque-reasoning.ts';
 import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
 import { itemId } from './response-ids.ts';
 
@@ -25,7 +25,7 @@ export function outputItem(part: ResponsePart, options: OutputOptions): JsonObje
       return {
         ...begun,
         summary: [{ type: 'summary_text', text: part.text }],
-        ...(options.isSealed ? { encrypted_content: sealedReasoning(part.text) } : {}),
+        ...(options.isSealed ? { encrypted_content: encodeReasoning(part.text) } : {}),
       };
     case 'call':
       return { ...begun, status, arguments: part.text };

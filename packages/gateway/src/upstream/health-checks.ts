@@ -3,7 +3,7 @@ import { backoffMs } from '@agentlightning/core/internal';
 import type { GatewayLog, HealthCheckOptions } from '../gateway-options.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamClient } from './upstream-client.ts';
-import { UpstreamSilence } from './upstream-silence.ts';
+import { UpstreamTimeout } from './upstream-timeout.ts';
 
 /** The default health checks. */
 export const defaultHealthChecks: HealthCheckOptions = {
@@ -103,7 +103,7 @@ export class HealthChecker {
     if (upstream.health.checkFailed(reason)) this.#wentDown(upstream, reason);
     if (upstream.health.isUp) return;
     for (const request of upstream.waiting.keys()) {
-      request.abort(new UpstreamSilence(`its health checks failed while the request waited: ${reason}`));
+      request.abort(new UpstreamTimeout(`its health checks failed while the request waited: ${reason}`));
     }
   }
 

@@ -5,7 +5,7 @@ import { Agent, type Dispatcher } from 'undici';
 import { isReturnedHeader } from '../http/forwarded-headers.ts';
 import type { CallObservation } from '../observe/call-observation.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
-import { UpstreamSilence } from './upstream-silence.ts';
+import { UpstreamTimeout } from './upstream-timeout.ts';
 
 /** One HTTP request to an upstream. */
 export interface UpstreamRequest {
@@ -67,7 +67,7 @@ export class UpstreamClient {
   }
 
   /**
-   * Sends a request. Rejects with undici's error, or with `UpstreamSilence` when the first byte does not arrive in time.
+   * Sends a request. Rejects with undici's error, or with `UpstreamTimeout` when the first byte does not arrive in time.
    *
    * @param canFailOver - whether it is aborted when health checks find the upstream down
    * @returns the whole response, or a stream that has begun
@@ -109,7 +109,7 @@ export class UpstreamClient {
   #wait(upstream: RegisteredUpstream, silence: AbortController, canFailOver: boolean): Disposable {
     const timeoutMs = this.#firstByteTimeoutMs;
     const timer = setTimeout(
-      () => silence.abort(new UpstreamSilence(`no first byte within ${timeoutMs} ms`)),
+      () => silence.abort(new UpstreamTimeout(`no first byte within ${timeoutMs} ms`)),
       timeoutMs,
     );
     if (canFailOver) upstream.waiting.set(silence, this.#clock.now());

@@ -33,8 +33,8 @@ export function upstreamErrored(result: ReadResponse, times: string): GatewayErr
   });
 }
 
-/** An upstream was silent until a timeout. */
-export function upstreamSilent(address: string, cause: unknown): GatewayError {
+/** An upstream sent nothing until a timeout. */
+export function upstreamTimedOut(address: string, cause: unknown): GatewayError {
   return new GatewayError({
     code: 'TIMEOUT',
     httpStatus: 504,

@@ -14,9 +14,6 @@ export interface TraceTarget {
 /** A tool whose address and headers are known: an OTLP collector, Langfuse, Phoenix, LangSmith. */
 export type TraceTool = 'otlp' | 'langfuse' | 'phoenix' | 'langsmith';
 
-/** All {@link TraceTool}. */
-export const traceTools: readonly TraceTool[] = ['otlp', 'langfuse', 'phoenix', 'langsmith'];
-
 /** Settings that replace those of the environment. */
 export interface TargetSettings {
   /** Base address of the collector or tool. */

@@ -7,7 +7,7 @@ import {
 } from '@agentlightning/core';
 import { isReservedAttribute } from '@agentlightning/core/protocol';
 import { agentLightningAttributes, genAiAttributes, toAttributeValue } from '@agentlightning/core/spans';
-import { type ForeignSpan, type ForeignTime, foreignParentId } from './foreign-span.ts';
+import { type OtelSpan, type OtelTime, otelParentId } from './otel-span.ts';
 
 /** Options of {@link RolloutSpanProcessor}. */
 export interface RolloutSpanProcessorOptions {
@@ -16,7 +16,7 @@ export interface RolloutSpanProcessorOptions {
    *
    * @default all spans
    */
-  readonly shouldRecord?: (span: ForeignSpan) => boolean;
+  readonly shouldRecord?: (span: OtelSpan) => boolean;
 }
 
 /** A span of a rollout that has not ended. */
@@ -41,7 +41,7 @@ const modelCalls: ReadonlySet<unknown> = new Set(['chat', 'text_completion', 'ge
  * ```
  */
 export class RolloutSpanProcessor {
-  readonly #shouldRecord: (span: ForeignSpan) => boolean;
+  readonly #shouldRecord: (span: OtelSpan) => boolean;
   readonly #started = new WeakMap<object, StartedSpan>();
   /** Ids of the recorded spans of an attempt, by its sink. */
   readonly #recorded = new WeakMap<object, Set<string>>();
@@ -56,7 +56,7 @@ export class RolloutSpanProcessor {
     if (rollout === null) return;
     const recorded = this.#recorded.get(rollout.sink) ?? new Set();
     this.#recorded.set(rollout.sink, recorded);
-    const parentId = foreignParentId(span);
+    const parentId = otelParentId(span);
     // A parent from outside of the rollout, such as the request of a server, is not in its trace.
     const isWithin = parentId !== null && recorded.has(parentId);
     this.#started.set(span, { rollout, parentId: isWithin ? parentId : rollout.parentSpanId });
@@ -64,7 +64,7 @@ export class RolloutSpanProcessor {
   }
 
   /** Called by the SDK when a span ends. */
-  onEnd(span: ForeignSpan): void {
+  onEnd(span: OtelSpan): void {
     const started = this.#started.get(span);
     if (started === undefined || !this.#shouldRecord(span)) return;
     started.rollout.sink.append(toInput(span, started));
@@ -77,7 +77,7 @@ export class RolloutSpanProcessor {
   async shutdown(): Promise<void> {}
 }
 
-function toInput(span: ForeignSpan, { rollout, parentId }: StartedSpan): SpanInput {
+function toInput(span: OtelSpan, { rollout, parentId }: StartedSpan): SpanInput {
   const { code, message } = span.status;
   return {
     rolloutId: rollout.rolloutId,
@@ -104,7 +104,7 @@ function toInput(span: ForeignSpan, { rollout, parentId }: StartedSpan): SpanInp
   };
 }
 
-function stepKind({ attributes }: ForeignSpan): Attributes {
+function stepKind({ attributes }: OtelSpan): Attributes {
   const { stepKind: name, framework } = agentLightningAttributes;
   const kind = modelCalls.has(attributes[genAiAttributes.operationName]) ? { [name]: 'model-call' } : {};
   return { [framework]: 'opentelemetry', ...kind };
@@ -120,6 +120,6 @@ function attributesOf(attributes: Readonly<Record<string, unknown>>): Attributes
   return known;
 }
 
-function msOf([seconds, nanos]: ForeignTime): number {
+function msOf([seconds, nanos]: OtelTime): number {
   return seconds * 1000 + nanos / 1e6;
 }

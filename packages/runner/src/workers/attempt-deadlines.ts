@@ -1,8 +1,8 @@
 import type { AttemptedRollout } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { currentAttemptId, lastWordsText, writeLastWords } from './last-words.ts';
+import { currentAttemptId, encodeExitReport, writeExitReport } from './exit-report.ts';
 import { type BlockedLimits, type EventLoopWatch, watchEventLoop } from './watch-event-loop.ts';
-import { lastWordsFd } from './worker-messages.ts';
+import { exitReportFd } from './worker-messages.ts';
 
 /** The longest time before a timeout at which a blocked event loop ends the process, in milliseconds. */
 const maxMarginMs = 2000;
@@ -27,8 +27,8 @@ export class AttemptDeadlines {
       exitCode: 1,
       parentPid: process.ppid,
       pauseTimeoutMs,
-      onBlocked: (where) => writeLastWords({ cause, detail: where, attemptId: currentAttemptId() }),
-      nativeCode: { fd: lastWordsFd, message: lastWordsText({ cause, detail: 'native code', attemptId: null }) },
+      onBlocked: (where) => writeExitReport({ cause, detail: where, attemptId: currentAttemptId() }),
+      nativeCode: { fd: exitReportFd, message: encodeExitReport({ cause, detail: 'native code', attemptId: null }) },
     });
   }
 

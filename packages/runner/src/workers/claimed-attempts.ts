@@ -5,7 +5,7 @@ import { type ClaimOptions, isTerminalAttemptStatus } from '@agentlightning/core
 import { returnToQueue } from '../report-ending.ts';
 import type { RunnerStore } from '../runner-store.ts';
 import type { ClaimBudget } from './claim-budget.ts';
-import type { Suspects } from './suspects.ts';
+import type { CrashSuspects } from './crash-suspects.ts';
 import type { SupervisorCalls, SupervisorMethod } from './worker-messages.ts';
 
 /** An attempt that a worker process runs. */
@@ -24,7 +24,7 @@ export interface WorkerServices {
   readonly workerId: string;
   /** Creates the token of an attempt. @default none: attempts have no tokens */
   readonly createAttemptToken?: ((request: AttemptTokenRequest) => Promise<string>) | undefined;
-  readonly suspects: Suspects;
+  readonly suspects: CrashSuspects;
   readonly budget: ClaimBudget;
 }
 

@@ -5,7 +5,7 @@
  */
 
 export type { RunnerStore } from '../runner-store.ts';
-export { LastLines, lastOutput } from './last-lines.ts';
+export { lastOutput, OutputTail } from './output-tail.ts';
 export { serveWorker } from './serve-worker.ts';
 export type { BlockedLimits, EventLoopWatch, EventLoopWatchOptions, NativeCodeMessage } from './watch-event-loop.ts';
 export { watchEventLoop } from './watch-event-loop.ts';

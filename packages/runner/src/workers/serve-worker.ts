@@ -1,11 +1,11 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { Agent } from '../agent.ts';
 import { Runner } from '../runner.ts';
-import { AgentWatch } from './agent-watch.ts';
 import { AttemptDeadlines } from './attempt-deadlines.ts';
-import { currentAttemptId, writeLastWords } from './last-words.ts';
+import { detectStuckAgent } from './detect-stuck-agent.ts';
+import { currentAttemptId, writeExitReport } from './exit-report.ts';
+import { errorToIpc } from './ipc-error.ts';
 import { SupervisorClient } from './supervisor-client.ts';
-import { errorToWire } from './wire-error.ts';
 import type { SupervisorMessage, WorkerMessage, WorkerSettings } from './worker-messages.ts';
 
 /** Heartbeat interval of the event loop, in milliseconds. */
@@ -21,7 +21,7 @@ export async function serveWorker(loadAgent: () => Promise<Agent>): Promise<void
   const send = (message: WorkerMessage): void => void process.send?.(message);
   endWithSupervisor();
   const client = new SupervisorClient(send);
-  const report = (error: unknown): void => send({ type: 'error', error: errorToWire(error), isFatal: false });
+  const report = (error: unknown): void => send({ type: 'error', error: errorToIpc(error), isFatal: false });
   let start: (settings: WorkerSettings) => void = () => undefined;
   const started = new Promise<WorkerSettings>((resolve) => {
     start = resolve;
@@ -42,7 +42,7 @@ export async function serveWorker(loadAgent: () => Promise<Agent>): Promise<void
     await runner.run();
   } catch (error) {
     await new Promise<unknown>((resolve) => {
-      process.send?.({ type: 'error', error: errorToWire(error), isFatal: true } satisfies WorkerMessage, resolve);
+      process.send?.({ type: 'error', error: errorToIpc(error), isFatal: true } satisfies WorkerMessage, resolve);
     });
   }
   // Handles of agents must not keep the process alive.
@@ -59,13 +59,12 @@ function createRunner(
   },
 ): Runner {
   const { client, send, report } = supervisor;
-  const watch = new AgentWatch((rolloutId) => send({ type: 'stuck', rolloutId }));
   const deadlines = new AttemptDeadlines();
   reportEnd();
   const { concurrency, runId, hasAttemptTokens, gatewayUrl } = settings;
   return new Runner({
     store: client.store,
-    agent: watch.watched(agent),
+    agent: detectStuckAgent(agent, (rolloutId) => send({ type: 'stuck', rolloutId })),
     concurrency,
     ...(gatewayUrl === null ? {} : { gatewayUrl }),
     ...(runId === null ? {} : { runId }),
@@ -100,8 +99,8 @@ function reportEnd(): void {
   });
   process.on('exit', (code) => {
     const attemptId = currentAttemptId();
-    if (exception !== null) writeLastWords({ cause: 'exception', detail: exception, attemptId });
-    else writeLastWords({ cause: 'exit', detail: `process.exit(${code})`, attemptId });
+    if (exception !== null) writeExitReport({ cause: 'exception', detail: exception, attemptId });
+    else writeExitReport({ cause: 'exit', detail: `process.exit(${code})`, attemptId });
   });
 }
 

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { RunnerStore } from '../runner-store.ts';
-import { errorFromWire } from './wire-error.ts';
+import { errorFromIpc } from './ipc-error.ts';
 import type { SupervisorCalls, SupervisorMessage, SupervisorMethod, WorkerMessage } from './worker-messages.ts';
 
 interface PendingCall {
@@ -38,7 +38,7 @@ export class SupervisorClient {
     const call = this.#pending.get(message.id);
     this.#pending.delete(message.id);
     if (message.type === 'result') call?.resolve(message.value);
-    else call?.reject(errorFromWire(message.error));
+    else call?.reject(errorFromIpc(message.error));
   }
 
   async #call<TMethod extends SupervisorMethod>(

@@ -1,7 +1,7 @@
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import type { RunnerStore } from '../runner-store.ts';
-import { type WireError, wireErrorSchema } from './wire-error.ts';
+import { type IpcError, ipcErrorSchema } from './ipc-error.ts';
 
 /** The requests of a worker process to its supervisor: store operations, and the creation of attempt tokens. */
 export interface SupervisorCalls extends Omit<RunnerStore, 'updateWorker'> {
@@ -42,7 +42,7 @@ export type SupervisorMessage =
   /** Claims nothing more, and waits for running attempts at most this long, in milliseconds. */
   | { readonly type: 'stop'; readonly graceMs: number }
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }
-  | { readonly type: 'error'; readonly id: number; readonly error: WireError };
+  | { readonly type: 'error'; readonly id: number; readonly error: IpcError };
 
 /** A message of a worker process to the supervisor. */
 export type WorkerMessage =
@@ -61,7 +61,7 @@ export type WorkerMessage =
   /** An agent still runs, although its attempt has ended. */
   | { readonly type: 'stuck'; readonly rolloutId: string }
   /** An error outside an attempt's outcome; a fatal one ends the worker. */
-  | { readonly type: 'error'; readonly error: WireError; readonly isFatal: boolean };
+  | { readonly type: 'error'; readonly error: IpcError; readonly isFatal: boolean };
 
 const id = z.int().min(1);
 
@@ -73,11 +73,11 @@ export const workerMessageSchema: z.ZodType<WorkerMessage> = z.discriminatedUnio
   z.object({ type: z.literal('cancel'), id }),
   z.object({ type: z.literal('attempt-ended'), attemptId: z.string() }),
   z.object({ type: z.literal('stuck'), rolloutId: z.string() }),
-  z.object({ type: z.literal('error'), error: wireErrorSchema, isFatal: z.boolean() }),
+  z.object({ type: z.literal('error'), error: ipcErrorSchema, isFatal: z.boolean() }),
 ]);
 
 /** Report that a worker process writes synchronously before it ends. */
-export interface LastWords {
+export interface ExitReport {
   readonly cause: 'exit' | 'exception' | 'blocked';
   /** The exception, or the code that blocks the event loop. */
   readonly detail: string;
@@ -85,12 +85,12 @@ export interface LastWords {
   readonly attemptId: string | null;
 }
 
-/** Checks {@link LastWords}. */
-export const lastWordsSchema: z.ZodType<LastWords> = z.object({
+/** Checks {@link ExitReport}. */
+export const exitReportSchema: z.ZodType<ExitReport> = z.object({
   cause: z.enum(['exit', 'exception', 'blocked']),
   detail: z.string(),
   attemptId: z.string().nullable(),
 });
 
-/** The file descriptor of {@link LastWords} in a worker process; 3 is the IPC channel. */
-export const lastWordsFd = 4;
+/** The file descriptor of {@link ExitReport} in a worker process; 3 is the IPC channel. */
+export const exitReportFd = 4;

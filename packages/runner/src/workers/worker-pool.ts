@@ -3,11 +3,11 @@ import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { RunnerStore } from '../runner-store.ts';
 import { ClaimBudget } from './claim-budget.ts';
+import { CrashSuspects } from './crash-suspects.ts';
 import { endAttempts } from './end-attempts.ts';
-import { judgeEnd, type Verdict } from './judge-end.ts';
-import { lastOutput } from './last-lines.ts';
+import { type CrashCause, findCrashCause } from './find-crash-cause.ts';
+import { lastOutput } from './output-tail.ts';
 import { Registration } from './registration.ts';
-import { Suspects } from './suspects.ts';
 import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-process.ts';
 
 /** Options of a pool of worker processes. */
@@ -73,7 +73,7 @@ const doneCheckMs = 100;
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #clock: Clock;
-  readonly #suspects = new Suspects();
+  readonly #suspects = new CrashSuspects();
   readonly #budget: ClaimBudget;
   readonly #stop = new AbortController();
   readonly #processes = new Set<WorkerProcess>();
@@ -214,9 +214,9 @@ export class WorkerPool {
   async #onEnd(process: WorkerProcess, end: WorkerEnd): Promise<void> {
     this.#processes.delete(process);
     const isStopped = this.#stop.signal.aborted || isOrderly(end);
-    const verdict: Verdict | null = isStopped || end.fatal !== null ? null : judgeEnd(end, this.#suspects);
-    if (verdict !== null) this.#options.onError(verdict.error);
-    await endAttempts(end, verdict, {
+    const cause: CrashCause | null = isStopped || end.fatal !== null ? null : findCrashCause(end, this.#suspects);
+    if (cause !== null) this.#options.onError(cause.error);
+    await endAttempts(end, cause, {
       store: this.#options.store,
       clock: this.#clock,
       failed: (doing, error) => this.#report(doing, error),
@@ -231,8 +231,8 @@ export class WorkerPool {
 }
 
 /** Whether a process has ended after a stop. */
-function isOrderly({ exitCode, attempts, lastWords }: WorkerEnd): boolean {
-  return exitCode === 0 && attempts.length === 0 && lastWords?.attemptId === null;
+function isOrderly({ exitCode, attempts, exitReport }: WorkerEnd): boolean {
+  return exitCode === 0 && attempts.length === 0 && exitReport?.attemptId === null;
 }
 
 function crashLoop(end: WorkerEnd, count: number): AgentLightningError {

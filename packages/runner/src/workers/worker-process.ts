@@ -4,12 +4,12 @@ import type { Readable } from 'node:stream';
 import type { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { type ClaimedAttempt, ClaimedAttempts, type WorkerServices } from './claimed-attempts.ts';
-import { LastLines } from './last-lines.ts';
-import { errorFromWire, errorToWire } from './wire-error.ts';
+import { errorFromIpc, errorToIpc } from './ipc-error.ts';
+import { OutputTail } from './output-tail.ts';
 import {
-  type LastWords,
-  lastWordsFd,
-  lastWordsSchema,
+  type ExitReport,
+  exitReportFd,
+  exitReportSchema,
   type SupervisorMessage,
   type WorkerMessage,
   type WorkerSettings,
@@ -41,7 +41,7 @@ export interface WorkerEnd {
   readonly pid: number;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  readonly lastWords: LastWords | null;
+  readonly exitReport: ExitReport | null;
   /** Whether the supervisor killed it because its event loop was blocked. */
   readonly isBlocked: boolean;
   /** The last lines on standard error, oldest first. */
@@ -76,7 +76,7 @@ export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
   readonly #child: ChildProcess;
   readonly #attempts: ClaimedAttempts;
-  readonly #stderr: LastLines;
+  readonly #stderr: OutputTail;
   #silentMs = 0;
   #memoryBytes = 0;
   #isLoaded = false;
@@ -98,14 +98,14 @@ export class WorkerProcess {
     });
     this.#child = child;
     // Each of the pipes is there: `spawn` throws otherwise.
-    new LastLines(child.stdout as Readable, options.onOutput);
-    this.#stderr = new LastLines(child.stderr as Readable, options.onOutput);
-    const words = new LastLines(child.stdio[lastWordsFd] as Readable);
+    new OutputTail(child.stdout as Readable, options.onOutput);
+    this.#stderr = new OutputTail(child.stderr as Readable, options.onOutput);
+    const exitReports = new OutputTail(child.stdio[exitReportFd] as Readable);
     this.loaded = new Promise((resolve) => {
       this.#onLoaded = resolve;
     });
     child.on('message', (message) => this.#receive(message));
-    this.ended = this.#end(words);
+    this.ended = this.#end(exitReports);
   }
 
   /** Whether one of its attempts has ended before it. */
@@ -144,14 +144,14 @@ export class WorkerProcess {
     }
   }
 
-  async #end(words: LastLines): Promise<WorkerEnd> {
+  async #end(exitReports: OutputTail): Promise<WorkerEnd> {
     const child = this.#child;
     const ticks = setInterval(() => this.#tick(), tickMs);
     const loading = setTimeout(() => this.kill(), loadTimeoutMs);
     void this.loaded.then(() => clearTimeout(loading));
     const closed = once(child, 'close').catch(() => undefined);
     await once(child, 'exit').catch((error: unknown) => {
-      this.#fatal = errorFromWire(errorToWire(error));
+      this.#fatal = errorFromIpc(errorToIpc(error));
     });
     clearInterval(ticks);
     this.kill();
@@ -162,7 +162,7 @@ export class WorkerProcess {
       pid: child.pid ?? 0,
       exitCode: child.exitCode,
       signal: child.signalCode,
-      lastWords: readLastWords(words),
+      exitReport: readExitReport(exitReports),
       isBlocked: this.#isBlocked,
       stderr: this.#stderr.lines,
       attempts: this.#attempts.all,
@@ -209,7 +209,7 @@ export class WorkerProcess {
         this.#isStuck = true;
         break;
       case 'error':
-        this.#fail(errorFromWire(message.error), message.isFatal);
+        this.#fail(errorFromIpc(message.error), message.isFatal);
     }
   }
 
@@ -222,7 +222,7 @@ export class WorkerProcess {
     try {
       this.#send({ type: 'result', id, value: await this.#attempts.perform(id, method, args) });
     } catch (error) {
-      this.#send({ type: 'error', id, error: errorToWire(error) });
+      this.#send({ type: 'error', id, error: errorToIpc(error) });
     }
   }
 
@@ -232,11 +232,11 @@ export class WorkerProcess {
   }
 }
 
-function readLastWords(words: LastLines): LastWords | null {
-  const [line] = words.lines;
+function readExitReport(exitReports: OutputTail): ExitReport | null {
+  const [line] = exitReports.lines;
   if (line === undefined) return null;
   try {
-    return lastWordsSchema.parse(JSON.parse(line));
+    return exitReportSchema.parse(JSON.parse(line));
   } catch {
     return null;
   }

@@ -11,9 +11,9 @@ import { lossDefinitions } from '../training/loss-spec.ts';
 import { ProgramCache } from '../training/program-cache.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';
 import { CpuModel } from './cpu-model.ts';
-import { giveWayToSampling } from './give-way.ts';
 import { readInitialWeights } from './initial-weights.ts';
 import type { ModelDirectory } from './model-directory.ts';
+import { yieldToSampling } from './yield-to-sampling.ts';
 
 /** Dependencies of the engine. */
 export interface CpuRuntimeEngineOptions {
@@ -34,11 +34,11 @@ export interface CpuRuntimeEngineOptions {
 export class CpuRuntimeEngine implements RuntimeEngine {
   readonly #options: CpuRuntimeEngineOptions;
   readonly #programs: ProgramCache = new ProgramCache();
-  readonly #giveWay: () => Promise<void>;
+  readonly #yieldToSampling: () => Promise<void>;
 
   constructor(options: CpuRuntimeEngineOptions) {
     this.#options = options;
-    this.#giveWay = () => giveWayToSampling(options);
+    this.#yieldToSampling = () => yieldToSampling(options);
   }
 
   capabilities(): EngineCapabilities {
@@ -82,7 +82,7 @@ export class CpuRuntimeEngine implements RuntimeEngine {
     const { models, baseModels, checkpointDir, baseUrl } = this.#options;
     const base = baseModels.find(({ name }) => name === baseModel);
     if (base === undefined) throw new NotFoundError('Base model', baseModel);
-    const shared = { programs: this.#programs, giveWay: this.#giveWay };
+    const shared = { programs: this.#programs, yieldToSampling: this.#yieldToSampling };
     const load = async (loadOptions: LoadOptions): Promise<ModelEngine> => {
       if (initialCheckpoint === undefined) return await base.load(seed, loadOptions);
       const config = { ...base.config, hasValueHead };

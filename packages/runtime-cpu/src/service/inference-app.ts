@@ -11,7 +11,7 @@ import type { CpuModel } from './cpu-model.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
 import type { ModelDirectory } from './model-directory.ts';
 import { errorResponse } from './openai-error.ts';
-import { rejectForeign, requireKey } from './request-guard.ts';
+import { rejectCrossOrigin, requireKey } from './request-guard.ts';
 
 /** The largest request body, in bytes. */
 const maxBodyBytes = 8 * 1024 * 1024;
@@ -30,7 +30,7 @@ export interface InferenceAppOptions {
 /** The model API: OpenAI's chat completions and model list, over the models in memory. */
 export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Hono {
   const app = new Hono();
-  app.use(rejectForeign);
+  app.use(rejectCrossOrigin);
   app.use('/v1/*', requireKey(apiKey));
   app.get('/health', (context) => context.json({ status: 'ok' }));
   app.get('/v1/models', (context) =>

@@ -1,12 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import { foreignRequest } from '@agentlightning/core/protocol';
+import { crossOriginReason } from '@agentlightning/core/protocol';
 import type { MiddlewareHandler } from 'hono';
 
 /** Rejects requests from web pages of other origins, and requests for hosts other than loopback. */
-export const rejectForeign: MiddlewareHandler = async ({ req }, next) => {
+export const rejectCrossOrigin: MiddlewareHandler = async ({ req }, next) => {
   const { host } = new URL(req.url);
-  const reason = foreignRequest({ host, origin: req.header('origin') ?? null });
+  const reason = crossOriginReason({ host, origin: req.header('origin') ?? null });
   if (reason === null) return await next();
   throw new AgentLightningError({
     code: 'PERMISSION_DENIED',

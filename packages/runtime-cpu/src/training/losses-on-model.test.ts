@@ -4,9 +4,9 @@ import { expectCloseGradients } from '../../test/expect-close-gradients.ts';
 import { datum, smallConfig } from '../../test/small-model.ts';
 import { initialParameters } from '../model/parameters.ts';
 import { Random } from '../random.ts';
+import { ModelTrainer } from './model-trainer.ts';
 import { initialAdamState } from './optimizer.ts';
 import { ProgramCache } from './program-cache.ts';
-import { Trainer } from './trainer.ts';
 
 /*
  * Every loss through a whole model, entropy, KL and value terms included. All is float32, so gradients that should be
@@ -37,8 +37,8 @@ function someParameters(): Float32Array {
   return parameters;
 }
 
-function trainerOf(parameters: Float32Array = someParameters()): Trainer {
-  return new Trainer({ config, parameters, adam: initialAdamState(parameters.length), programs });
+function trainerOf(parameters: Float32Array = someParameters()): ModelTrainer {
+  return new ModelTrainer({ config, parameters, adam: initialAdamState(parameters.length), programs });
 }
 
 function randomDatum(random: Random, length: number): TrainingDatum {

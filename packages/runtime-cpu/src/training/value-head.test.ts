@@ -4,9 +4,9 @@ import { datum, smallConfig } from '../../test/small-model.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { initialParameters, parameterLayout, withValueHead } from '../model/parameters.ts';
 import { Random } from '../random.ts';
+import { ModelTrainer } from './model-trainer.ts';
 import { initialAdamState } from './optimizer.ts';
 import { ProgramCache } from './program-cache.ts';
-import { Trainer } from './trainer.ts';
 
 /** Programs are compiled slowly on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 });
@@ -15,8 +15,8 @@ const programs = new ProgramCache();
 const headed = { ...smallConfig, hasValueHead: true };
 const critic = { name: 'importance_sampling', parameters: { value_coefficient: 1 } };
 
-function trainerOf(config: ModelConfig, parameters = initialParameters(config, Random.fromSeed(5))): Trainer {
-  return new Trainer({ config, parameters, adam: initialAdamState(parameters.length), programs });
+function trainerOf(config: ModelConfig, parameters = initialParameters(config, Random.fromSeed(5))): ModelTrainer {
+  return new ModelTrainer({ config, parameters, adam: initialAdamState(parameters.length), programs });
 }
 
 const sequence = (fields: Partial<TrainingDatum> = {}): TrainingDatum =>

@@ -7,7 +7,7 @@ import type { CreateModelRequestSchema } from '../gen/agentlightning/runtime/v1/
 import { RuntimeError } from '../runtime-error.ts';
 import { decodeCapabilities } from '../wire/capabilities.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
-import { assertSameText } from './assert-same-text.ts';
+import { assertSameTokenizer } from './assert-same-tokenizer.ts';
 import { OperationWatcher } from './operation-watcher.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 import { GrpcModel, type RuntimeModel } from './runtime-model.ts';
@@ -65,7 +65,7 @@ export class GrpcRuntime implements RuntimeConnection {
   async createModel(options: CreateModelOptions): Promise<RuntimeModel> {
     const { modelId } = options;
     const capabilities = decodeCapabilities(this.#options.capabilities);
-    assertSameText(options, capabilities);
+    assertSameTokenizer(options, capabilities);
     assertInitialCheckpoint(options, capabilities);
     const wish = wishOf(options);
     const known = this.#models.get(modelId);

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { foreignRequest } from '@agentlightning/core/protocol';
+import { crossOriginReason } from '@agentlightning/core/protocol';
 import type { HandlerContext } from '@connectrpc/connect';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
@@ -26,7 +26,7 @@ export function callGuard({ apiKey, isLocal }: CallGuardOptions): (call: Receive
 }
 
 function assertLocal(call: ReceivedCall): void {
-  const reason = foreignRequest({ host: new URL(call.url).host, origin: call.requestHeader.get('origin') });
+  const reason = crossOriginReason({ host: new URL(call.url).host, origin: call.requestHeader.get('origin') });
   if (reason === null) return;
   throw new RuntimeError({
     reason: ErrorReason.UNAUTHENTICATED,

@@ -9,8 +9,8 @@ import { maxClientStateBytes } from '../runtime-limits.ts';
 import { encodeCheckpoint } from '../wire/checkpoint.ts';
 import type { HostedModel } from './hosted-model.ts';
 import { assertName, invalid } from './invalid.ts';
-import { measureStep } from './measure.ts';
 import type { OperationOutcome } from './operation-record.ts';
+import { publishStepMetrics } from './publish-metrics.ts';
 import { resolveAdam } from './resolve-parameters.ts';
 import { assertMade, assertSound, type RuntimeHost } from './runtime-host.ts';
 
@@ -28,7 +28,7 @@ export function optimStepWork(model: HostedModel, request: OptimStepRequest, hos
       throw reason;
     }
     const result = await engine.optimStep(adam);
-    measureStep(host, model, result);
+    publishStepMetrics(host, model, result);
     return { case: 'optimStep', value: result };
   };
 }

@@ -1,8 +1,8 @@
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import type { LoraConfig as LoraMessage } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { CreateModelRequest } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import { assertFeature } from './assert-feature.ts';
 import type { EngineCapabilities } from './engine.ts';
-import { assertFeature } from './features.ts';
 import { assertName, invalid } from './invalid.ts';
 import type { ModelRequest } from './model-request.ts';
 

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { WatchMetricsRequest, WatchMetricsResponseSchema } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { toTimestamp } from '../wire/timestamp.ts';
-import { assertFeature } from './features.ts';
+import { assertFeature } from './assert-feature.ts';
 import type { RuntimeHost } from './runtime-host.ts';
 
 /** The measurements of one model, or of all models and the runtime, after a cursor. */

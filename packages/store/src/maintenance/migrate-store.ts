@@ -1,12 +1,12 @@
 import { systemClock } from '@agentlightning/core/internal';
 import { resolveQuotas } from '../attempt-quotas.ts';
+import { ChangeFeed } from '../change-feed.ts';
 import { assertUnchanged, currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
 import { openDriver } from '../open-store.ts';
 import { TransactionRunner } from '../operation-runner.ts';
 import { indexRolloutTexts } from '../operations/rollouts/index-rollout-texts.ts';
 import { indexRollouts } from '../operations/rollouts/index-rollouts.ts';
 import type { SqlDriver } from '../sql-driver.ts';
-import { ChangeFeed } from '../store-change.ts';
 import { isPostgres } from '../store-location.ts';
 import { existingStoreFile } from './store-file.ts';
 

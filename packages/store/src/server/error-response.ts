@@ -2,7 +2,7 @@ import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import { errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
 import { RequestLimitError } from './limits/limit-requests.ts';
-import { note, requestIdOf } from './observation/request-notes.ts';
+import { requestIdOf, setRequestAttributes } from './observation/request-attributes.ts';
 import { MalformedRequestError } from './request-input.ts';
 
 /** Responds with an error and its remedy. Details of unexpected errors are not exposed. */
@@ -17,7 +17,7 @@ export function errorResponse(context: Context, error: unknown, onFault: (error:
 
 function knownErrorResponse(context: Context, error: AgentLightningError): Response {
   const status = statusOf(error);
-  note(context, { errorCode: error.code });
+  setRequestAttributes(context, { errorCode: error.code });
   context.status(status as Parameters<typeof context.status>[0]);
   if (status === 401) context.header('www-authenticate', 'Bearer');
   if (status === 429) context.header('retry-after', '1');
@@ -44,7 +44,7 @@ export function unknownRouteResponse(app: Hono, context: Context): Response {
   const verbs = ['GET', 'POST', 'DELETE'].filter((verb) => hasRoute(app, verb, path));
   context.status(verbs.length > 0 ? 405 : 404);
   if (verbs.length > 0) context.header('allow', verbs.join(', '));
-  note(context, { errorCode: 'NOT_FOUND' });
+  setRequestAttributes(context, { errorCode: 'NOT_FOUND' });
   context.header('content-type', 'application/json');
   return context.body(JSON.stringify(errorCodec.encode(new NotFoundError('Route', `${method} ${path}`))));
 }

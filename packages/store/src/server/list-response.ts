@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { Context } from 'hono';
 import type { StreamedPage } from '../list-pages.ts';
-import { jsonResponse } from './store-route.ts';
+import { jsonResponse } from './route-handler.ts';
 
 /**
  * Responds with a list. Several pages are streamed: the next page is read after the client has received the previous

@@ -1,6 +1,6 @@
 import * as protocol from '@agentlightning/core/protocol';
 import { z } from 'zod';
-import { storeRoutes } from './store-route.ts';
+import { storeRoutes } from './route-handler.ts';
 
 /** A part of the document. */
 type Part = Readonly<Record<string, unknown>>;

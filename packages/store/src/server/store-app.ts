@@ -5,12 +5,20 @@ import { type Context, Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { SqlStore } from '../sql-store.ts';
 import { guardRoutes } from './access/access-control.ts';
-import { Gatekeeper } from './access/gatekeeper.ts';
+import { Authenticator } from './access/authenticator.ts';
 import { errorResponse, unknownRouteResponse } from './error-response.ts';
 import { limitBody, limitRequests } from './limits/limit-requests.ts';
-import { OpenWaits } from './limits/open-waits.ts';
+import { LongPollLimit } from './limits/long-poll-limit.ts';
 import { StoreMetrics } from './observation/store-metrics.ts';
 import { openApiDocument } from './openapi-document.ts';
+import {
+  jsonResponse,
+  type RouteHandler,
+  type RouteName,
+  type SpecialHandlers,
+  type StoreRouteOptions,
+  storeRoutes,
+} from './route-handler.ts';
 import { archiveHandlers } from './routes/archive-handlers.ts';
 import { claimHandlers } from './routes/claim-handlers.ts';
 import { eventHandlers } from './routes/event-handlers.ts';
@@ -20,14 +28,6 @@ import { resourceHandlers } from './routes/resource-handlers.ts';
 import { spanHandlers } from './routes/span-handlers.ts';
 import { tokenHandlers } from './routes/token-handlers.ts';
 import { waitHandlers } from './routes/wait-handlers.ts';
-import {
-  jsonResponse,
-  type RouteHandler,
-  type RouteName,
-  type SpecialHandlers,
-  type StoreRouteOptions,
-  storeRoutes,
-} from './store-route.ts';
 
 /** Dependencies and options of the application. */
 export interface StoreAppOptions {
@@ -38,8 +38,8 @@ export interface StoreAppOptions {
   readonly attemptTokens?: AttemptTokens | null;
   readonly clock?: Clock;
   /** @default one with `apiKey` and `attemptTokens` */
-  readonly gatekeeper?: Gatekeeper;
-  readonly waits?: OpenWaits;
+  readonly authenticator?: Authenticator;
+  readonly waits?: LongPollLimit;
   readonly metrics?: StoreMetrics;
   readonly maxBodyBytes: number;
   readonly heartbeatMs: number;
@@ -51,7 +51,7 @@ export interface StoreAppOptions {
 export const defaultMaxWaits = 10_000;
 
 /** Creates the metrics of a server. */
-export function newMetrics(store: SqlStore, waits: OpenWaits, registry?: Registry): StoreMetrics {
+export function newMetrics(store: SqlStore, waits: LongPollLimit, registry?: Registry): StoreMetrics {
   const gauges = { countUnfinished: () => store.countUnfinished(), countWaits: () => waits.byKind };
   return new StoreMetrics(gauges, registry);
 }
@@ -68,15 +68,15 @@ export function createStoreApp(options: StoreAppOptions): Hono {
     attemptTokens = null,
     clock = systemClock,
   } = options;
-  const { waits = new OpenWaits(defaultMaxWaits) } = options;
+  const { waits = new LongPollLimit(defaultMaxWaits) } = options;
   const { metrics = newMetrics(store, waits) } = options;
   const app = new Hono();
   app.onError((error, context) => errorResponse(context, error, onFault));
   app.notFound((context) => unknownRouteResponse(app, context));
   app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
   const revokedTokens = (): Promise<readonly string[]> => store.revokedAttemptTokens();
-  const { gatekeeper = new Gatekeeper({ keys: store, revokedTokens, apiKey, attemptTokens, clock }) } = options;
-  app.use(guardRoutes(gatekeeper, project));
+  const { authenticator = new Authenticator({ keys: store, revokedTokens, apiKey, attemptTokens, clock }) } = options;
+  app.use(guardRoutes(authenticator, project));
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
   const handlers = handlersOf({
     project,

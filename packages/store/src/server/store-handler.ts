@@ -13,10 +13,10 @@ import type { Registry } from 'prom-client';
 import type { ProjectStores } from '../projects/project-stores.ts';
 import type { SqlStore } from '../sql-store.ts';
 import { assertRight, roleOf } from './access/access-control.ts';
+import { Authenticator } from './access/authenticator.ts';
 import { assertProject } from './access/bearer.ts';
-import { Gatekeeper } from './access/gatekeeper.ts';
 import { type ProjectRequest, projectOfRequest } from './access/project-request.ts';
-import { OpenWaits } from './limits/open-waits.ts';
+import { LongPollLimit } from './limits/long-poll-limit.ts';
 import { observeRequest, type StoreServerLog } from './observation/observe-requests.ts';
 import type { StoreMetrics } from './observation/store-metrics.ts';
 import { ProjectApps } from './project-apps.ts';
@@ -110,7 +110,7 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
   const { store, apiKey = null, attemptTokens = null, clock = systemClock, log = null } = options;
   const projects = options.projects ?? onlyProject(store);
   const closing = new AbortController();
-  const gatekeeper = new Gatekeeper({
+  const authenticator = new Authenticator({
     keys: store,
     revokedTokens: async (project) => (await projects.store(project)).revokedAttemptTokens(),
     apiKey,
@@ -125,7 +125,7 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
     main: store,
     projects,
     create: (project, projectStore) => {
-      const waits = new OpenWaits(options.maxWaits ?? defaultMaxWaits);
+      const waits = new LongPollLimit(options.maxWaits ?? defaultMaxWaits);
       // One registry cannot have the same metrics of two projects.
       const registry = project === defaultProject ? options.registry : undefined;
       const metrics = newMetrics(projectStore, waits, registry);
@@ -134,7 +134,7 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
         project,
         apiKey,
         attemptTokens,
-        gatekeeper,
+        authenticator,
         maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
         heartbeatMs: options.heartbeatMs ?? 15_000,
         closing: closing.signal,
@@ -148,7 +148,7 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
   const admit = async (request: Request): Promise<ProjectRequest> =>
     options.projects === undefined
       ? { project: defaultProject, request }
-      : await projectOfRequest(request, { gatekeeper, projects });
+      : await projectOfRequest(request, { authenticator, projects });
   const metricsOf = (project: string | null): StoreMetrics => apps.opened(project ?? defaultProject).metrics;
   const observers = { metricsOf, log, slowRequestMs: options.slowRequestMs ?? 1000 };
   return {
@@ -165,7 +165,7 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
     },
     observe: (request, response) => observeRequest(request, response, observers),
     authorize: async ({ authorization, project, right, action }) => {
-      const bearer = await gatekeeper.bearerOf(authorization);
+      const bearer = await authenticator.bearerOf(authorization);
       if (project !== undefined) assertProject(bearer, project);
       assertRight(bearer, right, action);
       return roleOf(bearer);

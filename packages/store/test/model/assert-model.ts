@@ -1,11 +1,11 @@
 import { ManualClock } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { resolveQuotas } from '../../src/attempt-quotas.ts';
+import { ChangeFeed } from '../../src/change-feed.ts';
 import { migrate } from '../../src/migrate.ts';
 import { TransactionRunner } from '../../src/operation-runner.ts';
 import type { SqlDriver } from '../../src/sql-driver.ts';
 import { SqlStore } from '../../src/sql-store.ts';
-import { ChangeFeed } from '../../src/store-change.ts';
 import { type RealStore, storeCommands } from './store-commands.ts';
 import { modelLeaseMs, modelMaxLostClaims, StoreModel } from './store-model.ts';
 

@@ -4,7 +4,12 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AgentLightningError } from '@agentlightning/core';
-import { type DatasetChoice, type DatasetTally, datasetLines, emptyTally } from '../../dataset/dataset-lines.ts';
+import {
+  type DatasetChoice,
+  type DatasetCounts,
+  datasetLines,
+  emptyDatasetCounts,
+} from '../../dataset/dataset-lines.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl dataset`. */
@@ -17,16 +22,16 @@ export interface DatasetFlags extends DatasetChoice {
 export async function writeDataset(flags: DatasetFlags): Promise<void> {
   assertFlagsFit(flags);
   const store = await openExistingStore(flags.store);
-  const tally = emptyTally();
+  const counts = emptyDatasetCounts();
   try {
     await store.getRun(flags.run);
-    const lines = Readable.from(datasetLines(store, flags, tally));
+    const lines = Readable.from(datasetLines(store, flags, counts));
     if (flags.out === '-') await pipeline(lines, process.stdout, { end: false });
     else await writeWhole(lines, path.resolve(flags.out));
   } finally {
     await store.close();
   }
-  process.stderr.write(`${summary(flags, tally)}\n`);
+  process.stderr.write(`${summary(flags, counts)}\n`);
 }
 
 /** The file is renamed to its final name when it is complete. */
@@ -61,7 +66,7 @@ function assertFlagsFit({ format, from, minReward, best, minGap }: DatasetFlags)
   });
 }
 
-function summary({ out, format }: DatasetFlags, { lines, rollouts, withoutCommonPrompt }: DatasetTally): string {
+function summary({ out, format }: DatasetFlags, { lines, rollouts, withoutCommonPrompt }: DatasetCounts): string {
   const where = out === '-' ? '' : ` to ${out}`;
   const skipped =
     format === 'preference' && withoutCommonPrompt > 0

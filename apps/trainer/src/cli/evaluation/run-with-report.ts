@@ -3,7 +3,7 @@ import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../../config/resolve-run.ts';
 import type { EvaluationListener } from '../../evaluation-run/evaluation-event.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
-import type { CommandPlace } from '../../report/callable-text.ts';
+import type { CommandContext } from '../../report/complete-commands.ts';
 import { evaluationProgress } from '../../report/evaluation-progress.ts';
 import { errorText } from '../error-text.ts';
 import { explainedFileError } from '../file-error.ts';
@@ -24,7 +24,7 @@ export interface ReportedCommand<TReport> {
     options: { readonly onEvent: EvaluationListener; readonly signal: AbortSignal },
   ) => Promise<TReport>;
   /** The result as text. */
-  readonly text: (report: TReport, place: CommandPlace) => string;
+  readonly text: (report: TReport, context: CommandContext) => string;
   /** The last lines of `--json`. */
   readonly records: (report: TReport) => readonly object[];
   readonly exitCode: (report: TReport) => number;
@@ -68,9 +68,9 @@ export async function runWithReport<TReport>(command: ReportedCommand<TReport>):
     const report = await command.work(config, { onEvent: progress.onEvent, signal: stop.signal });
     progress.close();
     const { storeUrl } = isPromptSearch(config) ? config.shared : config;
-    const place = { command: process.env['AGL_COMMAND'] ?? 'agl', storeUrl };
+    const context = { command: process.env['AGL_COMMAND'] ?? 'agl', storeUrl };
     if (command.isJson) for (const record of command.records(report)) write(`${JSON.stringify(record)}\n`);
-    else write(command.text(report, place));
+    else write(command.text(report, context));
     return command.exitCode(report);
   } catch (error) {
     throw failureOf(error);

@@ -9,12 +9,12 @@ import { isPromptSearch } from '../../config/resolve-run.ts';
 import { chooseCheckpoint } from '../../run/choose-checkpoint.ts';
 import { acquireRunLease } from '../../run/run-lease.ts';
 import { readRunState } from '../../run/run-state.ts';
-import { openAnyStore } from '../../runtime/open-any-store.ts';
 import { openRuntime } from '../../runtime/open-runtime.ts';
+import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { openModel } from '../../session/open-models.ts';
 import { needsValueHead } from '../../session/session-policies.ts';
-import { byteText } from '../byte-text.ts';
 import { type ConnectionFlags, connectionOverrides } from '../connection-overrides.ts';
+import { formatBytes } from '../format-bytes.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export`. */
@@ -40,7 +40,7 @@ export async function runExport(file: string, flags: ExportFlags): Promise<void>
   if (isPromptSearch(config)) throw nothingTrained();
   const directory = path.resolve(flags.out);
   await assertEmpty(directory);
-  const store = await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey });
+  const store = await openStoreByUrl({ url: config.storeUrl, apiKey: config.storeApiKey });
   try {
     await exportFrom(store, { config, flags, directory });
   } finally {
@@ -79,7 +79,7 @@ async function exportFrom(
       await model.downloadArtifact(artifact, directory);
       await model.unload();
       const files = artifact.files.map(({ path: name, sizeBytes }) => ({ path: name, size_bytes: sizeBytes }));
-      const total = byteText(files.reduce((sum, { size_bytes }) => sum + size_bytes, 0));
+      const total = formatBytes(files.reduce((sum, { size_bytes }) => sum + size_bytes, 0));
       writeOutcome(flags, {
         record: { run: run.runId, step: checkpoint.step, format, folder: directory, files },
         text: `Wrote step ${checkpoint.step} of run ${run.runId} to ${directory}: ${files.map((each) => each.path).join(', ')} (${total}).`,

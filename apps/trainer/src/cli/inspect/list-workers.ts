@@ -1,7 +1,7 @@
 import { systemClock } from '@agentlightning/core/internal';
+import { type RunnerRecord, readRunner } from '@agentlightning/core/protocol';
 import { textTable } from '../../report/text-table.ts';
-import { type RunnerRecord, readRunner } from '../../workers/runner-record.ts';
-import { byteText } from '../byte-text.ts';
+import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl workers`. */
@@ -25,9 +25,9 @@ export async function listWorkers(flags: WorkersFlags): Promise<void> {
 }
 
 function jsonRecord(runner: RunnerRecord): Record<string, unknown> {
-  const { runnerId, runId, memoryBytes, lastHeartbeatTimeMs, ...others } = runner;
+  const { workerId, runId, memoryBytes, lastHeartbeatTimeMs, ...others } = runner;
   return {
-    runner: runnerId,
+    runner: workerId,
     ...others,
     run: runId,
     memory_bytes: memoryBytes,
@@ -39,13 +39,13 @@ function table(runners: readonly RunnerRecord[], nowMs: number): string[] {
   if (runners.length === 0) return ['No runners. `agl runner` starts one.'];
   const header = ['RUNNER', 'HOST', 'VERSION', 'STATE', 'LOAD', 'PROCESSES', 'MEMORY', 'RUN', 'HEARTBEAT'];
   const rows = runners.map((runner) => [
-    runner.runnerId,
+    runner.workerId,
     `${runner.host}:${runner.pid}`,
     runner.version,
     runner.state,
     `${runner.running}/${runner.concurrency}`,
     String(runner.processes),
-    byteText(runner.memoryBytes),
+    formatBytes(runner.memoryBytes),
     runner.runId ?? 'any',
     `${Math.max(0, (nowMs - runner.lastHeartbeatTimeMs) / 1000).toFixed(1)} s ago`,
   ]);

@@ -3,7 +3,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { errorText } from '../error-text.ts';
-import { bounded, boundedText } from './bounded.ts';
+import { truncateText, truncateValue } from './truncate-value.ts';
 
 /** Maximum length of the text of a result in characters. */
 const maxTextCharacters = 20_000;
@@ -23,8 +23,8 @@ export interface Finding {
 
 /** Formats a result with limited size, marked as data, with the amount of omitted data. */
 export function toolResult({ data, text, leftOut = null }: Finding): CallToolResult {
-  const { value, omitted } = bounded(data);
-  const shown = boundedText(text ?? JSON.stringify(value), text === undefined ? Infinity : maxTextCharacters);
+  const { value, omitted } = truncateValue(data);
+  const shown = truncateText(text ?? JSON.stringify(value), text === undefined ? Infinity : maxTextCharacters);
   // The random word keeps recorded text from ending the block.
   const boundary = `recorded-data-${randomBytes(6).toString('hex')}`;
   const notes = [
@@ -48,7 +48,7 @@ export async function runTool(find: () => Promise<Finding>): Promise<CallToolRes
     const known = AgentLightningError.isInstance(error)
       ? error
       : new AgentLightningError({ code: 'INTERNAL', message: 'Internal error', cause: error });
-    const { text } = boundedText(withoutPasswords(errorText(known)), 2000);
+    const { text } = truncateText(withoutPasswords(errorText(known)), 2000);
     return { isError: true, content: [{ type: 'text', text }] };
   }
 }

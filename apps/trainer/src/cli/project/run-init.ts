@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { terminalText } from '@agentlightning/trace';
 import { createTwoFilesPatch } from 'diff';
-import { type FileChange, type InitPlan, planInit } from '../../project/plan-init.ts';
+import { type FileChange, type InitPlan, planInit } from '../../project-setup/plan-init.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl init`. */

@@ -77,7 +77,7 @@ export function addGatewayCommand(program: Command): void {
         .choices(['before-response', 'background'])
         .default('before-response'),
     )
-    .option('--pass-plain-calls', 'do not record calls without an attempt', false)
+    .option('--pass-unattributed-calls', 'do not record calls without an attempt', false)
     .option('--secret-field <name...>', 'additional fields of request bodies to redact in records')
     .option('--agl-server', "also serve the routes of Python's agl-server 1.0; models may be registered later", false)
     .option('--allow-unauthenticated', 'accept calls of this machine without a token or key', false)

@@ -9,7 +9,7 @@ import {
 } from '@agentlightning/dashboard';
 import { loadConfig } from '../../config/load-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
-import { datasetLines, emptyTally } from '../../dataset/dataset-lines.ts';
+import { datasetLines, emptyDatasetCounts } from '../../dataset/dataset-lines.ts';
 import { warningExplanations } from '../../diagnosis/run-warning.ts';
 import { resolvedEndpoint } from '../../evaluation-run/open-subject.ts';
 import { openReplayer } from '../../replay/open-replayer.ts';
@@ -67,7 +67,7 @@ export async function openDashboard(store: Store, flags: DashboardFlags): Promis
     viewerKey,
     annotatorKey,
     warningExplanations,
-    datasets: (request) => datasetLines(store, request, emptyTally()),
+    datasets: (request) => datasetLines(store, request, emptyDatasetCounts()),
     replayer: await replayerOf(store, flags),
   });
 }

@@ -4,7 +4,7 @@ import { type ServeGatewayOptions, serveGateway, type Upstream } from '@agentlig
 import { areInsecureKeysAllowed } from '../../config/environment.ts';
 import { loadUpstreams } from '../../config/load-upstreams.ts';
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
-import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { registerGateway } from '../../runtime/register-gateway.ts';
 import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
@@ -28,7 +28,7 @@ export interface GatewayFlags {
   readonly trainTemperature?: number;
   readonly valTemperature?: number;
   readonly durability: 'before-response' | 'background';
-  readonly passPlainCalls: boolean;
+  readonly passUnattributedCalls: boolean;
   readonly secretField?: readonly string[];
   readonly aglServer: boolean;
   readonly allowUnauthenticated: boolean;
@@ -48,7 +48,7 @@ async function runWith(flags: GatewayFlags, { registry, logStream }: CommandTele
   const upstream = await upstreamsOf(flags);
   const keys = await keysOf(flags, process.env);
   const apiKey = process.env['AGL_STORE_KEY'] ?? null;
-  const store = await openAnyStore({ url: flags.store, apiKey });
+  const store = await openStoreByUrl({ url: flags.store, apiKey });
   try {
     const gateway = await serveGateway({ store, upstream, log, registry, ...keys, ...optionsOf(flags) });
     const upstreams = gateway.upstreams().map(({ id }) => id);
@@ -124,7 +124,7 @@ function optionsOf(flags: GatewayFlags): Omit<ServeGatewayOptions, 'store' | 'up
     upstreamTimeoutMs: flags.upstreamTimeout,
     firstByteTimeoutMs: flags.firstByteTimeout ?? flags.upstreamTimeout,
     secretFields: flags.secretField ?? [],
-    plainCalls: flags.passPlainCalls ? 'pass' : 'record',
+    unattributedCalls: flags.passUnattributedCalls ? 'pass' : 'record',
     ...(Object.keys(sampling).length === 0 ? {} : { sampling }),
   };
 }

@@ -12,7 +12,7 @@ import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { externalGateway } from '../../runtime/open-gateway.ts';
 import { waitForStore } from '../../runtime/wait-for-store.ts';
 import { agentWorkerEntry } from '../../workers/agent-worker-entry.ts';
-import { runnerStatistics } from '../../workers/runner-record.ts';
+import { runnerStatistics } from '../../workers/runner-statistics.ts';
 import { openCommandMetrics } from '../telemetry/command-metrics.ts';
 import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { wholeNumber } from '../number-flag.ts';
-import type { RuntimeFlags } from './serve-runtime.ts';
+import type { RuntimeFlags } from './run-runtime.ts';
 
 /** Adds `agl runtime`. */
 export function addRuntimeCommand(program: Command): void {
@@ -20,7 +20,7 @@ export function addRuntimeCommand(program: Command): void {
       '\nThe API key of both servers is AGL_RUNTIME_KEY; without it a random one is written to runtime.key in --dir (mode 0600).',
     )
     .action(async (flags: RuntimeFlags) => {
-      const { serveRuntime } = await import('./serve-runtime.ts');
-      await serveRuntime(flags);
+      const { runRuntime } = await import('./run-runtime.ts');
+      await runRuntime(flags);
     });
 }

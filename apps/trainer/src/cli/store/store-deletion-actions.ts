@@ -7,7 +7,7 @@ import {
   type KeptFolder,
   type RunCheckpoints,
 } from '../../runtime/embedded-checkpoints.ts';
-import { byteText } from '../byte-text.ts';
+import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { writeOutcome } from '../write-outcome.ts';
 import { type RunFlags, withStore } from './store-run-actions.ts';
@@ -157,7 +157,7 @@ function writeDeletion(flags: RunFlags, { counts, found, checkpointBytes }: Outc
   const sum = (field: keyof DeletionCounts): number => counts.reduce((total, part) => total + part[field], 0);
   const record = { runs: sum('runs'), rollouts: sum('rollouts'), attempts: sum('attempts'), spans: sum('spans') };
   const { runs, rollouts, attempts, spans } = record;
-  const checkpoints = checkpointBytes === 0 ? '' : `, with ${byteText(checkpointBytes)} of checkpoints`;
+  const checkpoints = checkpointBytes === 0 ? '' : `, with ${formatBytes(checkpointBytes)} of checkpoints`;
   const text = `${deleted} ${runs} runs, ${rollouts} rollouts, ${attempts} attempts and ${spans} spans${checkpoints}.`;
   const folders = {
     checkpoint_bytes: checkpointBytes,

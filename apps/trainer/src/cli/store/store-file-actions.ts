@@ -1,5 +1,5 @@
 import { backupStore, migrateStore, restoreStore, vacuumStore } from '@agentlightning/store';
-import { byteText } from '../byte-text.ts';
+import { formatBytes } from '../format-bytes.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl store vacuum`. */
@@ -23,7 +23,7 @@ export async function backup(file: string, flags: BackupFlags): Promise<void> {
   const written = await backupStore(flags.store, file, { force: flags.force === true });
   writeOutcome(flags, {
     record: { file: written.file, bytes: written.bytes, schema_version: written.schemaVersion },
-    text: `Backed up to ${written.file} (${byteText(written.bytes)}).`,
+    text: `Backed up to ${written.file} (${formatBytes(written.bytes)}).`,
   });
 }
 
@@ -32,7 +32,7 @@ export async function restore(file: string, flags: BackupFlags): Promise<void> {
   const restored = await restoreStore(file, flags.store, { force: flags.force === true });
   writeOutcome(flags, {
     record: { file: restored.file, bytes: restored.bytes, schema_version: restored.schemaVersion },
-    text: `Restored ${restored.file} (${byteText(restored.bytes)}).`,
+    text: `Restored ${restored.file} (${formatBytes(restored.bytes)}).`,
   });
 }
 
@@ -41,7 +41,7 @@ export async function vacuum(flags: FileFlags): Promise<void> {
   const { file, bytesBefore, bytesAfter } = await vacuumStore(flags.store);
   writeOutcome(flags, {
     record: { file, bytes_before: bytesBefore, bytes_after: bytesAfter },
-    text: `${file}: ${byteText(bytesBefore)} before, ${byteText(bytesAfter)} after.`,
+    text: `${file}: ${formatBytes(bytesBefore)} before, ${formatBytes(bytesAfter)} after.`,
   });
 }
 

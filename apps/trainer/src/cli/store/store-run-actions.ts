@@ -3,8 +3,8 @@ import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AgentLightningError, NotFoundError, type Store } from '@agentlightning/core';
-import { openAnyStore } from '../../runtime/open-any-store.ts';
-import { byteText } from '../byte-text.ts';
+import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
+import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
@@ -42,14 +42,14 @@ export async function exportRunToFile(runId: string, flags: ExportFlags): Promis
   const { size } = await stat(file);
   writeOutcome(flags, {
     record: { run: runId, file, bytes: size },
-    text: `Exported ${runId} to ${file} (${byteText(size)}).`,
+    text: `Exported ${runId} to ${file} (${formatBytes(size)}).`,
   });
 }
 
 /** Adds a run from a file; creates the store if it is missing. */
 export async function importRunFromFile(file: string, flags: RunFlags): Promise<void> {
   if (!existsSync(file)) throw new NotFoundError('File', path.resolve(file), 'Check its path.');
-  const target = await openAnyStore({ url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null });
+  const target = await openStoreByUrl({ url: flags.store, apiKey: process.env['AGL_STORE_KEY'] ?? null });
   const { run, rollouts } = await withStore(target, async (store) => {
     const imported = await store.importRun(createReadStream(file));
     return { run: imported, rollouts: (await store.runStatistics(imported.runId)).totalRollouts };

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { defaultStoreUrl } from '../../config/default-store-url.ts';
-import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { storeHelp } from '../store-option.ts';
 import { writeOutcome } from '../write-outcome.ts';
 import { examples } from './store-file-commands.ts';
@@ -17,7 +17,7 @@ export function addStoreTokenCommands(store: Command): void {
     .option('--json', 'the result as one JSON object')
     .addHelpText('after', examples('agl store tokens revoke "$TOKEN" --store http://store:4747'))
     .action(async (token: string, { store: url, ...flags }: { readonly store: string; readonly json?: boolean }) => {
-      const opened = await openAnyStore({ url, apiKey: process.env['AGL_STORE_KEY'] ?? null });
+      const opened = await openStoreByUrl({ url, apiKey: process.env['AGL_STORE_KEY'] ?? null });
       try {
         await opened.revokeAttemptToken(token);
       } finally {

@@ -1,6 +1,7 @@
+import { AgentLightningError } from '@agentlightning/core';
+import type { ListenAddress } from '@agentlightning/core/protocol';
 import type { Registry } from 'prom-client';
 import { measureActivities } from '../../metrics/activity-metrics.ts';
-import { metricsAddress } from '../../metrics/metrics-address.ts';
 import { serveMetrics } from '../../metrics/serve-metrics.ts';
 
 /**
@@ -27,4 +28,20 @@ export async function openCommandMetrics(
     endActivities();
     throw error;
   }
+}
+
+/**
+ * The address of `--metrics`: a port of loopback, or `host:port`.
+ *
+ * @throws AgentLightningError CONFIG for anything else
+ */
+function metricsAddress(text: string): ListenAddress {
+  const [, host = '127.0.0.1', digits = ''] = /^(?:\[?([^\]]+)\]?:)?(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  if (digits !== '' && port <= 65_535) return { host, port };
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `invalid address of --metrics: ${text}`,
+    remedy: 'Pass a port such as 9464, or host:port such as 0.0.0.0:9464.',
+  });
 }

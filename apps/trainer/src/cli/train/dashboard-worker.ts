@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { AgentLightningError } from '@agentlightning/core';
 import { errorCodec } from '@agentlightning/core/protocol';
-import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { openDashboard } from '../serve/run-dashboard.ts';
 import { type DashboardSettings, finishedLine } from './dashboard-messages.ts';
 
@@ -21,7 +21,7 @@ try {
 }
 
 async function serve({ storeUrl, storeApiKey, port }: DashboardSettings): Promise<void> {
-  const store = await openAnyStore({ url: storeUrl, apiKey: storeApiKey });
+  const store = await openStoreByUrl({ url: storeUrl, apiKey: storeApiKey });
   try {
     const dashboard = await openDashboard(store, { store: storeUrl, host: '127.0.0.1', port });
     send({ event: 'ready', url: dashboard.url });

@@ -5,7 +5,7 @@ import { addressText, systemClock } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
 import { loadConfig } from '../../config/load-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
-import { shellWord } from '../../report/shell-word.ts';
+import { shellQuote } from '../../report/shell-quote.ts';
 import { exitCodes } from '../exit-code.ts';
 import { writeOutcome } from '../write-outcome.ts';
 import { overridesFrom, type TrainingRequest } from './run-training.ts';
@@ -43,7 +43,7 @@ export async function detachTraining({ file, flags, args }: TrainingRequest): Pr
   child.unref();
   const { pid = 0 } = child;
   const command = process.env['AGL_COMMAND'] ?? 'agl';
-  const stop = `${command} stop ${runId} --store ${shellWord(addressText(storeUrl))}`;
+  const stop = `${command} stop ${runId} --store ${shellQuote(addressText(storeUrl))}`;
   const url = /^\{"event":"dashboard","url":"([^"]+)"\}$/m.exec(written())?.[1];
   const address = url === undefined ? '' : `\n  dashboard: ${url}`;
   const text = `Run ${runId} trains in the background (process ${pid}).${address}\n  log: ${log}\n  stop: ${stop}`;

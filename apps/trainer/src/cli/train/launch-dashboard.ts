@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
-import { LastLines, lastOutput } from '@agentlightning/runner/workers';
+import { lastOutput, OutputTail } from '@agentlightning/runner/workers';
 import type { SharedSettings } from '../../config/shared-settings.ts';
-import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { resolutionFlags } from '../../runtime/resolution-flags.ts';
 import { type DashboardReply, type DashboardSettings, dashboardReply, finishedLine } from './dashboard-messages.ts';
 
@@ -47,7 +47,7 @@ export async function launchDashboard(options: LaunchDashboardOptions): Promise<
   });
   // A broken pipe is ignored: the exit of the process is reported.
   child.stdin.on('error', () => undefined);
-  const output = new LastLines(child.stderr);
+  const output = new OutputTail(child.stderr);
   const ended = once(child, 'exit').catch(() => undefined);
   const { storeUrl, storeApiKey } = settings;
   const first: DashboardSettings = { storeUrl, storeApiKey, port };
@@ -88,7 +88,7 @@ async function createStore({ storeUrl, storeApiKey }: LaunchDashboardOptions['se
       remedy: 'Use a store in a file, such as `--store sqlite:.agl/agl.db`.',
     });
   }
-  const store = await openAnyStore({ url: storeUrl, apiKey: storeApiKey });
+  const store = await openStoreByUrl({ url: storeUrl, apiKey: storeApiKey });
   await store.close();
 }
 

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { byteText } from '../byte-text.ts';
+import { formatBytes } from '../format-bytes.ts';
 
 /** Size from which pruning is suggested, in bytes. */
 const largeBytes = 1_000_000_000;
@@ -26,5 +26,5 @@ export async function pruneHint(
         );
   if (size < largeFrom) return null;
   const store = `--store ${storeUrl}`;
-  return `The store has ${byteText(size)}. \`${command} store prune --keep-runs 10 ${store}\` deletes older runs with their checkpoints, \`${command} store vacuum ${store}\` then returns the space to the disk.`;
+  return `The store has ${formatBytes(size)}. \`${command} store prune --keep-runs 10 ${store}\` deletes older runs with their checkpoints, \`${command} store vacuum ${store}\` then returns the space to the disk.`;
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { addressText } from '@agentlightning/core/internal';
-import { shellWord } from '../../report/shell-word.ts';
+import { shellQuote } from '../../report/shell-quote.ts';
 
 /**
  * The command that resumes a run: the one that started it, with `--resume`. Other flags are kept, such as the data folder
@@ -33,5 +33,5 @@ function without(args: readonly string[], flags: readonly string[]): readonly st
 function shown(arg: string): string {
   const said = arg.replace(/^(--[\w-]+=)?(.*:\/\/.*)$/s, (_, flag = '', address) => flag + addressText(address));
   const near = said.startsWith(process.cwd() + path.sep) ? path.relative(process.cwd(), said) : said;
-  return shellWord(near);
+  return shellQuote(near);
 }

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { withoutPasswords } from '@agentlightning/core/internal';
-import { type CommandPlace, callableText } from '../../report/callable-text.ts';
+import { type CommandContext, completeCommands } from '../../report/complete-commands.ts';
 
 /** The last line of `--json` when a run failed. */
 export function failureLine(
@@ -22,13 +22,13 @@ export function asksForAnotherRun(error: unknown): boolean {
 }
 
 /** The same error with commands for this working directory, including the one that resumes the run. */
-export function withResume(error: unknown, resume: string, place: CommandPlace): unknown {
+export function withResume(error: unknown, resume: string, context: CommandContext): unknown {
   if (!AgentLightningError.isInstance(error)) return error;
   const { code, details } = error;
   const isGeneric = error.remedy.includes('--resume <run>') || code === 'CANCELLED';
   const remedy = isGeneric
     ? `Resume with: ${resume}`
-    : `${callableText(error.remedy, place)} Then resume with: ${resume}`;
-  const message = callableText(error.message.replace(/^\[\w+\] /, ''), place);
+    : `${completeCommands(error.remedy, context)} Then resume with: ${resume}`;
+  const message = completeCommands(error.message.replace(/^\[\w+\] /, ''), context);
   return new AgentLightningError({ code, message, remedy, details, cause: error });
 }

@@ -7,13 +7,13 @@ import { isPromptSearch } from '../../config/resolve-run.ts';
 import type { SharedSettings } from '../../config/shared-settings.ts';
 import { TrainingMetrics } from '../../metrics/training-metrics.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
-import { type CommandPlace, callableText } from '../../report/callable-text.ts';
+import { type CommandContext, completeCommands } from '../../report/complete-commands.ts';
 import { jsonReport } from '../../report/json-report.ts';
 import { plainReport } from '../../report/plain-report.ts';
 import type { Report } from '../../report/report.ts';
 import { summaryText } from '../../report/summary.ts';
 import { terminalReport } from '../../report/terminal-report.ts';
-import { openAnyStore } from '../../runtime/open-any-store.ts';
+import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { trainWith } from '../../trainer.ts';
 import type { TrainingEvent, TrainingSummary } from '../../training-event.ts';
 import { connectionOverrides } from '../connection-overrides.ts';
@@ -93,11 +93,11 @@ async function trainWithReport({ file, flags, args }: TrainingRequest, metrics: 
   const command = process.env['AGL_COMMAND'] ?? 'agl';
   let runId: string | null = null;
   let hasBegun = false;
-  let place: CommandPlace = { command, storeUrl: defaultStoreUrl };
+  let context: CommandContext = { command, storeUrl: defaultStoreUrl };
   const onEvent = (event: TrainingEvent): void => {
     metrics.onEvent(event);
     if (event.type === 'started') hasBegun = true;
-    report.onEvent(event.type === 'warning' ? { ...event, message: callableText(event.message, place) } : event);
+    report.onEvent(event.type === 'warning' ? { ...event, message: completeCommands(event.message, context) } : event);
   };
   const stop = listenToProcess({
     close: report.close,
@@ -110,7 +110,7 @@ async function trainWithReport({ file, flags, args }: TrainingRequest, metrics: 
     const resumed = !hasBegun && asksForAnotherRun(error) ? null : runId;
     const resume = resumed === null ? null : resumeCommand(args, resumed, command);
     if (stdout !== null) stdout.write(failureLine(error, { runId, resume }));
-    return resume === null ? error : withResume(error, resume, place);
+    return resume === null ? error : withResume(error, resume, context);
   };
   const showFailure = (error: unknown): void => {
     process.stderr.write(`${withoutPasswords(errorText(failureOf(error)))}\n`);
@@ -126,7 +126,7 @@ async function trainWithReport({ file, flags, args }: TrainingRequest, metrics: 
     });
     const { config } = watched;
     const settings = isPromptSearch(config) ? config.shared : config;
-    place = { command, storeUrl: settings.storeUrl };
+    context = { command, storeUrl: settings.storeUrl };
     dashboard = await openDashboard({ flags, settings, stdout, onEvent });
     const summary = await trainWith(config, {
       onEvent,
@@ -209,7 +209,7 @@ async function loadExamples(
   config: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey'>,
   summary: TrainingSummary,
 ): Promise<{ before: CollectedRollout | null; after: CollectedRollout | null }> {
-  const store = await openAnyStore({ url: config.storeUrl, apiKey: config.storeApiKey });
+  const store = await openStoreByUrl({ url: config.storeUrl, apiKey: config.storeApiKey });
   const load = async (rolloutId: string | null): Promise<CollectedRollout | null> => {
     if (rolloutId === null) return null;
     const rollout = await store.getRollout(rolloutId);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EnqueueRolloutRequest, StartRolloutRequest } from '../../store/rollout.ts';
 import type { RolloutPatch } from '../../store/store.ts';
-import { present } from '../present.ts';
+import { omitNullish } from '../omit-nullish.ts';
 import { fieldCodec } from '../wire-fields.ts';
 import { wireJson, wireJsonObject } from '../wire-json.ts';
 import {
@@ -30,7 +30,7 @@ export const rolloutRequestCodec: z.ZodType<StartRolloutRequest> = z.codec(
   {
     decode: (wire) => ({
       input: wire.input,
-      ...present({
+      ...omitNullish({
         rolloutId: wire.rollout_id,
         mode: wire.mode,
         resourcesId: wire.resources_id,
@@ -42,7 +42,7 @@ export const rolloutRequestCodec: z.ZodType<StartRolloutRequest> = z.codec(
     }),
     encode: (request) => ({
       input: request.input,
-      ...present({
+      ...omitNullish({
         rollout_id: request.rolloutId,
         mode: request.mode,
         resources_id: request.resourcesId,

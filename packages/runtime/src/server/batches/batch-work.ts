@@ -6,8 +6,8 @@ import { packArray } from '../../wire/packed-array.ts';
 import type { EngineModel, WorkContext } from '../engine.ts';
 import type { HostedModel } from '../hosted-model.ts';
 import { invalid } from '../invalid.ts';
-import { measureBatch } from '../measure.ts';
 import type { OperationOutcome } from '../operation-record.ts';
+import { publishBatchMetrics } from '../publish-metrics.ts';
 import { columnsNeeded, resolveLoss } from '../resolve-parameters.ts';
 import { assertSound, type RuntimeHost } from '../runtime-host.ts';
 import type { BatchRules } from './check-datum.ts';
@@ -65,7 +65,7 @@ function planLoss(header: BatchHeader, place: BatchPlace): BatchPlan {
     const result = await engine.forwardBackward(batch, loss, contextOf(batch, place));
     assertFinite(result.loss);
     const tokens = tokensOf(batch);
-    measureBatch(host, model, { result, tokens, durationMs: host.now() - startedAtMs });
+    publishBatchMetrics(host, model, { result, tokens, durationMs: host.now() - startedAtMs });
     return { case: 'batch', value: { ...result, metrics: { ...result.metrics } } };
   };
   return { rules: { model: host.baseModel(model.baseModel), needed }, execute };

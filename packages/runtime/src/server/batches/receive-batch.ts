@@ -4,10 +4,10 @@ import { type BatchHeader, BatchKind, type OperationKey } from '../../gen/agentl
 import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { SubmitBatchRequest } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../../runtime-error.ts';
-import { assertFeature } from '../features.ts';
+import { assertFeature } from '../assert-feature.ts';
 import { invalid } from '../invalid.ts';
 import type { RuntimeHost } from '../runtime-host.ts';
-import { BatchIntake } from './batch-intake.ts';
+import { BatchDecoder } from './batch-decoder.ts';
 import type { BatchRules } from './check-datum.ts';
 
 /** The header, from the first message, with a key. */
@@ -56,7 +56,7 @@ export async function receiveBatch(
   rules: BatchRules,
 ): Promise<TrainingBatch> {
   const hash = createHash('sha256');
-  const intake = new BatchIntake(rules, header.payloadBytes);
+  const decoder = new BatchDecoder(rules, header.payloadBytes);
   let received = 0;
   for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
     const { part } = next.value;
@@ -67,7 +67,7 @@ export async function receiveBatch(
     if (received > header.payloadBytes)
       throw invalid('header.payload_bytes', `is ${header.payloadBytes}; more were received`);
     hash.update(data);
-    intake.take(data);
+    decoder.take(data);
   }
   if (received < header.payloadBytes) {
     // A lost connection looks like the end of an upload: http2 ends the stream before it reports the cause.
@@ -79,7 +79,7 @@ export async function receiveBatch(
   if (Buffer.compare(hash.digest(), header.sha256) !== 0) {
     throw invalid('header.sha256', 'is not the SHA-256 of the received payload');
   }
-  return checkCounts(intake.finish(), header);
+  return checkCounts(decoder.finish(), header);
 }
 
 function checkCounts(batch: TrainingBatch, header: BatchHeader): TrainingBatch {

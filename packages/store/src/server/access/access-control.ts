@@ -2,32 +2,32 @@ import { AgentLightningError } from '@agentlightning/core';
 import {
   type AccessRight,
   type AccessRole,
-  foreignRequest,
+  crossOriginReason,
   isLoopback,
   roleRights,
   rolesWith,
 } from '@agentlightning/core/protocol';
 import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { note } from '../observation/request-notes.ts';
-import { storeRoutes } from '../store-route.ts';
+import { setRequestAttributes } from '../observation/request-attributes.ts';
+import { storeRoutes } from '../route-handler.ts';
+import type { Authenticator } from './authenticator.ts';
 import { assertProject, type Bearer, noteBearer } from './bearer.ts';
-import type { Gatekeeper } from './gatekeeper.ts';
 
 /** The required rights by method and path pattern. */
 const rights = new Map(storeRoutes.map(([, { method, path, right }]) => [`${method} ${path}`, right]));
 
 /** Authenticates and authorises requests to a project, and records their senders. */
-export function guardRoutes(gatekeeper: Gatekeeper, project: string): MiddlewareHandler {
+export function guardRoutes(authenticator: Authenticator, project: string): MiddlewareHandler {
   return async (context, next) => {
     const route = routeOf(context);
-    note(context, { project, path: route === null ? null : route.slice(route.indexOf(' ') + 1) });
+    setRequestAttributes(context, { project, path: route === null ? null : route.slice(route.indexOf(' ') + 1) });
     const needed = route === null ? 'work:read' : (rights.get(route) ?? 'admin');
-    const isOpen = !(await gatekeeper.isLocked());
+    const isOpen = !(await authenticator.isLocked());
     if (isOpen) assertLocalRequest(context);
     if (needed !== 'public') {
-      const bearer = await gatekeeper.bearerOf(context.req.header('authorization'));
-      note(context, { sender: senderOf(bearer) });
+      const bearer = await authenticator.bearerOf(context.req.header('authorization'));
+      setRequestAttributes(context, { sender: senderOf(bearer) });
       assertProject(bearer, project);
       assertRight(bearer, needed, route ?? context.req.path);
       noteBearer(context, bearer);
@@ -85,7 +85,7 @@ function forbidden(bearer: Bearer, needed: AccessRight, route: string): AgentLig
 /** A store without a key trusts local processes, but not web pages in a local browser. */
 function assertLocalRequest(context: Context): void {
   const { host } = new URL(context.req.url);
-  const reason = foreignRequest({ host, origin: context.req.header('origin') ?? null });
+  const reason = crossOriginReason({ host, origin: context.req.header('origin') ?? null });
   if (reason === null) return;
   throw new AgentLightningError({
     code: 'PERMISSION_DENIED',

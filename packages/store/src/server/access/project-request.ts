@@ -1,8 +1,8 @@
 import { NotFoundError } from '@agentlightning/core';
 import { defaultProject } from '@agentlightning/core/protocol';
 import type { ProjectStores } from '../../projects/project-stores.ts';
+import type { Authenticator } from './authenticator.ts';
 import { projectOf } from './bearer.ts';
-import type { Gatekeeper } from './gatekeeper.ts';
 
 /** A request with its project. */
 export interface ProjectRequest {
@@ -25,11 +25,14 @@ const keyHeaders: readonly string[] = ['authorization', 'x-api-key', 'api-key'];
  */
 export async function projectOfRequest(
   request: Request,
-  { gatekeeper, projects }: { readonly gatekeeper: Gatekeeper; readonly projects: Pick<ProjectStores, 'names'> },
+  {
+    authenticator,
+    projects,
+  }: { readonly authenticator: Authenticator; readonly projects: Pick<ProjectStores, 'names'> },
 ): Promise<ProjectRequest> {
   const url = new URL(request.url);
   const [, named = null, rest = '/'] = prefix.exec(url.pathname) ?? [];
-  const own = await projectOfKey(request.headers, gatekeeper);
+  const own = await projectOfKey(request.headers, authenticator);
   if (named === null) return { project: own ?? defaultProject, request };
   url.pathname = rest === '' ? '/' : rest;
   const unprefixed = withUrl(request, url);
@@ -40,10 +43,10 @@ export async function projectOfRequest(
 }
 
 /** The project of the request's key; null for all projects, undefined without a valid key. */
-async function projectOfKey(headers: Headers, gatekeeper: Gatekeeper): Promise<string | null | undefined> {
+async function projectOfKey(headers: Headers, authenticator: Authenticator): Promise<string | null | undefined> {
   const key = keyHeaders.map((name) => headers.get(name)).find((value) => value !== null);
   const authorization = key === undefined || key === null || key.includes(' ') ? key : `Bearer ${key}`;
-  return await gatekeeper.bearerOf(authorization ?? undefined).then(projectOf, () => undefined);
+  return await authenticator.bearerOf(authorization ?? undefined).then(projectOf, () => undefined);
 }
 
 function withUrl(request: Request, url: URL): Request {

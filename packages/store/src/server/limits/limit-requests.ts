@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { incomingOf } from '../observation/request-notes.ts';
+import { incomingOf } from '../observation/request-attributes.ts';
 
 /** Thrown when a request exceeds a limit that has a specific HTTP status. */
 export class RequestLimitError extends AgentLightningError {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { beginNotes, type RequestNotes } from './request-notes.ts';
+import { initRequestAttributes, type RequestAttributes } from './request-attributes.ts';
 import type { StoreMetrics } from './store-metrics.ts';
 
 /** Log of a server, for example a pino logger. */
@@ -32,12 +32,17 @@ export function observeRequest(request: IncomingMessage, response: ServerRespons
   const startMs = performance.now();
   const given = request.headers['x-request-id'];
   const isUsable = typeof given === 'string' && requestIdPattern.test(given);
-  const notes = beginNotes(request, isUsable ? given : randomUUID());
-  response.setHeader('x-request-id', notes.requestId);
+  const attributes = initRequestAttributes(request, isUsable ? given : randomUUID());
+  response.setHeader('x-request-id', attributes.requestId);
   response.once('close', () => {
     const status = response.headersSent ? response.statusCode : null;
     const durationMs = performance.now() - startMs;
-    report(observers, notes, { method: request.method ?? '', status, durationMs, isCut: !response.writableFinished });
+    report(observers, attributes, {
+      method: request.method ?? '',
+      status,
+      durationMs,
+      isCut: !response.writableFinished,
+    });
   });
 }
 
@@ -51,10 +56,14 @@ interface RequestEnd {
   readonly isCut: boolean;
 }
 
-function report({ metricsOf, log, slowRequestMs }: RequestObservers, notes: RequestNotes, end: RequestEnd): void {
+function report(
+  { metricsOf, log, slowRequestMs }: RequestObservers,
+  attributes: RequestAttributes,
+  end: RequestEnd,
+): void {
   const { method, status, durationMs, isCut } = end;
-  const { requestId, path, sender, isWait, errorCode } = notes;
-  metricsOf(notes.project).requestEnded({ method, path, status, isWait, durationMs });
+  const { requestId, path, sender, isWait, errorCode } = attributes;
+  metricsOf(attributes.project).requestEnded({ method, path, status, isWait, durationMs });
   if (log === null) return;
   const fields = {
     requestId,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { specialRoutes } from '@agentlightning/core/protocol';
 import { assertContentType } from '../request-input.ts';
-import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../route-handler.ts';
 
 const archiveType = 'application/gzip';
 

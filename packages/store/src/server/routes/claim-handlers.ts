@@ -2,9 +2,9 @@ import type { AttemptedRollout } from '@agentlightning/core';
 import { specialRoutes } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { idempotentRequest } from '../idempotency.ts';
-import { note } from '../observation/request-notes.ts';
+import { setRequestAttributes } from '../observation/request-attributes.ts';
 import { readInput } from '../request-input.ts';
-import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../route-handler.ts';
 
 type Claimed = readonly AttemptedRollout[];
 
@@ -38,7 +38,7 @@ export function claimHandlers({
   };
 
   async function waiting(context: Context, claim: (signal: AbortSignal) => Promise<Claimed>): Promise<Claimed> {
-    note(context, { isWait: true });
+    setRequestAttributes(context, { isWait: true });
     const end = waits.begin('claim');
     try {
       return await claim(untilClosed(context));

@@ -1,9 +1,9 @@
 import { changeCodec, specialRoutes } from '@agentlightning/core/protocol';
 import type { JournalReading } from '../../change-journal.ts';
 import { eventStreamResponse, type ServerEvent } from '../event-stream.ts';
-import { note } from '../observation/request-notes.ts';
+import { setRequestAttributes } from '../observation/request-attributes.ts';
 import { readInput } from '../request-input.ts';
-import type { SpecialHandlers, StoreRouteOptions } from '../store-route.ts';
+import type { SpecialHandlers, StoreRouteOptions } from '../route-handler.ts';
 
 /** Streams changes as server-sent events. */
 export function eventHandlers({
@@ -15,7 +15,7 @@ export function eventHandlers({
   return {
     watchChanges: async (context) => {
       const watch = await readInput(context, specialRoutes.watchChanges);
-      note(context, { isWait: true });
+      setRequestAttributes(context, { isWait: true });
       const end = waits.begin('events');
       const gone = new AbortController();
       const signal = AbortSignal.any([untilClosed(context), gone.signal]);

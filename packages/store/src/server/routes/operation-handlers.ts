@@ -20,7 +20,7 @@ import {
   type RouteHandler,
   type SpecialHandlers,
   type StoreRouteOptions,
-} from '../store-route.ts';
+} from '../route-handler.ts';
 
 type Result<TName extends OperationName> = Awaited<ReturnType<Store[TName]>>;
 

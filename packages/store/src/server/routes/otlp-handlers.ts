@@ -5,7 +5,7 @@ import { exportResponse, otlpErrorResponse, presentable } from '../otlp/otlp-res
 import { spansFromOtlp } from '../otlp/otlp-spans.ts';
 import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
 import { bodyBytes } from '../request-input.ts';
-import type { RouteHandler, SpecialHandlers, StoreRouteOptions } from '../store-route.ts';
+import type { RouteHandler, SpecialHandlers, StoreRouteOptions } from '../route-handler.ts';
 
 const unsupported: RouteHandler = (context) => context.body(null, 501);
 

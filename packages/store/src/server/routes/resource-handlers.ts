@@ -1,6 +1,6 @@
 import { specialRoutes } from '@agentlightning/core/protocol';
 import { assertOwnResources } from '../access/agent-limits.ts';
-import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../route-handler.ts';
 
 const route = specialRoutes.getResources;
 

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { assertMayAppend, assertOwnAttempts } from '../access/agent-limits.ts';
 import { doOnce } from '../idempotency.ts';
 import { bodyBytes, readInput } from '../request-input.ts';
-import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../route-handler.ts';
 
 const { appendSpan, appendSpans, nextSpanSequenceId } = specialRoutes;
 

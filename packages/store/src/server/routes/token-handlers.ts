@@ -1,7 +1,7 @@
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import { type AttemptTokens, isRewardedByEvaluator, specialRoutes } from '@agentlightning/core/protocol';
 import { readInput } from '../request-input.ts';
-import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { idsOf, outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../route-handler.ts';
 
 const { createAttemptToken, revokeAttemptToken } = specialRoutes;
 

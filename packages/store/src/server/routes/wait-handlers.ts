@@ -3,9 +3,9 @@ import { errorCodec, specialRoutes } from '@agentlightning/core/protocol';
 import type { WaitOptions } from '@agentlightning/core/store';
 import type { Context } from 'hono';
 import { eventStreamResponse, type ServerEvent } from '../event-stream.ts';
-import { note } from '../observation/request-notes.ts';
+import { setRequestAttributes } from '../observation/request-attributes.ts';
 import { readInput } from '../request-input.ts';
-import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../store-route.ts';
+import { outputResponse, type SpecialHandlers, type StoreRouteOptions } from '../route-handler.ts';
 
 const route = specialRoutes.waitForRollouts;
 
@@ -31,7 +31,7 @@ export function waitHandlers({
       }
       // Validated before the stream begins, so errors have their HTTP status.
       await store.waitForRollouts(rolloutIds, { timeoutMs: 0 });
-      note(context, { isWait: true });
+      setRequestAttributes(context, { isWait: true });
       const end = waits.begin('rollouts');
       const gone = new AbortController();
       const signal = AbortSignal.any([untilClosed(context), gone.signal]);
@@ -50,7 +50,7 @@ export function waitHandlers({
     work: () => Promise<TResponse>,
   ): Promise<TResponse> {
     if (timeoutMs <= 0) return work();
-    note(context, { isWait: true });
+    setRequestAttributes(context, { isWait: true });
     const end = waits.begin('rollouts');
     try {
       return await work();

@@ -1,0 +1,15 @@
+import { addressText } from '@agentlightning/core/internal';
+import type { ResolvedEndpoint } from './resolve-prompt-search.ts';
+import type { RuntimeConfig } from './train-config.ts';
+
+/** The runtime settings as stored with a run: without keys. JSON omits `undefined` fields. */
+export function recordedRuntime(runtime: RuntimeConfig | ResolvedEndpoint): Readonly<Record<string, unknown>> {
+  const tls = runtime.type === 'grpc' ? runtime.tls : undefined;
+  return {
+    ...runtime,
+    ...(runtime.type === 'endpoint' ? { baseUrl: addressText(runtime.baseUrl) } : {}),
+    apiKey: undefined,
+    inferenceApiKey: undefined,
+    ...(tls === undefined ? {} : { tls: { ...tls, privateKey: undefined } }),
+  };
+}

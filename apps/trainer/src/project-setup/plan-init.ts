@@ -1,0 +1,95 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { AgentLightningError } from '@agentlightning/core';
+import { configTemplate, exportedFunctions } from './config-template.ts';
+import { findAgentFiles } from './find-agent-files.ts';
+import { type FoundFramework, findFrameworks, projectDependencies } from './installed-packages.ts';
+import { instrumentSource } from './instrument-source.ts';
+
+/** The configuration file that `agl init` writes. */
+const configFile = 'agl.config.ts';
+
+/** A file that changes. */
+export interface FileChange {
+  /** From the folder of the project. */
+  readonly file: string;
+  /** Null for a new file. */
+  readonly before: string | null;
+  readonly after: string;
+}
+
+/** Planned changes of `agl init` to a project. */
+export interface InitPlan {
+  readonly framework: FoundFramework;
+  /** None when the project is set up already. */
+  readonly changes: readonly FileChange[];
+  /** Packages that are not in package.json yet. */
+  readonly packages: readonly string[];
+}
+
+/**
+ * Plans the set-up of an existing project: the line that instruments its framework, and a configuration.
+ *
+ * @param agentFile - the file of the agent; null to find the only one that imports the framework
+ * @throws AgentLightningError CONFIG when the project has no supported framework, or the agent's file is not clear
+ */
+export function planInit(folder: string, agentFile: string | null): InitPlan {
+  const dependencies = projectDependencies(folder);
+  const frameworks = findFrameworks(folder, dependencies);
+  const [framework, file] = agentOf(folder, frameworks, agentFile);
+  if (framework.isSupported === false) {
+    const message = `${framework.framework} ${framework.version} is not supported by ${framework.adapter}`;
+    throw configError(message, `Install a version in ${framework.range}.`);
+  }
+  const source = readFileSync(path.join(folder, file), 'utf8');
+  const instrumented = instrumentSource(source, framework.adapter);
+  const exports = exportedFunctions(source);
+  const exported = exports.find((name) => name === 'agent') ?? exports[0] ?? null;
+  const hasConfig = existsSync(path.join(folder, configFile));
+  const changes: FileChange[] = [
+    ...(instrumented === source ? [] : [{ file, before: source, after: instrumented }]),
+    ...(hasConfig
+      ? []
+      : [{ file: configFile, before: null, after: configTemplate({ module: `./${file}`, exported }) }]),
+  ];
+  const packages = ['@agentlightning/trainer', framework.adapter].filter((name) => !(name in dependencies));
+  return { framework, changes, packages };
+}
+
+function agentOf(
+  folder: string,
+  frameworks: readonly FoundFramework[],
+  agentFile: string | null,
+): readonly [FoundFramework, string] {
+  const found = frameworks.flatMap((framework) =>
+    findAgentFiles(folder, framework).map((file) => [framework, file] as const),
+  );
+  if (agentFile !== null) {
+    const file = path.relative(folder, path.resolve(folder, agentFile)).split(path.sep).join('/');
+    if (!existsSync(path.join(folder, file)))
+      throw configError(`--agent does not exist: ${agentFile}`, 'Pass the path of the file.');
+    const chosen =
+      found.find(([, each]) => each === file) ??
+      (frameworks[0] === undefined ? undefined : ([frameworks[0], file] as const));
+    if (chosen !== undefined) return chosen;
+  }
+  if (frameworks.length === 0) {
+    const remedy =
+      'Install ai, @openai/agents, @langchain/core, @mastra/core, @anthropic-ai/claude-agent-sdk or openai; for other clients pass traceFetch() of @agentlightning/fetch to them.';
+    throw configError(`no supported framework in ${path.join(folder, 'package.json')}`, remedy);
+  }
+  // Files that use a framework come before those that use only the OpenAI client.
+  const [first] = found;
+  if (first === undefined) {
+    const names = frameworks.map(({ framework }) => framework).join(', ');
+    throw configError(`no source file imports ${names}`, 'Pass the file of the agent: agl init --agent src/agent.ts.');
+  }
+  const files = found.filter(([framework]) => framework === first[0]).map(([, file]) => file);
+  if (files.length === 1) return first;
+  const message = `several files import ${first[0].framework}: ${files.slice(0, 10).join(', ')}`;
+  throw configError(message, `Pass the file that starts the agent: agl init --agent ${files[0]}.`);
+}
+
+function configError(message: string, remedy: string): AgentLightningError {
+  return new AgentLightningError({ code: 'CONFIG', message, remedy });
+}

@@ -1,0 +1,62 @@
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { type TraceMessage, type TraceStep, traceSteps } from '@agentlightning/trace';
+
+/** Maximum length of the transcript of one rollout, in characters. */
+const maxCharacters = 8000;
+
+/** Outcome of a rollout beyond its trace. */
+export interface TranscriptOutcome {
+  /** Why the agent failed; null when it did not. */
+  readonly failure: string | null;
+}
+
+/**
+ * Text of a rollout for the optimiser model: the task, the messages to and from models, tool calls, recorded messages, and
+ * the failure. Deterministic.
+ */
+export function rolloutTranscript({ rollout, spans }: CollectedRollout, { failure }: TranscriptOutcome): string {
+  const seen = new Set<string>();
+  const lines = [
+    `Task: ${JSON.stringify(rollout.input)}`,
+    ...traceSteps(spans).flatMap((step) => stepLines(step, seen)),
+    ...(failure === null ? [] : [`The agent failed: ${failure}`]),
+  ];
+  return shortened(lines.join('\n'));
+}
+
+function stepLines(step: TraceStep, seen: Set<string>): readonly string[] {
+  return [...ownLines(step, seen), ...step.children.flatMap((child) => stepLines(child, seen))];
+}
+
+/** Successive calls repeat the conversation; messages that are already in the text are omitted. */
+function ownLines(step: TraceStep, seen: Set<string>): readonly string[] {
+  const error = step.error === null ? [] : [`error: ${step.error}`];
+  switch (step.kind) {
+    case 'model-call': {
+      const inputs = step.inputMessages.map(messageText).filter((line) => !seen.has(line));
+      const outputs = step.outputMessages.map(messageText);
+      for (const line of [...inputs, ...outputs]) seen.add(line);
+      return [...inputs, ...outputs, ...error];
+    }
+    case 'tool-call': {
+      const result = step.toolResult === null ? '' : ` gave: ${step.toolResult}`;
+      return [`tool ${step.title}(${step.toolArguments ?? ''})${result}`, ...error];
+    }
+    case 'message':
+    case 'exception':
+      return [`${step.kind}: ${step.title}`, ...error];
+    default:
+      return error;
+  }
+}
+
+function messageText({ role, parts }: TraceMessage): string {
+  return `${role}: ${parts.map(({ type, text }) => (type === 'tool-call' ? `calls ${text}` : text)).join(' ')}`;
+}
+
+/** Keeps the start, which contains the task, and the end, which contains the outcome. */
+function shortened(text: string): string {
+  if (text.length <= maxCharacters) return text;
+  const half = Math.floor(maxCharacters / 2);
+  return `${text.slice(0, half)}\n[… ${text.length - 2 * half} characters left out …]\n${text.slice(-half)}`;
+}

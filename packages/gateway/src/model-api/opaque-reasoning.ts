@@ -1,0 +1,13 @@
+/** Prefix of texts written by {@link encodeReasoning}. */
+const sealPrefix = 'agl.';
+
+/** Encodes reasoning as the opaque text that clients keep and send back when they do not show, or store, it. */
+export function encodeReasoning(text: string): string {
+  return sealPrefix + Buffer.from(text, 'utf8').toString('base64url');
+}
+
+/** Decodes an opaque text; null unless the gateway wrote it. */
+export function decodeReasoning(sealed: string | null): string | null {
+  if (sealed?.startsWith(sealPrefix) !== true) return null;
+  return Buffer.from(sealed.slice(sealPrefix.length), 'base64url').toString('utf8');
+}

@@ -1,0 +1,141 @@
+import type { Readable } from 'node:stream';
+import type { Clock } from '@agentlightning/core';
+import { isRetryableStatus } from '@agentlightning/core/internal';
+import { GatewayError } from '../gateway-error.ts';
+import type { GatewayLog, RetryOptions } from '../gateway-options.ts';
+import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
+import type { UpstreamSlot } from './acquire-upstream-slot.ts';
+import type { HealthChecker } from './health-checks.ts';
+import type { RegisteredUpstream } from './registered-upstream.ts';
+import type { UpstreamClient, UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
+import { describeFailure, refusesTokens, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
+import { isUpstreamTimeout } from './upstream-timeout.ts';
+
+/** The dependencies of a call to an upstream. */
+export interface UpstreamServices {
+  readonly client: UpstreamClient;
+  readonly health: HealthChecker;
+  readonly retry: RetryOptions;
+  /** Limit for the time in the queue of an upstream, in milliseconds. */
+  readonly queueTimeoutMs: number;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: GatewayLog;
+  readonly metrics: Pick<GatewayMetrics, 'upstreamTried' | 'retried'>;
+  /** Aborts when the gateway closes: nothing is retried then. */
+  readonly closing: AbortSignal;
+}
+
+/** The response to a call. */
+export interface UpstreamResult {
+  readonly upstream: RegisteredUpstream;
+  readonly response: UpstreamResponse;
+  /** The whole body; null for a stream. */
+  readonly text: string | null;
+}
+
+/** A try that failed and may be repeated. */
+export class FailedTry extends Error {
+  override readonly name = 'FailedTry';
+  readonly upstream: RegisteredUpstream;
+  /** The whole response; null when there was none. */
+  readonly result: UpstreamResult | null;
+
+  constructor(upstream: RegisteredUpstream, cause: unknown, result: UpstreamResult | null) {
+    super(describeFailure(cause), { cause });
+    this.upstream = upstream;
+    this.result = result;
+  }
+}
+
+/** The context of one try. */
+export interface UpstreamTry {
+  readonly services: UpstreamServices;
+  /** The slot at the upstream; freed with the end of the response. */
+  readonly slot: UpstreamSlot;
+  readonly request: UpstreamRequest;
+  /** Whether the call can be sent to another upstream. */
+  readonly canFailOver: boolean;
+}
+
+/**
+ * Sends a call to one upstream, and updates the upstream's health.
+ *
+ * @throws FailedTry for connection errors, timeouts and retryable statuses; GatewayError for failures that are final
+ */
+export async function sendToUpstream(attempt: UpstreamTry): Promise<UpstreamResult> {
+  const { services, slot, request } = attempt;
+  const { upstream, leave } = slot;
+  let stream: Readable | null = null;
+  try {
+    const result = await requested(attempt);
+    const { status, body } = result.response;
+    if (typeof body !== 'string') stream = body;
+    if (!isRetryableStatus(status)) return checked(services, result);
+    if (status >= 500) services.health.failed(upstream, `it returned ${status}`);
+    throw new FailedTry(upstream, `it returned ${status}`, result);
+  } catch (error) {
+    if (error instanceof GatewayError || error instanceof FailedTry) throw error;
+    if (!request.signal.aborted && !services.closing.aborted) {
+      services.health.failed(upstream, describeFailure(error), isUpstreamTimeout(error));
+    }
+    throw new FailedTry(upstream, error, null);
+  } finally {
+    // A stream holds its slot until it is read to its end or destroyed.
+    if (stream === null || stream.closed) leave();
+    else stream.once('close', leave);
+  }
+}
+
+/** Repeats a request without token ids, and requests none from then on, if the upstream rejects it because of them. */
+async function requested(attempt: UpstreamTry): Promise<UpstreamResult> {
+  const { services, request } = attempt;
+  const { upstream } = attempt.slot;
+  const isPlain = upstream.capture === 'text' && request.plainBody !== null;
+  const result = await send(isPlain ? withPlainBody(attempt) : attempt);
+  if (isPlain || request.plainBody === null || !refusesTokens(result)) return result;
+  const plain = await send(withPlainBody(attempt));
+  if (plain.response.status >= 300) return result;
+  upstream.tokenSupport = 'refused';
+  const message = 'a model endpoint rejects requests for token ids; its calls cannot be trained on';
+  services.log.warn({ upstream: upstream.id, response: upstreamMessage(result) }, message);
+  return plain;
+}
+
+function withPlainBody(attempt: UpstreamTry): UpstreamTry {
+  const { request } = attempt;
+  return { ...attempt, request: { ...request, body: request.plainBody?.() ?? request.body } };
+}
+
+async function send({ services, slot, request, canFailOver }: UpstreamTry): Promise<UpstreamResult> {
+  const { clock, metrics, client } = services;
+  const { upstream } = slot;
+  const startMs = clock.now();
+  let outcome: number | 'error' = 'error';
+  try {
+    if (canFailOver) services.health.sending(upstream);
+    const response = await client.send(upstream, request, canFailOver);
+    const text = typeof response.body === 'string' ? response.body : null;
+    if (request.observation !== null) {
+      request.observation.upstreamRequestId = response.requestId;
+      request.observation.isStreamed = text === null;
+    }
+    outcome = response.status;
+    return { upstream, response, text };
+  } finally {
+    metrics.upstreamTried({ upstream: upstream.id, outcome, durationMs: clock.now() - startMs });
+  }
+}
+
+/** 401 and 403 concern the gateway's key. The upstream's message may contain it, so it is not returned. */
+function checked(services: UpstreamServices, result: UpstreamResult): UpstreamResult {
+  const { status } = result.response;
+  const { upstream } = result;
+  if (status === 401 || status === 403) {
+    services.health.failed(upstream, `it refused the gateway's key with ${status}`);
+    throw upstreamFailed(upstream.baseUrl, `refused the gateway's key with ${status}`, null);
+  }
+  if (status >= 300 && status < 400) throw upstreamFailed(upstream.baseUrl, `redirects with ${status}`, null);
+  services.health.succeeded(upstream);
+  return result;
+}
