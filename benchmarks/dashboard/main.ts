@@ -15,8 +15,12 @@ import { type BenchmarkResult, progress, report, result } from '../report.ts';
 import { median, quantile } from '../statistics.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type FillSize, filledRunId, fillStore } from './fill.ts';
+import { heapResults } from './heap.ts';
+import { longestTaskWhileScrolling } from './scrolling.ts';
+import { tokenResults } from './tokens.ts';
+import { writeReport } from './write-report.ts';
 
-const flags = parseFlags({ full: false, rounds: 5, keep: '' });
+const flags = parseFlags({ full: false, rounds: 5, keep: '', report: '' });
 const size: FillSize = flags.full
   ? { rollouts: 100_000, spansPerRollout: 10 }
   : { rollouts: 5000, spansPerRollout: 10 };
@@ -62,7 +66,18 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-dev-shm-usage', '--js-flags=--expose-gc'],
 });
 try {
-  report('dashboard', [...(await paintResults(browser)), ...(await listResults(browser))]);
+  const results = [
+    ...(await paintResults(browser)),
+    ...(await listResults(browser)),
+    ...(await tokenResults(browser, url)),
+    ...(await heapResults(browser, { url, minutes: flags.full ? 10 : 0.5 })),
+  ];
+  report('dashboard', results);
+  const place =
+    flags.report === ''
+      ? path.resolve(import.meta.dirname, '../../docs/reports/performance/dashboard.md')
+      : flags.report;
+  if (flags.full || flags.report !== '') writeReport(place, results, size);
 } finally {
   await browser.close();
   server.kill();
@@ -106,13 +121,11 @@ async function listResults(open: Browser): Promise<readonly BenchmarkResult[]> {
   await page.goto(`${url}/rollouts`);
   await page.locator('table.rollouts tbody tr').nth(10).waitFor();
   const longest = await longestTaskWhileScrolling(page);
-  const heap = Number(await page.evaluate('(gc(), performance.memory.usedJSHeapSize)'));
   await page.context().close();
   return [
     result('filter, p50', { value: median(times), unit: 'ms' }, null),
     result('filter, p95', { value: quantile(times, 0.95), unit: 'ms' }, { atMost: 200 }),
     result('longest task while scrolling', { value: longest, unit: 'ms' }, { atMost: 50 }),
-    result('heap after scrolling', { value: heap / 1e6, unit: 'MB' }, { atMost: 150 }),
   ];
 }
 
@@ -136,19 +149,4 @@ async function filterMs(page: Page, filter: string): Promise<number> {
     history.pushState(null, '', '/rollouts?' + ${JSON.stringify(filter)});
   })`);
   return Number(await drawn);
-}
-
-/** The longest task, in milliseconds, while the table is scrolled through 3,000 rows; 0 when none exceeds 50 ms. */
-async function longestTaskWhileScrolling(page: Page): Promise<number> {
-  await page.evaluate(`
-    window.longest = 0;
-    new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) window.longest = Math.max(window.longest, duration);
-    }).observe({ type: 'longtask' });`);
-  await page.locator('table.rollouts tbody tr').nth(3).hover();
-  for (let turn = 0; turn < 120; turn += 1) {
-    await page.mouse.wheel(0, 1000);
-    await page.evaluate('new Promise((resolve) => requestAnimationFrame(resolve))');
-  }
-  return Number(await page.evaluate('window.longest'));
 }

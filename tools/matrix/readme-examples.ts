@@ -12,7 +12,8 @@ const exampleTimeoutMs = 180_000;
  */
 export async function failingExamples(packageFolder: string, folder: string): Promise<readonly string[]> {
   const problems: string[] = [];
-  for (const { document, line, code } of findSnippets(`${packageFolder}/`)) {
+  for (const { document, line, code, isRun } of findSnippets(`${packageFolder}/`)) {
+    if (!isRun) continue;
     const file = join(folder, `readme-line-${line}.mts`);
     await writeFile(file, code);
     const { isOk, output } = await runCommand(['node', file], { cwd: folder, timeoutMs: exampleTimeoutMs });

@@ -29,6 +29,8 @@ export async function creationProblems(
     npm_config_registry: registry,
     npm_config_yes: 'true',
     npm_config_loglevel: 'error',
+    // Inherited where pnpm runs this tool: the project would then be installed with pnpm.
+    npm_config_user_agent: '',
     OPENAI_API_KEY: '',
   };
   const npm = async (cwd: string, args: readonly string[]): Promise<CommandResult> =>

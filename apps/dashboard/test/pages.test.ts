@@ -110,8 +110,39 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await expectAccessible(page, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
   });
 
-  test.each(pages)('%s is accessible, wide and light', { tags: ['long'] }, async (...page) => {
-    await expectAccessible(page, { viewport: { width: 1400, height: 900 }, colorScheme: 'light' });
+  describe.each([
+    ['wide and light', 1400, 'light'],
+    ['wide and dark', 1400, 'dark'],
+    ['narrow and light', 360, 'light'],
+  ] as const)('%s', (_, width, colorScheme) => {
+    test.each(pages)('%s is accessible', { tags: ['long'] }, async (...page) => {
+      await expectAccessible(page, { viewport: { width, height: 900 }, colorScheme });
+    });
+  });
+
+  test('the publications of weights of a live run are listed with their verification', async () => {
+    const published = (version: number, probe: object | null) => ({
+      step: version,
+      policy: null,
+      version,
+      timeMs: 1_700_000_000_000 + version,
+      durationMs: 250,
+      digest: `sha256:${version}`.padEnd(71, '0'),
+      probe,
+    });
+    const publications = [published(1, null), published(2, { gap: 0.002, limit: 0.05, tokens: 128 })];
+    await store.createRun({ runId: 'run-live', name: 'live run', config: {} });
+    await store.updateRun('run-live', { state: JSON.parse(JSON.stringify({ publications })) });
+    const page = await visit('/workers', 'not compared');
+    const rows = await page.getByLabel('Publications of weights').locator('tbody tr').allTextContents();
+    expect(rows.map((row) => /250 ms.*/.exec(row)?.[0])).toEqual([
+      '250 msgap 0.002 of at most 0.050 nats, 128 tokens200000000000',
+      '250 msnot compared100000000000',
+    ]);
+    await assertAccessible(page);
+    await store.updateRun('run-live', { status: 'stopped' });
+    await store.deleteRun('run-live');
+    await page.context().close();
   });
 
   test('a new run and its rewards appear without a reload', async () => {

@@ -77,6 +77,7 @@ export async function fillStore(store: SqlStore, texts: SampleTexts = sampleText
 }
 
 const sampleConfig: JsonObject = {
+  prices: { currency: 'EUR', models: { tiny: { input: 1000, output: 2000 } }, runtimePerHour: 3.6 },
   steps: sample.steps,
   algorithm: { type: 'grpo', rewardWeights: { accuracy: 1, brevity: 0.2 } },
   diagnosis: { entropyCollapse: 0.5, entropyExplosion: 2 },
@@ -114,6 +115,15 @@ function finalState(texts: SampleTexts): JsonObject {
     before: measured(0.2),
     after: measured(0.8),
     evaluations: [{ step: 2, summary: measured(0.5) }],
+    publications: [1, 2].map((step) => ({
+      step,
+      policy: null,
+      version: step,
+      timeMs: 1_700_000_000_000 + step * 1000,
+      durationMs: 250,
+      digest: `sha256:${texts.answer}`,
+      probe: step === 1 ? null : { gap: 0.002, limit: 0.05, tokens: 128 },
+    })),
     rewardCurve: [0.25, 0.5, 0.75],
     warnings: [{ name: 'constant-groups', step: 2, policy: null, message: texts.warning }],
   };

@@ -2,30 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { traceFetch } from '@agentlightning/fetch';
 import { type TrainConfig, Trainer } from '@agentlightning/trainer';
-import OpenAI from 'openai';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeWithPython } from '../../../tools/describe-with-python.ts';
+import { type DigitTask, digits, sayDigit } from './digit-agent.ts';
 import { environment, startRuntime } from './runtime-process.ts';
 
 /** Half a minute on an idle machine, longer on a loaded one. */
 const patienceMs = 600_000;
-
-const client = new OpenAI({ apiKey: 'none', fetch: traceFetch() });
-const digits = Array.from('0123456789', (digit) => ({ digit }));
-
-/** An agent on the official client: its reward is 1 when it responds with the requested digit. */
-async function sayDigit({ digit }: { digit: string }): Promise<number> {
-  const { choices } = await client.chat.completions.create({
-    model: 'tiny',
-    messages: [{ role: 'user', content: digit }],
-    max_tokens: 1,
-  });
-  const said = choices[0]?.message.content ?? '';
-  if (said === digit) return 1;
-  return /^\d$/.test(said) ? 0.5 : 0;
-}
 
 describeWithPython(environment, 'the GPU runtime with a trainer', (python) => {
   test(
@@ -42,7 +26,7 @@ describeWithPython(environment, 'the GPU runtime with a trainer', (python) => {
         ...['--api-key-file', keyFiles.training, '--inference-key-file', keyFiles.inference],
       ]);
       onTestFinished(async () => void (await runtime.end('SIGTERM')));
-      const config: TrainConfig<{ digit: string }> = {
+      const config: TrainConfig<DigitTask> = {
         agent: sayDigit,
         tasks: { train: digits, test: digits },
         runtime: { type: 'grpc', address: runtime.address, ...keys },

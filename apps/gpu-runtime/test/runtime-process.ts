@@ -18,13 +18,17 @@ export interface RuntimeProcess {
 }
 
 /** Starts `agentlightning-runtime serve` on the CPU, on free ports, and waits until it is ready. */
-export async function startRuntime(python: string, flags: readonly string[]): Promise<RuntimeProcess> {
+export async function startRuntime(
+  python: string,
+  flags: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<RuntimeProcess> {
   const serve = ['-m', 'agentlightning_runtime', 'serve', '--port', '0', '--inference-port', '0'];
   // One thread: on few cores more are slower, and results are bitwise reproducible.
   const device = ['--device', 'cpu', '--threads', '1', '--until-stdin-ends', '--log-level', 'warning'];
   const child = spawn(python, [...serve, ...device, ...flags], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, PYTHONPATH: sources, TOKENIZERS_PARALLELISM: 'false', HF_HUB_OFFLINE: '1' },
+    env: { ...process.env, PYTHONPATH: sources, TOKENIZERS_PARALLELISM: 'false', HF_HUB_OFFLINE: '1', ...variables },
   });
   const exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null);
   const [line]: string[] = await Promise.race([

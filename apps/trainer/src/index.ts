@@ -1,5 +1,6 @@
 export type { CollectionConfig } from './collection/collection-settings.ts';
 export { defineConfig } from './config/define-config.ts';
+export type { PricesConfig } from './config/prices-config.ts';
 export type {
   EndpointRuntimeConfig,
   OptimizerConfig,
@@ -7,6 +8,7 @@ export type {
   PromptSearchConfig,
 } from './config/prompt-search-config.ts';
 export type { ResolvedConfig } from './config/resolve-config.ts';
+export type { StopConfig } from './config/stop-config.ts';
 export type {
   EvaluationConfig,
   PolicyConfig,
@@ -14,7 +16,6 @@ export type {
   RuntimeConfig,
   RuntimeTls,
   SamplingConfig,
-  StopConfig,
   StoreConfig,
   TrainConfig,
 } from './config/train-config.ts';

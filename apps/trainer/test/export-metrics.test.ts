@@ -1,8 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { crc32 } from 'node:zlib';
+import { ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -13,7 +16,7 @@ const storeUrl = `sqlite:${path.join(folder, 'agl.db')}`;
 const runId = 'run-metrics';
 
 beforeAll(async () => {
-  const store = await openStore(storeUrl);
+  const store = await openStore(storeUrl, { clock: new ManualClock(1_700_000_000_000) });
   const config = { algorithm: { type: 'grpo', groupSize: 4 }, seeds: [1, 2] };
   await store.createRun({ runId, name: 'seed 1', config });
   for (const step of [1, 2, 3]) {
@@ -66,6 +69,107 @@ test('TensorBoard gets an event for each step, and the configuration as text', a
   // Every event file of TensorFlow begins with these bytes: a length of 24, and its checksum.
   const bytes = readFileSync(path.join(directory, file));
   expect(bytes.subarray(0, 12).toString('hex')).toBe('1800000000000000a37f4b22');
+});
+
+/** The records of a `.wandb` file: the parts of a LevelDB log, joined. */
+function wandbRecords(bytes: Buffer): readonly Buffer[] {
+  expect(bytes.subarray(0, 7).toString('hex')).toBe('3a572642e1be00');
+  const found: Buffer[] = [];
+  let parts: Buffer[] = [];
+  for (let at = 7; at < bytes.length; ) {
+    const left = 32_768 - (at % 32_768);
+    if (left < 7) {
+      at += left;
+      continue;
+    }
+    const [length, kind] = [bytes.readUInt16LE(at + 4), bytes.readUInt8(at + 6)];
+    const part = bytes.subarray(at + 7, at + 7 + length);
+    expect(bytes.readUInt32LE(at)).toBe(crc32(part, crc32(Uint8Array.of(kind))));
+    parts.push(part);
+    at += 7 + length;
+    if (kind === 2 || kind === 3) continue;
+    found.push(Buffer.concat(parts));
+    parts = [];
+  }
+  return found;
+}
+
+const wandbFile = path.join('wandb', `offline-run-20231114_221320-${runId}`, `run-${runId}.wandb`);
+
+async function exportWandb(...flags: string[]): Promise<string> {
+  const { code, stderr } = await exportMetrics('--to', 'wandb', '--experiment', 'stock', ...flags);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('Wrote the metrics of 3 steps of run-metrics to ')]);
+  return path.join(folder, wandbFile);
+}
+
+test('Weights & Biases gets an offline run with configuration, steps and exit', async () => {
+  const all = wandbRecords(readFileSync(await exportWandb()));
+  // Header, run, three steps, exit.
+  expect(all).toHaveLength(6);
+  for (const text of ['run-metrics', 'stock', 'seed 1', 'algorithm', '{"type":"grpo","groupSize":4}']) {
+    expect(all[1]?.includes(text)).toBe(true);
+  }
+  for (const text of ['reward/mean', '0.75', '_step', '_timestamp', '1700000003']) {
+    expect(all[4]?.includes(text)).toBe(true);
+  }
+});
+
+/** A version of the SDK that has the reader in Python; later ones read the same format in a binary. */
+const readerPackage = 'wandb==0.23.1';
+
+/** The reader of Weights & Biases itself. */
+const readWandb = `
+import json, sys
+import wandb
+wandb._assert_is_internal_process = True
+from wandb.proto import wandb_internal_pb2 as pb
+from wandb.sdk.internal import datastore
+store = datastore.DataStore()
+store.open_for_scan(sys.argv[1])
+run, history, exits = {}, [], []
+while (data := store.scan_data()) is not None:
+    record = pb.Record()
+    record.ParseFromString(data)
+    kind = record.WhichOneof("record_type")
+    items = lambda all: {item.key: json.loads(item.value_json) for item in all}
+    if kind == "run":
+        run = dict(id=record.run.run_id, project=record.run.project, name=record.run.display_name,
+            start=record.run.start_time.seconds, config=items(record.run.config.update))
+    elif kind == "history":
+        history.append(dict(items(record.history.item), step=record.history.step.num))
+    elif kind == "exit":
+        exits.append(record.exit.exit_code)
+print(json.dumps(dict(run=run, history=history, exits=exits)))
+`;
+
+test('the SDK of Weights & Biases reads the offline run', { tags: ['long'], timeout: 300_000 }, async ({ skip }) => {
+  const environment = path.join(folder, 'python');
+  const python = path.join(environment, 'bin', 'python');
+  try {
+    execFileSync('python3', ['-m', 'venv', environment], { stdio: 'ignore' });
+    execFileSync(python, ['-m', 'pip', 'install', '--quiet', readerPackage], { stdio: 'ignore' });
+  } catch {
+    skip('Python with venv, or the package wandb, is not available');
+  }
+  const read: unknown = JSON.parse(execFileSync(python, ['-c', readWandb, await exportWandb()], { encoding: 'utf8' }));
+  expect(read).toEqual({
+    run: {
+      id: runId,
+      project: 'stock',
+      name: 'seed 1',
+      start: 1_700_000_000,
+      config: { algorithm: { type: 'grpo', groupSize: 4 }, seeds: [1, 2] },
+    },
+    history: [1, 2, 3].map((step) => ({
+      step,
+      'reward/mean': step / 4,
+      ...(step === 2 ? {} : { 'policy/kl': 0.25 }),
+      _step: step,
+      _timestamp: 1_700_000_000 + step,
+      _runtime: step,
+    })),
+    exits: [0],
+  });
 });
 
 test('steps of a running run are followed to its end', async () => {

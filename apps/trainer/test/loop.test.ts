@@ -124,6 +124,11 @@ test('gives the model a value head for an algorithm that needs one, asks it and 
   // Everything that is drawn at random comes from the seed, so it is in the record.
   const { config, state } = await withStore(folder, (store) => store.getRun('valued'));
   expect([config['seed'], state['seed']]).toEqual([0, 0]);
+  expect(state['publications']).toMatchObject([
+    { step: 1, version: 1 },
+    { step: 2, version: 2 },
+    { step: 3, version: 3 },
+  ]);
   const metrics = [...first.events, ...second.events].flatMap((event) =>
     event.type === 'stepped' ? [event.summary.metrics] : [],
   );

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { definePrompt } from '@agentlightning/core';
+import { costOfCalls, costOfRun, pricesOf } from '@agentlightning/core/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   type FitOptions,
@@ -58,7 +59,10 @@ function bestTemplate({ summary }: Searched, name = 'doing'): string | undefined
 
 test('gepa finds the planted prompt under noise, within its budget, without a look at the validation tasks', async () => {
   await using models = await PlantedModels.start();
-  const outcome = await searched(models, { algorithm: { type: 'gepa', maxRollouts: 400, maxOptimizerCalls: 70 } });
+  const outcome = await searched(models, {
+    algorithm: { type: 'gepa', maxRollouts: 400, maxOptimizerCalls: 70 },
+    prices: { models: { 'task-model': { input: 1, output: 2 }, 'optimizer-model': { input: 10, output: 20 } } },
+  });
   expect(worthOf(bestTemplate(outcome))).toBe(1);
   const { prompts, before, after, isImproved } = outcome.summary ?? {};
   expect([prompts?.ended, prompts?.measuredOn, isImproved]).toEqual(['budget', 'validation', true]);
@@ -75,6 +79,14 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
   expect(questions.filter(({ text }) => /Task \d\d? needs/.test(text)).length).toBe(questions.length);
 
   await withStore(folder, async (store) => {
+    const run = await store.getRun('planted');
+    const { usage } = await store.runStatistics('planted');
+    expect(usage).toMatchObject([{ model: 'task-model', isPolicy: false, calls: prompts?.rollouts }]);
+    expect(run.state['optimizerUsage']).toMatchObject({ model: 'optimizer-model', calls: prompts?.optimizerCalls });
+    const cost = costOfRun(run, { usage, metrics: [] });
+    const tasksCost = costOfCalls(usage, pricesOf(run)).amount ?? 0;
+    expect([tasksCost, cost.missing]).toEqual([expect.any(Number), []]);
+    expect(cost.amount).toBeGreaterThan(tasksCost);
     const { resources, version } = await store.getResources('planted-best');
     expect(resources['doing']).toMatchObject({ template: bestTemplate(outcome) });
     expect(version).toBeGreaterThan(1);
@@ -84,6 +96,9 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
     expect(metrics.map(({ step, values }) => [`v${step}`, values['validation/score']])).toEqual(
       prompts?.versions.map(({ version, score }) => [version, score]),
     );
+    const costs = metrics.map(({ values }) => values['cost/model_calls'] ?? Number.NaN);
+    expect(costs).toEqual(costs.toSorted((one, other) => one - other));
+    expect(costs.at(-1)).toBeLessThanOrEqual(cost.amount ?? 0);
     const { items: tried } = await store.queryRollouts({ runId: 'planted', modeIn: ['train'], limit: 1 });
     // Which tasks were drawn, and for what, is on record.
     expect(tried[0]?.metadata).toMatchObject({ occasion: expect.stringMatching(/^iteration-/), phase: 'train' });

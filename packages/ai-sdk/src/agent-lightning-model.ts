@@ -1,5 +1,5 @@
 import { currentRollout } from '@agentlightning/core';
-import { modelRequestAttributes } from '@agentlightning/core/adapter';
+import { modelRequestAttributes, type PartsResponse, withMembers } from '@agentlightning/core/adapter';
 import { genAiAttributes } from '@agentlightning/core/spans';
 import { newSpanId } from '@agentlightning/core/store';
 import { observeStream } from './observe-stream.ts';
@@ -7,7 +7,7 @@ import { insideModelCalls, requestAttributes } from './open-model-call.ts';
 import { Operation } from './operation.ts';
 import { endOf } from './operation-end.ts';
 import { operations } from './recorded-operations.ts';
-import type { SdkPrompt, SdkResponse } from './sdk-events.ts';
+import type { SdkPrompt } from './sdk-events.ts';
 import { requestOf } from './sdk-messages.ts';
 
 /** A language model of the AI SDK, in any version of its specification. */
@@ -17,8 +17,6 @@ export interface WrappableModel {
   doGenerate(options: never): PromiseLike<unknown>;
   doStream(options: never): PromiseLike<unknown>;
 }
-
-type Call = (options: unknown) => PromiseLike<unknown>;
 
 /**
  * Wraps a model so that it records calls that the AI SDK's telemetry does not fully report: errors, interrupted streams and
@@ -33,15 +31,9 @@ type Call = (options: unknown) => PromiseLike<unknown>;
  * ```
  */
 export function agentLightningModel<TModel extends WrappableModel>(model: TModel): TModel {
-  return new Proxy(model, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (typeof value !== 'function') return value;
-      const call = (value as Call).bind(target);
-      if (name !== 'doGenerate' && name !== 'doStream') return call;
-      return (options: SdkPrompt) => recorded({ ...options, modelId: target.modelId }, () => call(options));
-    },
-  });
+  const recordedCall = (name: 'doGenerate' | 'doStream') => (options: SdkPrompt) =>
+    recorded({ ...options, modelId: model.modelId }, () => model[name](options as never));
+  return withMembers(model, { doGenerate: recordedCall('doGenerate'), doStream: recordedCall('doStream') });
 }
 
 async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Promise<unknown> {
@@ -64,7 +56,7 @@ async function recorded(prompt: SdkPrompt, run: () => PromiseLike<unknown>): Pro
       end();
     };
     if (!observeStream(result, () => ({ ...tap, ended }))) {
-      operation.completeModelCall((result ?? {}) as SdkResponse);
+      operation.completeModelCall((result ?? {}) as PartsResponse);
       end();
     }
     return result;

@@ -1,6 +1,6 @@
 import {
   installedVersion,
-  type RedirectedFetchOptions,
+  type RedirectOptions,
   redirectGlobalFetch,
   sharedInstrumentation,
 } from '@agentlightning/core/adapter';
@@ -12,16 +12,7 @@ import { AISDKTelemetry } from './telemetry.ts';
 import { subscribeToChannel } from './telemetry-channel.ts';
 
 /** Options of {@link instrumentAISDK}. */
-export interface InstrumentAISDKOptions {
-  /**
-   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged and
-   * traced without tokens.
-   *
-   * @default true
-   */
-  readonly redirect?: boolean;
-  /** Selects the model calls to redirect; return false for a judge. @default all */
-  readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
+export interface InstrumentAISDKOptions extends RedirectOptions {
   /**
    * Returns the agent name of a call of `generateText` or a similar function; null for a call that is only a step of the
    * enclosing agent.

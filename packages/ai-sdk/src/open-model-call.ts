@@ -3,13 +3,13 @@ import {
   type AgentStepEnd,
   type AgentSteps,
   modelResponseAttributes,
+  type PartsResponse,
+  partsResponseBody,
+  type StreamedParts,
   type StreamTap,
   withoutAttributes,
 } from '@agentlightning/core/adapter';
 import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
-import type { PartialResponse } from './partial-response.ts';
-import type { SdkResponse } from './sdk-events.ts';
-import { responseBody } from './sdk-messages.ts';
 
 /** The operation of a model call, which receives its result. */
 export interface ModelCallOwner {
@@ -18,7 +18,7 @@ export interface ModelCallOwner {
   /** Ends the operation and its open steps. */
   end(end?: AgentStepEnd): void;
   /** Records the response of the call. */
-  completeModelCall(response: SdkResponse): void;
+  completeModelCall(response: PartsResponse): void;
   /** Sends a request in the context of the call. The framework may retry a failed request. */
   request<TResult>(call: OpenModelCall, send: () => PromiseLike<TResult>): Promise<TResult>;
   /** Returns an observer for the response stream of the call. */
@@ -35,7 +35,7 @@ export interface OpenModelCall {
   readonly operation: ModelCallOwner;
   /** The maximum number of retries; null if the framework reports failures. */
   readonly maxRetries: number | null;
-  readonly response: PartialResponse;
+  readonly response: StreamedParts;
   /** Distinguishes the call from concurrent calls. */
   readonly inputMessages: AttributeValue | undefined;
   readonly areInputsRecorded: boolean;
@@ -47,8 +47,8 @@ export interface OpenModelCall {
 }
 
 /** The attributes of a response, limited to what the user records. */
-export function responseAttributes(call: OpenModelCall, response: SdkResponse): Attributes {
-  const attributes = modelResponseAttributes(responseBody(response));
+export function responseAttributes(call: OpenModelCall, response: PartsResponse): Attributes {
+  const attributes = modelResponseAttributes(partsResponseBody(response));
   return call.areOutputsRecorded ? attributes : withoutAttributes(attributes, [genAiAttributes.outputMessages]);
 }
 

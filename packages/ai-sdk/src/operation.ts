@@ -1,4 +1,4 @@
-import type { Attributes, JsonObject, RolloutContext } from '@agentlightning/core';
+import type { JsonObject, RolloutContext } from '@agentlightning/core';
 import {
   type AgentStep,
   type AgentStepEnd,
@@ -6,8 +6,11 @@ import {
   fieldsOf,
   modelRequestAttributes,
   modelResponseAttributes,
-  plainText,
+  type PartsResponse,
+  partsResponseBody,
+  StreamedParts,
   type StreamTap,
+  toolCallAttributes,
 } from '@agentlightning/core/adapter';
 import { exceptionAttributes, genAiAttributes } from '@agentlightning/core/spans';
 import { observeStream } from './observe-stream.ts';
@@ -21,9 +24,7 @@ import {
   responseAttributes,
 } from './open-model-call.ts';
 import { endOf } from './operation-end.ts';
-import { PartialResponse } from './partial-response.ts';
-import type { SdkEmbedEvent, SdkResponse, SdkToolEvent } from './sdk-events.ts';
-import { responseBody } from './sdk-messages.ts';
+import type { SdkEmbedEvent, SdkToolEvent } from './sdk-events.ts';
 
 /** The start of a model call. */
 export interface ModelCallStart {
@@ -110,7 +111,7 @@ export class Operation implements ModelCallOwner {
       id: `${this.id}/model-call/${this.#modelCalls++}`,
       operation: this,
       maxRetries,
-      response: new PartialResponse(),
+      response: new StreamedParts(),
       inputMessages: attributes[genAiAttributes.inputMessages],
       areInputsRecorded: recordInputs,
       areOutputsRecorded: recordOutputs,
@@ -135,7 +136,7 @@ export class Operation implements ModelCallOwner {
   }
 
   /** Ends the model call with the reported response. */
-  completeModelCall(response: SdkResponse): void {
+  completeModelCall(response: PartsResponse): void {
     const call = this.#modelCall;
     if (call === null) return;
     this.#hasResponse = true;
@@ -166,7 +167,7 @@ export class Operation implements ModelCallOwner {
 
   /** Records the result of a request: the response or its stream. */
   takeResult(call: OpenModelCall, result: unknown): void {
-    if (!observeStream(result, () => this.streamTap(call))) this.completeModelCall(fieldsOf(result) as SdkResponse);
+    if (!observeStream(result, () => this.streamTap(call))) this.completeModelCall(fieldsOf(result) as PartsResponse);
   }
 
   /** Returns an observer that ends the model call with its stream. */
@@ -195,18 +196,13 @@ export class Operation implements ModelCallOwner {
 
   beginTool({ toolCall: { toolCallId, toolName, input }, recordInputs }: SdkToolEvent): string {
     const id = this.toolStepId(toolCallId);
-    const isRecorded = recordInputs !== false && input !== undefined;
-    const attributes = {
-      [genAiAttributes.toolCallId]: toolCallId,
-      ...(isRecorded ? { [genAiAttributes.toolCallArguments]: plainText(input) } : {}),
-    };
+    const attributes = toolCallAttributes({ id: toolCallId, input: recordInputs === false ? undefined : input });
     this.#start({ id, parentId: this.#stepId, kind: 'tool-call', name: toolName, attributes });
     return id;
   }
 
   endTool(toolCallId: string, { output, error }: { readonly output?: unknown; readonly error?: unknown }): void {
-    const attributes: Attributes = output === undefined ? {} : { [genAiAttributes.toolCallResult]: plainText(output) };
-    this.#end(this.toolStepId(toolCallId), { ...endOf(error), attributes });
+    this.#end(this.toolStepId(toolCallId), { ...endOf(error), attributes: toolCallAttributes({ output }) });
   }
 
   /** The step id of a tool call: the model's ids are not unique. */
@@ -219,7 +215,7 @@ export class Operation implements ModelCallOwner {
   }
 
   endEmbedding({ embedCallId, usage }: SdkEmbedEvent): void {
-    this.#end(embedCallId, { attributes: modelResponseAttributes(responseBody({ usage })) });
+    this.#end(embedCallId, { attributes: modelResponseAttributes(partsResponseBody({ usage })) });
   }
 
   #start(step: AgentStep): RolloutContext | null {

@@ -1,4 +1,12 @@
-import { fieldsOf, hasFields, hasMethod, iterateWithin, patchMethod, type Within } from '@agentlightning/core/adapter';
+import {
+  fieldsOf,
+  hasFields,
+  hasMethod,
+  isAsyncIterable,
+  iterateWithin,
+  patchMethod,
+  type Within,
+} from '@agentlightning/core/adapter';
 
 /** A tool call that is about to be made. */
 export interface ToolCallInProgress {
@@ -57,9 +65,5 @@ function applyPatch(tool: object): ToolPatch | null {
 
 /** An async generator runs while it is iterated, which must happen in the context of the call too. */
 function resultWithin(result: unknown, { within }: ToolCallInProgress): unknown {
-  return isIterable(result) ? iterateWithin(result, within) : result;
-}
-
-function isIterable(result: unknown): result is AsyncIterable<unknown> {
-  return hasFields(result) && Symbol.asyncIterator in result;
+  return isAsyncIterable(result) ? iterateWithin(result, within) : result;
 }

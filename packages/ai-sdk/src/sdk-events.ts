@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { PartsResponse } from '@agentlightning/core/adapter';
 
 /** The fields common to all events of version 7. */
 export interface SdkEvent {
@@ -50,20 +51,8 @@ export interface SdkStepStart extends SdkEvent, SdkPrompt {
   readonly promptMessages?: unknown;
 }
 
-/** A model response in any of the formats used by events and providers. */
-export interface SdkResponse {
-  readonly responseId?: string | undefined;
-  readonly modelId?: string | undefined;
-  readonly response?: { readonly id?: string | undefined; readonly modelId?: string | undefined } | undefined;
-  readonly content?: unknown;
-  /** The response text of `generateObject`. */
-  readonly objectText?: string | undefined;
-  readonly finishReason?: unknown;
-  readonly usage?: unknown;
-}
-
 /** The end of a step or of its model call. */
-export interface SdkResponseEvent extends SdkEvent, SdkResponse {
+export interface SdkResponseEvent extends SdkEvent, PartsResponse {
   readonly stepNumber?: number | undefined;
 }
 

@@ -1,6 +1,5 @@
-import { modelResponseAttributes } from '@agentlightning/core/adapter';
 import { describe, expect, test } from 'vitest';
-import { requestOf, responseBody } from './sdk-messages.ts';
+import { requestOf } from './sdk-messages.ts';
 
 describe('messages of the AI SDK', () => {
   test('a conversation includes instructions, tool calls and tool results', () => {
@@ -74,22 +73,5 @@ describe('messages of the AI SDK', () => {
     expect(requestOf({ messages: [{ role: 'user', content: [part] }] }).messages).toEqual([
       { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png' } }] },
     ]);
-  });
-
-  test('token counts are read from events and from providers', () => {
-    const fromEvents = modelResponseAttributes(responseBody({ usage: { inputTokens: 3, outputTokens: 4 } }));
-    const fromProvider = modelResponseAttributes(
-      responseBody({ usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } }),
-    );
-    expect(fromEvents).toEqual({ 'gen_ai.usage.input_tokens': 3, 'gen_ai.usage.output_tokens': 4 });
-    expect(fromProvider).toEqual(fromEvents);
-    expect(modelResponseAttributes(responseBody({ usage: { inputTokens: undefined } }))).toEqual({});
-  });
-
-  test('finish reasons use the spelling of gateways', () => {
-    const reason = (finishReason: unknown): unknown => responseBody({ content: [], finishReason }).choices;
-    expect(reason('tool-calls')).toMatchObject([{ finish_reason: 'tool_calls' }]);
-    expect(reason({ unified: 'content-filter', raw: 'x' })).toMatchObject([{ finish_reason: 'content_filter' }]);
-    expect(JSON.stringify(reason(undefined)), 'without a reason').not.toContain('finish_reason');
   });
 });

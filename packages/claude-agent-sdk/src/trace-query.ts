@@ -1,5 +1,15 @@
 import { currentRollout, type JsonObject, withRollout } from '@agentlightning/core';
-import { abortControllerWithin, type Fields, fieldsOf, quietly, tapGenerator } from '@agentlightning/core/adapter';
+import {
+  abortControllerWithin,
+  type ConversationStart,
+  type Fields,
+  fieldsOf,
+  isAsyncIterable,
+  quietly,
+  type RedirectOptions,
+  tapGenerator,
+  tapIterable,
+} from '@agentlightning/core/adapter';
 import { gatewayOption } from './gateway-environment.ts';
 import { QueryRecorder } from './query-recorder.ts';
 import { tracedServers } from './traced-servers.ts';
@@ -13,16 +23,9 @@ type Query = (input: {
 }) => AsyncGenerator<JsonObject, void, undefined>;
 
 /** Options of {@link traceQuery}. */
-export interface TraceQueryOptions {
+export interface TraceQueryOptions extends Pick<RedirectOptions, 'redirect'> {
   /** Name of the agent of these queries. @default the option `agent` of the query, or `claude` */
   readonly agentName?: string;
-  /**
-   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged and
-   * traced without tokens.
-   *
-   * @default true
-   */
-  readonly redirect?: boolean;
 }
 
 /**
@@ -55,7 +58,9 @@ export function traceQuery<TQuery extends QueryFunction>(query: TQuery, options:
       mcpServers: tracedServers(given.mcpServers, (id, runTool) => recorder.withinTool(id, runTool)),
       ...(redirect ? gatewayOption(given.env, inside) : {}),
     };
-    const prompt = isStream(input.prompt) ? observed(input.prompt, recorder) : input.prompt;
+    const addPrompt = (message: unknown): void =>
+      quietly('Recording a prompt', () => recorder.addPrompt(fieldsOf(message) as JsonObject));
+    const prompt = isAsyncIterable(input.prompt) ? tapIterable(input.prompt, addPrompt) : input.prompt;
     const end = (error?: unknown, isCancelled = false): void =>
       quietly('Recording a query', () => recorder.end(error, isCancelled || abortController.signal.aborted));
     return tapGenerator(
@@ -72,11 +77,7 @@ export function traceQuery<TQuery extends QueryFunction>(query: TQuery, options:
   return traced as unknown as TQuery;
 }
 
-function startOf(
-  prompt: unknown,
-  given: Fields,
-  agentName: string | undefined,
-): ConstructorParameters<typeof QueryRecorder>[0] {
+function startOf(prompt: unknown, given: Fields, agentName: string | undefined): ConversationStart {
   const { model, systemPrompt, agent } = given;
   return {
     agentName: agentName ?? String(agent ?? 'claude'),
@@ -86,17 +87,6 @@ function startOf(
       ...(typeof prompt === 'string' ? [{ role: 'user', content: prompt }] : []),
     ],
   };
-}
-
-function isStream(prompt: unknown): prompt is AsyncIterable<JsonObject> {
-  return typeof prompt === 'object' && prompt !== null && Symbol.asyncIterator in prompt;
-}
-
-async function* observed(prompt: AsyncIterable<JsonObject>, recorder: QueryRecorder): AsyncGenerator<JsonObject, void> {
-  for await (const message of prompt) {
-    quietly('Recording a prompt', () => recorder.addPrompt(message));
-    yield message;
-  }
 }
 
 /** Whether the caller did not request a message: stream events, and texts of subagents. */

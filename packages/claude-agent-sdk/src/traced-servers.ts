@@ -1,4 +1,4 @@
-import { fieldsOf, type Method } from '@agentlightning/core/adapter';
+import { fieldsOf, type Method, withMembers } from '@agentlightning/core/adapter';
 
 /** Runs a function within the tool call with an id. */
 type WithinTool = (toolCallId: string, run: () => unknown) => unknown;
@@ -24,11 +24,5 @@ function tracedServer(instance: object, withinTool: WithinTool): object {
       return typeof toolCallId === 'string' ? withinTool(toolCallId, run) : run();
     };
   };
-  return new Proxy(instance, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name === 'connect') return connect;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return withMembers(instance, { connect });
 }

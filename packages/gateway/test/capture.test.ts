@@ -87,6 +87,19 @@ describe('a call that is not streamed', () => {
     });
   });
 
+  it('records the cached tokens of the prompt', async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 2 } };
+    await using upstream = await startUpstream((response) => respondJson(response, completionBody({ usage })));
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    await fixture.client(attempt).chat.completions.create(simpleRequest);
+    const [span] = await fixture.spans(attempt);
+    expect(span?.attributes).toMatchObject({
+      'gen_ai.usage.input_tokens': 3,
+      'gen_ai.usage.cache_read.input_tokens': 2,
+    });
+  });
+
   it.each([
     ['the header', {}, { 'x-agl-policy-version': '12' }],
     ['the body', { policy_version: 12 }, {}],

@@ -4,6 +4,7 @@ import {
   installedVersion,
   openAIPrototype,
   type RedirectedFetchOptions,
+  type RedirectOptions,
   redirectedFetch,
   redirectGlobalFetch,
   sharedInstrumentation,
@@ -18,7 +19,7 @@ import { patchModule } from './langchain-module.ts';
 import { LangChainRuns } from './langchain-runs.ts';
 
 /** Options of {@link instrumentLangChain}. */
-export interface InstrumentLangChainOptions {
+export interface InstrumentLangChainOptions extends RedirectOptions {
   /**
    * Copies of LangChain that are not found automatically, such as one nested in another package: the result of
    * importing their `@langchain/core/callbacks/manager`.
@@ -26,14 +27,6 @@ export interface InstrumentLangChainOptions {
    * @default none: the copies of this package and of the program are found, as ES modules and as CommonJS
    */
   readonly modules?: readonly unknown[];
-  /**
-   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged.
-   *
-   * @default true
-   */
-  readonly redirect?: boolean;
-  /** Selects the model calls to redirect; return false for a judge. @default all */
-  readonly shouldRedirect?: (call: { readonly url: URL; readonly model: string | null }) => boolean;
 }
 
 /** Created on first use: importing this package has no side effects. */

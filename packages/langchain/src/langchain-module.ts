@@ -6,7 +6,8 @@ import {
   iterateWithin,
   type Method,
   noteSignal,
-  patchMethod,
+  patchMethods,
+  withMembers,
 } from '@agentlightning/core/adapter';
 import type { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { handlerName } from './callback-handler.ts';
@@ -34,15 +35,11 @@ export function patchModule(module: unknown, patch: LangChainPatch): readonly ((
   const { CallbackManager, AsyncLocalStorageProviderSingleton, BaseChatModel } = fieldsOf(module);
   const { prototype } = fieldsOf(BaseChatModel);
   return [
-    ...patchIfPresent(CallbackManager, '_configureSync', (original) => configureSync(original, patch)),
-    ...patchIfPresent(AsyncLocalStorageProviderSingleton, 'runWithConfig', (original) => inRun(original, patch)),
-    ...patchIfPresent(prototype, '_generateUncached', (original) => inModelCall(original, patch)),
-    ...patchIfPresent(prototype, '_streamIterator', (original) => inStream(original, patch)),
+    ...patchMethods(CallbackManager, ['_configureSync'], (original) => configureSync(original, patch)),
+    ...patchMethods(AsyncLocalStorageProviderSingleton, ['runWithConfig'], (original) => inRun(original, patch)),
+    ...patchMethods(prototype, ['_generateUncached'], (original) => inModelCall(original, patch)),
+    ...patchMethods(prototype, ['_streamIterator'], (original) => inStream(original, patch)),
   ];
-}
-
-function patchIfPresent(holder: unknown, name: string, wrap: (original: Method) => Method): readonly (() => void)[] {
-  return hasMethod(holder, name) ? [patchMethod(holder, name, wrap)] : [];
 }
 
 /** LangChain calls this method for every run to get its callbacks; the first argument are the inherited ones. */
@@ -104,14 +101,7 @@ function withPromptScopes(model: unknown, runs: LangChainRuns): unknown {
     const scope: ModelCallScope = { runId: typeof runId === 'string' ? runId : null };
     return runs.withinModelCall(scope, () => generate.apply(model, args));
   };
-  return new Proxy(model, {
-    get: (target, name) => {
-      if (name === '_generate') return generatePrompt;
-      const value: unknown = Reflect.get(target, name, target);
-      // Bound, because methods may use private fields of the class.
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return withMembers(model, { _generate: generatePrompt });
 }
 
 function inStream(original: Method, { runs }: LangChainPatch): Method {

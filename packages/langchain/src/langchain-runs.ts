@@ -1,6 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Attributes, currentRollout } from '@agentlightning/core';
-import { type AgentStep, AgentSteps, fieldsOf, plainText, type TracePosition } from '@agentlightning/core/adapter';
+import {
+  type AgentStep,
+  AgentSteps,
+  fieldsOf,
+  plainText,
+  type TracePosition,
+  toolCallAttributes,
+} from '@agentlightning/core/adapter';
 import { genAiAttributes, linkAttributes } from '@agentlightning/core/spans';
 import { agentHintsOf, type ChainRun, chainStepOf, createdAs, isNode, nameOf, type RunParent } from './chain-step.ts';
 import type { MessageLike } from './chat-message.ts';
@@ -103,10 +110,7 @@ export class LangChainRuns {
     const { toolCallId, input } = run;
     this.#start(run, {
       kind: 'tool-call',
-      attributes: {
-        [genAiAttributes.toolCallArguments]: input,
-        ...(toolCallId === undefined ? {} : { [genAiAttributes.toolCallId]: toolCallId }),
-      },
+      attributes: toolCallAttributes({ id: toolCallId, input }),
     });
   }
 

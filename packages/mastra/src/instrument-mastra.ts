@@ -3,8 +3,8 @@ import {
   fieldsOf,
   hasMethod,
   noteSignal,
-  patchMethod,
-  type RedirectedFetchOptions,
+  patchMethods,
+  type RedirectOptions,
   redirectGlobalFetch,
   sharedInstrumentation,
   unsupportedFramework,
@@ -15,17 +15,7 @@ import { MastraSpan } from './mastra-span.ts';
 export type MastraAgentClass = { readonly prototype: object };
 
 /** Options of {@link instrumentMastra}. */
-export interface InstrumentMastraOptions {
-  /**
-   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged and
-   * traced without tokens.
-   *
-   * @default true
-   */
-  readonly redirect?: boolean;
-  /** Selects the model calls to redirect; return false for a judge. @default all */
-  readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
-}
+export type InstrumentMastraOptions = RedirectOptions;
 
 /** Methods that run an agent, with the options as their second argument. */
 const methods = ['generate', 'stream', 'network', 'resumeGenerate', 'resumeStream'] as const;
@@ -57,25 +47,23 @@ const instrument = sharedInstrumentation<InstrumentMastraOptions & { readonly Ag
     if (!hasMethod(prototype, 'generate')) {
       throw unsupportedFramework('instrumentMastra requires the class Agent of @mastra/core/agent', 'Pass the class.');
     }
-    for (const name of methods) {
-      if (!hasMethod(prototype, name)) continue;
-      const undo = patchMethod(prototype, name, (original) => {
+    undos.push(
+      ...patchMethods(prototype, methods, (original) => {
         return function traced(this: unknown, ...[input, options, ...rest]) {
           return original.call(this, input, tracedOptions(options), ...rest);
         };
-      });
-      undos.push(undo);
-    }
+      }),
+    );
     // Required without redirection too: requests provide the abort signals.
     undos.push(redirectGlobalFetch({ shouldRedirect: redirect ? shouldRedirect : () => false }));
   },
 );
 
-/** The options of a run, with a span of the rollout as the parent of its spans. */
+/** The options of a run, with a span as the parent of its spans, which then belong to the rollout. */
 function tracedOptions(options: unknown): unknown {
   const context = currentRollout();
   const { tracingContext, abortSignal } = fieldsOf(options);
   if (context === null || fieldsOf(tracingContext)['currentSpan'] instanceof MastraSpan) return options;
   noteSignal(context, abortSignal);
-  return { ...fieldsOf(options), tracingContext: { currentSpan: MastraSpan.root() } };
+  return { ...fieldsOf(options), tracingContext: { currentSpan: new MastraSpan() } };
 }

@@ -1,9 +1,16 @@
-import type { Attributes } from '@agentlightning/core';
-import { type AgentStep, type AgentStepKind, type Fields, fieldsOf, plainText } from '@agentlightning/core/adapter';
-import { genAiAttributes } from '@agentlightning/core/spans';
+import {
+  type AgentStepKind,
+  AgentSteps,
+  type Fields,
+  fieldsOf,
+  LoopSteps,
+  tapStream,
+  toolCallAttributes,
+} from '@agentlightning/core/adapter';
 import { newSpanId } from '@agentlightning/core/store';
-import { ModelCallTracker, type ParentSpan } from './model-call-tracker.ts';
-import { steps } from './recorded-steps.ts';
+
+/** Steps of all agents in this process. */
+const steps = new AgentSteps({ framework: 'mastra' });
 
 /** Recorded span types of Mastra; others are only levels of the hierarchy. */
 const kinds: Readonly<Record<string, AgentStepKind>> = {
@@ -16,8 +23,8 @@ const kinds: Readonly<Record<string, AgentStepKind>> = {
 };
 
 /** A span of Mastra that is recorded as an agent step of the current rollout, in the interface of Mastra's own spans. */
-export class MastraSpan implements ParentSpan {
-  readonly id: string = newSpanId();
+export class MastraSpan {
+  readonly id: string;
   readonly type: string;
   readonly parent: MastraSpan | undefined;
   readonly isEvent: boolean = false;
@@ -27,17 +34,17 @@ export class MastraSpan implements ParentSpan {
   readonly traceId: string = '';
   readonly #model: string;
 
-  constructor(parent: MastraSpan | undefined, options: Fields) {
-    const { type, attributes, metadata } = options;
+  /** Without a parent, a span that is not recorded, whose children belong to the current rollout. */
+  constructor(
+    parent?: MastraSpan,
+    { type, attributes, metadata }: Fields = { type: 'generic' },
+    id: string = newSpanId(),
+  ) {
+    this.id = id;
     this.type = String(type);
     this.parent = parent;
     this.metadata = fieldsOf(metadata);
     this.#model = String(fieldsOf(attributes)['model']);
-  }
-
-  /** The parent of the spans of a run: it is not recorded, and its children belong to the current rollout. */
-  static root(): MastraSpan {
-    return new MastraSpan(undefined, { type: 'generic' });
   }
 
   get isRootSpan(): boolean {
@@ -48,18 +55,15 @@ export class MastraSpan implements ParentSpan {
     const { type, name, entityName, entityId, tracingPolicy, attributes, input } = options;
     const kind = kinds[String(type)];
     const isInternal = String(type).startsWith('workflow') && Boolean(fieldsOf(tracingPolicy)['internal']);
-    return this.startChild(options, {
+    const span = new MastraSpan(this, options);
+    steps.start({
+      id: span.id,
+      parentId: this.id,
       kind: kind ?? 'step',
       name: String(entityName ?? entityId ?? name),
       isHidden: kind === undefined || isInternal,
-      attributes: kind === 'tool-call' ? toolAttributes(input, fieldsOf(attributes)) : {},
+      attributes: kind === 'tool-call' ? toolCallAttributes({ id: fieldsOf(attributes)['toolCallId'], input }) : {},
     });
-  }
-
-  /** Starts a child that is recorded as a given step. */
-  startChild(options: Fields, step: Omit<AgentStep, 'id' | 'parentId'>): MastraSpan {
-    const span = new MastraSpan(this, options);
-    steps.start({ ...step, id: span.id, parentId: this.id });
     return span;
   }
 
@@ -75,9 +79,7 @@ export class MastraSpan implements ParentSpan {
 
   end(options: Fields = {}): void {
     const { output } = options;
-    const isTool = kinds[this.type] === 'tool-call';
-    const attributes = isTool && output !== undefined ? { [genAiAttributes.toolCallResult]: plainText(output) } : {};
-    steps.end(this.id, { attributes });
+    steps.end(this.id, { attributes: kinds[this.type] === 'tool-call' ? toolCallAttributes({ output }) : {} });
   }
 
   endTree(options?: Fields): void {
@@ -109,7 +111,83 @@ export class MastraSpan implements ParentSpan {
   }
 }
 
-function toolAttributes(input: unknown, { toolCallId }: Fields): Attributes {
-  const attributes = { [genAiAttributes.toolCallArguments]: plainText(input) };
-  return typeof toolCallId === 'string' ? { ...attributes, [genAiAttributes.toolCallId]: toolCallId } : attributes;
+/** Records the steps and model calls of one generation, in the interface of Mastra's own trackers. */
+class ModelCallTracker {
+  readonly #generation: MastraSpan;
+  readonly #loop: LoopSteps;
+  /** Whether the request of the current call is being sent. */
+  #isSending = false;
+
+  constructor(generation: MastraSpan, model: string) {
+    this.#generation = generation;
+    this.#loop = new LoopSteps(steps, { parentId: generation.id, model });
+  }
+
+  /** The parent of new spans, and the context of the model request. */
+  getTracingContext(): { readonly currentSpan: MastraSpan } {
+    const id = (this.#isSending ? this.#loop.callId : null) ?? this.#loop.stepId;
+    return {
+      currentSpan: id === null ? this.#generation : new MastraSpan(this.#generation, { type: 'model_step' }, id),
+    };
+  }
+
+  startStep(): void {
+    this.#loop.startStep();
+  }
+
+  startInference(): void {
+    this.#loop.startCall();
+    this.#isSending = true;
+  }
+
+  /** Called with the HTTP request when the response starts. */
+  updateStep({ request }: Fields): void {
+    this.#isSending = false;
+    this.#loop.setRequest(fieldsOf(request)['body']);
+  }
+
+  wrapStream<TStream extends ReadableStream<Fields>>(stream: TStream): TStream {
+    return tapStream(stream, {
+      take: (chunk) => this.#take(chunk),
+      failed: (error) => this.#loop.end({ error }),
+      cancelled: () => this.#loop.end({ isAborted: true }),
+      ended: () => this.#loop.end({ isAborted: true }),
+    }) as TStream;
+  }
+
+  reportGenerationError({ error }: Fields): void {
+    this.#loop.end({ error });
+    steps.end(this.#generation.id, { error });
+  }
+
+  endGeneration(): void {
+    this.#loop.end();
+    steps.end(this.#generation.id);
+  }
+
+  updateGeneration(): void {}
+  setInferenceContext(): void {}
+  setDeferStepClose(): void {}
+  exportCurrentStep(): undefined {}
+  getPendingStepFinishPayload(): undefined {}
+  setStepIndex(index: number): void {
+    this.#loop.stepCount = index;
+  }
+  getStepIndex(): number {
+    return this.#loop.stepCount;
+  }
+
+  /** Adds a chunk, whose payload has the fields of a stream part of the AI SDK, some under other names. */
+  #take({ type, payload }: Fields): void {
+    const { text, args, error, metadata, stepResult, output } = fieldsOf(payload);
+    this.#loop.take({ ...fieldsOf(payload), type, delta: text, input: args });
+    if (type === 'error') this.#loop.end({ error });
+    else if (type === 'abort') this.#loop.end({ isAborted: true });
+    else if (type === 'step-finish') {
+      const { reason, rawReason = reason } = fieldsOf(stepResult);
+      this.#loop.take({ ...fieldsOf(metadata), type: 'response-metadata' });
+      this.#loop.take({ type: 'finish', finishReason: rawReason, usage: fieldsOf(output)['usage'] });
+      this.#loop.end();
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import { currentRollout } from '@agentlightning/core';
-import { fieldsOf, hasMethod, type Method, patchMethod } from '@agentlightning/core/adapter';
+import { fieldsOf, patchMethods } from '@agentlightning/core/adapter';
 
 /** A class of the framework. */
 interface FrameworkClass {
@@ -29,9 +29,9 @@ export function isFrameworkModule(value: unknown): value is FrameworkClasses {
  * Replaces Responses API models within rollouts with an endpoint: with Chat Completions models, or, for web socket models,
  * with models that use HTTP, because a gateway does not see web sockets.
  *
- * @returns the undo
+ * @returns the undos
  */
-export function replaceModels(classes: FrameworkClasses, isChatWanted: boolean): () => void {
+export function replaceModels(classes: FrameworkClasses, isChatWanted: boolean): readonly (() => void)[] {
   const { OpenAIResponsesModel, OpenAIResponsesWSModel, OpenAIChatCompletionsModel } = classes;
   const Replacement = isChatWanted ? OpenAIChatCompletionsModel : OpenAIResponsesModel;
   const others = new WeakMap<object, object>();
@@ -43,17 +43,11 @@ export function replaceModels(classes: FrameworkClasses, isChatWanted: boolean):
     others.set(model, other);
     return other;
   };
-  const undos = (['getResponse', 'getStreamedResponse'] as const).map((name) => {
-    const { prototype } = OpenAIResponsesModel;
-    if (!hasMethod(prototype, name)) return () => {};
-    return patchMethod(prototype, name, (original: Method) => {
-      return function (this: unknown, ...args): unknown {
-        const other = replacementOf(this as object);
-        return other !== null && hasMethod(other, name) ? other[name](...args) : original.apply(this, args);
-      };
-    });
+  return patchMethods(OpenAIResponsesModel.prototype, ['getResponse', 'getStreamedResponse'], (original, name) => {
+    return function (this: unknown, ...args): unknown {
+      const other = replacementOf(this as object);
+      const replacement = other === null ? undefined : fieldsOf(other)[name];
+      return typeof replacement === 'function' ? replacement.apply(other, args) : original.apply(this, args);
+    };
   });
-  return () => {
-    for (const undo of undos) undo();
-  };
 }

@@ -4,7 +4,7 @@ import {
   layGlobalFetch,
   openAIPrototype,
   quietly,
-  type RedirectedFetchOptions,
+  type RedirectOptions,
   sharedInstrumentation,
   wrapOpenAIFetch,
 } from '@agentlightning/core/adapter';
@@ -19,7 +19,7 @@ import { assertSupportedVersion, unsupported } from './supported-version.ts';
 import { tracedModelFetch } from './traced-model-fetch.ts';
 
 /** Options of {@link instrumentOpenAIAgents}. */
-export interface InstrumentOpenAIAgentsOptions {
+export interface InstrumentOpenAIAgentsOptions extends RedirectOptions {
   /**
    * Copies of the framework and of the `openai` client that are not found automatically: those in a bundle, or nested in
    * another package. Each is a module (`import * as agents from '@openai/agents'`), or a class or client of `openai`.
@@ -27,14 +27,6 @@ export interface InstrumentOpenAIAgentsOptions {
    * @default none: the loaded copies are found
    */
   readonly modules?: readonly unknown[];
-  /**
-   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged.
-   *
-   * @default true
-   */
-  readonly redirect?: boolean;
-  /** Selects the model calls to redirect; return false for a judge. @default all */
-  readonly shouldRedirect?: RedirectedFetchOptions['shouldRedirect'];
   /**
    * The API that models use in a rollout with an endpoint. `chat_completions` is for gateways without other APIs; the
    * framework then rejects tools that only the Responses API has (web search, file search, …).
@@ -124,7 +116,7 @@ function createCopyPatcher(
     const prototype = openAIPrototype(module);
     if (prototype !== null && isNew(prototype)) undos.push(wrapOpenAIFetch(prototype, layer));
     if (!redirect || !isFrameworkModule(module) || !isNew(module.OpenAIResponsesModel)) return;
-    undos.push(replaceModels(module, api === 'chat_completions'));
+    undos.push(...replaceModels(module, api === 'chat_completions'));
   };
 }
 

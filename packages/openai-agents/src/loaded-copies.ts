@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fieldsOf, loadModule, type ModuleRequire, moduleRequires, resolveModule } from '@agentlightning/core/adapter';
+import { dirname, join } from 'node:path';
+import { loadModule, type ModuleRequire, moduleRequires, resolveModule } from '@agentlightning/core/adapter';
+import { parseJsonObject } from '@agentlightning/core/internal';
 
 /** The package with the OpenAI models. Loading the main package would replace the trace processors. */
 const openAIPart = '@openai/agents-openai';
@@ -29,8 +32,8 @@ export function installedVersion(): string | null {
   for (const place of moduleRequires(import.meta.url).toReversed()) {
     const main = resolveModule(place, '@openai/agents');
     if (main === null) continue;
-    // By path, because the package does not export its package.json.
-    const { version } = fieldsOf(createRequire(main)('../package.json'));
+    // Read as a file: the package does not export its package.json, and webpack removes calls of what `createRequire` returns.
+    const { version } = parseJsonObject(readFileSync(join(dirname(main), '../package.json'), 'utf8')) ?? {};
     if (typeof version === 'string') return version;
   }
   return null;

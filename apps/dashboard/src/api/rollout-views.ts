@@ -9,7 +9,7 @@ import type {
 } from '@agentlightning/core';
 import type { CallTraining } from '@agentlightning/core/algorithm';
 import type { RolloutAnnotations, RolloutLabel } from '@agentlightning/core/spans';
-import type { RecordedFailure } from '@agentlightning/core/store';
+import type { Cost, RecordedFailure } from '@agentlightning/core/store';
 import type { TraceMessage, TraceStepKind, TraceStepOutcome, TraceTokens } from '@agentlightning/trace';
 
 /** A rollout in a list. */
@@ -118,6 +118,8 @@ export interface RolloutDetail {
   readonly siblings: readonly RolloutRow[];
   /** The annotations of the attempt. */
   readonly annotations: RolloutAnnotations;
+  /** Cost of the model calls of the attempt, at the prices of the run's configuration. */
+  readonly cost: Cost;
   /** Number of spans of the attempt. */
   readonly totalSpans: number;
   /** Whether the trace lacks later spans because the attempt has more than the server reads. */

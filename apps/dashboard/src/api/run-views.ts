@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import type { RunStatistics, RunStatus } from '@agentlightning/core/store';
+import type { Cost, RunStatistics, RunStatus } from '@agentlightning/core/store';
 
 /** A held-out evaluation. */
 export interface EvaluationView {
@@ -25,6 +25,22 @@ export interface WarningView {
   /** Null when the server has no explanation of this warning. */
   readonly cause: string | null;
   readonly remedy: string | null;
+}
+
+/** A publication of weights to the inference endpoint of a policy. */
+export interface PublicationView {
+  readonly step: number;
+  /** Null for a single policy. */
+  readonly policy: string | null;
+  /** The published policy version. */
+  readonly version: number;
+  /** End of the publication in Unix milliseconds. */
+  readonly timeMs: number;
+  readonly durationMs: number;
+  /** Digest of the weights; null when the runtime reports none. */
+  readonly digest: string | null;
+  /** The comparison of sampler and trainer, in nats per token; null when the runtime does not compare them. */
+  readonly probe: { readonly gap: number; readonly limit: number; readonly tokens: number } | null;
 }
 
 /** Liveness of a run: `silent` has the status `running`, and its trainer has stopped sending heartbeats. */
@@ -54,6 +70,8 @@ export interface RunSummary {
   readonly updateTimeMs: number;
   /** Tokens of all training batches; null when they are not recorded. */
   readonly trainedTokens: number | null;
+  /** Cost of the model calls and of the training runtime, at the prices of the run's configuration. */
+  readonly cost: Cost;
 }
 
 /** The runs of a store, newest first. */
@@ -71,6 +89,8 @@ export interface RunDetail extends RunSummary {
   readonly evaluations: readonly EvaluationView[];
   /** In order of detection. */
   readonly runWarnings: readonly WarningView[];
+  /** The last publications of weights, newest first. */
+  readonly publications: readonly PublicationView[];
   readonly statistics: RunStatistics;
   /** Number of training rollouts without a usable result, by cause. */
   readonly failures: Readonly<Record<string, number>>;

@@ -7,7 +7,7 @@ import {
   spanNames,
   trainingFromSpan,
 } from '@agentlightning/core/spans';
-import type { FoundRollout } from '@agentlightning/core/store';
+import { costOfCalls, type FoundRollout, type Prices, pricesOf, usageOfSpans } from '@agentlightning/core/store';
 import type {
   CallTokens,
   RolloutDetail,
@@ -69,6 +69,7 @@ export class RolloutReader {
       rewards: findFinalReward(spans?.items ?? [])?.rewards ?? [],
       annotations: findAnnotations(spans?.items ?? []),
       siblings: await this.#siblings(row),
+      cost: costOfCalls(usageOfSpans(spans?.items ?? []), await this.#prices(row)),
       totalSpans: spans?.total ?? 0,
       isTruncated: (spans?.total ?? 0) > maxSpans,
     };
@@ -111,6 +112,10 @@ export class RolloutReader {
       requestBody: textOf(attributes[modelCallAttributes.requestBody]),
       responseBody: textOf(attributes[modelCallAttributes.responseBody]),
     };
+  }
+
+  async #prices({ runId }: RolloutRow): Promise<Prices | null> {
+    return runId === null ? null : pricesOf(await this.#store.getRun(runId));
   }
 
   async #spans({ rolloutId, attemptId }: Attempt): Promise<{ items: readonly Span[]; total: number }> {

@@ -1,6 +1,6 @@
 import type { Run } from '@agentlightning/core';
 import { z } from 'zod';
-import type { EvaluationView, RunKind, WarningView } from '../api/run-views.ts';
+import type { EvaluationView, PublicationView, RunKind, WarningView } from '../api/run-views.ts';
 
 /** Cause and remedy of a warning, by its name. */
 export type WarningExplanations = Readonly<Record<string, { readonly cause: string; readonly remedy: string }>>;
@@ -10,6 +10,16 @@ const evaluation = z.object({
   ci95: z.tuple([z.number(), z.number()]),
   rollouts: z.number(),
   missing: z.number(),
+});
+
+const publication = z.object({
+  step: z.number(),
+  policy: z.string().nullable(),
+  version: z.number(),
+  timeMs: z.number(),
+  durationMs: z.number(),
+  digest: z.string().nullable(),
+  probe: z.object({ gap: z.number(), limit: z.number(), tokens: z.number() }).nullable(),
 });
 
 /** A part of the state that cannot be read becomes absent: other programs may have written the run. */
@@ -24,6 +34,7 @@ const progress = z.object({
     .nullish()
     .catch(null),
   rewardCurve: z.array(z.number()).nullish().catch(null),
+  publications: z.array(publication).nullish().catch(null),
   warnings: z
     .array(z.object({ name: z.string(), step: z.number(), policy: z.string().nullable(), message: z.string() }))
     .nullish()
@@ -40,6 +51,8 @@ export interface RunProgress {
   readonly rewardAfter: number | null;
   readonly evaluations: readonly EvaluationView[];
   readonly warnings: readonly WarningView[];
+  /** Newest first. */
+  readonly publications: readonly PublicationView[];
 }
 
 /** Reads the state of a run. */
@@ -59,6 +72,7 @@ export function readProgress({ state, config }: Run, explanations: WarningExplan
       ...(read.evaluations ?? []).map(({ step, summary }) => evaluationView(step, summary)),
       ...(after == null ? [] : [evaluationView(finishedStep, after)]),
     ],
+    publications: (read.publications ?? []).toReversed(),
     warnings: (read.warnings ?? []).map((warning) => {
       const { cause = null, remedy = null } = Object.hasOwn(explanations, warning.name)
         ? (explanations[warning.name] ?? {})

@@ -1,5 +1,5 @@
 import type { Clock, Run } from '@agentlightning/core';
-import type { MetricPoint } from '@agentlightning/core/store';
+import { costOfRun, type MetricPoint, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';
 import type { RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
 import type { DashboardStore } from './dashboard-store.ts';
@@ -31,6 +31,8 @@ export class RunReader {
   /** The metrics of runs by id, with the update that they belong to. */
   readonly #metrics: Map<string, { readonly updateTimeMs: number; readonly points: readonly MetricPoint[] }> =
     new Map();
+  /** The token usage of ended runs by id, with the update that they belong to. */
+  readonly #usage: Map<string, { readonly updateTimeMs: number; readonly usage: readonly ModelUsage[] }> = new Map();
 
   constructor({ store, clock, explanations }: RunReaderOptions) {
     this.#store = store;
@@ -41,19 +43,22 @@ export class RunReader {
   /** The newest runs. */
   async list(limit: number): Promise<RunList> {
     const { items, total } = await this.#store.queryRuns({ limit });
-    return { items: await Promise.all(items.map((run) => this.#summary(run))), total, nowMs: this.#clock.now() };
+    const summaries = items.map(async (run) => await this.#summary(run, await this.#usageOf(run)));
+    return { items: await Promise.all(summaries), total, nowMs: this.#clock.now() };
   }
 
   /** One run. Throws NOT_FOUND for an unknown id. */
   async detail(runId: string): Promise<RunDetail> {
     const run = await this.#store.getRun(runId);
-    const { evaluations, warnings } = readProgress(run, this.#explanations);
+    const { evaluations, warnings, publications } = readProgress(run, this.#explanations);
+    const statistics = await this.#store.runStatistics(runId);
     return {
-      ...(await this.#summary(run)),
+      ...(await this.#summary(run, statistics.usage)),
       config: run.config,
       evaluations,
       runWarnings: warnings,
-      statistics: await this.#store.runStatistics(runId),
+      publications,
+      statistics,
       failures: failuresOf(await this.#metricsOf(run)),
       nowMs: this.#clock.now(),
     };
@@ -69,10 +74,11 @@ export class RunReader {
     return readPromptVersions(await this.#store.getRun(runId));
   }
 
-  async #summary(run: Run): Promise<RunSummary> {
+  async #summary(run: Run, usage: readonly ModelUsage[]): Promise<RunSummary> {
     const progress = readProgress(run, this.#explanations);
     const { step, steps, rewardBefore, rewardAfter, rewardCurve, warnings } = progress;
     const worker = await this.#store.getWorker(`trainer-${run.runId}`);
+    const metrics = await this.#metricsOf(run);
     const heartbeatTimeMs = worker?.lastHeartbeatTimeMs ?? null;
     return {
       runId: run.runId,
@@ -89,7 +95,8 @@ export class RunReader {
       warnings: warnings.length,
       createTimeMs: run.createTimeMs,
       updateTimeMs: run.updateTimeMs,
-      trainedTokens: trainedTokens(await this.#metricsOf(run)),
+      trainedTokens: trainedTokens(metrics),
+      cost: costOfRun(run, { usage, metrics }),
     };
   }
 
@@ -97,6 +104,14 @@ export class RunReader {
     if (status !== 'running') return 'ended';
     const lastSignMs = Math.max(heartbeatTimeMs ?? 0, updateTimeMs);
     return this.#clock.now() - lastSignMs > silentAfterMs ? 'silent' : 'live';
+  }
+
+  async #usageOf({ runId, status, updateTimeMs }: Run): Promise<readonly ModelUsage[]> {
+    const known = this.#usage.get(runId);
+    if (known?.updateTimeMs === updateTimeMs) return known.usage;
+    const { usage } = await this.#store.runStatistics(runId);
+    if (!unfinishedRunStatuses.includes(status)) this.#usage.set(runId, { updateTimeMs, usage });
+    return usage;
   }
 
   async #metricsOf({ runId, updateTimeMs }: Run): Promise<readonly MetricPoint[]> {

@@ -1,3 +1,5 @@
+import type { Cost } from '@agentlightning/core/store';
+
 /** A reward or metric with three significant digits; an en dash for none. */
 export function numberText(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
@@ -11,6 +13,13 @@ export function numberText(value: number | null | undefined): string {
 export function countText(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–';
   return new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+}
+
+/** A cost with its currency; an en dash for none. */
+export function costText({ amount, currency }: Cost): string {
+  if (amount === null) return '–';
+  const digits = amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 3 };
+  return new Intl.NumberFormat('en', { style: 'currency', currency, ...digits }).format(amount);
 }
 
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB'] as const;
@@ -38,10 +47,13 @@ export function ageText(timeMs: number | null, nowMs: number): string {
   return timeMs === null ? '–' : `${durationText(Math.max(0, nowMs - timeMs))} ago`;
 }
 
+/** Created once: tables format a time for each row that scrolls into view. */
+const timeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
 /** A time in the viewer's time zone. */
 export function timeText(timeMs: number | null): string {
   if (timeMs === null) return '–';
-  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' }).format(timeMs);
+  return timeFormat.format(timeMs);
 }
 
 /** A text that is JSON, indented; other text unchanged. */

@@ -47,7 +47,12 @@ export const healthMetrics: readonly HealthMetric[] = [
     warnings: ['kl-blow-up'],
     limits: (run) => ({ low: null, high: settingOf(run, 'diagnosis', 'maxSamplerKl') }),
   },
-  { ending: 'policy/clip_fraction', title: 'Clip fraction', warnings: [], limits: withoutLimits },
+  {
+    ending: 'policy/clip_fraction',
+    title: 'Clip fraction',
+    warnings: ['high-clip-fraction'],
+    limits: (run) => ({ low: null, high: settingOf(run, 'diagnosis', 'maxClipFraction') }),
+  },
   {
     ending: 'policy/logprob_gap',
     title: 'Log-probability gap, sampler and trainer (nats)',
@@ -63,7 +68,12 @@ export const healthMetrics: readonly HealthMetric[] = [
       return { low: null, high: limit?.mean.findLast((value) => value !== null) ?? null };
     },
   },
-  { ending: 'effective_sample_fraction', title: 'Effective sample fraction', warnings: [], limits: withoutLimits },
+  {
+    ending: 'effective_sample_fraction',
+    title: 'Effective sample fraction',
+    warnings: ['low-effective-samples'],
+    limits: (run) => ({ low: settingOf(run, 'diagnosis', 'minEffectiveSamples'), high: null }),
+  },
   {
     ending: 'staleness/mean',
     title: 'Staleness (policy versions)',

@@ -4,7 +4,7 @@ import { type ReactNode, useMemo } from 'react';
 import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
 import { lineColor } from '../charts/metric-line.ts';
-import { durationText, numberText } from '../data/format.ts';
+import { costText, durationText, numberText } from '../data/format.ts';
 import { metricsQuery, runQuery } from '../data/queries.ts';
 import { EmptyNotice, FailureNotice } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
@@ -134,6 +134,9 @@ function RunTable({ compared }: { readonly compared: readonly ComparedRun[] }): 
             <th scope="col" className="number">
               Duration
             </th>
+            <th scope="col" className="number">
+              Cost
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -153,6 +156,7 @@ function RunTable({ compared }: { readonly compared: readonly ComparedRun[] }): 
               <td className="number">{numberText(run.rewardAfter)}</td>
               <td className="number">{numberText(run.rewardCurve.at(-1))}</td>
               <td className="number">{durationText(run.updateTimeMs - run.createTimeMs)}</td>
+              <td className="number">{costText(run.cost)}</td>
             </tr>
           ))}
         </tbody>

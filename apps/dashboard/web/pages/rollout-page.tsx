@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RolloutDetail } from '../../src/api/rollout-views.ts';
-import { durationText, numberText } from '../data/format.ts';
+import { costText, durationText, numberText } from '../data/format.ts';
 import { rolloutQuery } from '../data/queries.ts';
 import { AnnotationBar } from '../parts/annotation-bar.tsx';
 import { AttemptList } from '../parts/attempt-list.tsx';
@@ -96,7 +96,7 @@ function TaskView({ detail }: { readonly detail: RolloutDetail }): ReactNode {
   );
 }
 
-function tilesOf({ rollout, rewards, turns }: RolloutDetail): readonly Tile[] {
+function tilesOf({ rollout, rewards, turns, cost }: RolloutDetail): readonly Tile[] {
   const { startTimeMs, endTimeMs, step, taskIndex, mode } = rollout;
   const responseTokens = turns.reduce((sum, { tokens }) => sum + (tokens?.response ?? 0), 0);
   return [
@@ -113,5 +113,6 @@ function tilesOf({ rollout, rewards, turns }: RolloutDetail): readonly Tile[] {
       note: 'with queueing',
     },
     { label: 'Model calls', value: String(turns.length), note: `${responseTokens} response tokens` },
+    { label: 'Cost', value: costText(cost), note: cost.missing.join('; ') },
   ];
 }

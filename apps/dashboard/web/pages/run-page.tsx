@@ -3,10 +3,11 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunDetail, WarningView } from '../../src/api/run-views.ts';
 import { MarkedStep } from '../charts/step-marker.ts';
-import { countText, durationText, numberText } from '../data/format.ts';
+import { costText, countText, durationText, numberText } from '../data/format.ts';
 import { metricsQuery, runQuery } from '../data/queries.ts';
 import { ConfigPanel } from '../parts/config-panel.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
+import { PublicationTable } from '../parts/publication-table.tsx';
 import { RunHead } from '../parts/run-head.tsx';
 import { StepScrubber } from '../parts/step-scrubber.tsx';
 import { type Tile, Tiles } from '../parts/tiles.tsx';
@@ -68,6 +69,12 @@ function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
           )
         }
       </QueryView>
+      {run.publications.length === 0 ? null : (
+        <details className="panel">
+          <summary>{`Publications of weights: the last ${run.publications.length}`}</summary>
+          <PublicationTable runs={[run]} />
+        </details>
+      )}
       <ConfigPanel run={run} against={against} onCompare={(other) => change({ against: other ?? undefined })} />
     </>
   );
@@ -98,6 +105,7 @@ function tilesOf(run: RunDetail): readonly Tile[] {
       note: `${rolloutsByStatus.running + rolloutsByStatus.preparing} running, ${rolloutsByStatus.failed} failed`,
     },
     { label: 'Trained tokens', value: countText(run.trainedTokens), note: '' },
+    { label: 'Cost', value: costText(run.cost), note: run.cost.missing.join('; ') },
   ];
 }
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunList, RunSummary } from '../../src/api/run-views.ts';
-import { countText, durationText, numberText, timeText } from '../data/format.ts';
+import { costText, countText, durationText, numberText, timeText } from '../data/format.ts';
 import { runsQuery } from '../data/queries.ts';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
@@ -56,6 +56,9 @@ function RunTable({ list: { items, nowMs, total } }: { readonly list: RunList })
               <th scope="col" className="number wide-only">
                 Trained tokens
               </th>
+              <th scope="col" className="number wide-only">
+                Cost
+              </th>
               <th scope="col" className="wide-only">
                 Started
               </th>
@@ -104,6 +107,7 @@ function RunRow({ run, nowMs }: { readonly run: RunSummary; readonly nowMs: numb
       </td>
       <td className="number wide-only">{durationText(endMs - run.createTimeMs)}</td>
       <td className="number wide-only">{countText(run.trainedTokens)}</td>
+      <td className="number wide-only">{costText(run.cost)}</td>
       <td className="wide-only">{timeText(run.createTimeMs)}</td>
     </tr>
   );

@@ -9,6 +9,7 @@ import { metricsQuery, runQuery, runsQuery, workersQuery } from '../data/queries
 import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
+import { PublicationTable } from '../parts/publication-table.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 
 /** Queues, runners, upstreams of gateways, published weights and other workers of the store. */
@@ -28,7 +29,7 @@ interface LiveRun {
   readonly metrics: RunMetrics;
 }
 
-/** The queue and the last published weights of every live run. */
+/** The queue and the published weights of every live run. */
 function LiveRuns(): ReactNode {
   const { data } = useQuery(runsQuery());
   const runIds = (data?.items ?? []).flatMap(({ runId, liveness }) => (liveness === 'live' ? [runId] : []));
@@ -39,10 +40,18 @@ function LiveRuns(): ReactNode {
     return run === undefined || read === undefined ? [] : [{ run, metrics: read }];
   });
   if (rows.length === 0) return null;
+  const published = rows.flatMap(({ run }) => (run.publications.length === 0 ? [] : [run]));
   return (
-    <Section title="Queue and published weights">
-      <DataTable label="Live runs" columns={runColumns} rows={rows} keyOf={({ run }) => run.runId} />
-    </Section>
+    <>
+      <Section title="Queue and published weights">
+        <DataTable label="Live runs" columns={runColumns} rows={rows} keyOf={({ run }) => run.runId} />
+      </Section>
+      {published.length === 0 ? null : (
+        <Section title="Publications of weights">
+          <PublicationTable runs={published} />
+        </Section>
+      )}
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import type { RolloutRow } from '../../src/api/rollout-views.ts';
 import { durationText, numberText, timeText } from '../data/format.ts';
 import type { RolloutColumn } from '../rollout-columns.ts';
@@ -18,7 +18,7 @@ export function RolloutTable(props: {
   readonly onEnd: () => void;
 }): ReactNode {
   const { rows, total, onEnd } = props;
-  const columns = [idColumn, ...props.columns.map((column) => columnsByName[column])];
+  const columns = useMemo(() => [idColumn, ...props.columns.map((column) => columnsByName[column])], [props.columns]);
   const scroller = useRef<HTMLElement>(null);
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -65,7 +65,8 @@ export function RolloutTable(props: {
   );
 }
 
-function Row(props: {
+/** Scrolling renders only the rows that come into view. */
+const Row = memo(function Row(props: {
   readonly columns: readonly Column[];
   readonly row: RolloutRow;
   readonly index: number;
@@ -80,7 +81,7 @@ function Row(props: {
       ))}
     </tr>
   );
-}
+});
 
 /** The height of the rows that are not in the page. */
 function Spacer({ height }: { readonly height: number }): ReactNode {

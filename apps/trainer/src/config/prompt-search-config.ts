@@ -59,6 +59,7 @@ type SharedKeys =
   | 'runnerTimeoutMs'
   | 'maxRestarts'
   | 'maxMissingShare'
+  | 'prices'
   | 'sampling'
   | 'dataDir'
   | 'seed';

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { AttemptTokens } from '@agentlightning/core/protocol';
+import { type Prices, pricesSchema } from '@agentlightning/core/store';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
@@ -30,6 +31,8 @@ export interface SharedSettings {
   readonly runnerTimeoutMs: number;
   readonly maxRestarts: number;
   readonly maxMissingShare: number;
+  /** Null without prices. */
+  readonly prices: Prices | null;
   readonly dataDir: string;
   readonly seed: number;
 }
@@ -57,6 +60,7 @@ export interface GivenSharedSettings
     | 'runnerTimeoutMs'
     | 'maxRestarts'
     | 'maxMissingShare'
+    | 'prices'
     | 'dataDir'
     | 'seed'
   > {
@@ -88,6 +92,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   runnerTimeoutMs: count.default(600_000),
   maxRestarts: z.int().min(0).default(3),
   maxMissingShare: z.number().min(0).max(1).default(0.05),
+  prices: pricesSchema.nullable().default(null),
   dataDir: z.string().min(1).default('.agl'),
   seed: z.int().min(0).max(0xffffffff).default(0),
 };
@@ -110,6 +115,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     runnerTimeoutMs,
     maxRestarts,
     maxMissingShare,
+    prices,
     seed,
   } = given;
   const dataDir = path.resolve(folder, given.dataDir);
@@ -134,6 +140,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     runnerTimeoutMs,
     maxRestarts,
     maxMissingShare,
+    prices,
     dataDir,
     seed,
   };

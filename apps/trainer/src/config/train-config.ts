@@ -5,7 +5,8 @@ import type { z } from 'zod';
 import type { CollectionConfig } from '../collection/collection-settings.ts';
 import type { CurriculumConfig } from '../curriculum/curriculum-settings.ts';
 import type { DiagnosisConfig } from '../diagnosis/diagnosis-settings.ts';
-import type { WarningName } from '../diagnosis/run-warning.ts';
+import type { PricesConfig } from './prices-config.ts';
+import type { StopConfig } from './stop-config.ts';
 
 /** The runtime that trains and serves the model. */
 export type RuntimeConfig =
@@ -105,21 +106,6 @@ export interface RewardsConfig {
    * @default {}
    */
   readonly parts?: Readonly<Record<string, { readonly range?: readonly [low: number, high: number] }>>;
-}
-
-/** Conditions that end a run before its last step. The held-out tasks are then evaluated, as after the last step. */
-export interface StopConfig {
-  /** The warnings that end the run. @default none */
-  readonly warnings?: readonly WarningName[];
-  /** Number of evaluations in a row without an improvement of the best reward; requires `evaluation.every`. @default unlimited */
-  readonly patience?: number;
-  /**
-   * Minimum increase over the best previous evaluation that counts as an improvement, at least 0. `interval`: half of the 95
-   * % confidence interval of the best evaluation, so that noise does not count.
-   *
-   * @default 0
-   */
-  readonly minDelta?: number | 'interval';
 }
 
 /** One of several models that serve the same rollouts. */
@@ -291,6 +277,11 @@ export interface TrainConfig<TTask = unknown> {
    * larger value. @default 0.1
    */
   readonly maxLogprobGap?: number;
+  /**
+   * Prices of model calls and of the training runtime, from which `agl runs`, `agl show` and the dashboard compute costs. They
+   * are recorded when the run is created. @default none: no cost is shown
+   */
+  readonly prices?: PricesConfig;
   /** Folder of run data. @default '.agl' in the folder of the configuration file */
   readonly dataDir?: string;
   /** Seed of all random draws. @default 0 */

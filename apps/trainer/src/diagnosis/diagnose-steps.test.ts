@@ -64,6 +64,10 @@ test.each<[string, readonly Values[], readonly string[]]>([
   ['drift of the sampler', [{ 'policy/publish_gap': 0.06, 'policy/publish_gap_limit': 0.1 }], ['2 sampler-drift']],
   ['rounding of the sampler', [{ 'policy/publish_gap': 0.02, 'policy/publish_gap_limit': 0.1 }], []],
   ['KL from the sampler', [{ 'policy/kl_sampler_k3': 0.3 }], ['2 kl-blow-up']],
+  ['clips of most tokens', repeated({ 'policy/clip_fraction': 0.31 }, 3), ['4 high-clip-fraction']],
+  ['clips of most tokens of one step', [{ 'policy/clip_fraction': 1 }], []],
+  ['few effective samples', repeated({ 'policy/effective_sample_fraction': 0.49 }, 3), ['4 low-effective-samples']],
+  ['effective samples above the threshold', repeated({ 'policy/effective_sample_fraction': 0.51 }, 3), []],
   ['rewards out of range', [{ 'reward/out_of_range': 3 }, { 'reward/out_of_range': 1 }, {}], ['2 reward-out-of-range']],
 ])('%s', (_, changes, expected) => {
   expect(warningsOf(stepsOf(...changes))).toEqual(expected);

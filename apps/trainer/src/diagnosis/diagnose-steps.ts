@@ -123,6 +123,16 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   'kl-blow-up': (metrics, { maxReferenceKl, maxSamplerKl }) =>
     divergenceText(metrics, { name: 'policy/kl_reference', from: 'the initial model', limit: maxReferenceKl }) ??
     divergenceText(metrics, { name: 'policy/kl_sampler_k3', from: 'the sampling policy', limit: maxSamplerKl }),
+  'high-clip-fraction': (metrics, { steps, maxClipFraction }) => {
+    const recent = metrics.lastKnown('policy/clip_fraction', steps);
+    if (recent?.every((fraction) => fraction > maxClipFraction) !== true) return null;
+    return `the loss clips ${percentText(recent)} of the training tokens, for ${stepsText(steps)}`;
+  },
+  'low-effective-samples': (metrics, { steps, minEffectiveSamples }) => {
+    const recent = metrics.lastKnown('policy/effective_sample_fraction', steps);
+    if (recent?.every((fraction) => fraction < minEffectiveSamples) !== true) return null;
+    return `the training tokens of a step count as ${percentText(recent)} of their number, for ${stepsText(steps)}`;
+  },
   'sampler-drift': (metrics) => {
     const [gap] = metrics.last('policy/publish_gap', 1) ?? [];
     const [limit] = metrics.last('policy/publish_gap_limit', 1) ?? [];
@@ -153,6 +163,11 @@ function divergenceText(
   const [divergence] = metrics.last(name, 1) ?? [];
   if (divergence === undefined || divergence <= limit) return null;
   return `the KL divergence from ${from} is ${divergence.toPrecision(3)} nats per token, above ${limit}`;
+}
+
+/** The last of some shares. */
+function percentText(shares: readonly number[]): string {
+  return `${Math.round((shares.at(-1) ?? 0) * 100)} %`;
 }
 
 function stepsText(steps: number): string {

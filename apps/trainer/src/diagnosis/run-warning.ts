@@ -8,6 +8,8 @@ export const warningNames = [
   'entropy-collapse',
   'entropy-explosion',
   'kl-blow-up',
+  'high-clip-fraction',
+  'low-effective-samples',
   'sampler-drift',
   'held-out-reward-falls',
   'missing-rewards',
@@ -68,6 +70,14 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'kl-blow-up': {
     cause: 'Updates are too large: the learning rate, `epochs` or staleness is too high.',
     remedy: 'Lower `learningRate` or `epochs`, or raise `klCoefficient`, and resume from an earlier checkpoint.',
+  },
+  'high-clip-fraction': {
+    cause: 'Updates leave the range in which the loss has a gradient: many updates per batch, or a high learning rate.',
+    remedy: 'Lower `learningRate`, `epochs` or the number of minibatches, or raise the clip range of the algorithm.',
+  },
+  'low-effective-samples': {
+    cause: 'Few tokens with large probability ratios dominate the update: the policy has moved far from the sampler.',
+    remedy: 'Lower `learningRate`, `epochs` or `maxStaleness`, or bound the ratios with `samplerCorrection`.',
   },
   'sampler-drift': {
     cause: 'The sampler computes other log-probabilities than the trainer, or serves older weights.',

@@ -87,7 +87,7 @@ function withTokens(
 /** The configuration in the store: without functions, keys and passwords. */
 function recordOf({ purpose, settings }: SessionRequest, subjects: readonly Subject[], tasks: number): JsonObject {
   const { endpoint, evaluation, shared } = settings;
-  const { concurrency, rolloutTimeoutMs, maxAttempts, seed, storeUrl } = shared;
+  const { concurrency, rolloutTimeoutMs, maxAttempts, prices, seed, storeUrl } = shared;
   return JSON.parse(
     JSON.stringify({
       purpose,
@@ -99,6 +99,7 @@ function recordOf({ purpose, settings }: SessionRequest, subjects: readonly Subj
       concurrency,
       rolloutTimeoutMs,
       maxAttempts,
+      prices,
       seed,
     }),
   ) as JsonObject;

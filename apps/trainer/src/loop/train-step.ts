@@ -6,6 +6,8 @@ import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import { warnOfStep } from '../diagnosis/emit-run-warnings.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
+import { costMetrics } from '../run/cost-metrics.ts';
+import { type Publication, withPublications } from '../run/publication.ts';
 import type { RunState } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import { trainedPolicies } from '../session/session-policies.ts';
@@ -70,6 +72,7 @@ export async function trainStep(options: {
       ...metrics,
       ...collection.metrics,
       ...sampler.metrics(),
+      ...(await costMetrics(session)),
       'rollouts/infrastructure_failed': collected.filter(({ failure }) => failure === 'infrastructure').length,
       'time/collect_s': (collectedMs - startedMs) / 1000,
       'time/step_s': seconds,
@@ -83,6 +86,7 @@ export async function trainStep(options: {
     finishedStep: step,
     rewardCurve,
     warnings,
+    publications: withPublications(state.publications, publicationsOf(outcomes, step)),
     collection: collector.state(),
     passRates: { current: passRates, saved: isSaved ? passRates : state.passRates.saved },
   };
@@ -92,6 +96,13 @@ export async function trainStep(options: {
   ]);
   session.emit({ type: 'stepped', summary });
   return await discardOldCheckpoints(session, next);
+}
+
+/** The publications of a step, of each policy that had an update. */
+function publicationsOf(outcomes: readonly PolicyStep[], step: number): readonly Publication[] {
+  return outcomes.flatMap(({ policy, result: { publication } }) =>
+    publication === null ? [] : [{ step, policy: policy.name, ...publication }],
+  );
 }
 
 /** The weights of the dimensions of the reward; null when only the primary one is trained. */

@@ -245,7 +245,18 @@ test('reports the comparison of sampler and trainer after the publication', asyn
       };
     },
   });
-  const { metrics } = await updateModel(planOf(datum), { model: probed, reference, maxLogprobGap: 0.1, pauseCalls });
+  const { metrics, publication } = await updateModel(planOf(datum), {
+    model: probed,
+    reference,
+    maxLogprobGap: 0.1,
+    pauseCalls,
+  });
   expect(metrics).toMatchObject({ 'policy/publish_gap': 0.001, 'policy/publish_gap_limit': 0.01 });
+  expect(publication).toMatchObject({
+    version: 1,
+    digest: 'sha256:',
+    durationMs: expect.any(Number),
+    probe: { gap: 0.001, limit: 0.01, tokens: 128 },
+  });
   await close();
 });

@@ -1,16 +1,16 @@
 import { withReferenceLogprobs } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import type { ModelUpdate, StepPlan } from '@agentlightning/core/algorithm';
-import { traceActivity } from '@agentlightning/core/internal';
+import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import type {
   BatchResult,
-  InferenceEndpoint,
   PendingOperation,
   StepResult,
   TrainableModel,
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
 import { mean } from '../evaluation/mean.ts';
+import { type Publication, publicationOf } from '../run/publication.ts';
 
 /** The plan of a policy's step, and the models that it needs. */
 export interface PolicyPlan {
@@ -33,6 +33,8 @@ export interface UpdateResult {
   readonly trainedTokens: number;
   /** Means over trained tokens; maxima for names that end in `_max`; the runtime's own metrics. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** The publication of the new weights; null when there was no update. */
+  readonly publication: Omit<Publication, 'step' | 'policy'> | null;
 }
 
 /**
@@ -73,7 +75,7 @@ async function updateModel(
   pauseCalls: UpdateWeightsOptions['pauseCalls'],
 ): Promise<UpdateResult> {
   const { plan, model } = policy;
-  if (plan.updates.length === 0) return { trainedTokens: 0, metrics: {} };
+  if (plan.updates.length === 0) return { trainedTokens: 0, metrics: {}, publication: null };
   const batches: Promise<BatchResult>[] = [];
   const steps: Promise<StepResult>[] = [];
   for (const [index, update] of plan.updates.entries()) {
@@ -82,9 +84,11 @@ async function updateModel(
   }
   const batchResults = [...first, ...(await Promise.all(batches))];
   const stepResults = await Promise.all(steps);
+  const startMs = systemClock.now();
   const endpoint = await traceActivity('train.publish', {}, () =>
     pauseCalls(async () => await (await model.publishWeights()).result),
   );
+  const publication = publicationOf(endpoint, { startMs, endMs: systemClock.now() });
   return {
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
@@ -93,17 +97,15 @@ async function updateModel(
       'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)) ?? 0,
       'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
       'policy/version': endpoint.policyVersion,
-      ...publicationMetrics(endpoint),
+      ...probeMetrics(publication),
     },
+    publication,
   };
 }
 
 /** The comparison of sampler and trainer after the publication, where the runtime reports one. */
-function publicationMetrics({ weights }: InferenceEndpoint): Record<string, number> {
-  const probe = weights?.probe;
-  return probe === undefined
-    ? {}
-    : { 'policy/publish_gap': probe.logprobGap, 'policy/publish_gap_limit': probe.maxLogprobGap };
+function probeMetrics({ probe }: Pick<Publication, 'probe'>): Record<string, number> {
+  return probe === null ? {} : { 'policy/publish_gap': probe.gap, 'policy/publish_gap_limit': probe.limit };
 }
 
 /** Sends the batches of an update, each with the reference's log-probabilities when its loss has a KL term. */

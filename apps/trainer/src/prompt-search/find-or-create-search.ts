@@ -63,7 +63,7 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
 /** The configuration as stored: without functions, schemas, keys and passwords. */
 function recordedConfig(config: ResolvedPromptSearch): JsonObject {
   const { algorithm, prompts, optimizer, runtime, tasks, sampling, evaluation, failedReward, missingReward } = config;
-  const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, seed } = config.shared;
+  const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, prices, seed } = config.shared;
   return JSON.parse(
     JSON.stringify({
       name,
@@ -72,6 +72,7 @@ function recordedConfig(config: ResolvedPromptSearch): JsonObject {
       concurrency,
       rolloutTimeoutMs,
       maxAttempts,
+      prices,
       sampling,
       evaluation,
       seed,

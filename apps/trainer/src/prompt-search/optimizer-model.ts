@@ -9,6 +9,7 @@ import {
   withRetry,
 } from '@agentlightning/core/internal';
 import { assertKeyIsEncrypted } from '@agentlightning/core/protocol';
+import { addUsage, type ModelUsage } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedOptimizer } from '../config/resolve-prompt-search.ts';
@@ -40,9 +41,21 @@ class RequestError extends Error {
   }
 }
 
+const tokenCount = z.int().min(0);
+
 const completionSchema = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
+  usage: z
+    .object({
+      prompt_tokens: tokenCount,
+      completion_tokens: tokenCount.catch(0),
+      prompt_tokens_details: z.object({ cached_tokens: tokenCount.nullish() }).nullish().catch(null),
+    })
+    .nullish()
+    .catch(null),
 });
+
+type Completion = z.infer<typeof completionSchema>;
 
 const errorSchema = z.object({ error: z.object({ message: z.string() }) });
 
@@ -52,6 +65,7 @@ export class OptimizerModel {
   readonly #services: OptimizerServices;
   readonly #queue: (() => void)[] = [];
   #freeSlots: number;
+  #usage: ModelUsage | null = null;
 
   constructor(settings: ResolvedOptimizer, services: OptimizerServices) {
     if (settings.apiKey !== null && !areInsecureKeysAllowed()) {
@@ -75,6 +89,26 @@ export class OptimizerModel {
     } finally {
       this.#releaseSlot();
     }
+  }
+
+  /** The token usage since the previous call of this method; null without any. */
+  takeUsage(): ModelUsage | null {
+    const usage = this.#usage;
+    this.#usage = null;
+    return usage;
+  }
+
+  #countUsage({ usage }: Completion): void {
+    const inputTokens = usage?.prompt_tokens ?? 0;
+    const added: ModelUsage = {
+      model: this.#settings.model,
+      isPolicy: false,
+      calls: 1,
+      inputTokens,
+      cachedInputTokens: Math.min(inputTokens, usage?.prompt_tokens_details?.cached_tokens ?? 0),
+      outputTokens: usage?.completion_tokens ?? 0,
+    };
+    this.#usage = this.#usage === null ? added : addUsage(this.#usage, added);
   }
 
   #bodyOf(messages: readonly OptimizerMessage[], temperature: number): object {
@@ -109,7 +143,9 @@ export class OptimizerModel {
     const signal = AbortSignal.any([this.#services.signal, AbortSignal.timeout(timeoutMs)]);
     const url = `${baseUrl.replace(/\/+$/, '')}/chat/completions`;
     const { response, text } = await send(url, { method: 'POST', headers, body, signal });
-    return completionOf(response, text, this.#services.clock.now());
+    const completion = completionOf(response, text, this.#services.clock.now());
+    this.#countUsage(completion);
+    return completion.choices[0]?.message.content ?? '';
   }
 
   #failure(reason: string): AgentLightningError {
@@ -144,11 +180,11 @@ async function send(url: string, init: RequestInit): Promise<{ readonly response
   }
 }
 
-/** The text of a completion. @throws RequestError when the response does not contain one */
-function completionOf({ ok, status, headers }: Response, text: string, nowMs: number): string {
+/** @throws RequestError when the response is not a completion */
+function completionOf({ ok, status, headers }: Response, text: string, nowMs: number): Completion {
   if (ok) {
     const completion = completionSchema.safeParse(jsonOf(text)).data;
-    if (completion !== undefined) return completion.choices[0]?.message.content ?? '';
+    if (completion !== undefined) return completion;
     const message = `the response is not a chat completion: ${text.slice(0, 200)}`;
     throw new RequestError(message, { isRetryable: true, retryAfterMs: null });
   }

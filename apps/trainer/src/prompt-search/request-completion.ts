@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OptimizerMessage, OptimizerRequest } from '@agentlightning/core/algorithm';
+import { addUsage } from '@agentlightning/core/store';
 import type { SearchSession } from './search-session.ts';
 
 /**
@@ -16,7 +17,12 @@ export async function requestCompletion(
   const question = questionKey(messages, request);
   const known = record.state.replies[question];
   const reply = known ?? (await optimizer.complete(messages, request.temperature));
-  if (known === undefined) await record.change({ replies: { ...record.state.replies, [question]: reply } });
+  if (known === undefined) {
+    const { replies, optimizerUsage: spent } = record.state;
+    const used = optimizer.takeUsage();
+    const optimizerUsage = spent === null || used === null ? (used ?? spent) : addUsage(spent, used);
+    await record.change({ replies: { ...replies, [question]: reply }, optimizerUsage });
+  }
   progress.optimizerResponded();
   return reply;
 }

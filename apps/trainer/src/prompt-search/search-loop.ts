@@ -8,6 +8,7 @@ import {
   summariseRewards,
   summaryOf,
 } from '../evaluation/stored-evaluation.ts';
+import { costMetrics } from '../run/cost-metrics.ts';
 import type { TrainingSummary } from '../training-event.ts';
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';
 import { promptsDigest } from './prompt-resources.ts';
@@ -63,7 +64,7 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
       const { rollouts, optimizerCalls, history } = standing;
       await resources.publish(history, standing.best);
       const found = { versions: history, best: standing.best.version };
-      const metrics = versionMetrics(session, standing);
+      const metrics = versionMetrics(session, standing, await costMetrics(session));
       await record.change({ ...found, search: state, replies: {}, spent: { rollouts, optimizerCalls } }, { metrics });
     },
     onCandidate: (candidate) => progress.judged(candidate),
@@ -91,6 +92,7 @@ function warnOfBudget({ config, warnOnce }: SearchSession, { rollouts }: Pick<Pr
 function versionMetrics(
   { run, record }: SearchSession,
   { history, best, rollouts, optimizerCalls }: PromptSearchStanding,
+  cost: Readonly<Record<string, number>>,
 ): readonly MetricPoint[] {
   const known = record.state.versions.length;
   return history.slice(known).map(({ score, scoredTasks }, index) => ({
@@ -103,6 +105,7 @@ function versionMetrics(
       'validation/tasks': scoredTasks,
       'search/rollouts': rollouts,
       'search/optimizer_calls': optimizerCalls,
+      ...cost,
     },
   }));
 }

@@ -1,6 +1,7 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
+import { type ModelUsage, modelUsageSchema } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { type StoredEvaluation, storedEvaluationSchema } from '../evaluation/stored-evaluation.ts';
 import { isSearchRun } from '../run/run-state.ts';
@@ -23,6 +24,8 @@ export interface SearchRunState {
   readonly best: string | null;
   /** Rollouts and optimiser calls at the last save. */
   readonly spent: { readonly rollouts: number; readonly optimizerCalls: number };
+  /** Token usage of the optimiser model; null before its first response. */
+  readonly optimizerUsage: ModelUsage | null;
   /** Why the search ended; null while it runs. */
   readonly ended: 'finished' | 'budget' | null;
   /** The limits that it ended with, by option; null while it runs. */
@@ -64,6 +67,8 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
   versions: z.array(judged),
   best: z.string().nullable(),
   spent: z.object({ rollouts: z.int(), optimizerCalls: z.int() }),
+  // Absent in states written by earlier versions.
+  optimizerUsage: modelUsageSchema.nullable().default(null),
   ended: z.enum(['finished', 'budget']).nullable(),
   // Absent in states written by earlier versions.
   limits: z
@@ -88,6 +93,7 @@ export function initialSearchState(beginning: SearchBeginning): SearchRunState {
     versions: [],
     best: null,
     spent: { rollouts: 0, optimizerCalls: 0 },
+    optimizerUsage: null,
     ended: null,
     limits: null,
     before: null,

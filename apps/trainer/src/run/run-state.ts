@@ -12,6 +12,7 @@ import {
 } from '../evaluation/stored-evaluation.ts';
 import type { EvaluationSummary } from '../training-event.ts';
 import type { ModelNaming } from './model-name.ts';
+import { type Publication, publicationsSchema } from './publication.ts';
 
 /** The state of a run that is needed to resume it, stored with the run. */
 export interface RunState {
@@ -37,6 +38,8 @@ export interface RunState {
   readonly rewardCurve: readonly number[];
   /** The warnings of finished steps and evaluations, in order. */
   readonly warnings: readonly RunWarning[];
+  /** The last publications of weights, in order; those of repeated steps too. */
+  readonly publications: readonly Publication[];
   /** The position of asynchronous collection; null in synchronous mode. */
   readonly collection: CollectionState | null;
   /** The results of training tasks that a curriculum weights them by: after the last step, and at the checkpoint. */
@@ -87,6 +90,8 @@ const runState: z.ZodType<RunState> = z.object({
   rewardCurve: z.array(z.number()),
   // Absent in older states.
   warnings: z.array(runWarningSchema).default([]),
+  // Absent in older states.
+  publications: publicationsSchema.default([]),
   collection: collectionStateSchema.nullable().default(null),
   // Absent in older states.
   passRates: z
@@ -119,6 +124,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     evaluations: [],
     rewardCurve: [],
     warnings: [],
+    publications: [],
     collection: null,
     passRates: { current: [], saved: [] },
     seed,

@@ -26,6 +26,7 @@ const trainingKeys = [
   'checkpointEvery',
   'keepCheckpoints',
   'maxLogprobGap',
+  'prices',
 ] as const;
 
 /** The settings of a training that a client may choose. The resolution of the configuration validates the values. */

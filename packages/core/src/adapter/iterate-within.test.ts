@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { iterateWithin, type Within } from './iterate-within.ts';
+import { isAsyncIterable, iterateWithin, tapIterable, type Within } from './iterate-within.ts';
 
 /** Counts the executions of `within`. */
 function counted(): { readonly within: Within; readonly runs: () => number } {
@@ -48,4 +48,17 @@ test('an iterator without return is not advanced further', async () => {
     expect(value).toBe(7);
     break;
   }
+});
+
+test('an observed iterable reports each value before it is returned', async () => {
+  const events: string[] = [];
+  async function* numbers(): AsyncGenerator<number> {
+    yield 1;
+    yield 2;
+  }
+  for await (const value of tapIterable(numbers(), (taken) => events.push(`taken ${taken}`))) {
+    events.push(`read ${value}`);
+  }
+  expect(events).toEqual(['taken 1', 'read 1', 'taken 2', 'read 2']);
+  expect([isAsyncIterable(numbers()), isAsyncIterable([1]), isAsyncIterable(null)]).toEqual([true, false, false]);
 });

@@ -1,3 +1,5 @@
+import { hasFields } from './unknown-value.ts';
+
 /** Runs a function in a context, such as a step of a trace. */
 export type Within = <TResult>(run: () => TResult) => TResult;
 
@@ -21,4 +23,24 @@ export function iterateWithin<TValue>(values: AsyncIterable<TValue>, within: Wit
     return: (value) => within(() => iterator.return?.(value) ?? Promise.resolve({ done: true, value })),
   };
   return placed;
+}
+
+/** Whether a value is an async iterable, such as a stream or an async generator. */
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return hasFields(value) && Symbol.asyncIterator in value;
+}
+
+/**
+ * Iterates the same values, each reported before it is returned.
+ *
+ * @param take - must not throw
+ */
+export async function* tapIterable<TValue>(
+  values: AsyncIterable<TValue>,
+  take: (value: TValue) => void,
+): AsyncGenerator<TValue, void> {
+  for await (const value of values) {
+    take(value);
+    yield value;
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hasMethod, type Method, patchMethod } from './patch-method.ts';
+import { hasMethod, type Method, patchMethod, patchMethods } from './patch-method.ts';
 
 class Model {
   readonly name: string = 'tiny';
@@ -60,6 +60,19 @@ describe('method patch', () => {
     expect(new Class().ask('a')).toBe('tiny: a!');
     undoTheirs();
     expect(new Class().ask('a')).toBe('tiny: a');
+  });
+
+  test('of several names skips missing methods', () => {
+    const { Class, prototype } = aModelClass();
+    const seen: string[] = [];
+    const undos = patchMethods(prototype, ['ask', 'askLater'], (original, name) => {
+      seen.push(name);
+      return loudly(original);
+    });
+    expect([new Class().ask('a'), seen]).toEqual(['tiny: a!', ['ask']]);
+    for (const undo of undos) undo();
+    expect([new Class().ask('a'), Object.hasOwn(prototype, 'askLater')]).toEqual(['tiny: a', false]);
+    expect([undos.length, patchMethods(null, ['ask'], loudly)]).toEqual([1, []]);
   });
 
   test.for([null, undefined, 7, 'text', {}])('is not found in %o', (value) => {

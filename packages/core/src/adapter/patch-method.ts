@@ -45,3 +45,18 @@ export function patchMethod<TName extends string>(
     else Object.defineProperty(holder, name, descriptor);
   };
 }
+
+/**
+ * Replaces methods of a class or of one object; those that it does not have are skipped.
+ *
+ * @returns the undo of each replaced method; see {@link patchMethod}
+ */
+export function patchMethods(
+  holder: unknown,
+  names: readonly string[],
+  wrap: (original: Method, name: string) => Method,
+): readonly (() => void)[] {
+  return names.flatMap((name) =>
+    hasMethod(holder, name) ? [patchMethod(holder, name, (original) => wrap(original, name))] : [],
+  );
+}

@@ -14,12 +14,23 @@ import {
 } from './gateway-request.ts';
 import { isRequest, type ModelRequest, readFetch } from './model-request.ts';
 
+/** Options of an adapter for the redirection of model calls. */
+export interface RedirectOptions {
+  /**
+   * Whether model calls are redirected to the rollout's endpoint, if it has one. When false, they are sent unchanged and
+   * traced without tokens.
+   *
+   * @default true
+   */
+  readonly redirect?: boolean;
+  /** Selects the model calls to redirect; return false for a judge. @default all */
+  readonly shouldRedirect?: ((call: { readonly url: URL; readonly model: string | null }) => boolean) | undefined;
+}
+
 /** Options of {@link redirectedFetch}. */
-export interface RedirectedFetchOptions {
+export interface RedirectedFetchOptions extends Pick<RedirectOptions, 'shouldRedirect'> {
   /** Sends the requests. @default the global fetch at the time of the call */
   readonly fetch?: typeof fetch | undefined;
-  /** Selects the model calls to send to the rollout's endpoint; return false for those of a judge. @default all */
-  readonly shouldRedirect?: ((call: { readonly url: URL; readonly model: string | null }) => boolean) | undefined;
   /**
    * Trace position of a call made now; null when the framework does not know it.
    *

@@ -1,4 +1,5 @@
 import type { StreamTap } from './tap-stream.ts';
+import { withMembers } from './with-members.ts';
 
 /** Options of {@link tapGenerator}. */
 export interface GeneratorTap<TValue> extends StreamTap<TValue> {
@@ -36,13 +37,6 @@ export function tapGenerator<TValue, TGenerator extends AsyncGenerator<TValue, u
     cancelled();
     return generator.return(value);
   };
-  return new Proxy(generator, {
-    get(target, name, self) {
-      if (name === 'next') return next;
-      if (name === 'return') return leave;
-      if (name === Symbol.asyncIterator) return () => self;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  const tapped: TGenerator = withMembers(generator, { next, return: leave, [Symbol.asyncIterator]: () => tapped });
+  return tapped;
 }

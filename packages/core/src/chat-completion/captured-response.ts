@@ -5,6 +5,8 @@ import type { ModelCallChoice } from '../spans/model-call.ts';
 /** Token counts reported by an engine. */
 export interface CapturedUsage {
   readonly inputTokens: number;
+  /** Input tokens that the engine had cached; null when it does not report them. */
+  readonly cachedInputTokens: number | null;
   readonly outputTokens: number;
 }
 
@@ -118,9 +120,11 @@ export class CapturedResponse {
 
   #addUsage(body: JsonObject): void {
     if (!isObject(body.usage)) return;
-    const inputTokens = numberOf(body.usage.prompt_tokens);
-    const outputTokens = numberOf(body.usage.completion_tokens);
-    if (inputTokens !== null) this.#usage = { inputTokens, outputTokens: outputTokens ?? 0 };
+    const { prompt_tokens: prompt, prompt_tokens_details: details, completion_tokens: completion } = body.usage;
+    const inputTokens = numberOf(prompt);
+    if (inputTokens === null) return;
+    const cachedInputTokens = isObject(details) ? numberOf(details.cached_tokens) : null;
+    this.#usage = { inputTokens, cachedInputTokens, outputTokens: numberOf(completion) ?? 0 };
   }
 
   #addChoice(choice: JsonObject): void {

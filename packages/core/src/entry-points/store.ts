@@ -4,6 +4,12 @@
  * @module
  */
 
+export type { Cost } from '../cost/cost.ts';
+export { costOfCalls, costOfRun, pricesOf } from '../cost/cost.ts';
+export type { ModelUsage } from '../cost/model-usage.ts';
+export { addUsage, modelUsageSchema, usageOfSpans } from '../cost/model-usage.ts';
+export type { ModelPrice, Prices } from '../cost/prices.ts';
+export { pricesSchema } from '../cost/prices.ts';
 export type { FailureOrigin, RecordedFailure } from '../errors/failure-origin.ts';
 export { attemptFailureOrigin, failureMetadata, failureOriginOf, recordedFailure } from '../errors/failure-origin.ts';
 export type { IdKind } from '../id.ts';

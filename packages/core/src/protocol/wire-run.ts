@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ModelUsage } from '../cost/model-usage.ts';
 import type { JsonObject } from '../json.ts';
 import type { MetricQuery } from '../store/queries.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from '../store/run.ts';
@@ -93,6 +94,15 @@ export const runUpdateCodec: z.ZodType<RunUpdate> = z.codec(
   },
 );
 
+const modelUsageCodec = recordCodec<ModelUsage>({
+  model: ['model', z.string()],
+  isPolicy: ['is_policy', z.boolean()],
+  calls: ['calls', z.int()],
+  inputTokens: ['input_tokens', z.int()],
+  cachedInputTokens: ['cached_input_tokens', z.int()],
+  outputTokens: ['output_tokens', z.int()],
+});
+
 /** Counts of a run's rollouts and attempts. */
 export const runStatisticsCodec: z.ZodType<RunStatistics> = recordCodec<RunStatistics>({
   runId: ['run_id', z.string()],
@@ -110,6 +120,7 @@ export const runStatisticsCodec: z.ZodType<RunStatistics> = recordCodec<RunStati
       cancelled: z.int(),
     }),
   ],
+  usage: ['usage', z.array(modelUsageCodec)],
 });
 
 /** Record counts of a store. The uptime is in seconds. */

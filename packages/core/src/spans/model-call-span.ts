@@ -39,7 +39,12 @@ export interface ModelCallRecording {
   /** HTTP status of the upstream's response. */
   readonly httpStatus?: number;
   /** Token counts reported by the engine. @default the numbers of token ids */
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
+  readonly usage?: {
+    readonly inputTokens: number;
+    /** Input tokens that the engine had cached. @default unknown */
+    readonly cachedInputTokens?: number | null;
+    readonly outputTokens: number;
+  };
   /** Effective sampling parameters other than the temperature. */
   readonly sampling?: { readonly topP?: number; readonly maxTokens?: number; readonly seed?: number };
   /** Text of each response token of the first choice, for display. */
@@ -187,6 +192,7 @@ function recordingAttributes(call: ModelCallInput, recording: ModelCallRecording
     [genAiAttributes.requestMaxTokens]: recording.sampling?.maxTokens,
     [genAiAttributes.requestSeed]: recording.sampling?.seed,
     [genAiAttributes.usageInputTokens]: recording.usage?.inputTokens ?? call.promptTokenIds.length,
+    [genAiAttributes.usageCachedInputTokens]: recording.usage?.cachedInputTokens,
     [genAiAttributes.usageOutputTokens]:
       recording.usage?.outputTokens ?? call.choices.reduce((sum, choice) => sum + choice.responseTokenIds.length, 0),
     [modelCallAttributes.mode]: recording.mode,

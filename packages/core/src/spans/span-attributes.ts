@@ -176,6 +176,7 @@ export const genAiAttributes = {
   responseModel: 'gen_ai.response.model',
   responseFinishReasons: 'gen_ai.response.finish_reasons',
   usageInputTokens: 'gen_ai.usage.input_tokens',
+  usageCachedInputTokens: 'gen_ai.usage.cache_read.input_tokens',
   usageOutputTokens: 'gen_ai.usage.output_tokens',
   inputMessages: 'gen_ai.input.messages',
   outputMessages: 'gen_ai.output.messages',

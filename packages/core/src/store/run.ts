@@ -1,3 +1,4 @@
+import type { ModelUsage } from '../cost/model-usage.ts';
 import type { JsonObject } from '../json.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 
@@ -44,4 +45,6 @@ export interface RunStatistics {
   readonly totalAttempts: number;
   /** Number of rollouts by status; 0 for an unused status. */
   readonly rolloutsByStatus: Readonly<Record<RolloutStatus, number>>;
+  /** Token usage of the captured model calls of all attempts, in order of model. */
+  readonly usage: readonly ModelUsage[];
 }

@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { StreamedAnthropicMessage } from '../adapter/streamed-anthropic-message.ts';
+import { StreamedAnthropicMessage } from '../adapter/responses/streamed-anthropic-message.ts';
 import { ScriptedModel } from './scripted-model.ts';
 import { callTool, respondWith } from './scripted-model-step.ts';
 

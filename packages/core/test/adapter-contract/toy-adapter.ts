@@ -1,7 +1,7 @@
 import type { AgentStepEnd, AgentStepKind } from '../../src/adapter/agent-step.ts';
 import { AgentSteps } from '../../src/adapter/agent-steps.ts';
 import { redirectGlobalFetch } from '../../src/adapter/global-fetch.ts';
-import { modelRequestAttributes, modelResponseAttributes } from '../../src/adapter/model-call-attributes.ts';
+import { modelRequestAttributes, modelResponseAttributes } from '../../src/adapter/responses/model-call-attributes.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { isObject, textOf } from '../../src/json-access.ts';
 import type { Attributes } from '../../src/spans/span.ts';

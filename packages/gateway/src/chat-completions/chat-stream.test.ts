@@ -32,7 +32,7 @@ it('the fields that only the gateway requested are captured and removed from the
   );
   expect(stream.take(event(JSON.stringify({ id: 'c', choices: [], usage })))).toBe('');
   expect(captured.promptTokenIds).toEqual([1, 2]);
-  expect(captured.usage).toEqual({ inputTokens: 2, outputTokens: 2 });
+  expect(captured.usage).toEqual({ inputTokens: 2, cachedInputTokens: null, outputTokens: 2 });
   expect(captured.choices).toEqual([
     { index: 0, responseTokenIds: [7, 8], responseLogprobs: [-0.25, -1e-9], finishReason: 'stop' },
   ]);

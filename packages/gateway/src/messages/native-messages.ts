@@ -26,7 +26,11 @@ function chatTerms({ id, model, usage, stop_reason: stopReason }: JsonObject): J
   return {
     id: id ?? null,
     model: model ?? null,
-    usage: { prompt_tokens: prompt, completion_tokens: counts.output_tokens ?? null },
+    usage: {
+      prompt_tokens: prompt,
+      prompt_tokens_details: { cached_tokens: read ?? null },
+      completion_tokens: counts.output_tokens ?? null,
+    },
     choices: [{ index: 0, finish_reason: stopReason ?? null }],
   };
 }

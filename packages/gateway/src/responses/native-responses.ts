@@ -19,14 +19,14 @@ export const nativeResponses: UpstreamApi = {
 
 /** Maps id, usage and status of a Responses body to Chat Completions. */
 function chatTerms({ id, model, usage, status, incomplete_details: incomplete }: JsonObject): JsonObject {
-  const { input_tokens: input, output_tokens: output } = objectOf(usage);
+  const { input_tokens: input, input_tokens_details: details, output_tokens: output } = objectOf(usage);
   const { reason } = objectOf(incomplete);
   const reasons: Readonly<Record<string, string>> = { completed: 'stop', incomplete: textOf(reason) ?? 'length' };
   const finish = reasons[textOf(status) ?? ''] ?? null;
   return {
     id: id ?? null,
     model: model ?? null,
-    usage: { prompt_tokens: input ?? null, completion_tokens: output ?? null },
+    usage: { prompt_tokens: input ?? null, prompt_tokens_details: details ?? null, completion_tokens: output ?? null },
     choices: [{ index: 0, finish_reason: finish }],
   };
 }

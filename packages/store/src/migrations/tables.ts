@@ -101,6 +101,17 @@ export function tables({ name, columnTypes }: SqlDialect): readonly string[] {
       FOREIGN KEY (rollout_id, attempt_id) REFERENCES attempts (rollout_id, attempt_id)
     )`,
     'CREATE INDEX spans_by_sequence ON spans (rollout_id, sequence_id)',
+    // Token usage of captured model calls, for statistics without reading spans.
+    `CREATE TABLE model_usage (
+      rollout_id ${text} NOT NULL REFERENCES rollouts (rollout_id),
+      model ${text} NOT NULL,
+      is_policy ${integer} NOT NULL,
+      calls ${integer} NOT NULL,
+      input_tokens ${integer} NOT NULL,
+      cached_input_tokens ${integer} NOT NULL,
+      output_tokens ${integer} NOT NULL,
+      PRIMARY KEY (rollout_id, model, is_policy)
+    )${name === 'sqlite' ? ' WITHOUT ROWID' : ''}`,
     `CREATE TABLE workers (
       worker_id ${text} PRIMARY KEY,
       status ${text} NOT NULL,

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 GROUP = "agentlightning_runtime.engines"
 """The entry-point group in which packages name their engines."""
 
+_OWN = {
+    "torch": "agentlightning_runtime.engine.torch_engine",
+    "ray": "agentlightning_runtime.cluster.ray_engine",
+}
+"""The engines of this package, for when it runs from source and is not installed."""
+
 
 def find_engine_factory(name: str) -> EngineFactory:
     """Resolves `create_engine` from a name in the entry-point group or from `package.module:function`.
@@ -27,10 +33,9 @@ def find_engine_factory(name: str) -> EngineFactory:
         found = entry_points(group=GROUP, name=name)
         if found:
             return next(iter(found)).load()
+        if name in _OWN:
+            return importlib.import_module(_OWN[name]).create_engine
     except (ImportError, AttributeError) as error:
         raise UsageError(f'The engine "{name}" cannot be loaded: {error}', "Install what it needs") from error
-    if name == "torch":
-        # The package runs from source and is not installed.
-        return importlib.import_module("agentlightning_runtime.engine.torch_engine").create_engine
-    known = ", ".join(sorted(entry_points(group=GROUP).names)) or "torch"
+    known = ", ".join(sorted({*_OWN, *entry_points(group=GROUP).names}))
     raise UsageError(f'There is no engine "{name}"', f"Known engines: {known}. Or pass package.module:create_engine")

@@ -10,7 +10,7 @@ from pathlib import Path
 from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, sampler_placement
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.cli.user_file import read_users
-from agentlightning_runtime.engine.settings import EngineSettings
+from agentlightning_runtime.engine.settings import EngineSettings, RaySettings
 from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
 
@@ -55,8 +55,20 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
         "--engine",
         default="torch",
         metavar="NAME",
-        help="training engine: a name of the entry-point group agentlightning_runtime.engines, or "
+        help="training engine: torch, ray, another name of the entry-point group agentlightning_runtime.engines, or "
         "package.module:create_engine [%(default)s]",
+    )
+    group.add_argument(
+        "--ray-address",
+        default="",
+        metavar="HOST:PORT",
+        help="with --engine ray: head of the cluster [RAY_ADDRESS, the cluster of this machine, or a new one]",
+    )
+    group.add_argument(
+        "--ray-workers",
+        type=_positive,
+        metavar="N",
+        help="with --engine ray: number of workers [one for each GPU of the cluster; on CPUs for each --threads cores]",
     )
 
 
@@ -142,6 +154,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         inference_engine=flags.inference_engine,
         sampler=sampler_placement(flags),
         vllm_arguments=tuple(flags.vllm_arguments),
+        ray=RaySettings(flags.ray_address, flags.ray_workers),
     )
 
 

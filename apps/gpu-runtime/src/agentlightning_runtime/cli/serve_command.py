@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import json
 import logging
@@ -11,7 +12,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from agentlightning_runtime.cli.engine_factory import find_engine_factory
 from agentlightning_runtime.cli.runtime_settings import (
@@ -66,7 +67,10 @@ def run_serve(flags: argparse.Namespace) -> int:
             # Started by torchrun with a rank above 0: rank 0 communicates with clients.
             _follow(flags)
         else:
-            asyncio.run(_serve(flags))
+            ready = sys.stdout
+            # Ray prints the logs of workers.
+            with contextlib.redirect_stdout(sys.stderr):
+                asyncio.run(_serve(flags, ready))
     except (UsageError, ListenError, EngineError) as error:
         # The text of an engine error already includes the remedy.
         said = error.message if isinstance(error, EngineError) else str(error)
@@ -84,7 +88,7 @@ def _follow(flags: argparse.Namespace) -> None:
     engine.follow_first_process(engine_settings(flags))
 
 
-async def _serve(flags: argparse.Namespace) -> None:
+async def _serve(flags: argparse.Namespace, ready: TextIO) -> None:
     options = serve_options(flags)
     settings = engine_settings(flags)
     # Before the models are loaded, which is slow.
@@ -99,8 +103,8 @@ async def _serve(flags: argparse.Namespace) -> None:
         engine.close()
         raise
     LOG.info("Listening on %s for %s", server.address, ", ".join(settings.base_models))
-    sys.stdout.write(json.dumps({"event": "ready", "address": server.address}) + "\n")
-    sys.stdout.flush()
+    ready.write(json.dumps({"event": "ready", "address": server.address}) + "\n")
+    ready.flush()
     await stop_requested.wait()
     LOG.info("Stopping: the running operation finishes, new requests are rejected")
     await server.stop()

@@ -1,7 +1,7 @@
 """The interface between the gRPC service and the training engine.
 
 Implement `RuntimeEngine` and `EngineModel`; the service provides sessions, ordering, retries, validation, cancellation
-and results. A backend on Ray, or a client of a Tinker-compatible service, is one file with these two classes and a
+and results. A client of a Tinker-compatible service, for example, is one file with these two classes and a
 `create_engine(settings)`. Register it in the entry-point group `agentlightning_runtime.engines`, or start with
 `agentlightning-runtime serve --engine package.module:create_engine`.
 

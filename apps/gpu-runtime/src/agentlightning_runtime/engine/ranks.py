@@ -1,4 +1,4 @@
-"""The ranks of distributed training, as started by torchrun; a single process needs no communication."""
+"""The ranks of distributed training, as started by torchrun or Ray Train; a single process needs no communication."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ class Ranks:
 
 
 def join_ranks(device: torch.device) -> Ranks:
-    """Joins the process group of torchrun; a single rank without torchrun."""
-    if not is_started_by_torchrun():
+    """Joins the process group of torchrun or Ray Train; a single rank without either."""
+    if not is_one_of_several():
         return Ranks()
     if not dist.is_initialized():
         if device.type == "cuda":
@@ -136,9 +136,13 @@ def leave_ranks(ranks: Ranks) -> None:
         gc.collect()
 
 
-def is_started_by_torchrun() -> bool:
-    """Whether torchrun started this process."""
-    return dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1
+def is_one_of_several() -> bool:
+    """Whether torchrun or Ray Train started this process as one of several ranks.
+
+    Torchrun leaves the process group to this process, Ray Train has made it.
+    """
+    is_launched = dist.is_torchelastic_launched() or dist.is_initialized()
+    return is_launched and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def local_rank() -> int:

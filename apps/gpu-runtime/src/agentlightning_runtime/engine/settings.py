@@ -34,6 +34,19 @@ class SamplerPlacement:
 
 
 @dataclass(frozen=True, slots=True)
+class RaySettings:
+    """Where `--engine ray` trains.
+
+    Attributes:
+        address: `host:port` of a running Ray cluster; empty: that of `RAY_ADDRESS` or of this machine, else a new one.
+        workers: Number of ranks; None: one for each GPU of the cluster, or on the CPU for each core.
+    """
+
+    address: str = ""
+    workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EngineSettings:
     """Engine and endpoint settings of the command line.
 
@@ -54,6 +67,7 @@ class EngineSettings:
         inference_engine: Sampler; `auto` is vLLM where it has a place, else this package's own sampler.
         sampler: Place of vLLM.
         vllm_arguments: Further arguments for vLLM's server, such as `--gpu-memory-utilization`, `0.3`.
+        ray: The cluster of `--engine ray`.
     """
 
     base_models: Mapping[str, str]
@@ -71,6 +85,7 @@ class EngineSettings:
     inference_engine: Literal["auto", "builtin", "vllm"] = "auto"
     sampler: SamplerPlacement = SamplerPlacement()
     vllm_arguments: Sequence[str] = ()
+    ray: RaySettings = RaySettings()
 
 
 @dataclass(frozen=True, slots=True)

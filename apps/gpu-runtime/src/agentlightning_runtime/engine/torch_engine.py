@@ -25,7 +25,7 @@ from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_
 from agentlightning_runtime.engine.observation.device_clock import clock_of
 from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
 from agentlightning_runtime.engine.observation.timeline import Timeline
-from agentlightning_runtime.engine.ranks import Ranks, is_started_by_torchrun, join_ranks, local_rank
+from agentlightning_runtime.engine.ranks import Ranks, is_one_of_several, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.throughput import peak_flops
 from agentlightning_runtime.engine.torch_model import TorchModel
@@ -199,7 +199,7 @@ class TorchEngine:
 
 
 def create_engine(settings: EngineSettings) -> TorchEngine | LeadingEngine:
-    """Creates the engine and starts its inference endpoint; under torchrun, on rank 0.
+    """Creates the engine and starts its inference endpoint; of several ranks, on rank 0.
 
     Raises:
         EngineError: INVALID when the device does not exist.
@@ -211,7 +211,7 @@ def create_engine(settings: EngineSettings) -> TorchEngine | LeadingEngine:
 
 
 def follow_first_process(settings: EngineSettings) -> None:
-    """Runs the ranks above 0 of torchrun until rank 0 stops.
+    """Runs the ranks above 0 until rank 0 stops.
 
     Raises:
         EngineError: INVALID when the device does not exist.
@@ -222,10 +222,7 @@ def follow_first_process(settings: EngineSettings) -> None:
 
 
 def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
-    if (
-        is_started_by_torchrun()
-        and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda"
-    ):
+    if is_one_of_several() and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda":
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
     return settings, join_ranks(choose_device(settings.device))
 

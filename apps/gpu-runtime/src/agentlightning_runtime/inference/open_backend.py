@@ -29,12 +29,7 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
     Raises:
         EngineError: when the port is not available, or vLLM is selected and not installed or has no place.
     """
-    endpoint = EndpointSettings(
-        host=settings.inference_host,
-        port=settings.inference_port,
-        public_url=settings.inference_public_url,
-        api_key=settings.inference_api_key,
-    )
+    endpoint = endpoint_settings(settings)
     place = settings.sampler
     has_place = bool(place.urls or place.gpus or place.is_colocated)
     if settings.inference_engine == "builtin" or (settings.inference_engine == "auto" and not has_place):
@@ -50,6 +45,16 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
         raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)
     shares = place.is_colocated and is_cuda
     return VllmBackend(endpoint, replica_starts(settings), folder=place.folder, shares_device=shares)
+
+
+def endpoint_settings(settings: EngineSettings) -> EndpointSettings:
+    """The listener of the inference endpoint."""
+    return EndpointSettings(
+        host=settings.inference_host,
+        port=settings.inference_port,
+        public_url=settings.inference_public_url,
+        api_key=settings.inference_api_key,
+    )
 
 
 def replica_starts(settings: EngineSettings) -> Sequence[StartVllm]:

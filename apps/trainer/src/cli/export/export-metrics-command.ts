@@ -12,15 +12,15 @@ export function addMetricsCommand(group: Command): void {
     .argument('<run>', 'the run')
     .addOption(
       new Option('--to <tool>', 'the tool or format')
-        .choices(['tensorboard', 'mlflow', 'csv', 'openmetrics'])
+        .choices(['tensorboard', 'mlflow', 'wandb', 'csv', 'openmetrics'])
         .default('csv'),
     )
     .option(
       '--out <path>',
-      'tensorboard: a folder (default: runs). csv, openmetrics: a file (default: standard output)',
+      'tensorboard, wandb: a folder (default: runs, wandb). csv, openmetrics: a file (default: standard output)',
     )
     .option('--endpoint <url>', 'mlflow: the tracking server (default: MLFLOW_TRACKING_URI)')
-    .option('--experiment <name>', 'mlflow: the experiment', 'agentlightning')
+    .option('--experiment <name>', 'mlflow: the experiment; wandb: the project', 'agentlightning')
     .option('--follow', 'write steps as they finish, until the run has ended')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--json', 'the result as one JSON object')
@@ -28,7 +28,7 @@ export function addMetricsCommand(group: Command): void {
       'after',
       examples(
         'agl export metrics run-1a2b3c4d --to tensorboard --out runs --follow',
-        'Weights & Biases reads event files of TensorBoard: `wandb sync runs/run-1a2b3c4d`.',
+        'agl export metrics run-1a2b3c4d --to wandb && wandb sync wandb/offline-run-*-run-1a2b3c4d',
       ),
     )
     .action(async (run: string, flags: ExportMetricsFlags) => {

@@ -5,13 +5,14 @@ import type { MetricSink } from '../../metrics-export/metric-sink.ts';
 import { mlflowServer, openMlflowSink } from '../../metrics-export/mlflow-sink.ts';
 import { openTensorBoardSink } from '../../metrics-export/tensorboard-sink.ts';
 import { csvSink, openMetricsSink } from '../../metrics-export/text-sinks.ts';
+import { openWandbSink } from '../../metrics-export/wandb-sink.ts';
 import { listenToProcess } from '../listen-to-process.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export metrics`. */
 export interface ExportMetricsFlags {
-  readonly to: 'tensorboard' | 'mlflow' | 'csv' | 'openmetrics';
+  readonly to: 'tensorboard' | 'mlflow' | 'wandb' | 'csv' | 'openmetrics';
   readonly out?: string;
   readonly endpoint?: string;
   readonly experiment: string;
@@ -65,6 +66,8 @@ function openSink(run: Run, { to, out, endpoint, experiment }: ExportMetricsFlag
       return openTensorBoardSink(out ?? 'runs', run);
     case 'mlflow':
       return openMlflowSink(mlflowServer(process.env, endpoint), experiment, run);
+    case 'wandb':
+      return openWandbSink(out ?? 'wandb', experiment, run);
     case 'csv':
       return csvSink(out ?? '-');
     case 'openmetrics':

@@ -1,5 +1,7 @@
-import type { Run } from '@agentlightning/core';
+import type { Run, Store } from '@agentlightning/core';
+import { type Cost, costOfRun, pricesOf } from '@agentlightning/core/store';
 import { z } from 'zod';
+import { costText } from '../../report/rollout-text.ts';
 import { textTable } from '../../report/text-table.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
@@ -14,7 +16,8 @@ export async function listRuns(flags: RunsFlags): Promise<void> {
   const store = await openExistingStore(flags.store);
   try {
     const { items } = await store.queryRuns();
-    const lines = flags.json === true ? items.map((run) => JSON.stringify(runRecord(run))) : runTable(items);
+    const runs = await Promise.all(items.map((run) => listedRun(store, run)));
+    const lines = flags.json === true ? runs.map(({ record }) => JSON.stringify(record)) : runTable(runs);
     for (const line of lines) process.stdout.write(`${line}\n`);
   } finally {
     await store.close();
@@ -35,7 +38,19 @@ const progress = z.object({
   after: z.object({ reward: z.number() }).nullish(),
 });
 
-function runRecord(run: Run): Record<string, unknown> {
+async function listedRun(store: Store, run: Run): Promise<ListedRun> {
+  const cost = await costOf(store, run);
+  return { run, cost, record: runRecord(run, cost) };
+}
+
+async function costOf(store: Store, run: Run): Promise<Cost> {
+  const { usage } = await store.runStatistics(run.runId);
+  // Only the price of the runtime needs the time of the steps.
+  const isTimed = (pricesOf(run)?.runtimePerHour ?? null) !== null;
+  return costOfRun(run, { usage, metrics: isTimed ? (await store.queryMetrics(run.runId)).items : [] });
+}
+
+function runRecord(run: Run, cost: Cost): Record<string, unknown> {
   const { kind, finishedStep, steps, spent, versions, from, before, after } = progress.parse(run.state);
   return {
     run: run.runId,
@@ -48,16 +63,35 @@ function runRecord(run: Run): Record<string, unknown> {
     ...(from == null ? {} : { from: `${from.runId}@${from.step}` }),
     reward_before: before?.reward ?? null,
     reward_after: after?.reward ?? null,
+    cost,
     started: new Date(run.createTimeMs).toISOString(),
   };
 }
 
-function runTable(runs: readonly Run[]): string[] {
-  if (runs.length === 0) return ['No runs yet. `agl train` starts one.'];
-  const records = runs.map((run) => ({ run, record: runRecord(run) }));
+/** A run with its line as JSON. */
+interface ListedRun {
+  readonly run: Run;
+  readonly cost: Cost;
+  readonly record: Readonly<Record<string, unknown>>;
+}
+
+function runTable(records: readonly ListedRun[]): string[] {
+  if (records.length === 0) return ['No runs yet. `agl train` starts one.'];
   const hasOrigin = records.some(({ record }) => record['from'] !== undefined);
-  const header = ['RUN', ...(hasOrigin ? ['FROM'] : []), 'NAME', 'STATUS', 'STEP', 'BEFORE', 'AFTER', 'STARTED'];
-  const rows = records.map(({ run, record }) => {
+  const hasCost = records.some(({ cost }) => cost.amount !== null);
+  const origin = hasOrigin ? ['FROM'] : [];
+  const header = [
+    'RUN',
+    ...origin,
+    'NAME',
+    'STATUS',
+    'STEP',
+    'BEFORE',
+    'AFTER',
+    ...(hasCost ? ['COST'] : []),
+    'STARTED',
+  ];
+  const rows = records.map(({ run, record, cost }) => {
     return [
       run.runId,
       ...(hasOrigin ? [String(record['from'] ?? '-')] : []),
@@ -66,6 +100,7 @@ function runTable(runs: readonly Run[]): string[] {
       progressText(record),
       rewardText(record['reward_before']),
       rewardText(record['reward_after']),
+      ...(hasCost ? [costText({ ...cost, missing: [] })] : []),
       String(record['started']).slice(0, 19).replace('T', ' '),
     ];
   });

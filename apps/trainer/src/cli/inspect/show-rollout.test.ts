@@ -4,6 +4,7 @@ import path from 'node:path';
 import { aModelCallSpan, aSpan } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { shownRollout } from '../output/inspection-output.ts';
 import { showFormats } from './show-format.ts';
 import { showRollout } from './show-rollout.ts';
 
@@ -60,6 +61,28 @@ test('10,000 nested spans are shown in every format', async () => {
 });
 
 const spanIdAt = (index: number): string => (index + 1).toString(16).padStart(16, '0');
+
+test('the cost of the calls is at the prices of the run, and a model without a price is named', async () => {
+  const place = `sqlite:${path.join(folder, 'agl.db')}`;
+  const output = path.join(folder, 'shown.txt');
+  const store = await openStore(place);
+  const prices = { currency: 'EUR', models: { small: { input: 1000, output: 2000 } } };
+  await store.createRun({ runId: 'run-1', name: 'one', config: { prices } });
+  const { rolloutId, attempt } = await store.startRollout({ input: {}, runId: 'run-1' });
+  for (const [sequenceId, model] of ['small', 'other'].entries()) {
+    const call = { rolloutId, attemptId: attempt.attemptId, sequenceId: sequenceId + 1, model, policyVersion: null };
+    await store.appendSpans([aModelCallSpan(call)]);
+  }
+  await store.close();
+  const flags = { store: place, attempt: 'latest', format: 'tree', output } as const;
+  await showRollout(rolloutId, flags);
+  expect(await readFile(output, 'utf8')).toContain(
+    'cost     0.007 EUR; no price of model other (prices.models["other"])\n',
+  );
+  await showRollout(rolloutId, { ...flags, json: true });
+  const { cost } = shownRollout.parse(JSON.parse(await readFile(output, 'utf8'))) as { cost: unknown };
+  expect(cost).toMatchObject({ amount: expect.closeTo(0.007, 9), currency: 'EUR' });
+});
 
 test('an attempt that the rollout does not have is an error that names those it has', async () => {
   await expect(shown('hi', 'at-nope')).rejects.toMatchObject({

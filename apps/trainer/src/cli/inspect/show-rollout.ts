@@ -1,6 +1,7 @@
 import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
+import { costOfCalls, pricesOf, usageOfSpans } from '@agentlightning/core/store';
 import { traceHtml, traceMermaid, traceSteps } from '@agentlightning/trace';
-import { attemptsText, durationText, rolloutText, type ShownRollout } from '../../report/rollout-text.ts';
+import { attemptsText, costText, durationText, rolloutText, type ShownRollout } from '../../report/rollout-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import type { ShowFlags, ShowFormat } from './show-format.ts';
 import { isColouredOutput, writeOutput } from './write-output.ts';
@@ -28,7 +29,8 @@ export async function readShownRollout(store: Store, rolloutId: string, attempt:
   const { items: attempts } = await store.queryAttempts(rolloutId);
   assertHasAttempt(rollout, attempts, attempt);
   const { items: spans } = await store.querySpans({ rolloutId, attemptId: attempt });
-  return { rollout, attempts, spans, steps: traceSteps(spans) };
+  const prices = rollout.runId === null ? null : pricesOf(await store.getRun(rollout.runId));
+  return { rollout, attempts, spans, steps: traceSteps(spans), cost: costOfCalls(usageOfSpans(spans), prices) };
 }
 
 function assertHasAttempt({ rolloutId }: Rollout, attempts: readonly Attempt[], wanted: string): void {
@@ -46,16 +48,17 @@ const draw: Readonly<Record<ShowFormat, (shown: ShownRollout, look: { readonly i
   html: (shown) => traceHtml(shown.steps, { title: shown.rollout.rolloutId, facts: pageFacts(shown) }),
 };
 
-function jsonText({ rollout, spans }: ShownRollout): string {
-  return `${JSON.stringify({ rollout, spans }, null, 2)}\n`;
+function jsonText({ rollout, spans, cost }: ShownRollout): string {
+  return `${JSON.stringify({ rollout, cost, spans }, null, 2)}\n`;
 }
 
-function pageFacts({ rollout, attempts }: ShownRollout): Readonly<Record<string, string>> {
+function pageFacts({ rollout, attempts, cost }: ShownRollout): Readonly<Record<string, string>> {
   return {
     status: [rollout.status, durationText(rollout)].filter((part) => part !== '').join(', after '),
     mode: rollout.mode ?? 'none',
     run: rollout.runId ?? 'none',
     attempts: attemptsText(attempts),
+    ...(cost === undefined ? {} : { cost: costText(cost) }),
     task: JSON.stringify(rollout.input),
   };
 }

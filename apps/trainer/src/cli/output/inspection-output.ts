@@ -2,6 +2,14 @@ import { z } from 'zod';
 
 const time = z.iso.datetime();
 
+const cost = z
+  .strictObject({
+    amount: z.number().nullable().describe('null when no price is known'),
+    currency: z.string(),
+    missing: z.array(z.string()).describe('the unknown prices, with the setting that each needs'),
+  })
+  .describe('the cost at the prices of the configuration of the run');
+
 /** A line of `agl runs --json`. */
 export const runLine: z.ZodType = z.strictObject({
   run: z.string(),
@@ -15,6 +23,7 @@ export const runLine: z.ZodType = z.strictObject({
   from: z.string().optional().describe('the initial checkpoint, of another run'),
   reward_before: z.number().nullable(),
   reward_after: z.number().nullable(),
+  cost,
   started: time,
 });
 
@@ -61,6 +70,7 @@ const span = z.looseObject({
 /** The output of `agl show --json`. */
 export const shownRollout: z.ZodType = z.strictObject({
   rollout: z.looseObject({ rolloutId: z.string(), status: z.string(), input: z.json() }),
+  cost,
   spans: z.array(span),
 });
 

@@ -1,8 +1,10 @@
 import { describe, expect } from 'vitest';
-import type { EnqueueRolloutRequest } from '../../store/rollout.ts';
+import type { Attributes, SpanInput } from '../../spans/span.ts';
+import { spanNames } from '../../spans/span-attributes.ts';
+import type { AttemptedRollout, EnqueueRolloutRequest } from '../../store/rollout.ts';
 import type { MetricPoint } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
-import { aRewardSpan } from '../a-span.ts';
+import { aRewardSpan, aSpan } from '../a-span.ts';
 import { claimOne, enqueueOne, type StoreTest } from './store-test.ts';
 
 /** Runs: the resume state of a trainer. */
@@ -101,7 +103,42 @@ export function describeRuns(test: StoreTest): void {
           requeuing: 0,
           cancelled: 2,
         },
+        usage: [],
       });
+    });
+
+    test('sum the token usage of captured model calls by model', async ({ store }) => {
+      await store.createRun({ runId: 'run-1', name: 'first', config: {} });
+      const first = await claimOne(store, { runId: 'run-1' });
+      const other = await claimOne(store, { runId: 'run-1' });
+      const callOf = ({ rolloutId, attempt }: AttemptedRollout, id: number, fields: Attributes): SpanInput => ({
+        ...aSpan({
+          rolloutId,
+          attemptId: attempt.attemptId,
+          spanId: id.toString(16).padStart(16, '0'),
+          sequenceId: id,
+        }),
+        name: spanNames.modelCall,
+        attributes: {
+          'gen_ai.request.model': 'large',
+          'gen_ai.usage.input_tokens': 100,
+          'gen_ai.usage.output_tokens': 10,
+          ...fields,
+        },
+      });
+      const cached = callOf(first, 1, { 'gen_ai.usage.cache_read.input_tokens': 60 });
+      await store.appendSpans([cached, callOf(first, 2, {}), { ...callOf(first, 3, {}), name: 'chat large' }]);
+      // A repeated span is not counted again.
+      await store.appendSpans([cached]);
+      await store.appendSpans([callOf(other, 1, { 'agentlightning.policy_version': 0 })]);
+      await store.appendSpans([
+        callOf(other, 2, { 'gen_ai.usage.input_tokens': -5, 'gen_ai.usage.output_tokens': 'many' }),
+      ]);
+      const { usage } = await store.runStatistics('run-1');
+      expect(usage).toEqual([
+        { model: 'large', isPolicy: false, calls: 3, inputTokens: 200, cachedInputTokens: 60, outputTokens: 20 },
+        { model: 'large', isPolicy: true, calls: 1, inputTokens: 100, cachedInputTokens: 0, outputTokens: 10 },
+      ]);
     });
 
     test('summarise their training rollouts by step and task', async ({ store, clock }) => {

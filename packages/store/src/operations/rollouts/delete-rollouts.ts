@@ -54,6 +54,7 @@ export async function removeRollouts(
   await removeTexts(context, rolloutIds);
   const spans = await deleteFrom(context, 'spans', where);
   await deleteFrom(context, 'span_counters', where);
+  await deleteFrom(context, 'model_usage', where);
   await deleteFrom(context, 'queue', where);
   const busy = context.dialect.isOneOf('current_rollout_id', rolloutIds);
   await context.db.run(

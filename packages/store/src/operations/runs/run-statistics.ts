@@ -2,10 +2,11 @@ import type { RolloutStatus } from '@agentlightning/core';
 import { type RunStatistics, rolloutTransitions } from '@agentlightning/core/store';
 import type { OperationContext } from '../../operation.ts';
 import { readInteger, readText } from '../../rows/row-value.ts';
+import { usageOfRun } from '../spans/record-usage.ts';
 import { loadRun } from './read-runs.ts';
 
 /**
- * Counts a run's rollouts by status, and its attempts.
+ * Counts a run's rollouts by status, and its attempts, and sums the token usage of their model calls.
  *
  * @throws NotFoundError when the run does not exist
  */
@@ -29,5 +30,6 @@ export async function runStatistics(context: OperationContext, runId: string): P
     rolloutsByStatus: Object.fromEntries(
       statuses.map((status) => [status, counts.get(status) ?? 0]),
     ) as RunStatistics['rolloutsByStatus'],
+    usage: await usageOfRun(context, runId),
   };
 }

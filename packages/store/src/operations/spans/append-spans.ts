@@ -10,6 +10,7 @@ import { requestTextIndex } from '../rollouts/index-rollout-texts.ts';
 import { loadRollout } from '../rollouts/rollout-record.ts';
 import { lockRows } from '../row-lock.ts';
 import { recordRewards } from './record-rewards.ts';
+import { recordUsage } from './record-usage.ts';
 import { lastSequenceId, writeSequenceId } from './span-counter.ts';
 import { markRollouts, onlyMarkOf, positionsOf } from './span-marks.ts';
 
@@ -63,10 +64,9 @@ export async function appendSpans(
     const sequenceId = newSpans[index]?.[3] ?? null;
     return sequenceId === null ? null : { ...span, sequenceId };
   });
-  await recordRewards(
-    context,
-    recorded.filter((span) => span !== null),
-  );
+  const added = recorded.filter((span) => span !== null);
+  await recordRewards(context, added);
+  await recordUsage(context, added);
   return recorded;
 }
 
@@ -217,6 +217,7 @@ export async function insertSpans(context: OperationContext, spans: readonly Spa
   const rolloutIds = [...new Set(spans.map(({ rolloutId }) => rolloutId))];
   await insertSpanRows(context, spans.map(spanRow), await positionsOf(context, rolloutIds));
   await recordRewards(context, spans);
+  await recordUsage(context, spans);
 }
 
 /** Inserts spans and marks the rollouts in `positions`. */

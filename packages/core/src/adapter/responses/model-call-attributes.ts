@@ -1,10 +1,10 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isList, isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
-import { defaultSecretFields } from '../redaction/secret-fields.ts';
-import { toGenAiMessages, toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
-import { toGenAiResponseInput, toGenAiResponseOutput } from '../spans/responses-messages.ts';
-import type { Attributes, AttributeValue } from '../spans/span.ts';
-import { genAiAttributes } from '../spans/span-attributes.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import { isList, isObject, numberOf, objectsOf, textOf } from '../../json-access.ts';
+import { defaultSecretFields } from '../../redaction/secret-fields.ts';
+import { toGenAiMessages, toGenAiOutputMessages } from '../../spans/gen-ai-messages.ts';
+import { toGenAiResponseInput, toGenAiResponseOutput } from '../../spans/responses-messages.ts';
+import type { Attributes, AttributeValue } from '../../spans/span.ts';
+import { genAiAttributes } from '../../spans/span-attributes.ts';
 
 /** Assigned one by one: every model call passes here, and spreading objects dominates the cost. */
 type OwnAttributes = Record<string, AttributeValue>;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { PartialResponse } from './partial-response.ts';
+import { StreamedParts } from './streamed-parts.ts';
 
-function partialResponseOf(...parts: readonly unknown[]): PartialResponse {
-  const response = new PartialResponse();
+function streamedPartsOf(...parts: readonly unknown[]): StreamedParts {
+  const response = new StreamedParts();
   for (const part of parts) response.take(part);
   return response;
 }
 
 describe('the received part of a streamed response', () => {
   test('text and reasoning deltas are concatenated, and tool calls are complete', () => {
-    const response = partialResponseOf(
+    const response = streamedPartsOf(
       { type: 'response-metadata', id: 'r', modelId: 'm' },
       { type: 'reasoning-delta', delta: 'hm' },
       { type: 'reasoning-delta', delta: 'm' },
@@ -35,7 +35,7 @@ describe('the received part of a streamed response', () => {
   });
 
   test('an incomplete tool call has the input received', () => {
-    const response = partialResponseOf(
+    const response = streamedPartsOf(
       { type: 'tool-input-start', id: 'c', toolName: 'add' },
       { type: 'tool-input-delta', id: 'c', delta: '{"a":' },
     );
@@ -46,8 +46,6 @@ describe('the received part of a streamed response', () => {
   });
 
   test('unknown parts are ignored', () => {
-    expect(
-      partialResponseOf(null, 'text', 7, {}, { type: 'text-delta' }, { type: 'unheard-of' }).error,
-    ).toBeUndefined();
+    expect(streamedPartsOf(null, 'text', 7, {}, { type: 'text-delta' }, { type: 'unheard-of' }).error).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
-import { fieldsOf } from '@agentlightning/core/adapter';
-import type { SdkResponse } from './sdk-events.ts';
+import { fieldsOf } from '../unknown-value.ts';
+import type { PartsResponse } from './parts-response.ts';
 
-/** A stream part of a provider, in specification versions 2 to 4. */
+/** A stream part of a provider of the AI SDK, in specification versions 2 to 4. */
 interface StreamPart {
   readonly type?: string;
   readonly id?: string;
@@ -32,8 +32,8 @@ interface Head {
   usage?: unknown;
 }
 
-/** Assembles the received part of a streamed response. */
-export class PartialResponse {
+/** Assembles the stream parts of a provider of the AI SDK into the response, as far as received. */
+export class StreamedParts {
   readonly #head: Head = {};
   readonly #content: Content[] = [];
   /** The error that the stream reported; undefined without an error. */
@@ -78,7 +78,7 @@ export class PartialResponse {
   }
 
   /** The response so far, including incomplete tool calls. */
-  toResponse(): SdkResponse {
+  toResponse(): PartsResponse {
     return { ...this.#head, content: this.#content };
   }
 

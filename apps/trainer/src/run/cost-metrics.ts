@@ -1,0 +1,16 @@
+import type { Run, Store } from '@agentlightning/core';
+import { costOfRun } from '@agentlightning/core/store';
+
+/** The metric of the cost of all model calls of a run so far, in the currency of its prices; none without a known price. */
+export async function costMetrics({
+  store,
+  run,
+}: {
+  readonly store: Store;
+  readonly run: Run;
+}): Promise<Readonly<Record<string, number>>> {
+  if (run.config['prices'] == null) return {};
+  const { usage } = await store.runStatistics(run.runId);
+  const { amount } = costOfRun(await store.getRun(run.runId), { usage, metrics: [] });
+  return amount === null ? {} : { 'cost/model_calls': amount };
+}

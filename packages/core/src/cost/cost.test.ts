@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { modelCallToSpan } from '../spans/model-call-span.ts';
+import { aModelCall } from '../testing/a-trajectory.ts';
+import { costOfCalls, costOfRun, pricesOf } from './cost.ts';
+import { usageOfSpans } from './model-usage.ts';
+import { type Prices, pricesSchema } from './prices.ts';
+
+const prices: Prices = pricesSchema.parse({ models: { small: { input: 0.25, cachedInput: 0.025, output: 2 } } });
+
+/** Usage of a million input tokens, of which 400,000 are cached, and 100,000 output tokens. */
+const usage = {
+  model: 'small',
+  isPolicy: false,
+  calls: 3,
+  inputTokens: 1_000_000,
+  cachedInputTokens: 400_000,
+  outputTokens: 100_000,
+};
+
+const step = (seconds: number) => ({ runId: 'run-1', step: 1, timeMs: 0, values: { 'time/step_s': seconds } });
+
+test('cached tokens have their own price', () => {
+  // 0.6 * 0.25 + 0.4 * 0.025 + 0.1 * 2
+  expect(costOfCalls([usage], prices)).toEqual({ amount: expect.closeTo(0.36, 10), currency: 'USD', missing: [] });
+});
+
+test('cached tokens without a price have that of all input', () => {
+  const models = { small: { input: 0.25, output: 2 } };
+  expect(costOfCalls([usage], { ...prices, models }).amount).toBeCloseTo(0.45, 10);
+});
+
+test('a model without a price is named with the setting that it needs, and the others are summed', () => {
+  const other = { ...usage, model: 'constructor' };
+  const missing = ['no price of model constructor (prices.models["constructor"])'];
+  expect(costOfCalls([usage, other], prices)).toMatchObject({ amount: expect.closeTo(0.36, 10), missing });
+  expect(costOfCalls([other], prices)).toMatchObject({ amount: null, missing });
+  expect(costOfCalls([{ ...other, inputTokens: 0, outputTokens: 0 }], null).missing).toEqual([]);
+});
+
+test('a run costs its calls, its optimiser model and the time of its steps', () => {
+  const policy = { ...usage, model: 'run-1', isPolicy: true };
+  const config = { prices: { currency: 'EUR', models: { small: { input: 1, output: 10 } }, runtimePerHour: 3 } };
+  const run = { config, state: { optimizerUsage: { ...usage } } };
+  const cost = costOfRun(run, { usage: [policy, usage], metrics: [step(600), step(600)] });
+  // Two usages of 1 * 1 + 0.1 * 10, and 20 minutes.
+  expect(cost).toEqual({ amount: expect.closeTo(5, 10), currency: 'EUR', missing: [] });
+});
+
+test('a run without a price for its runtime says so, and a model of the runtime may have a price', () => {
+  const policy = { ...usage, isPolicy: true };
+  const missing = ['no price of the training runtime (prices.runtimePerHour)'];
+  const recorded = { usage: [policy], metrics: [step(600)] };
+  expect(costOfCalls([policy], null)).toEqual({ amount: null, currency: 'USD', missing: [] });
+  expect(costOfRun({ config: {}, state: {} }, recorded)).toEqual({ amount: null, currency: 'USD', missing });
+  const config = JSON.parse(JSON.stringify({ prices }));
+  expect(costOfRun({ config, state: {} }, recorded)).toMatchObject({ amount: expect.closeTo(0.36, 10), missing: [] });
+});
+
+test('invalid prices in a record of another program are ignored', () => {
+  expect(pricesOf({ config: { prices: { models: { small: { input: 'free' } } } } })).toBeNull();
+});
+
+test('captured calls are counted by model, with the cached tokens that the engine reported', () => {
+  const call = { ...aModelCall(), policyVersion: null, model: 'small' };
+  const counts = { inputTokens: 7, cachedInputTokens: 4, outputTokens: 3 };
+  const spans = [call, call].map((each) => modelCallToSpan(each, { usage: counts }));
+  const step = { name: 'chat small', attributes: spans[0]?.attributes ?? {} };
+  expect(usageOfSpans([...spans, step])).toEqual([
+    { model: 'small', isPolicy: false, calls: 2, inputTokens: 14, cachedInputTokens: 8, outputTokens: 6 },
+  ]);
+});
