@@ -1,6 +1,32 @@
 import type { Random } from '../src/random.ts';
 
-const consonants = ['b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'q', 'r', 's', 't', 'v', 'w', 'x', 'z', 'st', 'th', 'tr', 'ch', 'sh'];
+const consonants = [
+  'b',
+  'c',
+  'd',
+  'f',
+  'g',
+  'h',
+  'j',
+  'k',
+  'l',
+  'm',
+  'n',
+  'p',
+  'q',
+  'r',
+  's',
+  't',
+  'v',
+  'w',
+  'x',
+  'z',
+  'st',
+  'th',
+  'tr',
+  'ch',
+  'sh',
+];
 const vowels = ['a', 'e', 'i', 'o', 'u', 'y', 'ea', 'ou', 'ie', 'oo'];
 const connectors = [' of ', ' the ', ' and ', ' & ', ' in ', ': ', '-', ' '];
 

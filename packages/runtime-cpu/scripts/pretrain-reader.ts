@@ -62,7 +62,9 @@ async function train(model: RuntimeModel): Promise<void> {
     await stepped.result;
     if ((step + 1) % 50 !== 0) continue;
     const seconds = (performance.now() - startedAt) / 1000;
-    process.stdout.write(`step ${step + 1}/${recipe.steps}  loss ${recentLoss.toFixed(3)} nats a token  ${seconds.toFixed(0)} s\n`);
+    process.stdout.write(
+      `step ${step + 1}/${recipe.steps}  loss ${recentLoss.toFixed(3)} nats a token  ${seconds.toFixed(0)} s\n`,
+    );
     recentLoss = 0;
   }
 }
@@ -90,7 +92,11 @@ async function writeWeights(model: RuntimeModel): Promise<void> {
 
 const [address = '127.0.0.1:50051'] = process.argv.slice(2);
 const runtime = await connectRuntime({ address });
-const model = await runtime.createModel({ baseModel: 'tiny-chat', modelId: `tiny-reader-${Date.now()}`, seed: recipe.seed });
+const model = await runtime.createModel({
+  baseModel: 'tiny-chat',
+  modelId: `tiny-reader-${Date.now()}`,
+  seed: recipe.seed,
+});
 await train(model);
 await writeWeights(model);
 await runtime.close();

@@ -39,7 +39,10 @@ function drawLookup(random: Random): Transcript {
     tools: [tool],
     messages: [
       ...drawSystem(random),
-      { role: 'user', content: `${drawWords(random, 1 + random.nextInteger(3))} ${name}${pick(random, ['?', '', '.'])}` },
+      {
+        role: 'user',
+        content: `${drawWords(random, 1 + random.nextInteger(3))} ${name}${pick(random, ['?', '', '.'])}`,
+      },
       callOf(tool, [searched]),
       { role: 'tool', content: entries.map((entry, index) => style.render(entry, index)).join(style.separator) },
       { role: 'assistant', content: `${field}${citation}` },
@@ -125,7 +128,8 @@ const queryForms: readonly ((tables: Tables, asked: Asked) => string)[] = [
   ({ facts, key }, { fn, column, value }) => `select ${fn}(${column}) from ${facts} where ${key}='${value}'`,
   ({ facts, other, key, property }, { fn, column, value }) =>
     `select ${fn}(${column}) from ${facts} join ${other} using(${key}) where ${property}='${value}'`,
-  ({ facts }, { fn, column }) => `select ${fn}(${column}) from ${facts} where ${column}>(select avg(${column}) from ${facts})`,
+  ({ facts }, { fn, column }) =>
+    `select ${fn}(${column}) from ${facts} where ${column}>(select avg(${column}) from ${facts})`,
   ({ facts, columns: [first = ''] }, { fn, column }) => `select ${fn}(${column}) from ${facts} order by ${first}`,
   ({ facts, key }, { column, value }) => `select ${column} from ${facts} where ${key}='${value}'`,
   ({ facts, key }, { fn, column, value }) => `${facts}[${key}='${value}'].${fn}(${column})`,
