@@ -19,7 +19,8 @@ export async function callsFor({ question, functions }: BfclTask): Promise<reado
     model: 'smollm2',
     messages: [{ role: 'user', content: question }],
     tools: toolsOf(functions),
-    max_tokens: 96,
+    max_tokens: 64,
+    stop: '</tool_call>',
   });
   const calls = completion.choices[0]?.message.tool_calls ?? [];
   return calls.flatMap((call) => (call.type === 'function' ? [call.function] : []));

@@ -12,9 +12,9 @@ export default defineConfig({
   algorithm: { type: 'grpo', groupSize: 8, learningRate: 3e-4, loss: 'importance_sampling', entropyCoefficient: 0.01 },
   rewards: { range: [0, 1] },
   sampling: { temperature: 0.8 },
-  steps: 30,
+  steps: 12,
   tasksPerStep: 8,
   concurrency: 64,
   rolloutTimeoutMs: 300_000,
-  evaluation: { every: 10, tasks: 64 },
+  evaluation: { tasks: 65 },
 });

@@ -43,15 +43,22 @@ export async function readTasks(
   return { train, test };
 }
 
-/** Writes the tasks beside the configuration's cache. */
+/** The tasks of the experiment: of `simple_python`, with at most 600 characters of question and function. */
+export function shortTasks(tasks: readonly BfclTask[]): readonly BfclTask[] {
+  return tasks.filter(
+    ({ id, question, functions }) =>
+      id.startsWith('simple_python') && question.length + JSON.stringify(functions).length <= 600,
+  );
+}
+
+/** Writes the tasks of the experiment into the cache of the configuration. */
 export async function prepareTasks(python: string): Promise<void> {
   const { train, test } = await readTasks(await fetchLeaderboard(python));
   const folder = path.join(cache, 'tasks');
   await mkdir(folder, { recursive: true });
   for (const [name, tasks] of Object.entries({ train, test })) {
-    // By number: the first tasks, which evaluations use, are of all categories.
-    const mixed = tasks.toSorted((left, right) => taskNumber(left.id) - taskNumber(right.id));
-    await writeFile(path.join(folder, `${name}.jsonl`), mixed.map((task) => `${JSON.stringify(task)}\n`).join(''));
+    const lines = shortTasks(tasks).map((task) => `${JSON.stringify(task)}\n`);
+    await writeFile(path.join(folder, `${name}.jsonl`), lines.join(''));
   }
 }
 

@@ -38,10 +38,10 @@ export default defineConfig({
   taskSchema: z.union([demonstration, filmTask]),
   algorithm: {
     type: 'sft',
-    learningRate: { schedule: 'linear', peak: 2e-3, warmupSteps: 10 },
+    learningRate: { schedule: 'linear', peak: 1e-3, warmupSteps: 10 },
     optimizer: { beta2: 0.98 },
     minibatches: 3,
   },
-  steps: 120,
+  steps: 40,
   tasksPerStep: 48,
 });

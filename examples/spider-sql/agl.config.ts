@@ -32,6 +32,7 @@ export default defineConfig({
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
   taskSchema: questionTask,
+  runtime: { type: 'embedded', model: 'tiny-reader' },
   algorithm: {
     type: 'grpo',
     nodes: ['write', 'rewrite'],
@@ -39,7 +40,7 @@ export default defineConfig({
     learningRate: 2e-3,
     optimizer: { beta2: 0.99 },
     loss: 'importance_sampling',
-    entropyCoefficient: 0.02,
+    entropyCoefficient: 0.005,
     dropConstantGroups: true,
   },
   evaluation: { rolloutsPerTask: 2 },

@@ -58,10 +58,10 @@ export default defineConfig({
   taskSchema: z.union([demonstration, questionTask]),
   algorithm: {
     type: 'sft',
-    learningRate: { schedule: 'linear', peak: 3e-3, warmupSteps: 10 },
+    learningRate: { schedule: 'linear', peak: 1e-3, warmupSteps: 10 },
     optimizer: { beta2: 0.98 },
     minibatches: 2,
   },
-  steps: 100,
+  steps: 50,
   tasksPerStep: 24,
 });

@@ -2,7 +2,8 @@ import { beforeAll, expect, test } from 'vitest';
 import { pythonSuites } from '../../../tools/describe-with-python.ts';
 import { pythonEnvironments } from '../../../tools/python-environment.ts';
 import { checkCalls } from '../checker/check-calls.ts';
-import { fetchLeaderboard, readTasks } from '../prepare-tasks.ts';
+import { demonstratedCall } from '../demonstration.ts';
+import { fetchLeaderboard, readTasks, shortTasks } from '../prepare-tasks.ts';
 import type { BfclTask } from '../task.ts';
 import { candidateCalls } from './candidate-calls.ts';
 import { judgeOfficially } from './official-checker.ts';
@@ -21,6 +22,18 @@ suite('the tasks of the leaderboard', (python) => {
   test('are divided into training and held-out tasks of each category', () => {
     expect([train.length, held.length]).toEqual([630, 210]);
     expect(new Set([...train, ...held].map(({ id }) => id)).size).toBe(840);
+  });
+
+  test('have demonstrations that the checker accepts', () => {
+    const wrong = [...train, ...held].filter((task) => {
+      const call = demonstratedCall(task);
+      return !checkCalls(task, call === null ? [] : [call]).isCorrect;
+    });
+    expect(wrong.map(({ id, expected }) => ({ id, expected }))).toEqual([]);
+  });
+
+  test('of the experiment are short and have one function', () => {
+    expect([shortTasks(train).length, shortTasks(held).length]).toEqual([173, 65]);
   });
 
   test('have the judgements of the official checker, for right calls and for wrong ones of every kind', async () => {

@@ -2,7 +2,6 @@ import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testi
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { type CodeTask, writeProgram } from '../agent.ts';
-import { randomProgram } from '../random-program.ts';
 import { QuickJsSandbox } from '../sandbox.ts';
 
 const task: CodeTask = {
@@ -37,13 +36,4 @@ test('a model that runs nothing gets 0', async () => {
   await using model = await ScriptedModel.start([respondWith('b-a')]);
   const client = new OpenAI({ apiKey: 'none', baseURL: model.baseUrl });
   expect(await writeProgram(task, { client, sandbox: new QuickJsSandbox() })).toBe(0);
-});
-
-test('random programs have the form of a program, with operands of the task', () => {
-  const messages = [
-    { role: 'system', content: 'f(Q)' },
-    { role: 'user', content: 'Add Q to 7.' },
-  ];
-  const { call } = randomProgram({ model: 'any', messages, tools: ['run'] });
-  expect(call?.arguments['code']).toMatch(/^(Q[-+*/]7|7[-+*/]Q)$/);
 });

@@ -1,6 +1,6 @@
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { Random } from '../src/random.ts';
-import { drawTranscript } from './corpus.ts';
+import type { Transcript } from './corpus.ts';
 import { toTrainingDatum } from './training-data.ts';
 
 /** Batches drawn together, so that conversations of like length can share one: padding costs as much as text. */
@@ -10,11 +10,13 @@ const batchesInPool = 8;
 export class CorpusBatches {
   readonly #random: Random;
   readonly #batchSize: number;
+  readonly #draw: (random: Random) => Transcript;
   #pool: TrainingDatum[][] = [];
 
-  constructor(random: Random, batchSize: number) {
+  constructor(random: Random, batchSize: number, draw: (random: Random) => Transcript) {
     this.#random = random;
     this.#batchSize = batchSize;
+    this.#draw = draw;
   }
 
   /** The next batch; the weights make its loss the mean over trained tokens. */
@@ -28,7 +30,7 @@ export class CorpusBatches {
 
   #drawPool(): TrainingDatum[][] {
     const data = Array.from({ length: this.#batchSize * batchesInPool }, () =>
-      toTrainingDatum(drawTranscript(this.#random)),
+      toTrainingDatum(this.#draw(this.#random)),
     ).sort((a, b) => a.tokenIds.length - b.tokenIds.length);
     return Array.from({ length: batchesInPool }, (_, index) =>
       data.slice(index * this.#batchSize, (index + 1) * this.#batchSize),

@@ -1,5 +1,6 @@
 import type { Random } from '../src/random.ts';
 import type { ChatMessage, ChatTool } from '../src/text/chat-message.ts';
+import { chance, pick } from './made-up-words.ts';
 
 /** A made-up conversation and its tools. */
 export interface Transcript {
@@ -174,12 +175,4 @@ function drawQuestion(random: Random, key: string): string {
   words.splice(random.nextInteger(words.length + 1), 0, key);
   if (chance(random, 0.85)) words.unshift(pick(random, openings));
   return words.join(' ') + pick(random, ['?', '?', '.', '']);
-}
-
-function pick<T>(random: Random, choices: readonly T[]): T {
-  return choices[random.nextInteger(choices.length)] as T;
-}
-
-function chance(random: Random, probability: number): boolean {
-  return random.nextUniform() < probability;
 }

@@ -3,6 +3,7 @@ import { writeCheckpoint } from '../src/checkpoint/model-checkpoint.ts';
 import { tinyModelConfig } from '../src/model/model-config.ts';
 import { ModelEngine } from '../src/model-engine.ts';
 import { Random } from '../src/random.ts';
+import { drawTranscript } from './corpus.ts';
 import { CorpusBatches } from './corpus-batches.ts';
 
 /** The recipe of the committed start checkpoint. Change it and run `pnpm gen:model`. */
@@ -20,7 +21,7 @@ function learningRate(step: number): number {
 /** Trains the start checkpoint from random weights; prints the mean token loss every 50 steps. */
 async function pretrain(): Promise<void> {
   const engine = ModelEngine.random(tinyModelConfig, recipe.seed);
-  const batches = new CorpusBatches(Random.fromSeed(recipe.seed + 1), recipe.batchSize);
+  const batches = new CorpusBatches(Random.fromSeed(recipe.seed + 1), recipe.batchSize, drawTranscript);
   let recentLoss = 0;
   for (let step = 0; step < recipe.steps; step++) {
     const { loss } = await engine.forwardBackward(batches.next(), { name: 'cross_entropy', parameters: {} });

@@ -19,20 +19,24 @@ export interface BaseModel {
   readonly load: (seed: number, options?: LoadOptions) => Promise<ModelEngine>;
 }
 
-/** The start checkpoint, at the same path from `src` and `dist`. */
-const tinyChatPath = fileURLToPath(new URL('../models/tiny-chat.safetensors', import.meta.url));
-
-/** The base models of this runtime. */
-export const baseModels: readonly BaseModel[] = [
-  {
-    name: 'tiny-chat',
+/** A pre-trained model whose weights are in the package, at the same path from `src` and `dist`. */
+function pretrainedModel(name: string): BaseModel {
+  const weightFile = fileURLToPath(new URL(`../models/${name}.safetensors`, import.meta.url));
+  return {
+    name,
     config: tinyModelConfig,
     load: async (seed, options = {}) => {
-      const weights = await readCheckpoint(tinyChatPath);
+      const weights = await readCheckpoint(weightFile);
       const headed = options.hasValueHead === true ? withValueHead(weights.config, weights.parameters) : {};
       return ModelEngine.fromWeights({ ...weights, ...headed }, seed, options);
     },
-  },
+  };
+}
+
+/** The base models of this runtime. */
+export const baseModels: readonly BaseModel[] = [
+  pretrainedModel('tiny-chat'),
+  pretrainedModel('tiny-reader'),
   {
     name: 'tiny-random',
     config: tinyModelConfig,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import openai
 import pytest
+import torch
 from tests.inference.serving import MODEL_ID, Serving, ask, serving
 
 if TYPE_CHECKING:
@@ -84,6 +85,27 @@ def test_a_stop_text_ends_the_answer_and_is_cut_off_but_its_tokens_stay(served: 
     assert choice.token_ids[-1] == ord(stop)
     chunks = list(ask(served, seed=1, max_tokens=30, stop=[stop], stream=True))
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == choice.message.content
+
+
+def test_a_forced_message_has_its_tokens_and_logprobs(served: Serving) -> None:
+    answer = ask(served, max_tokens=1, stop=["a"], extra_body={"forced_message": {"content": "aba"}})
+    choice = answer.choices[0]
+    assert choice.message.content == "aba"
+    assert choice.finish_reason == "stop"
+    assert bytes(choice.token_ids[:-1]) == b"aba"
+    with torch.no_grad():
+        logits = served.causal_lm(torch.tensor([answer.prompt_token_ids + choice.token_ids])).logits
+    scores = logits[0, -5:-1, : served.model.output_size].log_softmax(-1)
+    expected = scores.gather(1, torch.tensor(choice.token_ids).unsqueeze(1)).squeeze(1).tolist()
+    assert [entry.logprob for entry in choice.logprobs.content] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_forced_message_may_be_a_tool_call(served: Serving) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    tools: list[Any] = [{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}]
+    choice = ask(served, tools=tools, extra_body={"forced_message": {"tool_calls": [call]}}).choices[0]
+    assert choice.finish_reason == "tool_calls"
+    assert choice.message.tool_calls[0].function.arguments == '{"a": 1}'
 
 
 def test_a_stop_token_ends_the_answer(served: Serving) -> None:

@@ -59,3 +59,19 @@ def test_what_a_template_refuses_is_told_in_its_words() -> None:
     with pytest.raises(ApiError, match="Roles must alternate") as caught:
         _rendered("{{ raise_exception('Roles must alternate') }}", [{"role": "user", "content": "a"}], [])
     assert caught.value.field == "messages"
+
+
+def test_a_response_is_rendered_up_to_the_end_token() -> None:
+    tokenizer = byte_tokenizer(CHATML_TOKENS, end="<|im_end|>", chat_template=CHATML_TEMPLATE)
+    question = [{"role": "user", "content": "1+1"}]
+    tokens = ChatTemplate(tokenizer).render_response(question, [_TOOL], _CALL)
+    text = tokenizer.decode(tokens, skip_special_tokens=False)
+    assert text == '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call><|im_end|>'
+
+
+def test_a_template_that_changes_the_prompt_for_a_response_is_rejected() -> None:
+    template = "{% if messages | length > 1 %}Two{% else %}One{% endif %}"
+    tokenizer = byte_tokenizer(CHATML_TOKENS, end="<|im_end|>", chat_template=template)
+    with pytest.raises(ApiError, match="changes the prompt") as caught:
+        ChatTemplate(tokenizer).render_response([{"role": "user", "content": "a"}], [], _CALL)
+    assert caught.value.field == "forced_message"

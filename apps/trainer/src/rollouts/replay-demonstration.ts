@@ -8,8 +8,8 @@ import { z } from 'zod';
  * `agl dataset` writes.
  *
  * @returns the reward 1, of a rollout to imitate
- * @throws AgentLightningError outside of a rollout, when a call fails, and with a model endpoint without `forced_message`, such
- *   as every endpoint but the embedded runtime's
+ * @throws AgentLightningError outside of a rollout, when a call fails, and with a model endpoint without `forced_message`:
+ *   the embedded runtime and the built-in sampler of the GPU runtime have it
  *
  * @example
  * ```ts
@@ -54,7 +54,8 @@ async function force(
   throw new AgentLightningError({
     code: 'UPSTREAM_FAILED',
     message: `The model endpoint did not return the message of a demonstration: status ${response.status}: ${body}`,
-    remedy: 'Correct the demonstration, or use the embedded runtime: other endpoints ignore `forced_message`.',
+    remedy:
+      'Correct the demonstration, or use the embedded runtime or the built-in sampler of the GPU runtime: other endpoints ignore `forced_message`.',
   });
 }
 
@@ -71,8 +72,20 @@ function isSameMessage(expected: unknown, returned: unknown): boolean {
   return essence(expected) === essence(returned);
 }
 
-/** Text and tool calls, without ids. */
+/** Text and tool calls, without ids and without the spaces of arguments. */
 function essence(message: unknown): string {
   const { content, tool_calls: calls } = spoken.parse(message);
-  return JSON.stringify([content ?? '', (calls ?? []).map(({ function: { name, arguments: text } }) => [name, text])]);
+  return JSON.stringify([
+    content ?? '',
+    (calls ?? []).map(({ function: { name, arguments: text } }) => [name, parsed(text)]),
+  ]);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON: compared as text.
+    return text;
+  }
 }

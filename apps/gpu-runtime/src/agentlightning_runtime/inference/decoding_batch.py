@@ -128,7 +128,8 @@ class DecodingBatch:
     def _choose(self, logits: Tensor, generations: list[Generation]) -> None:
         rules = [generation.request.rule for generation in generations]
         uniforms = [generation.next_uniform() for generation in generations]
-        choices = choose_tokens(logits, rules, uniforms)
+        forced = [generation.next_forced for generation in generations]
+        choices = choose_tokens(logits, rules, uniforms, forced)
         for generation, choice in zip(generations, choices, strict=True):
             generation.add(choice, self._shape.max_context)
 

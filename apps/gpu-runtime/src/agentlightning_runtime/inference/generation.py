@@ -26,6 +26,7 @@ class GenerationRequest:
         seed: with the same prompt, rule and weights, the same seed gives the same response.
         end_tokens: tokens that end the response; they are part of it.
         find_stop: returns the stop text in the tokens so far, or ``None``.
+        forced_tokens: the ``max_tokens`` tokens of the response; ``None``: they are sampled.
     """
 
     prompt_tokens: tuple[int, ...]
@@ -34,6 +35,7 @@ class GenerationRequest:
     seed: int
     end_tokens: frozenset[int]
     find_stop: Callable[[list[int]], str | None] | None = None
+    forced_tokens: tuple[int, ...] | None = None
 
 
 @dataclass
@@ -79,6 +81,12 @@ class Generation:
     def tokens(self) -> list[int]:
         """The sampled tokens so far."""
         return [choice.token for choice in self.choices]
+
+    @property
+    def next_forced(self) -> int | None:
+        """The next token of a forced response; None when it is sampled."""
+        forced = self.request.forced_tokens
+        return None if forced is None else forced[len(self.choices)]
 
     def next_uniform(self) -> float:
         """The random number that selects the next token."""

@@ -71,12 +71,12 @@ class InferenceApp:
         asked = ChatRequest.read(body)
         model = self._model(asked.model)
         tools = asked.offered_tools()
-        prompt = await _done(
-            lambda: model.chat_prompt(asked.conversation(), tools, asked.chat_template_kwargs),
+        prompt, forced = await _done(
+            lambda: _chat_tokens(model, asked, tools),
             is_short=len(body) <= _SHORT_BODY_BYTES and not model.is_encoding,
         )
         requests = model.generation_requests(
-            asked, prompt, max_tokens=asked.most_tokens, top_logprobs=asked.top_logprobs or 0
+            asked, prompt, max_tokens=asked.most_tokens, top_logprobs=asked.top_logprobs or 0, forced=forced
         )
         generations = self._sampler.submit(model.model_id, requests)
         identity = _new_identity("chatcmpl-", model.model_id)
@@ -121,6 +121,16 @@ class InferenceApp:
         if model is None:
             raise unknown_model(name)
         return model
+
+
+def _chat_tokens(
+    model: TextModel, asked: ChatRequest, tools: list[dict[str, Any]]
+) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """The tokens of the prompt, and those of a forced response."""
+    conversation, settings = asked.conversation(), asked.chat_template_kwargs
+    prompt = model.chat_prompt(conversation, tools, settings)
+    response = asked.forced_response()
+    return prompt, None if response is None else model.chat_response(conversation, tools, response, settings)
 
 
 async def _events(answer: _Answer) -> AsyncIterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -37,13 +38,16 @@ class TokenChoice:
     top: tuple[tuple[int, float], ...] = ()
 
 
-def choose_tokens(logits: Tensor, rules: list[SamplingRule], uniforms: list[float]) -> list[TokenChoice]:
+def choose_tokens(
+    logits: Tensor, rules: list[SamplingRule], uniforms: list[float], forced: Sequence[int | None] = ()
+) -> list[TokenChoice]:
     """Draws one token for each row.
 
     Args:
         logits: of shape [rows, vocabulary].
         rules: one for each row.
         uniforms: one number in [0, 1) for each row; the same number draws the same token from the same logits.
+        forced: the token of each row, None where it is drawn; empty: all are drawn.
     """
     temperatures = [rule.temperature if rule.temperature > 0 else 1.0 for rule in rules]
     scale = torch.tensor(temperatures, dtype=torch.float32, device=logits.device).unsqueeze(1)
@@ -55,6 +59,9 @@ def choose_tokens(logits: Tensor, rules: list[SamplingRule], uniforms: list[floa
     if any(rule.temperature == 0 for rule in rules):
         greedy = torch.tensor([rule.temperature == 0 for rule in rules], device=logits.device)
         tokens = torch.where(greedy, logprobs.argmax(dim=-1), tokens)
+    for row, token in enumerate(forced):
+        if token is not None:
+            tokens[row] = token
     chosen = logprobs.gather(1, tokens.unsqueeze(1)).squeeze(1)
     # One device synchronisation instead of two; float64 represents token ids exactly.
     drawn: list[list[float]] = torch.stack((tokens.double(), chosen.double()), dim=1).tolist()

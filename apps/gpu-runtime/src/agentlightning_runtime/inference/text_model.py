@@ -64,6 +64,19 @@ class TextModel:
             tokens = self._template.render(messages, tools, settings)
         return self._checked(tokens)
 
+    def chat_response(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]],
+        response: dict[str, Any],
+        settings: dict[str, Any] | None = None,
+    ) -> tuple[int, ...]:
+        """The token ids of an assistant message that follows the conversation, with the end token."""
+        if self._template is None:
+            raise self._without_texts("messages")
+        with self._encoding:
+            return tuple(self._template.render_response(messages, tools, response, settings))
+
     def plain_prompt(self, prompt: str | list[int]) -> tuple[int, ...]:
         """The token ids of a text; token ids are returned unchanged."""
         if isinstance(prompt, list):
@@ -75,10 +88,21 @@ class TextModel:
         return self._checked(tokens)
 
     def generation_requests(
-        self, request: ModelRequest, prompt: tuple[int, ...], *, max_tokens: int | None, top_logprobs: int
+        self,
+        request: ModelRequest,
+        prompt: tuple[int, ...],
+        *,
+        max_tokens: int | None,
+        top_logprobs: int,
+        forced: tuple[int, ...] | None = None,
     ) -> list[GenerationRequest]:
-        """One for each choice."""
+        """One for each choice. `forced` are the tokens of every choice, whose number is then its length."""
         room = self.shape.max_context - len(prompt)
+        stops = [] if forced is not None else request.stops
+        if forced is not None:
+            max_tokens = len(forced)
+            if max_tokens > room:
+                raise context_too_long(len(prompt) + max_tokens, self.shape.max_context)
         rule = SamplingRule(
             temperature=1.0 if request.temperature is None else request.temperature,
             top_p=1.0 if request.top_p is None else request.top_p,
@@ -92,7 +116,8 @@ class TextModel:
                 rule=rule,
                 seed=secrets.randbits(32) if seed is None else seed,
                 end_tokens=self.end_tokens | frozenset(request.stop_token_ids or ()),
-                find_stop=None if self._tokenizer is None else stop_finder(self._tokenizer, request.stops),
+                find_stop=None if self._tokenizer is None else stop_finder(self._tokenizer, stops),
+                forced_tokens=forced,
             )
             for seed in request.choice_seeds()
         ]

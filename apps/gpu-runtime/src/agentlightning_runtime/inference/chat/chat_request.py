@@ -35,6 +35,13 @@ class ChatMessage(BaseModel):
     tool_calls: list[MessageToolCall] | None = None
 
 
+class ForcedMessage(BaseModel):
+    """An assistant message that is returned instead of a sampled one."""
+
+    content: str | list[dict[str, Any]] | None = None
+    tool_calls: list[MessageToolCall] | None = None
+
+
 class ToolFunction(BaseModel):
     """Name, description and parameters of a tool."""
 
@@ -60,6 +67,7 @@ class ChatRequest(ModelRequest):
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
     chat_template_kwargs: dict[str, Any] | None = None
+    forced_message: ForcedMessage | None = None
 
     @property
     def most_tokens(self) -> int | None:
@@ -82,3 +90,8 @@ class ChatRequest(ModelRequest):
     def conversation(self) -> list[dict[str, Any]]:
         """The messages, as plain values."""
         return [message.model_dump(exclude_none=True) for message in self.messages]
+
+    def forced_response(self) -> dict[str, Any] | None:
+        """The forced message, as a plain value; None when the response is sampled."""
+        message = self.forced_message
+        return None if message is None else {"role": "assistant", **message.model_dump(exclude_none=True)}

@@ -53,6 +53,41 @@ class ChatTemplate:
         Raises:
             ApiError: when the template rejects the conversation, with the template's message.
         """
+        return self._encoded(self._text(messages, tools, settings, is_prompt=True))
+
+    def render_response(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        response: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        """The token ids of an assistant message that follows the prompt, up to and including the model's end token.
+
+        Raises:
+            ApiError: when the template rejects the conversation, or changes the prompt because of the response.
+        """
+        prompt = self._text(messages, tools, settings, is_prompt=True)
+        whole = self._text([*messages, response], tools, settings, is_prompt=False)
+        if not whole.startswith(prompt):
+            message = "The model's chat template changes the prompt when the response is added"
+            raise rejected(message, "Set chat_template_kwargs so that it does not.", "forced_message")
+        end = str(self._tokenizer.eos_token)
+        text, found, _ = whole[len(prompt) :].rpartition(end)
+        return self._encoded(text + end if found else whole[len(prompt) :] + end)
+
+    def _encoded(self, text: str) -> list[int]:
+        encoded: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return encoded
+
+    def _text(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]],
+        settings: Mapping[str, Any] | None,
+        *,
+        is_prompt: bool,
+    ) -> str:
         plain = [_plain_message(message) for message in messages]
         knows = self._knows_tools
         given = plain if knows else _with_tools_as_text(plain, tools)
@@ -61,15 +96,14 @@ class ChatTemplate:
                 given,
                 tools=list(tools) if knows and tools else None,
                 chat_template=self.source,
-                add_generation_prompt=True,
+                add_generation_prompt=is_prompt,
                 tokenize=False,
                 **{key: value for key, value in (settings or {}).items() if key not in _OWN_ARGUMENTS},
             )
         except (TemplateError, ValueError, KeyError, TypeError) as error:
             message = f"The model's chat template rejects this conversation: {error}"
             raise rejected(message, "Correct the messages accordingly.", "messages") from error
-        encoded: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
-        return encoded
+        return str(text)
 
 
 def _plain_message(message: Mapping[str, Any]) -> dict[str, Any]:
