@@ -133,7 +133,7 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     const publications = [published(1, null), published(2, { gap: 0.002, limit: 0.05, tokens: 128 })];
     await store.createRun({ runId: 'run-live', name: 'live run', config: {} });
     await store.updateRun('run-live', { state: JSON.parse(JSON.stringify({ publications })) });
-    const page = await visit('/workers', 'not compared');
+    const page = await visit('/workers', 'Publications of weights');
     const rows = await page.getByLabel('Publications of weights').locator('tbody tr').allTextContents();
     expect(rows.map((row) => /250 ms.*/.exec(row)?.[0])).toEqual([
       '250 msgap 0.002 of at most 0.050 nats, 128 tokens200000000000',

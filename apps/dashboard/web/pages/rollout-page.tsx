@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RolloutDetail } from '../../src/api/rollout-views.ts';
-import { costText, durationText, numberText } from '../data/format.ts';
+import { durationText, numberText } from '../data/format.ts';
 import { rolloutQuery } from '../data/queries.ts';
 import { AnnotationBar } from '../parts/annotation-bar.tsx';
 import { AttemptList } from '../parts/attempt-list.tsx';
@@ -11,7 +11,7 @@ import { QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
 import { SiblingStrip } from '../parts/sibling-strip.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
-import { type Tile, Tiles } from '../parts/tiles.tsx';
+import { costTiles, type Tile, Tiles } from '../parts/tiles.tsx';
 import { rolloutViews, viewLabels } from '../rollout-views.ts';
 import { RawView } from './raw-view.tsx';
 import { ReplayView } from './replay-view.tsx';
@@ -113,6 +113,6 @@ function tilesOf({ rollout, rewards, turns, cost }: RolloutDetail): readonly Til
       note: 'with queueing',
     },
     { label: 'Model calls', value: String(turns.length), note: `${responseTokens} response tokens` },
-    { label: 'Cost', value: costText(cost), note: cost.missing.join('; ') },
+    ...costTiles(cost),
   ];
 }

@@ -3,14 +3,14 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunDetail, WarningView } from '../../src/api/run-views.ts';
 import { MarkedStep } from '../charts/step-marker.ts';
-import { costText, countText, durationText, numberText } from '../data/format.ts';
+import { countText, durationText, numberText } from '../data/format.ts';
 import { metricsQuery, runQuery } from '../data/queries.ts';
 import { ConfigPanel } from '../parts/config-panel.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PublicationTable } from '../parts/publication-table.tsx';
 import { RunHead } from '../parts/run-head.tsx';
 import { StepScrubber } from '../parts/step-scrubber.tsx';
-import { type Tile, Tiles } from '../parts/tiles.tsx';
+import { costTiles, type Tile, Tiles } from '../parts/tiles.tsx';
 import { type RunSearch, runSearch } from '../run-search.ts';
 import { MetricBrowser } from './metric-browser.tsx';
 import { RunCharts } from './run-charts.tsx';
@@ -105,7 +105,7 @@ function tilesOf(run: RunDetail): readonly Tile[] {
       note: `${rolloutsByStatus.running + rolloutsByStatus.preparing} running, ${rolloutsByStatus.failed} failed`,
     },
     { label: 'Trained tokens', value: countText(run.trainedTokens), note: '' },
-    { label: 'Cost', value: costText(run.cost), note: run.cost.missing.join('; ') },
+    ...costTiles(run.cost),
   ];
 }
 

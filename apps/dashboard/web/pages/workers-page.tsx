@@ -14,11 +14,13 @@ import { StatusBadge } from '../parts/status-badge.tsx';
 
 /** Queues, runners, upstreams of gateways, published weights and other workers of the store. */
 export function WorkersPage(): ReactNode {
+  const rows = useLiveRuns();
   return (
     <>
       <PageTitle title="Workers" />
-      <LiveRuns />
+      <LiveRuns rows={rows} />
       <QueryView query={useQuery(workersQuery())}>{(list) => <Workers list={list} />}</QueryView>
+      <Publications rows={rows} />
     </>
   );
 }
@@ -29,29 +31,36 @@ interface LiveRun {
   readonly metrics: RunMetrics;
 }
 
-/** The queue and the published weights of every live run. */
-function LiveRuns(): ReactNode {
+/** The live runs that are read already. */
+function useLiveRuns(): readonly LiveRun[] {
   const { data } = useQuery(runsQuery());
   const runIds = (data?.items ?? []).flatMap(({ runId, liveness }) => (liveness === 'live' ? [runId] : []));
   const details = useQueries({ queries: runIds.map(runQuery) });
   const metrics = useQueries({ queries: runIds.map(metricsQuery) });
-  const rows = details.flatMap(({ data: run }, index): readonly LiveRun[] => {
+  return details.flatMap(({ data: run }, index): readonly LiveRun[] => {
     const read = metrics[index]?.data;
     return run === undefined || read === undefined ? [] : [{ run, metrics: read }];
   });
+}
+
+/** The queue and the last published weights of every live run. */
+function LiveRuns({ rows }: { readonly rows: readonly LiveRun[] }): ReactNode {
   if (rows.length === 0) return null;
-  const published = rows.flatMap(({ run }) => (run.publications.length === 0 ? [] : [run]));
   return (
-    <>
-      <Section title="Queue and published weights">
-        <DataTable label="Live runs" columns={runColumns} rows={rows} keyOf={({ run }) => run.runId} />
-      </Section>
-      {published.length === 0 ? null : (
-        <Section title="Publications of weights">
-          <PublicationTable runs={published} />
-        </Section>
-      )}
-    </>
+    <Section title="Queue and published weights">
+      <DataTable label="Live runs" columns={runColumns} rows={rows} keyOf={({ run }) => run.runId} />
+    </Section>
+  );
+}
+
+/** The last publications of the live runs. */
+function Publications({ rows }: { readonly rows: readonly LiveRun[] }): ReactNode {
+  const runs = rows.flatMap(({ run }) => (run.publications.length === 0 ? [] : [run]));
+  if (runs.length === 0) return null;
+  return (
+    <Section title="Publications of weights">
+      <PublicationTable runs={runs} />
+    </Section>
   );
 }
 
@@ -89,8 +98,11 @@ const runColumns: readonly DataColumn<LiveRun>[] = [
     label: 'Gap to the sampler (limit)',
     isNumber: true,
     isWideOnly: true,
-    render: ({ metrics }) =>
-      `${numberText(lastOf(metrics, 'policy/publish_gap'))} (${numberText(lastOf(metrics, 'policy/publish_gap_limit'))}) nats`,
+    render: ({ metrics }) => {
+      const gap = lastOf(metrics, 'policy/publish_gap');
+      if (gap === null) return 'not compared';
+      return `${numberText(gap)} (${numberText(lastOf(metrics, 'policy/publish_gap_limit'))}) nats`;
+    },
   },
 ];
 

@@ -1,10 +1,18 @@
+import type { Cost } from '@agentlightning/core/store';
 import type { ReactNode } from 'react';
+import { costText } from '../data/format.ts';
 
 /** A figure with its label. */
 export interface Tile {
   readonly label: string;
   readonly value: string;
   readonly note: string;
+}
+
+/** The tile of a cost; none where there is nothing to pay for. */
+export function costTiles(cost: Cost): readonly Tile[] {
+  if (cost.amount === null && cost.missing.length === 0) return [];
+  return [{ label: 'Cost', value: costText(cost), note: cost.missing.join('; ') }];
 }
 
 /** Figures in a grid. */

@@ -12,5 +12,5 @@ export async function costMetrics({
   if (run.config['prices'] == null) return {};
   const { usage } = await store.runStatistics(run.runId);
   const { amount } = costOfRun(await store.getRun(run.runId), { usage, metrics: [] });
-  return amount === null ? {} : { 'cost/model_calls': amount };
+  return amount === null || amount === 0 ? {} : { 'cost/model_calls': amount };
 }
