@@ -58,10 +58,10 @@ export default defineConfig({
   taskSchema: z.union([demonstration, questionTask]),
   algorithm: {
     type: 'sft',
-    learningRate: { schedule: 'linear', peak: 1e-3, warmupSteps: 10 },
+    learningRate: { schedule: 'linear', peak: 2e-3, warmupSteps: 10 },
     optimizer: { beta2: 0.98 },
     minibatches: 2,
   },
-  steps: 50,
+  steps: 150,
   tasksPerStep: 24,
 });
