@@ -16,7 +16,9 @@ export async function failingExamples(packageFolder: string, folder: string): Pr
     if (!isRun) continue;
     const file = join(folder, `readme-line-${line}.mts`);
     await writeFile(file, code);
-    const { isOk, output } = await runCommand(['node', file], { cwd: folder, timeoutMs: exampleTimeoutMs });
+    // Its own temporary folder: a store of an earlier run may have another schema.
+    const env = { TMPDIR: folder };
+    const { isOk, output } = await runCommand(['node', file], { cwd: folder, env, timeoutMs: exampleTimeoutMs });
     if (!isOk) problems.push(`Example failed: ${document}:${line}.\n${output}`);
   }
   return problems;
