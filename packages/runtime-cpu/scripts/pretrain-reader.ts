@@ -18,6 +18,7 @@ import { tinyModelConfig } from '../src/model/model-config.ts';
 import { parameterLayout } from '../src/model/parameters.ts';
 import { Random } from '../src/random.ts';
 import { CorpusBatches } from './corpus-batches.ts';
+import { learningRateAt } from './learning-rate.ts';
 import { drawReadingTranscript } from './reading-corpus.ts';
 
 /** The recipe of the committed weights. */
@@ -44,20 +45,13 @@ function llamaName(name: string): string {
   return name === 'embedding' ? 'model.embed_tokens.weight' : 'model.norm.weight';
 }
 
-/** Linear warm-up, then constant, then linear to zero. */
-function learningRate(step: number): number {
-  const warmup = Math.min(1, (step + 1) / recipe.warmupSteps);
-  const decay = Math.min(1, (recipe.steps - step) / (recipe.steps * recipe.decayFraction));
-  return recipe.learningRate * warmup * decay;
-}
-
 async function train(model: RuntimeModel): Promise<void> {
   const batches = new CorpusBatches(Random.fromSeed(recipe.seed), recipe.batchSize, drawReadingTranscript);
   let recentLoss = 0;
   const startedAt = performance.now();
   for (let step = 0; step < recipe.steps; step++) {
     const batch = await model.forwardBackward({ data: batches.next() }, { name: 'cross_entropy', parameters: {} });
-    const stepped = await model.optimStep({ learningRate: learningRate(step), beta2: 0.98 });
+    const stepped = await model.optimStep({ learningRate: learningRateAt(step, recipe), beta2: 0.98 });
     recentLoss += (await batch.result).loss / 50;
     await stepped.result;
     if ((step + 1) % 50 !== 0) continue;

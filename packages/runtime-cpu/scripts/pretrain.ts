@@ -5,18 +5,12 @@ import { ModelEngine } from '../src/model-engine.ts';
 import { Random } from '../src/random.ts';
 import { drawTranscript } from './corpus.ts';
 import { CorpusBatches } from './corpus-batches.ts';
+import { learningRateAt } from './learning-rate.ts';
 
 /** The recipe of the committed start checkpoint. Change it and run `pnpm gen:model`. */
 const recipe = { seed: 1, steps: 750, batchSize: 32, learningRate: 3e-3, warmupSteps: 20, decayFraction: 0.4 };
 
 const target = fileURLToPath(new URL('../models/tiny-chat.safetensors', import.meta.url));
-
-/** Linear warm-up, then constant, then linear to zero. */
-function learningRate(step: number): number {
-  const warmup = Math.min(1, (step + 1) / recipe.warmupSteps);
-  const decay = Math.min(1, (recipe.steps - step) / (recipe.steps * recipe.decayFraction));
-  return recipe.learningRate * warmup * decay;
-}
 
 /** Trains the start checkpoint from random weights; prints the mean token loss every 50 steps. */
 async function pretrain(): Promise<void> {
@@ -25,7 +19,7 @@ async function pretrain(): Promise<void> {
   let recentLoss = 0;
   for (let step = 0; step < recipe.steps; step++) {
     const { loss } = await engine.forwardBackward(batches.next(), { name: 'cross_entropy', parameters: {} });
-    await engine.optimStep({ learningRate: learningRate(step), beta2: 0.98 });
+    await engine.optimStep({ learningRate: learningRateAt(step, recipe), beta2: 0.98 });
     recentLoss += loss / 50;
     if ((step + 1) % 50 !== 0) continue;
     process.stdout.write(`step ${step + 1}/${recipe.steps}  loss ${recentLoss.toFixed(3)} nats a token\n`);
