@@ -9,8 +9,7 @@ type MeasuredSpan = Pick<Span, 'rolloutId' | 'name' | 'attributes'>;
 
 /** Adds the token usage of new spans to that of their rollouts, so that statistics read no spans. */
 export async function recordUsage({ db }: OperationContext, spans: readonly MeasuredSpan[]): Promise<void> {
-  for (const rolloutId of new Set(spans.map((span) => span.rolloutId))) {
-    const ofRollout = spans.filter((span) => span.rolloutId === rolloutId);
+  for (const [rolloutId, ofRollout] of Map.groupBy(spans, (span) => span.rolloutId)) {
     for (const { model, isPolicy, calls, inputTokens, cachedInputTokens, outputTokens } of usageOfSpans(ofRollout)) {
       await db.run(
         `INSERT INTO model_usage (rollout_id, model, is_policy, calls, input_tokens, cached_input_tokens, output_tokens)
