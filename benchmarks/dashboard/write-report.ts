@@ -15,9 +15,8 @@ export function writeReport(file: string, results: readonly BenchmarkResult[], s
     file,
     `# Pages of the dashboard
 
-Written by the [dashboard benchmark](../../../benchmarks/README.md#dashboard), \`pnpm bench dashboard --full\`, on
-${new Date().toISOString().slice(0, 10)}, on ${processors.length} × ${processors[0]?.model.trim() ?? 'an unknown processor'} with Node ${process.versions.node}, in headless
-Chromium, on a store with ${rollouts.toLocaleString('en')} rollouts and ${(rollouts * spansPerRollout).toLocaleString('en')} spans.
+Written by the [dashboard benchmark](../../../benchmarks/README.md#dashboard) on ${new Date().toISOString().slice(0, 10)}, with
+${processors.length} × ${processors[0]?.model.trim() ?? 'an unknown processor'}, Node ${process.versions.node} and headless Chromium, on a store with ${rollouts.toLocaleString('en')} rollouts and ${(rollouts * spansPerRollout).toLocaleString('en')} spans.
 
 | | value | target | met |
 |---|---|---|---|

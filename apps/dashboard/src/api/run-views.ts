@@ -1,4 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
+import type { PublicationRecord } from '@agentlightning/core/protocol';
 import type { Cost, RunStatistics, RunStatus } from '@agentlightning/core/store';
 
 /** A held-out evaluation. */
@@ -25,22 +26,6 @@ export interface WarningView {
   /** Null when the server has no explanation of this warning. */
   readonly cause: string | null;
   readonly remedy: string | null;
-}
-
-/** A publication of weights to the inference endpoint of a policy. */
-export interface PublicationView {
-  readonly step: number;
-  /** Null for a single policy. */
-  readonly policy: string | null;
-  /** The published policy version. */
-  readonly version: number;
-  /** End of the publication in Unix milliseconds. */
-  readonly timeMs: number;
-  readonly durationMs: number;
-  /** Digest of the weights; null when the runtime reports none. */
-  readonly digest: string | null;
-  /** The comparison of sampler and trainer, in nats per token; null when the runtime does not compare them. */
-  readonly probe: { readonly gap: number; readonly limit: number; readonly tokens: number } | null;
 }
 
 /** Liveness of a run: `silent` has the status `running`, and its trainer has stopped sending heartbeats. */
@@ -90,7 +75,7 @@ export interface RunDetail extends RunSummary {
   /** In order of detection. */
   readonly runWarnings: readonly WarningView[];
   /** The last publications of weights, newest first. */
-  readonly publications: readonly PublicationView[];
+  readonly publications: readonly PublicationRecord[];
   readonly statistics: RunStatistics;
   /** Number of training rollouts without a usable result, by cause. */
   readonly failures: Readonly<Record<string, number>>;

@@ -1,6 +1,7 @@
 import type { Run } from '@agentlightning/core';
+import { type PublicationRecord, publicationRecordsSchema } from '@agentlightning/core/protocol';
 import { z } from 'zod';
-import type { EvaluationView, PublicationView, RunKind, WarningView } from '../api/run-views.ts';
+import type { EvaluationView, RunKind, WarningView } from '../api/run-views.ts';
 
 /** Cause and remedy of a warning, by its name. */
 export type WarningExplanations = Readonly<Record<string, { readonly cause: string; readonly remedy: string }>>;
@@ -10,16 +11,6 @@ const evaluation = z.object({
   ci95: z.tuple([z.number(), z.number()]),
   rollouts: z.number(),
   missing: z.number(),
-});
-
-const publication = z.object({
-  step: z.number(),
-  policy: z.string().nullable(),
-  version: z.number(),
-  timeMs: z.number(),
-  durationMs: z.number(),
-  digest: z.string().nullable(),
-  probe: z.object({ gap: z.number(), limit: z.number(), tokens: z.number() }).nullable(),
 });
 
 /** A part of the state that cannot be read becomes absent: other programs may have written the run. */
@@ -34,7 +25,7 @@ const progress = z.object({
     .nullish()
     .catch(null),
   rewardCurve: z.array(z.number()).nullish().catch(null),
-  publications: z.array(publication).nullish().catch(null),
+  publications: publicationRecordsSchema.nullish().catch(null),
   warnings: z
     .array(z.object({ name: z.string(), step: z.number(), policy: z.string().nullable(), message: z.string() }))
     .nullish()
@@ -52,7 +43,7 @@ export interface RunProgress {
   readonly evaluations: readonly EvaluationView[];
   readonly warnings: readonly WarningView[];
   /** Newest first. */
-  readonly publications: readonly PublicationView[];
+  readonly publications: readonly PublicationRecord[];
 }
 
 /** Reads the state of a run. */

@@ -125,5 +125,10 @@ function seriesOf({ label, isSparse, isLimit, legendValues }: ChartLine, stroke:
   if (isLimit) return { label, stroke, value, width: 1, dash: [3, 4], auto: false, points: { show: false } };
   return isSparse
     ? { label, stroke, value, width: 1.5, dash: [5, 4], spanGaps: true, points: { show: true, size: 7, fill: stroke } }
-    : { label, stroke, value, width: 2, spanGaps: true, points: { show: false } };
+    : { label, stroke, value, width: 2, spanGaps: true, points: { show: hasOneValue, size: 7, fill: stroke } };
+}
+
+/** Whether a series has no line to draw, as after the first step. */
+function hasOneValue({ data }: uPlot, index: number): boolean {
+  return (data[index] ?? []).filter((value) => value != null).length === 1;
 }

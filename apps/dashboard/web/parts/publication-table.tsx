@@ -1,6 +1,7 @@
+import type { PublicationRecord } from '@agentlightning/core/protocol';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { PublicationView, RunDetail } from '../../src/api/run-views.ts';
+import type { RunDetail } from '../../src/api/run-views.ts';
 import { durationText, numberText, timeText } from '../data/format.ts';
 import { type DataColumn, DataTable } from './data-table.tsx';
 
@@ -10,7 +11,7 @@ const digestLength = 12;
 /** A publication with its run. */
 interface PublicationRow {
   readonly run: RunDetail;
-  readonly publication: PublicationView;
+  readonly publication: PublicationRecord;
 }
 
 /** The last publications of weights of runs, newest first. */

@@ -1,5 +1,6 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
+import type { PublicationRecord } from '@agentlightning/core/protocol';
 import type { Collector } from '../collection/collector.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
@@ -7,7 +8,7 @@ import { warnOfStep } from '../diagnosis/emit-run-warnings.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
-import { type Publication, withPublications } from '../run/publication.ts';
+import { withPublications } from '../run/publication.ts';
 import type { RunState } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import { trainedPolicies } from '../session/session-policies.ts';
@@ -99,7 +100,7 @@ export async function trainStep(options: {
 }
 
 /** The publications of a step, of each policy that had an update. */
-function publicationsOf(outcomes: readonly PolicyStep[], step: number): readonly Publication[] {
+function publicationsOf(outcomes: readonly PolicyStep[], step: number): readonly PublicationRecord[] {
   return outcomes.flatMap(({ policy, result: { publication } }) =>
     publication === null ? [] : [{ step, policy: policy.name, ...publication }],
   );

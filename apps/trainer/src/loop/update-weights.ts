@@ -2,6 +2,7 @@ import { withReferenceLogprobs } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import type { ModelUpdate, StepPlan } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
+import type { PublicationRecord } from '@agentlightning/core/protocol';
 import type {
   BatchResult,
   PendingOperation,
@@ -10,7 +11,7 @@ import type {
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
 import { mean } from '../evaluation/mean.ts';
-import { type Publication, publicationOf } from '../run/publication.ts';
+import { publicationOf } from '../run/publication.ts';
 
 /** The plan of a policy's step, and the models that it needs. */
 export interface PolicyPlan {
@@ -34,7 +35,7 @@ export interface UpdateResult {
   /** Means over trained tokens; maxima for names that end in `_max`; the runtime's own metrics. */
   readonly metrics: Readonly<Record<string, number>>;
   /** The publication of the new weights; null when there was no update. */
-  readonly publication: Omit<Publication, 'step' | 'policy'> | null;
+  readonly publication: Omit<PublicationRecord, 'step' | 'policy'> | null;
 }
 
 /**
@@ -104,7 +105,7 @@ async function updateModel(
 }
 
 /** The comparison of sampler and trainer after the publication, where the runtime reports one. */
-function probeMetrics({ probe }: Pick<Publication, 'probe'>): Record<string, number> {
+function probeMetrics({ probe }: Pick<PublicationRecord, 'probe'>): Record<string, number> {
   return probe === null ? {} : { 'policy/publish_gap': probe.gap, 'policy/publish_gap_limit': probe.limit };
 }
 

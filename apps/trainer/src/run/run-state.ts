@@ -1,5 +1,6 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
+import { type PublicationRecord, publicationRecordsSchema } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import { type CollectionState, collectionStateSchema } from '../collection/collector.ts';
 import { onlyPolicy } from '../config/policies.ts';
@@ -12,7 +13,6 @@ import {
 } from '../evaluation/stored-evaluation.ts';
 import type { EvaluationSummary } from '../training-event.ts';
 import type { ModelNaming } from './model-name.ts';
-import { type Publication, publicationsSchema } from './publication.ts';
 
 /** The state of a run that is needed to resume it, stored with the run. */
 export interface RunState {
@@ -39,7 +39,7 @@ export interface RunState {
   /** The warnings of finished steps and evaluations, in order. */
   readonly warnings: readonly RunWarning[];
   /** The last publications of weights, in order; those of repeated steps too. */
-  readonly publications: readonly Publication[];
+  readonly publications: readonly PublicationRecord[];
   /** The position of asynchronous collection; null in synchronous mode. */
   readonly collection: CollectionState | null;
   /** The results of training tasks that a curriculum weights them by: after the last step, and at the checkpoint. */
@@ -91,7 +91,7 @@ const runState: z.ZodType<RunState> = z.object({
   // Absent in older states.
   warnings: z.array(runWarningSchema).default([]),
   // Absent in older states.
-  publications: publicationsSchema.default([]),
+  publications: publicationRecordsSchema.default([]),
   collection: collectionStateSchema.nullable().default(null),
   // Absent in older states.
   passRates: z

@@ -17,6 +17,8 @@ export {
 export { assertId } from './assert-id.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
+export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
+export { type RunnerRecord, readRunner } from './records/runner-record.ts';
 export type { RevokedAttemptTokensOptions } from './revoked-attempt-tokens.ts';
 export { attemptTokenDigest, RevokedAttemptTokens } from './revoked-attempt-tokens.ts';
 export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';
@@ -27,7 +29,6 @@ export type { SpecialRoutes } from './routes/special-routes.ts';
 export { specialRoutes } from './routes/special-routes.ts';
 export type { OperationName, OperationRoute, StoreRoute } from './routes/store-route.ts';
 export { pathParameters, strictHeader } from './routes/store-route.ts';
-export { type RunnerRecord, readRunner } from './runner-record.ts';
 export type { AttemptTokenOptions, IssuedAttemptToken } from './wire-attempt-token.ts';
 export type { WatchQuery } from './wire-change.ts';
 export { changeCodec } from './wire-change.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Worker, workerLeaseKey } from '../store/worker.ts';
+import { type Worker, workerLeaseKey } from '../../store/worker.ts';
 
 /** A registered runner with its load, as the store records it. */
 export interface RunnerRecord {
