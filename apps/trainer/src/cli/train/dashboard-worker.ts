@@ -35,7 +35,7 @@ async function serve({ storeUrl, storeApiKey, port }: DashboardSettings): Promis
 function noticeOf(hasFinished: boolean): string {
   return hasFinished
     ? 'The training has ended, and its dashboard with it. `agl dashboard` shows the run.'
-    : 'The trainer was killed before its run has ended. `agl resume` continues the run, `agl dashboard` shows it.';
+    : 'The trainer was killed before its run has ended. `agl resume <run>` continues it, `agl dashboard` shows it.';
 }
 
 function knownError(error: unknown): AgentLightningError {
