@@ -40,6 +40,7 @@ test.each<[string, readonly Values[], readonly string[]]>([
   ['healthy steps', repeated({}, 5), []],
   ['no signal for too few steps', [...repeated(noSignal, 2), {}, ...repeated(noSignal, 2)], []],
   ['equal rewards', repeated(noSignal, 5), ['4 constant-rewards', '4 constant-groups', '4 zero-advantages']],
+  ['equal rewards of demonstrations', repeated({ 'reward/std': 0, 'rollouts/imitated': 8 }, 5), []],
   [
     'groups with equal rewards that differ between groups',
     repeated({ ...noSignal, 'reward/std': 0.4 }, 3),

@@ -100,8 +100,10 @@ const solvedShare = 0.9;
 
 const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   'constant-rewards': (metrics, { steps }) => {
+    // Demonstrations all have one reward, and are learned without comparison.
+    const imitated = metrics.last('rollouts/imitated', 1)?.[0] ?? 0;
     const isConstant = metrics.last('reward/std', steps)?.every((spread) => spread === 0) === true;
-    return isConstant ? `all rewards of a step are equal, for ${stepsText(steps)}` : null;
+    return isConstant && imitated === 0 ? `all rewards of a step are equal, for ${stepsText(steps)}` : null;
   },
   'constant-groups': (metrics, { steps }) => {
     const constant = metrics.last('groups/constant', steps)?.every((count) => count > 0) === true;
