@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from agentlightning_runtime.cluster.call_queue import Upstream
 from agentlightning_runtime.cluster.relay_app import RelayApp
+from agentlightning_runtime.engine.users import Keys
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ def groups() -> Groups:
 
 @pytest.fixture
 def client(groups: Groups) -> Generator[httpx.Client]:
-    relay = RelayApp(lambda: ["policy"], "key", "worker-key", groups.find)
-    server = HttpServer(relay.starlette(), EndpointSettings(api_key="key"))
+    relay = RelayApp(lambda: ["policy"], Keys("key"), "worker-key", groups.find)
+    server = HttpServer(relay.starlette(), EndpointSettings(keys=Keys("key")))
     with httpx.Client(base_url=server.base_url, headers={"authorization": "Bearer key"}, timeout=30) as client:
         yield client
     server.close()

@@ -10,12 +10,13 @@ import torch
 from openai import OpenAI
 
 from agentlightning_runtime.engine.models.random_model import load_random_model
+from agentlightning_runtime.engine.users import Keys
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.inference_backend import ServedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
     from torch import nn
 
@@ -36,13 +37,15 @@ class Serving:
 
 
 @contextmanager
-def serving(source: str = "random:llama-tiny", api_key: str = "") -> Generator[Serving]:
-    """Serves a model with random weights as version 3."""
+def serving(
+    source: str = "random:llama-tiny", *, api_key: str = "", users: Mapping[str, str] | None = None, prefix: str = ""
+) -> Generator[Serving]:
+    """Serves a model with random weights as version 3, with the prefix before its id."""
     torch.set_num_threads(1)
     loaded = load_random_model(source)
-    backend = BuiltinBackend(EndpointSettings(api_key=api_key))
+    backend = BuiltinBackend(EndpointSettings(keys=Keys(api_key, users)))
     try:
-        model = ServedModel(MODEL_ID, lambda: loaded.causal_lm, loaded.tokenizer, loaded.output_size)
+        model = ServedModel(prefix + MODEL_ID, lambda: loaded.causal_lm, loaded.tokenizer, loaded.output_size)
         backend.serve(model, 3)
         client = OpenAI(base_url=backend.base_url, api_key=api_key or "none", max_retries=0, timeout=60)
         yield Serving(backend, model, client)

@@ -204,6 +204,27 @@ def test_a_key_is_asked_for_where_one_is_set() -> None:
             stranger.models.list()
 
 
+def test_a_user_sees_and_calls_own_models_only() -> None:
+    users = {"alice": "key-of-alice", "bob": "key-of-bob"}
+    with serving(users=users, prefix="alice.") as shared:
+
+        def status(user: str, path: str, **content: object) -> int:
+            url = f"{shared.backend.base_url}/{path}"
+            headers = {"authorization": f"Bearer {users[user]}"}
+            return httpx.post(url, json={"max_tokens": 1, **content}, headers=headers, timeout=60).status_code
+
+        def listed(user: str) -> list[str]:
+            client = openai.OpenAI(base_url=shared.backend.base_url, api_key=users[user], max_retries=0)
+            return [each.id for each in client.models.list()]
+
+        model = f"alice.{MODEL_ID}"
+        chat = {"model": model, "messages": [{"role": "user", "content": "a"}]}
+        assert (listed("alice"), listed("bob")) == ([model], [])
+        assert (status("alice", "chat/completions", **chat), status("bob", "chat/completions", **chat)) == (200, 404)
+        completion = {"model": model, "prompt": "a"}
+        assert (status("alice", "completions", **completion), status("bob", "completions", **completion)) == (200, 404)
+
+
 def test_an_answer_is_json_to_the_last_byte(served: Serving) -> None:
     body = {"model": MODEL_ID, "messages": [{"role": "user", "content": "a"}], "max_tokens": 4, "stream": True}
     answer = httpx.post(f"{served.backend.base_url}/chat/completions", json=body, timeout=60)

@@ -80,8 +80,8 @@ def _models(flags: argparse.Namespace) -> Iterator[Check]:
     from agentlightning_runtime.doctor.model_checks import model_checks
 
     try:
-        key = inference_key(flags)
-        yield inference_guard_check(flags.inference_host, key)
+        has_key = inference_key(flags) != "" or flags.users is not None
+        yield inference_guard_check(flags.inference_host, has_key=has_key)
         if not flags.model:
             return
         # Only training is checked: the port may be in use, and an external sampler takes minutes to start.

@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, sampler_placement
 from agentlightning_runtime.cli.usage_error import UsageError
@@ -13,6 +14,9 @@ from agentlightning_runtime.cli.user_file import read_users
 from agentlightning_runtime.engine.settings import EngineSettings, RaySettings
 from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 KEY_VARIABLE = "AGENTLIGHTNING_RUNTIME_KEY"
 """Environment variable for the key of the runtime, instead of a file."""
@@ -84,7 +88,7 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
         "--users",
         type=Path,
         metavar="FILE",
-        help="instead of one key: lines of a name and a key; models are separate",
+        help="instead of one key, also of the endpoint: lines of a name and a key; models are separate",
     )
     group.add_argument("--tls-certificate", type=Path, metavar="FILE", help="the server's certificate chain, PEM")
     group.add_argument("--tls-key", type=Path, metavar="FILE", help="its private key, PEM")
@@ -151,6 +155,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         inference_port=flags.inference_port,
         inference_public_url=flags.inference_url,
         inference_api_key=inference_key(flags),
+        users=_users(flags),
         inference_engine=flags.inference_engine,
         sampler=sampler_placement(flags),
         vllm_arguments=tuple(flags.vllm_arguments),
@@ -171,7 +176,7 @@ def serve_options(flags: argparse.Namespace) -> ServeOptions:
         host=flags.host,
         port=flags.port,
         api_key=api_key,
-        users={} if flags.users is None else read_users(flags.users),
+        users=_users(flags),
         tls=_tls(flags),
         limits=ServiceLimits(
             result_ttl_ms=flags.result_ttl_ms,
@@ -182,12 +187,20 @@ def serve_options(flags: argparse.Namespace) -> ServeOptions:
 
 
 def inference_key(flags: argparse.Namespace) -> str:
-    """The key of the inference endpoint; empty when none is required.
+    """The one key of the inference endpoint; empty when none is required, or each user has one.
 
     Raises:
-        UsageError: When its file cannot be read.
+        UsageError: When its file cannot be read, or there are users.
     """
-    return _key(flags.inference_key_file, INFERENCE_KEY_VARIABLE)
+    key = _key(flags.inference_key_file, INFERENCE_KEY_VARIABLE)
+    if flags.users is not None and key:
+        message = "There are users and one inference key for all"
+        raise UsageError(message, f"Remove the key file and {INFERENCE_KEY_VARIABLE}: users sample with their own keys")
+    return key
+
+
+def _users(flags: argparse.Namespace) -> Mapping[str, str]:
+    return {} if flags.users is None else read_users(flags.users)
 
 
 def named_models(specifications: list[str]) -> dict[str, str]:

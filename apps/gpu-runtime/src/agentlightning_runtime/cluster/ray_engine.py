@@ -60,8 +60,9 @@ class RayEngine:
         self._gauges: Mapping[str, float] = {}
         self._saves = ThreadPoolExecutor(max_workers=4, thread_name_prefix="saves")
         worker_key = secrets.token_hex(32)
-        relay = RelayApp(self._models.keys, settings.inference_api_key, worker_key, self._upstream)
-        self._server = HttpServer(relay.starlette(), endpoint_settings(settings))
+        endpoint = endpoint_settings(settings)
+        relay = RelayApp(self._models.keys, endpoint.keys, worker_key, self._upstream)
+        self._server = HttpServer(relay.starlette(), endpoint)
         try:
             self._group = WorkerGroup(
                 replace(
@@ -69,6 +70,7 @@ class RayEngine:
                     checkpoint_directory=self.checkpoint_directory,
                     inference_public_url=self._server.base_url,
                     inference_api_key=worker_key,
+                    users={},
                 )
             )
         except BaseException:

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from agentlightning_runtime.inference.api_error import ApiError
 from agentlightning_runtime.inference.api_routes import model_api
-from agentlightning_runtime.inference.http_guard import body_of, hang_up
+from agentlightning_runtime.inference.http_guard import hang_up
 from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from agentlightning_runtime.cluster.call_queue import Upstream
+    from agentlightning_runtime.engine.users import Keys
 
     FindUpstream = Callable[[int, float], Awaitable[Upstream | None]]
 
@@ -40,16 +41,16 @@ class RelayApp:
 
     Args:
         models: returns the ids of the models.
-        api_key: key that clients must send; empty: none.
+        keys: keys of the clients.
         worker_key: key of the endpoint of rank 0.
         find_upstream: finds a later endpoint than that of a worker group, within a time in seconds.
     """
 
     def __init__(
-        self, models: Callable[[], Iterable[str]], api_key: str, worker_key: str, find_upstream: FindUpstream
+        self, models: Callable[[], Iterable[str]], keys: Keys, worker_key: str, find_upstream: FindUpstream
     ) -> None:
         self._models = models
-        self._api_key = api_key
+        self._keys = keys
         self._find_upstream = find_upstream
         self._upstream: Upstream | None = None
         # Responses have no time limit.
@@ -61,13 +62,12 @@ class RelayApp:
 
     def starlette(self) -> Starlette:
         """The ASGI application."""
-        return model_api(models=self._listed, chat=self._forward, complete=self._forward, api_key=self._api_key)
+        return model_api(models=self._listed, chat=self._forward, complete=self._forward, keys=self._keys)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         return {name: {} for name in list(self._models())}
 
-    async def _forward(self, request: Request) -> Response:
-        body = await body_of(request)
+    async def _forward(self, request: Request, body: bytes) -> Response:
         sending = asyncio.create_task(self._send(request.url.path, body))
         gone = asyncio.create_task(hang_up(request))
         try:

@@ -52,10 +52,10 @@ def port_check(name: str, flag: str, host: str, port: int) -> Check:
     return Check(name, "ok", f"{host}:{port} is free")
 
 
-def inference_guard_check(host: str, api_key: str) -> Check:
+def inference_guard_check(host: str, *, has_key: bool) -> Check:
     """Checks the access control of the inference endpoint."""
-    if is_loopback(host) or api_key:
-        return Check("inference access", "ok", f"{host}, {'with a key' if api_key else 'without a key'}")
+    if is_loopback(host) or has_key:
+        return Check("inference access", "ok", f"{host}, {'with a key' if has_key else 'without a key'}")
     found = f"{host}, without a key: any client that reaches the port can sample"
     return Check("inference access", "warning", found, "Pass --inference-key-file, or keep the port behind a firewall")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class EngineSettings:
         inference_port: 0 selects a free port.
         inference_public_url: Public URL reported to clients, such as `https://gpu.example/v1`.
         inference_api_key: Key required by the endpoint; empty: none.
+        users: Keys required by the endpoint by the name of the user, instead of one key.
         inference_engine: Sampler; `auto` is vLLM where it has a place, else this package's own sampler.
         sampler: Place of vLLM.
         vllm_arguments: Further arguments for vLLM's server, such as `--gpu-memory-utilization`, `0.3`.
@@ -82,6 +83,7 @@ class EngineSettings:
     inference_port: int = 0
     inference_public_url: str = ""
     inference_api_key: str = ""
+    users: Mapping[str, str] = field(default_factory=dict[str, str])
     inference_engine: Literal["auto", "builtin", "vllm"] = "auto"
     sampler: SamplerPlacement = SamplerPlacement()
     vllm_arguments: Sequence[str] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -9,41 +10,73 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agentlightning_runtime.inference.api_error import ApiError
-from agentlightning_runtime.inference.http_guard import error_response, guarded
+from agentlightning_runtime.engine.users import current_user, is_own
+from agentlightning_runtime.inference.api_error import ApiError, rejected, unknown_model
+from agentlightning_runtime.inference.http_guard import body_of, error_response, guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import Request
 
+    from agentlightning_runtime.engine.users import Keys
     from agentlightning_runtime.inference.http_guard import Handler
+
+    BodyHandler = Callable[[Request, bytes], Awaitable[Response]]
 
 
 def model_api(
-    *, models: Callable[[], Mapping[str, Mapping[str, Any]]], chat: Handler, complete: Handler, api_key: str
+    *, models: Callable[[], Mapping[str, Mapping[str, Any]]], chat: BodyHandler, complete: BodyHandler, keys: Keys
 ) -> Starlette:
     """The ASGI application.
 
     Args:
         models: the served models by id, each with its extra fields in the model list.
-        chat: handler of chat completions.
-        complete: handler of completions.
-        api_key: key that clients must send; empty: none.
+        chat: handler of chat completions, with the body of the request.
+        complete: handler of completions, likewise.
+        keys: keys of the clients. A user sees and calls the user's own models only.
     """
 
     async def list_models(_: Request) -> Response:
         common = {"object": "model", "created": 0, "owned_by": "agentlightning"}
-        data = [{"id": model_id, **common, **more} for model_id, more in models().items()]
+        data = [{"id": model_id, **common, **more} for model_id, more in models().items() if is_own(model_id)]
         return JSONResponse({"object": "list", "data": data})
 
     routes = [
         Route("/health", _health, methods=["GET"]),
-        Route("/v1/models", guarded(list_models, api_key), methods=["GET"]),
-        Route("/v1/chat/completions", guarded(chat, api_key), methods=["POST"]),
-        Route("/v1/completions", guarded(complete, api_key), methods=["POST"]),
+        Route("/v1/models", guarded(list_models, keys), methods=["GET"]),
+        Route("/v1/chat/completions", guarded(_with_body(chat), keys), methods=["POST"]),
+        Route("/v1/completions", guarded(_with_body(complete), keys), methods=["POST"]),
     ]
     return Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body.
+
+    Raises:
+        ApiError: when it is something else.
+    """
+    try:
+        value: object = json.loads(body)
+    except ValueError as error:
+        raise rejected(f"The request body is not JSON: {error}", "Send one JSON object.") from error
+    if not isinstance(value, dict):
+        raise rejected("The request body is not a JSON object", "Send one JSON object.")
+    fields: dict[str, Any] = dict(value)
+    return fields
+
+
+def _with_body(handler: BodyHandler) -> Handler:
+    async def answer(request: Request) -> Response:
+        body = await body_of(request)
+        if current_user.get():
+            name = str(json_object(body).get("model"))
+            if not is_own(name):
+                raise unknown_model(name)
+        return await handler(request, body)
+
+    return answer
 
 
 async def _health(_: Request) -> Response:

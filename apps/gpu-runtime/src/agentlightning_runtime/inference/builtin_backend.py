@@ -37,7 +37,7 @@ class BuiltinBackend:
     def __init__(self, endpoint: EndpointSettings) -> None:
         self._models: dict[str, TextModel] = {}
         self._sampler = Sampler()
-        app = InferenceApp(self._sampler, self._models, endpoint.api_key)
+        app = InferenceApp(self._sampler, self._models, endpoint.keys)
         try:
             self._server = HttpServer(app.starlette(), endpoint)
         except Exception:

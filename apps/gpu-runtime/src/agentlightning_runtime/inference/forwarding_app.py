@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from agentlightning_runtime.inference.api_error import ApiError, rejected, unknown_model
-from agentlightning_runtime.inference.api_routes import model_api
-from agentlightning_runtime.inference.http_guard import body_of, hang_up
+from agentlightning_runtime.inference.api_error import ApiError, unknown_model
+from agentlightning_runtime.inference.api_routes import json_object, model_api
+from agentlightning_runtime.inference.http_guard import hang_up
 from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
 from agentlightning_runtime.inference.vllm.vllm_model import vllm_failed
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
+    from agentlightning_runtime.engine.users import Keys
     from agentlightning_runtime.inference.vllm.vllm_model import Entered, VllmServedModel
 
 _ABORT_CHECK_S = 0.1
@@ -32,12 +33,12 @@ class ForwardingApp:
 
     Args:
         models: models by id; modified by the backend.
-        api_key: key that clients must send; empty: none.
+        keys: keys of the clients.
     """
 
-    def __init__(self, models: dict[str, VllmServedModel], api_key: str) -> None:
+    def __init__(self, models: dict[str, VllmServedModel], keys: Keys) -> None:
         self._models = models
-        self._api_key = api_key
+        self._keys = keys
         # Responses have no time limit.
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=10), limits=httpx.Limits(max_connections=None)
@@ -45,13 +46,13 @@ class ForwardingApp:
 
     def starlette(self) -> Starlette:
         """The ASGI application."""
-        return model_api(models=self._listed, chat=self._forward, complete=self._forward, api_key=self._api_key)
+        return model_api(models=self._listed, chat=self._forward, complete=self._forward, keys=self._keys)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         return {name: {} for name in list(self._models)}
 
-    async def _forward(self, request: Request) -> Response:
-        body = _object(await body_of(request))
+    async def _forward(self, request: Request, content: bytes) -> Response:
+        body = json_object(content)
         model = self._models.get(str(body.get("model")))
         if model is None:
             raise unknown_model(str(body.get("model")))
@@ -71,7 +72,7 @@ class ForwardingApp:
             return Response(status_code=499)
         if answer.status_code != 200:
             return Response(answer.content, answer.status_code, media_type="application/json")
-        body_out = {**_object(answer.content), "model": body["model"], "policy_version": entered.version}
+        body_out = {**json_object(answer.content), "model": body["model"], "policy_version": entered.version}
         return JSONResponse(body_out, headers={POLICY_VERSION_HEADER: str(entered.version)})
 
     async def _streamed(self, call: httpx.Request, model: VllmServedModel, entered: Entered) -> Response:
@@ -123,14 +124,3 @@ async def _stream(answer: httpx.Response, model: VllmServedModel, entered: Enter
     finally:
         await answer.aclose()
         model.leave(entered)
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        value: object = json.loads(body)
-    except ValueError as error:
-        raise rejected(f"The request body is not JSON: {error}", "Send one JSON object.") from error
-    if not isinstance(value, dict):
-        raise rejected("The request body is not a JSON object", "Send one JSON object.")
-    fields: dict[str, Any] = dict(value)
-    return fields

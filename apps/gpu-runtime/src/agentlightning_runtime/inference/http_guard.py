@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
@@ -17,6 +16,8 @@ from agentlightning_runtime.inference.api_error import ApiError, failed
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from agentlightning_runtime.engine.users import Keys
+
     Handler = Callable[[Request], Awaitable[Response]]
 
 _log = logging.getLogger(__name__)
@@ -28,12 +29,12 @@ _MOST_DROPPED_BYTES = 4 * MAX_BODY_BYTES
 _DROPPING_S = 10
 
 
-def guarded(handler: Handler, api_key: str) -> Handler:
-    """Wraps a handler with authentication and error responses; an empty key disables authentication."""
+def guarded(handler: Handler, keys: Keys) -> Handler:
+    """Wraps a handler with authentication and error responses. The handler runs as the user of the key."""
 
     async def answer(request: Request) -> Response:
         try:
-            _check_key(request, api_key)
+            _check_key(request, keys)
             return await handler(request)
         except ApiError as error:
             await _drop_body(request)
@@ -88,8 +89,7 @@ def error_response(error: ApiError) -> Response:
     return JSONResponse(error.body(), status_code=error.status, headers=error.headers())
 
 
-def _check_key(request: Request, api_key: str) -> None:
-    given = request.headers.get("authorization", "").removeprefix("Bearer ")
-    if api_key and not hmac.compare_digest(given.encode(), api_key.encode()):
+def _check_key(request: Request, keys: Keys) -> None:
+    if not keys.identify(request.headers.get("authorization", "").encode()):
         remedy = "Send the runtime's inference key as `Authorization: Bearer <key>`."
         raise ApiError(401, "UNAUTHENTICATED", "The request has no valid API key", remedy)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.users import Keys
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -30,13 +31,13 @@ class EndpointSettings:
         host: listener address.
         port: 0 selects a free port.
         public_url: URL reported to clients, including `/v1`; empty: the listener.
-        api_key: key that clients must send; empty: none.
+        keys: keys of the clients.
     """
 
     host: str = "127.0.0.1"
     port: int = 0
     public_url: str = ""
-    api_key: str = ""
+    keys: Keys = field(default_factory=Keys)
 
 
 class HttpServer:

@@ -19,12 +19,13 @@ from agentlightning_runtime.inference.chat.chat_answer import ChatAnswer
 from agentlightning_runtime.inference.chat.chat_request import ChatRequest
 from agentlightning_runtime.inference.chat.completion_answer import CompletionAnswer
 from agentlightning_runtime.inference.chat.completion_request import CompletionRequest
-from agentlightning_runtime.inference.http_guard import body_of, hang_up
+from agentlightning_runtime.inference.http_guard import hang_up
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
+    from agentlightning_runtime.engine.users import Keys
     from agentlightning_runtime.inference.generation import Generation
     from agentlightning_runtime.inference.sampler import Sampler
     from agentlightning_runtime.inference.text_model import TextModel
@@ -51,23 +52,22 @@ class InferenceApp:
     Args:
         sampler: samples the responses.
         models: the served models by id; modified by the backend.
-        api_key: key that clients must send; empty: none.
+        keys: keys of the clients.
     """
 
-    def __init__(self, sampler: Sampler, models: dict[str, TextModel], api_key: str) -> None:
+    def __init__(self, sampler: Sampler, models: dict[str, TextModel], keys: Keys) -> None:
         self._sampler = sampler
         self._models = models
-        self._api_key = api_key
+        self._keys = keys
 
     def starlette(self) -> Starlette:
         """The ASGI application."""
-        return model_api(models=self._listed, chat=self._chat, complete=self._complete, api_key=self._api_key)
+        return model_api(models=self._listed, chat=self._chat, complete=self._complete, keys=self._keys)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         return {name: {"max_model_len": model.shape.max_context} for name, model in list(self._models.items())}
 
-    async def _chat(self, request: Request) -> Response:
-        body = await body_of(request)
+    async def _chat(self, request: Request, body: bytes) -> Response:
         asked = ChatRequest.read(body)
         model = self._model(asked.model)
         tools = asked.offered_tools()
@@ -83,8 +83,7 @@ class InferenceApp:
         answer = ChatAnswer(identity, asked, model, generations, has_tools=len(tools) > 0)
         return await self._answered(request, answer, is_streamed=asked.stream is True)
 
-    async def _complete(self, request: Request) -> Response:
-        body = await body_of(request)
+    async def _complete(self, request: Request, body: bytes) -> Response:
         asked = CompletionRequest.read(body)
         model = self._model(asked.model)
         prompt = await _done(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.users import Keys
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm.remote_vllm import RemoteVllm
@@ -53,7 +54,7 @@ def endpoint_settings(settings: EngineSettings) -> EndpointSettings:
         host=settings.inference_host,
         port=settings.inference_port,
         public_url=settings.inference_public_url,
-        api_key=settings.inference_api_key,
+        keys=Keys(settings.inference_api_key, settings.users),
     )
 
 

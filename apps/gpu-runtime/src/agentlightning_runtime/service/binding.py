@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +11,7 @@ import grpc.aio
 from google.protobuf import message_factory
 from google.protobuf.message import Message
 
+from agentlightning_runtime.engine.users import Keys
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.service.failure import (
     STATUS_OF_REASON,
@@ -20,7 +20,6 @@ from agentlightning_runtime.service.failure import (
     is_expected,
     to_failure,
 )
-from agentlightning_runtime.service.tenancy.users import current_user
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
@@ -49,19 +48,12 @@ class Gate:
     """
 
     def __init__(self, api_key: str, users: Mapping[str, str] | None = None) -> None:
-        keys = {"": api_key} if api_key else dict(users or {})
-        self._expected = {user: f"Bearer {key}".encode() for user, key in keys.items()}
+        self._keys = Keys(api_key, users)
 
     def check(self, context: Context) -> None:
         """Sets the user of the call; raises UNAUTHENTICATED when the key is missing or wrong."""
-        if not self._expected:
-            return
         sent = next((value for key, value in context.invocation_metadata() or () if key == "authorization"), "")
-        sent_bytes = sent if isinstance(sent, bytes) else sent.encode()
-        # All are compared, so that the time does not depend on the position of the key.
-        found = [user for user, key in self._expected.items() if hmac.compare_digest(sent_bytes, key)]
-        if found:
-            current_user.set(found[0])
+        if self._keys.identify(sent if isinstance(sent, bytes) else sent.encode()):
             return
         raise RuntimeFailureError(
             error_pb2.ERROR_REASON_UNAUTHENTICATED,

@@ -8,9 +8,9 @@ import uuid
 from collections import deque
 from typing import TYPE_CHECKING
 
+from agentlightning_runtime.engine.users import current_user
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import runtime_pb2
 from agentlightning_runtime.service.clock import to_timestamp
-from agentlightning_runtime.service.tenancy.users import current_user
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

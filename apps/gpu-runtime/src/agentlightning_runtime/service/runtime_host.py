@@ -7,6 +7,7 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentlightning_runtime.engine.users import current_user, is_own, scoped_id
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.service.batches.inflight_budget import InflightBudget
 from agentlightning_runtime.service.engine_thread import EngineThread
@@ -18,7 +19,6 @@ from agentlightning_runtime.service.model_request import check_model_request
 from agentlightning_runtime.service.model_surroundings import ModelSurroundings
 from agentlightning_runtime.service.operation_record import OperationRecord, OperationWork
 from agentlightning_runtime.service.session_registry import SessionRegistry
-from agentlightning_runtime.service.tenancy.users import current_user, is_own_checkpoint, scoped_id
 
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.contract import EngineModel, Progress, RuntimeEngine
@@ -88,7 +88,7 @@ class RuntimeHost:
     def create_model(self, session_id: str, wanted: ModelRequest) -> tuple[HostedModel, OperationRecord]:
         """Creates a model as its operation 0, or finds it, and assigns it to the session."""
         self.touch(session_id)
-        if wanted.initial_checkpoint and not is_own_checkpoint(wanted.initial_checkpoint):
+        if wanted.initial_checkpoint and not is_own(wanted.initial_checkpoint):
             message = f'Unknown checkpoint "{wanted.initial_checkpoint}"'
             raise RuntimeFailureError(error_pb2.ERROR_REASON_NOT_FOUND, message, field="initial_checkpoint")
         request = check_model_request(wanted, self.capabilities)

@@ -6,9 +6,9 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentlightning_runtime.engine.users import current_user
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.service.failure import RuntimeFailureError
-from agentlightning_runtime.service.tenancy.users import current_user
 
 if TYPE_CHECKING:
     from agentlightning_runtime.service.clock import Clock

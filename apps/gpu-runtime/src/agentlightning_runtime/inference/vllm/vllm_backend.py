@@ -52,7 +52,7 @@ class VllmBackend:
         self._servers = VllmServers(starts)
         self._folder = folder
         self._gate = DeviceGate(self._sleep, self._wake) if shares_device else None
-        self._server = HttpServer(ForwardingApp(self._models, endpoint.api_key).starlette(), endpoint)
+        self._server = HttpServer(ForwardingApp(self._models, endpoint.keys).starlette(), endpoint)
         self.base_url = self._server.base_url
 
     def serve(self, model: ServedModel, version: int) -> None:
