@@ -89,24 +89,23 @@ async function readMessages(messages: readonly Message[], memory: Memory): Promi
   return right / messages.length;
 }
 
-/** Answers the question from the memory; null without an answer. Its reward judges only what the memory could tell. */
+/**
+ * Answers the question from the memory; null without an answer. Each turn has its reward: 1 for a search under the key of the question,
+ * then 1 for the response of the memory as the answer, whether the order was filed or not.
+ */
 async function report(asked: string, memory: Memory): Promise<string | null> {
   const conversation: Conversation = [
     { role: 'system', content: 'You report orders.' },
     { role: 'user', content: `How many ${asked}?` },
   ];
-  let answer: string | null = null;
-  for (let turn = 0; turn < 2; turn += 1) {
-    const message = await respond(conversation, recallTool);
-    const call = callOf(message);
-    if (message === undefined || call === null) {
-      answer = message?.content?.trim() ?? null;
-      break;
-    }
-    const recalled = String(memory.recall(call.key) ?? 'unknown');
-    conversation.push(message, { role: 'tool', tool_call_id: call.id, content: recalled });
-  }
-  emitReward(answer === String(memory.recall(asked) ?? 'unknown') ? 1 : 0);
+  const search = await respond(conversation, recallTool);
+  const call = callOf(search);
+  emitReward(call?.key === asked ? 1 : 0);
+  if (search === undefined || call === null) return search?.content?.trim() ?? null;
+  const recalled = String(memory.recall(call.key) ?? 'unknown');
+  conversation.push(search, { role: 'tool', tool_call_id: call.id, content: recalled });
+  const answer = (await respond(conversation, recallTool))?.content?.trim() ?? null;
+  emitReward(answer === recalled ? 1 : 0);
   return answer;
 }
 
