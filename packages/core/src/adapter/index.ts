@@ -10,8 +10,6 @@ export { abortControllerWithin, noteSignal } from './abort-reasons.ts';
 export type { AgentStep, AgentStepEnd, AgentStepKind, TracePosition } from './agent-step.ts';
 export type { AgentStepsOptions } from './agent-steps.ts';
 export { AgentSteps } from './agent-steps.ts';
-export type { Environment } from './anthropic-environment.ts';
-export { anthropicEnvironment } from './anthropic-environment.ts';
 export type { ConversationStart } from './conversation-steps.ts';
 export { ConversationSteps, contentText } from './conversation-steps.ts';
 export type { FetchLayer } from './fetch-layer.ts';
