@@ -20,11 +20,18 @@ from agentlightning_runtime.engine.memory.out_of_memory import report_out_of_mem
 from agentlightning_runtime.engine.models.base_model import BaseModel
 from agentlightning_runtime.engine.models.initial_weights import InitialWeights
 from agentlightning_runtime.engine.models.model_parts import ModelParts
-from agentlightning_runtime.engine.models.network_factory import make_network, reference_network, resolve_lora
+from agentlightning_runtime.engine.models.network_factory import (
+    make_network,
+    reference_network,
+    resolve_lora,
+    trained_weights,
+)
 from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
 from agentlightning_runtime.engine.observation.device_clock import clock_of
 from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
 from agentlightning_runtime.engine.observation.timeline import Timeline
+from agentlightning_runtime.engine.quantization.bitsandbytes_package import require_bitsandbytes
+from agentlightning_runtime.engine.quantization.eight_bit_adam import eight_bit_weights, moment_bytes
 from agentlightning_runtime.engine.ranks import Ranks, is_one_of_several, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.throughput import peak_flops
@@ -59,10 +66,6 @@ _TOKENS_ON_CPU = 2048
 _TOKENS_ON_GPU = 16_384
 
 
-#: Gradient and Adam's two moments, in float32.
-_BYTES_PER_TRAINED_WEIGHT = 12
-
-
 class TorchEngine:
     """Trains and serves any causal model that Transformers loads. Implements `RuntimeEngine`."""
 
@@ -79,7 +82,8 @@ class TorchEngine:
         self._memory = MemoryGauges(self._device, self._cuda_memory)
         self._timeline = Timeline(clock_of(self._device))
         self._bases = {
-            name: BaseModel(name, source, self._device, self._dtype) for name, source in settings.base_models.items()
+            name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit)
+            for name, source in settings.base_models.items()
         }
         self._references: dict[tuple[str, bool], PolicyNetwork] = {}
 
@@ -114,10 +118,15 @@ class TorchEngine:
     def _make(self, request: ModelRequest, base: BaseModel) -> TorchModel:
         outline = base.outline()
         lora = resolve_lora(outline, request)
+        if lora is None and self._settings.load_in_4bit:
+            raise _all_weights_in_4bit(request)
         initial = self._initial_weights(request, base, lora)
         network = make_network(
             base, request, lora, self._ranks, gradient_checkpointing=self._settings.gradient_checkpointing
         )
+        weights = trained_weights(network)
+        eight_bit = eight_bit_weights(network, weights) if self._settings.optimizer == "adamw-8bit" else ()
+        trained_bytes = sum(4 * weight.numel() for weight in weights.values()) + moment_bytes(weights, eight_bit)
         of_base = partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1)
         return TorchModel(
             ModelParts(
@@ -125,6 +134,7 @@ class TorchEngine:
                 base=base,
                 lora=lora,
                 network=network,
+                eight_bit=eight_bit,
                 reference=of_base if initial is None else initial.reference,
                 initial=initial,
                 settings=self._pass_settings(outline, network),
@@ -139,8 +149,8 @@ class TorchEngine:
                     max_context=base.info().max_context,
                     lora_rank=0 if lora is None else lora.rank,
                     base_source=base.source,
-                    trained_bytes=_BYTES_PER_TRAINED_WEIGHT * _trained(network) // self._ranks.count,
-                    published_bytes=4 * _trained(network),
+                    trained_bytes=trained_bytes // self._ranks.count,
+                    published_bytes=4 * sum(weight.numel() for weight in weights.values()),
                 ),
                 ranks=self._ranks,
             )
@@ -202,7 +212,7 @@ def create_engine(settings: EngineSettings) -> TorchEngine | LeadingEngine:
     """Creates the engine and starts its inference endpoint; of several ranks, on rank 0.
 
     Raises:
-        EngineError: INVALID when the device does not exist.
+        EngineError: INVALID when the device does not exist, PRECONDITION when bitsandbytes is needed and not installed.
     """
     transformers_logging.disable_progress_bar()
     settings, ranks = _join(settings)
@@ -214,7 +224,7 @@ def follow_first_process(settings: EngineSettings) -> None:
     """Runs the ranks above 0 until rank 0 stops.
 
     Raises:
-        EngineError: INVALID when the device does not exist.
+        EngineError: as `create_engine`.
     """
     transformers_logging.disable_progress_bar()
     settings, ranks = _join(settings)
@@ -222,13 +232,16 @@ def follow_first_process(settings: EngineSettings) -> None:
 
 
 def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
+    require_bitsandbytes(settings)
     if is_one_of_several() and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda":
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
     return settings, join_ranks(choose_device(settings.device))
 
 
-def _trained(network: PolicyNetwork) -> int:
-    return sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
+def _all_weights_in_4bit(request: ModelRequest) -> EngineError:
+    message = f"All weights of {request.base_model} cannot be trained: the runtime quantises base models to 4 bits"
+    remedy = "Request a LoRA, or start the runtime without --load-in-4bit"
+    return EngineError(EngineErrorReason.INVALID, message, field="lora", remedy=remedy)
 
 
 def choose_device(wanted: str) -> torch.device:

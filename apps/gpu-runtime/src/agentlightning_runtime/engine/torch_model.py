@@ -59,8 +59,9 @@ class TorchModel:
         self.weights = trained_weights(parts.network)
         if parts.initial is not None:
             parts.initial.load(self.weights, self._shape())
-        self._adam = Adam(self.weights)
-        cost = ModelCost.of(parts.network.causal_lm, trains_all=parts.lora is None)
+        self._adam = Adam(self.weights, parts.eight_bit)
+        # Of the outline: quantised weights have fewer elements.
+        cost = ModelCost.of(parts.base.outline().causal_lm, trains_all=parts.lora is None)
         self._passes = GradientPass(parts.network, self.weights, parts.settings, cost, parts.ranks)
         self._step = 0
         self._policy_version = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.engine.weight_export import export_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from torch import Tensor
@@ -31,6 +31,7 @@ class ModelParts:
     Attributes:
         lora: LoRA with all defaults filled in; None: all weights are trained.
         reference: The network with the initial weights, in memory from the first call on. All ranks must call it.
+        eight_bit: Names of the trained weights whose moments are quantised.
         initial: The checkpoint that it begins with; None: the base.
         ranks: The processes that train it together.
     """
@@ -39,6 +40,7 @@ class ModelParts:
     base: BaseModel
     lora: LoraSettings | None
     network: PolicyNetwork
+    eight_bit: Collection[str]
     reference: Callable[[], PolicyNetwork]
     initial: InitialWeights | None
     settings: PassSettings
