@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from torch.distributed.tensor import DTensor
 from torch.nn.utils import get_total_norm
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
@@ -35,16 +36,15 @@ class Adam:
     def __init__(self, weights: Mapping[str, nn.Parameter], eight_bit: Collection[str] = ()) -> None:
         self._weights = weights
         self._in_float32 = {name: weight for name, weight in weights.items() if name not in eight_bit}
-        # A group, because an optimizer without any parameters is an error.
-        self._optimizer = torch.optim.AdamW([{"params": list(self._in_float32.values())}], lr=0.0, fused=True)
+        groups = [{"params": group} for group in _by_sharding(self._in_float32.values())]
+        self._optimizer = torch.optim.AdamW(groups, lr=0.0, fused=True)
         self._eight_bit = EightBitAdam({name: weights[name] for name in eight_bit}) if eight_bit else None
 
     @torch.no_grad()
     def gradient_norm(self) -> float:
         """The global 2-norm of the gradients, in float32; not finite as soon as one gradient is not."""
         gradients = [weight.grad for weight in self._weights.values() if weight.grad is not None]
-        norm = get_total_norm(gradients)
-        return float(whole(norm))
+        return math.hypot(*(float(whole(get_total_norm(group))) for group in _by_sharding(gradients) if group))
 
     @torch.no_grad()
     def step(self, adam: AdamParameters, gradient_norm: float) -> None:
@@ -109,6 +109,14 @@ class Adam:
             value = torch.zeros((), device=weight.device) if is_count else torch.zeros_like(weight)
             self._optimizer.state[weight][field] = value
         return self.state()
+
+
+def _by_sharding(tensors: Iterable[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """The sharded tensors and the others: an operation on several tensors cannot have both."""
+    found: tuple[list[Tensor], list[Tensor]] = [], []
+    for tensor in tensors:
+        found[0 if isinstance(tensor, DTensor) else 1].append(tensor)
+    return found
 
 
 def _other_optimizer(name: str) -> EngineError:

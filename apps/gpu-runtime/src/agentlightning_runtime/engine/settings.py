@@ -61,6 +61,7 @@ class EngineSettings:
         gradient_checkpointing: Trades time for memory.
         load_in_4bit: Bases are quantised (NF4), and only LoRAs are trained.
         optimizer: `adamw-8bit` quantises the moments.
+        tensor_parallel: Number of processes that share the base of a LoRA.
         packing: Packs sequences end to end; else they are padded in rows, for comparison.
         inference_host: Host of the OpenAI-compatible endpoint.
         inference_port: 0 selects a free port.
@@ -81,6 +82,7 @@ class EngineSettings:
     gradient_checkpointing: bool = False
     load_in_4bit: bool = False
     optimizer: Literal["adamw", "adamw-8bit"] = "adamw"
+    tensor_parallel: int = 1
     packing: bool = True
     inference_host: str = "127.0.0.1"
     inference_port: int = 0

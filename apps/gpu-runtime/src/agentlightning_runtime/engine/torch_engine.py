@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+    from agentlightning_runtime.engine.tensor_parallelism import TensorParallelism
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
 
 _FEATURES = (
@@ -81,9 +82,14 @@ class TorchEngine:
         self._cuda_memory = CudaMemory(self._device) if self._device.type == "cuda" else None
         self._memory = MemoryGauges(self._device, self._cuda_memory)
         self._timeline = Timeline(clock_of(self._device))
+        self._tensor_parallelism = _tensor_parallelism(settings, self._ranks, self._device)
         self._bases = {
-            name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit)
+            name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit, self._tensor_parallelism)
             for name, source in settings.base_models.items()
+        }
+        # Loaded only where a program needs all of it, on rank 0.
+        self._whole_bases = {
+            name: BaseModel(name, source, self._device, self._dtype) for name, source in settings.base_models.items()
         }
         self._references: dict[tuple[str, bool], PolicyNetwork] = {}
 
@@ -124,7 +130,7 @@ class TorchEngine:
         network = make_network(
             base, request, lora, self._ranks, gradient_checkpointing=self._settings.gradient_checkpointing
         )
-        weights = trained_weights(network)
+        weights, tensors = trained_weights(network), self._tensor_parallelism
         eight_bit = eight_bit_weights(network, weights) if self._settings.optimizer == "adamw-8bit" else ()
         trained_bytes = sum(4 * weight.numel() for weight in weights.values()) + moment_bytes(weights, eight_bit)
         of_base = partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1)
@@ -132,6 +138,7 @@ class TorchEngine:
             ModelParts(
                 request=request,
                 base=base,
+                whole_base=base if self._tensor_parallelism is None else self._whole_bases[base.name],
                 lora=lora,
                 network=network,
                 eight_bit=eight_bit,
@@ -153,6 +160,7 @@ class TorchEngine:
                     published_bytes=4 * sum(weight.numel() for weight in weights.values()),
                 ),
                 ranks=self._ranks,
+                data=self._ranks if lora is None or tensors is None else tensors.data,
             )
         )
 
@@ -235,7 +243,30 @@ def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
     require_bitsandbytes(settings)
     if is_one_of_several() and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda":
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
-    return settings, join_ranks(choose_device(settings.device))
+    ranks = join_ranks(choose_device(settings.device))
+    _require_supported(settings, ranks.count)
+    return settings, ranks
+
+
+def _tensor_parallelism(settings: EngineSettings, ranks: Ranks, device: torch.device) -> TensorParallelism | None:
+    if settings.tensor_parallel == 1:
+        return None
+    # Needs a newer Transformers than the rest.
+    from agentlightning_runtime.engine.tensor_parallelism import join_tensor_parallelism
+
+    return join_tensor_parallelism(ranks, settings.tensor_parallel, device)
+
+
+def _require_supported(settings: EngineSettings, processes: int) -> None:
+    size = settings.tensor_parallel
+    if size > 1 and (settings.load_in_4bit or settings.optimizer == "adamw-8bit"):
+        message = "Tensor parallelism does not support quantised bases and moments"
+        remedy = "Remove --tensor-parallel-size, or --load-in-4bit and --optimizer"
+        raise EngineError(EngineErrorReason.INVALID, message, remedy=remedy)
+    if processes % size != 0:
+        message = f"{processes} processes cannot be divided into groups of {size} for tensor parallelism"
+        remedy = f"Start a multiple of {size} processes with torchrun, or change --tensor-parallel-size"
+        raise EngineError(EngineErrorReason.INVALID, message, remedy=remedy)
 
 
 def _all_weights_in_4bit(request: ModelRequest) -> EngineError:
