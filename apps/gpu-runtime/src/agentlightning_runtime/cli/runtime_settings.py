@@ -53,6 +53,22 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gradient-checkpointing", action="store_true", help="uses less memory and about a third more time"
     )
+    group.add_argument(
+        "--load-in-4bit", action="store_true", help="quantises base models to 4 bits (NF4), to train LoRAs on them"
+    )
+    group.add_argument(
+        "--optimizer",
+        choices=("adamw", "adamw-8bit"),
+        default="adamw",
+        help="adamw-8bit keeps moments in 8 bits instead of 32 [%(default)s]",
+    )
+    group.add_argument(
+        "--tensor-parallel-size",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="number of processes of torchrun that share the base of a LoRA; whole models are always shared by all",
+    )
     group.add_argument("--no-packing", action="store_true", help="pads sequences in rows, for comparison")
     group.add_argument("--threads", type=_positive, metavar="N", help="number of compute threads on a CPU")
     group.add_argument(
@@ -150,6 +166,9 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         max_batch_tokens=flags.max_batch_tokens,
         micro_batch_tokens=flags.micro_batch_tokens,
         gradient_checkpointing=flags.gradient_checkpointing,
+        load_in_4bit=flags.load_in_4bit,
+        optimizer=flags.optimizer,
+        tensor_parallel=flags.tensor_parallel_size,
         packing=not flags.no_packing,
         inference_host=flags.inference_host,
         inference_port=flags.inference_port,

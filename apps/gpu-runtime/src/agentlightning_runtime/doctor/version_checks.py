@@ -10,6 +10,7 @@ from agentlightning_runtime.doctor.check import Check
 
 PACKAGES = ("torch", "transformers", "peft", "safetensors", "grpcio", "protobuf", "numpy")
 OPTIONAL_PACKAGES = {
+    "bitsandbytes": "quantises base models and optimizer moments",
     "gguf": "reads models that come as a .gguf file",
     "vllm": "samples faster than the built-in sampler",
 }

@@ -258,7 +258,8 @@ class GradientPass:
         except PassEndedError as error:
             return size, error.exhaustion
         except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
+            # Ranks that share a base wait for this one within a layer, where they cannot vote.
+            if not is_out_of_memory(error) or self._ranks.tensor_parallel > 1:
                 raise
             with self._settings.timeline.phase("sync"):
                 return size, self._vote.take(tokens=size, sequences=len(group))
@@ -275,7 +276,7 @@ class GradientPass:
         self, examples: Sequence[Example], sizes: _Sizes, seconds: float, *, is_backward: bool
     ) -> dict[str, float]:
         measure = PassMeasure(examples, self._computed * self._ranks.count, seconds, is_backward=is_backward)
-        flops = measure.flops(self._cost) / self._ranks.count
+        flops = measure.flops(self._cost) / (self._ranks.count * self._ranks.tensor_parallel)
         if is_backward:
             self._settings.timeline.count(measure.tokens, flops)
         sizes_used = {

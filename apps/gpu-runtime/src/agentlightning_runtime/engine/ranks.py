@@ -36,23 +36,27 @@ class Ranks:
         count: Number of ranks.
         control: Process group for objects, on the CPU; None for a single process and after `leave`.
         checkpoints: Process group for checkpoints, written while training continues; None like `control`.
+        group: Process group for tensors; None: all processes.
+        tensor_parallel: Number of ranks that share a base; these are one of each such group.
     """
 
     index: int = 0
     count: int = 1
     control: dist.ProcessGroup | None = None
     checkpoints: dist.ProcessGroup | None = None
+    group: dist.ProcessGroup | None = None
+    tensor_parallel: int = 1
 
     def sum_up(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, in place."""
         if self.count > 1:
-            dist.all_reduce(tensor)
+            dist.all_reduce(tensor, group=self.group)
         return tensor
 
     def largest(self, tensor: Tensor) -> Tensor:
         """The maximum over all processes, in place."""
         if self.count > 1:
-            dist.all_reduce(tensor, dist.ReduceOp.MAX)
+            dist.all_reduce(tensor, dist.ReduceOp.MAX, group=self.group)
         return tensor
 
     def smallest(self, value: int) -> int:
@@ -106,8 +110,12 @@ class Ranks:
         if self.count == 1:
             return
         for weight in weights:
-            if weight.grad is not None and not isinstance(weight.grad, DTensor):
-                dist.all_reduce(weight.grad)
+            gradient = weight.grad
+            if isinstance(gradient, DTensor):
+                # The parts of adapters are replicated over these ranks.
+                gradient = gradient.to_local() if self.tensor_parallel > 1 else None
+            if gradient is not None:
+                dist.all_reduce(gradient, group=self.group)
 
 
 def join_ranks(device: torch.device) -> Ranks:

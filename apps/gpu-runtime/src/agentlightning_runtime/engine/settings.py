@@ -59,6 +59,9 @@ class EngineSettings:
         micro_batch_tokens: Maximum tokens, padding included, in one pass; None: as many as fit in the GPU memory,
             at most 16,384; 2,048 on a CPU.
         gradient_checkpointing: Trades time for memory.
+        load_in_4bit: Bases are quantised (NF4), and only LoRAs are trained.
+        optimizer: `adamw-8bit` quantises the moments.
+        tensor_parallel: Number of processes that share the base of a LoRA.
         packing: Packs sequences end to end; else they are padded in rows, for comparison.
         inference_host: Host of the OpenAI-compatible endpoint.
         inference_port: 0 selects a free port.
@@ -78,6 +81,9 @@ class EngineSettings:
     max_batch_tokens: int = 1_048_576
     micro_batch_tokens: int | None = None
     gradient_checkpointing: bool = False
+    load_in_4bit: bool = False
+    optimizer: Literal["adamw", "adamw-8bit"] = "adamw"
+    tensor_parallel: int = 1
     packing: bool = True
     inference_host: str = "127.0.0.1"
     inference_port: int = 0

@@ -20,11 +20,18 @@ from agentlightning_runtime.engine.memory.out_of_memory import report_out_of_mem
 from agentlightning_runtime.engine.models.base_model import BaseModel
 from agentlightning_runtime.engine.models.initial_weights import InitialWeights
 from agentlightning_runtime.engine.models.model_parts import ModelParts
-from agentlightning_runtime.engine.models.network_factory import make_network, reference_network, resolve_lora
+from agentlightning_runtime.engine.models.network_factory import (
+    make_network,
+    reference_network,
+    resolve_lora,
+    trained_weights,
+)
 from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
 from agentlightning_runtime.engine.observation.device_clock import clock_of
 from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
 from agentlightning_runtime.engine.observation.timeline import Timeline
+from agentlightning_runtime.engine.quantization.bitsandbytes_package import require_bitsandbytes
+from agentlightning_runtime.engine.quantization.eight_bit_adam import eight_bit_weights, moment_bytes
 from agentlightning_runtime.engine.ranks import Ranks, is_one_of_several, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.throughput import peak_flops
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+    from agentlightning_runtime.engine.tensor_parallelism import TensorParallelism
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
 
 _FEATURES = (
@@ -59,10 +67,6 @@ _TOKENS_ON_CPU = 2048
 _TOKENS_ON_GPU = 16_384
 
 
-#: Gradient and Adam's two moments, in float32.
-_BYTES_PER_TRAINED_WEIGHT = 12
-
-
 class TorchEngine:
     """Trains and serves any causal model that Transformers loads. Implements `RuntimeEngine`."""
 
@@ -78,7 +82,13 @@ class TorchEngine:
         self._cuda_memory = CudaMemory(self._device) if self._device.type == "cuda" else None
         self._memory = MemoryGauges(self._device, self._cuda_memory)
         self._timeline = Timeline(clock_of(self._device))
+        self._tensor_parallelism = _tensor_parallelism(settings, self._ranks, self._device)
         self._bases = {
+            name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit, self._tensor_parallelism)
+            for name, source in settings.base_models.items()
+        }
+        # Loaded only where a program needs all of it, on rank 0.
+        self._whole_bases = {
             name: BaseModel(name, source, self._device, self._dtype) for name, source in settings.base_models.items()
         }
         self._references: dict[tuple[str, bool], PolicyNetwork] = {}
@@ -114,17 +124,24 @@ class TorchEngine:
     def _make(self, request: ModelRequest, base: BaseModel) -> TorchModel:
         outline = base.outline()
         lora = resolve_lora(outline, request)
+        if lora is None and self._settings.load_in_4bit:
+            raise _all_weights_in_4bit(request)
         initial = self._initial_weights(request, base, lora)
         network = make_network(
             base, request, lora, self._ranks, gradient_checkpointing=self._settings.gradient_checkpointing
         )
+        weights, tensors = trained_weights(network), self._tensor_parallelism
+        eight_bit = eight_bit_weights(network, weights) if self._settings.optimizer == "adamw-8bit" else ()
+        trained_bytes = sum(4 * weight.numel() for weight in weights.values()) + moment_bytes(weights, eight_bit)
         of_base = partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1)
         return TorchModel(
             ModelParts(
                 request=request,
                 base=base,
+                whole_base=base if self._tensor_parallelism is None else self._whole_bases[base.name],
                 lora=lora,
                 network=network,
+                eight_bit=eight_bit,
                 reference=of_base if initial is None else initial.reference,
                 initial=initial,
                 settings=self._pass_settings(outline, network),
@@ -139,10 +156,11 @@ class TorchEngine:
                     max_context=base.info().max_context,
                     lora_rank=0 if lora is None else lora.rank,
                     base_source=base.source,
-                    trained_bytes=_BYTES_PER_TRAINED_WEIGHT * _trained(network) // self._ranks.count,
-                    published_bytes=4 * _trained(network),
+                    trained_bytes=trained_bytes // self._ranks.count,
+                    published_bytes=4 * sum(weight.numel() for weight in weights.values()),
                 ),
                 ranks=self._ranks,
+                data=self._ranks if lora is None or tensors is None else tensors.data,
             )
         )
 
@@ -202,7 +220,7 @@ def create_engine(settings: EngineSettings) -> TorchEngine | LeadingEngine:
     """Creates the engine and starts its inference endpoint; of several ranks, on rank 0.
 
     Raises:
-        EngineError: INVALID when the device does not exist.
+        EngineError: INVALID when the device does not exist, PRECONDITION when bitsandbytes is needed and not installed.
     """
     transformers_logging.disable_progress_bar()
     settings, ranks = _join(settings)
@@ -214,7 +232,7 @@ def follow_first_process(settings: EngineSettings) -> None:
     """Runs the ranks above 0 until rank 0 stops.
 
     Raises:
-        EngineError: INVALID when the device does not exist.
+        EngineError: as `create_engine`.
     """
     transformers_logging.disable_progress_bar()
     settings, ranks = _join(settings)
@@ -222,13 +240,39 @@ def follow_first_process(settings: EngineSettings) -> None:
 
 
 def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
+    require_bitsandbytes(settings)
     if is_one_of_several() and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda":
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
-    return settings, join_ranks(choose_device(settings.device))
+    ranks = join_ranks(choose_device(settings.device))
+    _require_supported(settings, ranks.count)
+    return settings, ranks
 
 
-def _trained(network: PolicyNetwork) -> int:
-    return sum(weight.numel() for weight in network.parameters() if weight.requires_grad)
+def _tensor_parallelism(settings: EngineSettings, ranks: Ranks, device: torch.device) -> TensorParallelism | None:
+    if settings.tensor_parallel == 1:
+        return None
+    # Needs a newer Transformers than the rest.
+    from agentlightning_runtime.engine.tensor_parallelism import join_tensor_parallelism
+
+    return join_tensor_parallelism(ranks, settings.tensor_parallel, device)
+
+
+def _require_supported(settings: EngineSettings, processes: int) -> None:
+    size = settings.tensor_parallel
+    if size > 1 and (settings.load_in_4bit or settings.optimizer == "adamw-8bit"):
+        message = "Tensor parallelism does not support quantised bases and moments"
+        remedy = "Remove --tensor-parallel-size, or --load-in-4bit and --optimizer"
+        raise EngineError(EngineErrorReason.INVALID, message, remedy=remedy)
+    if processes % size != 0:
+        message = f"{processes} processes cannot be divided into groups of {size} for tensor parallelism"
+        remedy = f"Start a multiple of {size} processes with torchrun, or change --tensor-parallel-size"
+        raise EngineError(EngineErrorReason.INVALID, message, remedy=remedy)
+
+
+def _all_weights_in_4bit(request: ModelRequest) -> EngineError:
+    message = f"All weights of {request.base_model} cannot be trained: the runtime quantises base models to 4 bits"
+    remedy = "Request a LoRA, or start the runtime without --load-in-4bit"
+    return EngineError(EngineErrorReason.INVALID, message, field="lora", remedy=remedy)
 
 
 def choose_device(wanted: str) -> torch.device:

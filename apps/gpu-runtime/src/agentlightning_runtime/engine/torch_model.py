@@ -59,9 +59,10 @@ class TorchModel:
         self.weights = trained_weights(parts.network)
         if parts.initial is not None:
             parts.initial.load(self.weights, self._shape())
-        self._adam = Adam(self.weights)
-        cost = ModelCost.of(parts.network.causal_lm, trains_all=parts.lora is None)
-        self._passes = GradientPass(parts.network, self.weights, parts.settings, cost, parts.ranks)
+        self._adam = Adam(self.weights, parts.eight_bit)
+        # Of the outline: quantised weights have fewer elements.
+        cost = ModelCost.of(parts.base.outline().causal_lm, trains_all=parts.lora is None)
+        self._passes = GradientPass(parts.network, self.weights, parts.settings, cost, parts.data)
         self._step = 0
         self._policy_version = 0
         self._highest_version = 0
@@ -124,7 +125,7 @@ class TorchModel:
             )
         timeline, started = self.parts.settings.timeline, time.perf_counter()
         with timeline.phase("sync"):
-            self.parts.ranks.sum_up_gradients(self.weights.values())
+            self.parts.data.sum_up_gradients(self.weights.values())
         try:
             with timeline.phase("optimizer"):
                 norm = self._adam.gradient_norm()

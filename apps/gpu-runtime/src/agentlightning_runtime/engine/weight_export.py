@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.models.network_factory import ADAPTER_NAME, peft_config
+from agentlightning_runtime.engine.quantization.four_bit_base import dequantised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +70,7 @@ def _peft_name(name: str) -> str:
 def _merged(loaded: LoadedModel, weights: Mapping[str, Tensor], lora: LoraSettings) -> dict[str, Tensor]:
     """The base's weights plus scale times B A where there is an adapter (Hu et al. 2021, equation 3)."""
     scale = lora.alpha / lora.rank
-    merged: dict[str, Tensor] = dict(loaded.causal_lm.named_parameters())
+    merged = {name: dequantised(weight) for name, weight in loaded.causal_lm.named_parameters()}
     for name, first in weights.items():
         layer, found, _ = name.partition(f".lora_A.{ADAPTER_NAME}.")
         if not found:

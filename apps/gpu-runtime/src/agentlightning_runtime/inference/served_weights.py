@@ -10,6 +10,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from agentlightning_runtime.engine.models.float32_head import Float32Head
+from agentlightning_runtime.engine.models.loaded_model import shared_objects
 from agentlightning_runtime.engine.models.packed_attention import use_plain_attention
 
 
@@ -33,10 +34,7 @@ def snapshot_weights(module: nn.Module, version: int, compute_dtype: torch.dtype
     computes at this moment, adapters unmerged, so the sampler's log-probabilities are those of the trainer. Call it
     between two steps of training, in the training thread.
     """
-    shared: dict[int, object] = {
-        id(parameter): parameter for parameter in module.parameters() if not parameter.requires_grad
-    }
-    twin = copy.deepcopy(module, shared)
+    twin = copy.deepcopy(module, shared_objects(module, frozen_only=True))
     for parameter in twin.parameters():
         parameter.grad = None
         # Shared parameters are already frozen; the others belong to the copy.

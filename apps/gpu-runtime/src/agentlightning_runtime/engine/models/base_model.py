@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,25 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, Genera
 
 from agentlightning_runtime.engine.embedded_checkpoint import is_embedded_checkpoint, load_embedded_checkpoint
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.models.empty_model import empty_model, fill
+from agentlightning_runtime.engine.models.empty_model import allocate, empty_model, fill
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel, output_head
 from agentlightning_runtime.engine.models.random_model import RANDOM_PREFIX, load_random_model
 from agentlightning_runtime.engine.models.weight_files import (
     LoadedWeights,
     WeightFiles,
+    WeightSource,
     find_weight_files,
     has_conversions,
 )
+from agentlightning_runtime.engine.quantization.four_bit_base import load_four_bit
 from agentlightning_runtime.engine.settings import BaseModelInfo
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from agentlightning_runtime.engine.tensor_parallelism import TensorParallelism
 
 #: Largest rank of a LoRA; beyond it training all weights is the better choice.
 MAX_LORA_RANK = 512
@@ -46,12 +50,16 @@ class BaseModel:
         name: Name that clients use.
         source: A Hugging Face id, a folder, a GGUF file, a checkpoint of the embedded runtime, or `random:llama-tiny`.
         dtype: Data type of the frozen weights.
+        load_in_4bit: Whether the linear layers of the base are quantised.
+        tensor_parallelism: Shards the base over ranks; None: each rank has all of it.
     """
 
     name: str
     source: str
     device: torch.device
     dtype: torch.dtype
+    load_in_4bit: bool = False
+    tensor_parallelism: TensorParallelism | None = None
     _loaded: LoadedModel | None = field(default=None, repr=False)
     _outline: LoadedModel | None = field(default=None, repr=False)
     _files: WeightFiles | None = field(default=None, repr=False)
@@ -64,7 +72,19 @@ class BaseModel:
         Raises:
             EngineError: INVALID when the source cannot be loaded.
         """
-        if self._loaded is None:
+        if self._loaded is None and self.load_in_4bit:
+            outline = self.outline()
+            with self._weights() as weights:
+                causal_lm = load_four_bit(outline.causal_lm, weights, self.device, self.dtype)
+            self._on_host = None
+            self._loaded = replace(outline, causal_lm=causal_lm)
+        elif self._loaded is None and self.tensor_parallelism is not None:
+            causal_lm = copy.deepcopy(self.outline().causal_lm)
+            self.tensor_parallelism.shard(causal_lm)
+            allocate(causal_lm, self.device)
+            self.fill(causal_lm)
+            self._loaded = replace(self.outline(), causal_lm=causal_lm)
+        elif self._loaded is None:
             loaded, self._on_host = self._on_host or _load(self.source, self.dtype), None
             # Buffers keep their data type: rotary frequencies in bfloat16 are wrong by radians at long distances.
             for weight in loaded.causal_lm.parameters():
@@ -88,12 +108,18 @@ class BaseModel:
     def fill(self, causal_lm: PreTrainedModel) -> None:
         """Copies the weights into an allocated copy of the outline, of sharded weights this rank's shard."""
         self.outline()
-        if self._files is not None:
+        with self._weights() as weights:
+            fill(causal_lm, weights, self.dtype)
+
+    @contextmanager
+    def _weights(self) -> Generator[WeightSource]:
+        """The weights by the names in the outline."""
+        if self._files is None:
+            loaded = None if self.load_in_4bit or self.tensor_parallelism is not None else self._loaded
+            yield LoadedWeights((loaded or self._on_host or _load(self.source, self.dtype)).causal_lm)
+        else:
             with self._files:
-                fill(causal_lm, self._files, self.dtype)
-            return
-        source = self._loaded or self._on_host or _load(self.source, self.dtype)
-        fill(causal_lm, LoadedWeights(source.causal_lm), self.dtype)
+                yield self._files
 
     def _outline_of_files(self) -> LoadedModel | None:
         """None when the weights cannot be read from safetensors files under the names that the model has."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from accelerate import init_empty_weights
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, Shard
 from transformers import AutoModelForCausalLM
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def allocate(module: nn.Module, device: torch.device) -> None:
 
 @torch.no_grad()
 def fill(module: nn.Module, source: WeightSource, dtype: torch.dtype) -> None:
-    """Copies the weights of a base model, of sharded ones this rank's rows.
+    """Copies the weights of a base model, of sharded ones this rank's part.
 
     Args:
         module: A causal model, allocated.
@@ -57,17 +57,24 @@ def fill(module: nn.Module, source: WeightSource, dtype: torch.dtype) -> None:
         dtype: Data type of the base model: values are rounded to it, also in a module with another data type.
     """
     for name, weight in module.named_parameters():
-        own, rows = _own_rows(weight)
+        own, region = own_region(weight)
         if own.numel() > 0:
-            own.copy_(source.rows(name, rows).to(dtype))
+            rows = source.rows(name, region[0] if region else slice(None))
+            own.copy_(rows[(slice(None), *region[1:]) if region else ()].to(dtype))
 
 
-def _own_rows(weight: nn.Parameter) -> tuple[Tensor, slice]:
-    """The part of a weight on this rank, and its rows in the whole weight."""
+def own_region(weight: Tensor) -> tuple[Tensor, tuple[slice, ...]]:
+    """The part of a weight on this rank, and its place in the whole weight: empty for all of it."""
     if not isinstance(weight, DTensor):
-        return weight.detach(), slice(None)
+        return weight.detach(), ()
     own = weight.to_local().detach()
-    # FSDP2 gives each rank the same number of rows as far as they suffice.
-    rows_of_each = -(-weight.shape[0] // weight.device_mesh.size())
-    start = weight.device_mesh.get_local_rank() * rows_of_each
-    return own, slice(start, start + (own.shape[0] if own.numel() > 0 else 0))
+    region = [slice(None)] * weight.dim()
+    for axis, placement in enumerate(weight.placements):
+        if isinstance(placement, Shard):
+            # Each rank has the same number of rows or columns as far as they suffice.
+            dimension = placement.dim % weight.dim()
+            start = weight.device_mesh.get_local_rank(axis) * -(
+                -weight.shape[dimension] // weight.device_mesh.size(axis)
+            )
+            region[dimension] = slice(start, start + own.shape[dimension])
+    return own, tuple(region)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from torch import nn
 from agentlightning_runtime.engine.ranks import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     import torch
     from torch import Tensor
@@ -24,16 +23,20 @@ _PREFIX = "causal_lm."
 
 
 class GatheredModel:
-    """A copy of a sharded model for serving, in the data type of its base.
+    """A copy of a sharded model for serving.
 
     Args:
-        outline: The model with parameters on the meta device.
+        make: Makes a model whose trained weights are replaced by the gathered ones; called on rank 0.
+        dtype: Data type of the gathered weights; None: that of the trained weights.
         device: The device of the copy.
         ranks: The processes that train it; only rank 0 serves.
     """
 
-    def __init__(self, outline: PreTrainedModel, device: torch.device, ranks: Ranks) -> None:
-        self._outline = outline
+    def __init__(
+        self, make: Callable[[], PreTrainedModel], dtype: torch.dtype | None, device: torch.device, ranks: Ranks
+    ) -> None:
+        self._make = make
+        self._dtype = dtype
         self._device = device
         self._ranks = ranks
         self._tensors: Mapping[str, Tensor] = {}
@@ -43,7 +46,7 @@ class GatheredModel:
         """Holds the whole weights within the block, gathered one after another. All ranks must call this."""
         tensors: dict[str, Tensor] = {}
         for name, weight in weights.items():
-            gathered = whole(weight.detach().to(self._outline.dtype))
+            gathered = whole(weight.detach().to(self._dtype or weight.dtype))
             if self._ranks.index == 0 and name.startswith(_PREFIX):
                 tensors[name.removeprefix(_PREFIX)] = gathered.cpu()
             del gathered
@@ -59,7 +62,7 @@ class GatheredModel:
 
     def module(self) -> PreTrainedModel:
         """A frozen model on the device with the gathered weights."""
-        model = copy.deepcopy(self._outline)
+        model = self._make()
         tensors = {name: tensor.to(self._device) for name, tensor in self._tensors.items()}
         model.load_state_dict(tensors, strict=False, assign=True)
         model.tie_weights()

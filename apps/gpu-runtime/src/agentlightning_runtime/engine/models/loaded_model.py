@@ -29,9 +29,21 @@ class LoadedModel:
 
     def frozen_twin(self) -> PreTrainedModel:
         """A model with separate modules over the same weights, which are in memory once."""
-        shared: dict[int, object] = {id(weight): weight for weight in self.causal_lm.parameters()}
-        shared |= {id(buffer): buffer for buffer in self.causal_lm.buffers()}
-        return copy.deepcopy(self.causal_lm, shared)
+        return copy.deepcopy(self.causal_lm, shared_objects(self.causal_lm))
+
+
+def shared_objects(module: nn.Module, *, frozen_only: bool = False) -> dict[int, object]:
+    """The memo of `copy.deepcopy` for a copy that shares weights with the module.
+
+    Args:
+        module: The module to copy.
+        frozen_only: Shares frozen weights only; otherwise all weights and buffers.
+    """
+    weights = [weight for weight in module.parameters() if not (frozen_only and weight.requires_grad)]
+    # Of quantised weights also the scales.
+    scales = [getattr(weight, "quant_state") for weight in weights if hasattr(weight, "quant_state")]  # noqa: B009
+    buffers = [] if frozen_only else list(module.buffers())
+    return {id(each): each for each in (*weights, *scales, *buffers)}
 
 
 def output_head(causal_lm: PreTrainedModel) -> nn.Linear:

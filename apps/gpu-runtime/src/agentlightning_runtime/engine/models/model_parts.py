@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.engine.weight_export import export_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from torch import Tensor
@@ -29,16 +29,21 @@ class ModelParts:
     """The components of a model.
 
     Attributes:
+        whole_base: The base without tensor parallelism, loaded only where a program needs all of it.
         lora: LoRA with all defaults filled in; None: all weights are trained.
         reference: The network with the initial weights, in memory from the first call on. All ranks must call it.
+        eight_bit: Names of the trained weights whose moments are quantised.
         initial: The checkpoint that it begins with; None: the base.
         ranks: The processes that train it together.
+        data: Those of them that divide a batch: with tensor parallelism, one of each group that shares a base.
     """
 
     request: ModelRequest
     base: BaseModel
+    whole_base: BaseModel
     lora: LoraSettings | None
     network: PolicyNetwork
+    eight_bit: Collection[str]
     reference: Callable[[], PolicyNetwork]
     initial: InitialWeights | None
     settings: PassSettings
@@ -46,6 +51,7 @@ class ModelParts:
     inference: InferenceBackend
     served: ServedModel
     ranks: Ranks
+    data: Ranks
 
     def write(self, weights: Mapping[str, Tensor], export_format: ExportFormat, directory: Path) -> None:
         """Writes weights of the model into an empty folder.
@@ -58,6 +64,7 @@ class ModelParts:
         Raises:
             EngineError: INVALID when `peft` is requested for a model without LoRA.
         """
-        base = self.base.outline() if self.lora is None else self.base.load()
+        needs_base = self.lora is not None and export_format == "safetensors"
+        base = self.whole_base.load() if needs_base else self.base.outline()
         source = self.base.source
         export_weights(base, weights, self.lora, export_format=export_format, base_source=source, directory=directory)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from peft import LoraConfig, inject_adapter_in_model
+from torch import nn
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, BaseModel, lora_target_modules
@@ -15,7 +16,6 @@ from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 from agentlightning_runtime.engine.settings import LoraSettings
 
 if TYPE_CHECKING:
-    from torch import nn
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
@@ -47,7 +47,7 @@ def make_network(
             compute_dtype = causal_lm.dtype
             causal_lm.float()
     else:
-        causal_lm = _with_lora(base.load(), lora, request.seed)
+        causal_lm = lora_model(base, lora, request.seed)
     if gradient_checkpointing:
         _checkpoint_layers(causal_lm)
     network = PolicyNetwork(
@@ -130,14 +130,34 @@ def peft_config(lora: LoraSettings, base_model: str) -> LoraConfig:
     )
 
 
-def _with_lora(loaded: LoadedModel, lora: LoraSettings, seed: int) -> PreTrainedModel:
-    causal_lm = loaded.frozen_twin()
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        inject_adapter_in_model(peft_config(lora, ""), causal_lm, ADAPTER_NAME)
+def lora_model(base: BaseModel, lora: LoraSettings, seed: int) -> PreTrainedModel:
+    """A LoRA with initial values on the shared weights of the base."""
+    causal_lm = base.load().frozen_twin()
+    if base.tensor_parallelism is None:
+        _add_adapters(causal_lm, lora, seed)
+    else:
+        initial = _with_placeholders(base.outline().causal_lm)
+        _add_adapters(initial, lora, seed)
+        base.tensor_parallelism.add_adapters(causal_lm, initial, peft_config(lora, ""), ADAPTER_NAME)
     for weight in causal_lm.parameters():
         if weight.requires_grad:
             weight.data = weight.data.float() if weight.dtype != torch.float64 else weight.data
+    return causal_lm
+
+
+def _add_adapters(causal_lm: PreTrainedModel, lora: LoraSettings, seed: int) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        inject_adapter_in_model(peft_config(lora, ""), causal_lm, ADAPTER_NAME)
+
+
+def _with_placeholders(outline: PreTrainedModel) -> PreTrainedModel:
+    """A model whose linear layers take no memory, and are on the CPU, where PEFT puts adapters like their layers."""
+    causal_lm = copy.deepcopy(outline)
+    for module in causal_lm.modules():
+        if isinstance(module, nn.Linear):
+            placeholder = torch.zeros((), dtype=module.weight.dtype).expand(module.weight.shape)
+            module.weight = nn.Parameter(placeholder, requires_grad=False)
     return causal_lm
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentlightning_runtime.engine.models.gathered_model import GatheredModel
+from agentlightning_runtime.engine.models.network_factory import lora_model
 from agentlightning_runtime.engine.publication.weight_digest import digest_of
 from agentlightning_runtime.engine.publication.weight_probe import WeightProbe
 from agentlightning_runtime.engine.results import PublishedWeights
@@ -37,10 +40,7 @@ class Publisher:
         self._weights = weights
         self._probe = WeightProbe(parts, score)
         self._published: PublishedWeights | None = None
-        is_sharded = parts.lora is None and parts.ranks.count > 1
-        self._gathered = (
-            GatheredModel(parts.base.outline().causal_lm, parts.settings.device, parts.ranks) if is_sharded else None
-        )
+        self._gathered = _gathered(parts)
         module = parts.served.module if self._gathered is None else self._gathered.module
         self._served = dataclasses.replace(parts.served, module=module, export=self._export)
 
@@ -95,3 +95,16 @@ class Publisher:
     def _ready_to_serve(self) -> AbstractContextManager[None]:
         """Within it the backend of rank 0 can read the whole weights."""
         return nullcontext() if self._gathered is None else self._gathered.gathered(self._weights)
+
+
+def _gathered(parts: ModelParts) -> GatheredModel | None:
+    """Of a sharded model; the others are served as they are."""
+    lora, outline, device = parts.lora, parts.base.outline().causal_lm, parts.settings.device
+    if lora is None:
+        is_sharded = parts.ranks.count > 1
+        return (
+            GatheredModel(partial(copy.deepcopy, outline), outline.dtype, device, parts.ranks) if is_sharded else None
+        )
+    if parts.base.tensor_parallelism is None:
+        return None
+    return GatheredModel(partial(lora_model, parts.whole_base, lora, 0), None, device, parts.ranks)

@@ -1,0 +1,1 @@
+"""Weights in four bits and moments in eight, by bitsandbytes."""

@@ -1,0 +1,56 @@
+"""Run by torchrun: LoRAs on a base that the processes share, in groups of the size in the directory's name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from tests.engine.a_batch import a_batch, no_progress
+from tests.engine.train_together import RecordingBackend, gradients, train
+
+from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
+from agentlightning_runtime.engine.loss import token_scores
+from agentlightning_runtime.engine.ranks import join_ranks
+from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.inference.no_inference import NoInference
+
+
+def main() -> None:
+    directory = Path(sys.argv[1])
+    torch.set_num_threads(1)
+    # Few logits at a time, so that the head is computed in tiles.
+    token_scores._LOGITS_AT_A_TIME = 4_000  # pyright: ignore[reportPrivateUsage]
+    settings = EngineSettings(
+        {"tiny": "random:llama-tiny"},
+        directory,
+        device="cpu",
+        micro_batch_tokens=100,
+        tensor_parallel=int(directory.name),
+    )
+    ranks = join_ranks(torch.device("cpu"))
+    backend = RecordingBackend()
+    engine = TorchEngine(settings, backend if ranks.index == 0 else NoInference(), ranks)
+    if ranks.index > 0:
+        follow(engine, ranks)
+        return
+    leading = LeadingEngine(engine, ranks)
+    lora = LoraSettings(rank=4, alpha=8.0)
+    once = leading.create_model(ModelRequest("once", "tiny", 3, lora, has_value_head=True))
+    initial = {name: weight.clone() for name, weight in backend.weights.items()}
+    results: dict[str, object] = {"initial": initial, "gradients": gradients(once, backend)}
+    base = once.own.parts.base.load().causal_lm
+    results["local"] = sum(getattr(weight, "_local_tensor", weight).numel() for weight in base.parameters())
+    once.unload()
+    model = leading.create_model(ModelRequest("lora", "tiny", 3, lora, has_value_head=True))
+    results["lora"] = train(model, model.own, directory)
+    results["served"] = backend.weights
+    scored = model.forward(a_batch(7), use_reference=False, progress=no_progress)
+    results["scores"] = [each.tolist() for each in scored.logprobs]
+    torch.save(results, directory / "results.pt")
+    leading.close()
+
+
+if __name__ == "__main__":
+    main()
