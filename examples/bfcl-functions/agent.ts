@@ -13,6 +13,9 @@ import { toolsOf } from './tools.ts';
 
 const client = new OpenAI({ apiKey: process.env['OPENAI_API_KEY'] ?? 'none', fetch: traceFetch() });
 
+/** The rewards of a rollout. */
+export type Rewards = { readonly primary: number; readonly correct: number };
+
 /** The calls that the model makes. */
 export async function callsFor({ question, functions }: BfclTask): Promise<readonly FunctionCall[]> {
   const completion = await client.chat.completions.create({
@@ -27,10 +30,15 @@ export async function callsFor({ question, functions }: BfclTask): Promise<reado
 }
 
 /**
- * The agent as the trainer runs it. `correct` is the measure of the leaderboard; `primary` is trained on, and has partial rewards: without
+ * The rewards of calls. `correct` is the measure of the leaderboard; `primary` is trained on, and has partial rewards: without
  * them, the initial model would have no learning signal on most tasks.
  */
-export async function functionCaller(task: BfclTask): Promise<{ readonly primary: number; readonly correct: number }> {
-  const { isCorrect, progress } = checkCalls(task, await callsFor(task));
+export function gradeCalls(task: BfclTask, calls: readonly FunctionCall[]): Rewards {
+  const { isCorrect, progress } = checkCalls(task, calls);
   return { primary: isCorrect ? 1 : 0.5 * progress, correct: isCorrect ? 1 : 0 };
+}
+
+/** The agent as the trainer runs it. */
+export async function functionCaller(task: BfclTask): Promise<Rewards> {
+  return gradeCalls(task, await callsFor(task));
 }

@@ -1,9 +1,14 @@
-/** Trains the agent on a real language model, on the CPU of this machine. Flags are those of `agl train`. */
+/**
+ * Trains the agent on a real language model, on the CPU of this machine. Flags are those of `agl train`; with `eval` or `export` as the
+ * first argument, those of this command.
+ */
 import { trainWithSmolLM2 } from '../../tools/smollm2/train-with-smollm2.ts';
 import { prepareTasks } from './prepare-tasks.ts';
 
+const [first, ...others] = process.argv.slice(2);
+
 process.exitCode = await trainWithSmolLM2({
   folder: import.meta.dirname,
-  flags: process.argv.slice(2),
+  ...(first === 'eval' || first === 'export' ? { command: first, flags: others } : { flags: process.argv.slice(2) }),
   prepare: prepareTasks,
 });

@@ -11,4 +11,5 @@ export default defineConfig({
   algorithm: { type: 'sft', groupSize: 1, learningRate: 1e-3 },
   steps: 16,
   tasksPerStep: 8,
+  evaluation: { tasks: 65 },
 });

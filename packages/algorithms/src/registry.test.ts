@@ -32,7 +32,7 @@ describe('wrong options are refused with the name and the value', () => {
     [{ type: 'toString' }, /algorithm: there is no algorithm "toString"$/],
     [{ type: 'grpo', learningrate: 1 }, /grpo: there is no option "learningrate"; did you mean "learningRate"\?/],
     [{ type: 'grpo', groupSize: 1 }, /groupSize: must be >=2: the advantage grpo compares/],
-    [{ type: 'grpo', learningRate: -1 }, /learningRate: must be more than 0, not -1/],
+    [{ type: 'grpo', learningRate: -1 }, /learningRate: must be at least 0, not -1/],
     [{ type: 'grpo', optimizer: { beta1: 1 } }, /optimizer\.beta1: must be less than 1, not 1/],
     [{ type: 'grpo', loss: 'cispo', dualClip: 3 }, /dualClip: the loss cispo does not have it/],
     [{ type: 'grpo', loss: 'importance_sampling', clipLow: 0.1 }, /clipLow: the loss importance_sampling does not/],

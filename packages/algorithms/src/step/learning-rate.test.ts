@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type LearningRate, type LearningRateSchedule, learningRateAt } from './learning-rate.ts';
+import { type LearningRate, type LearningRateSchedule, learningRateAt, learningRateSchema } from './learning-rate.ts';
 
 const ratesOf = (rate: LearningRate, totalSteps: number, updates = 1): readonly number[] =>
   Array.from({ length: totalSteps }, (_, index) => index + 1).flatMap((step) =>
@@ -10,6 +10,11 @@ const ratesOf = (rate: LearningRate, totalSteps: number, updates = 1): readonly 
 test('a number is the rate of every step', () => {
   expect(ratesOf(0.5, 3)).toEqual([0.5, 0.5, 0.5]);
   expect(ratesOf({ schedule: 'constant', peak: 0.5 }, 3)).toEqual([0.5, 0.5, 0.5]);
+});
+
+test('a rate of 0 is valid, a negative one is not', () => {
+  expect(learningRateSchema.parse(0)).toBe(0);
+  expect(learningRateSchema.safeParse(-1e-9).success).toBe(false);
 });
 
 test('warm-up rises to the peak in its last step', () => {

@@ -30,14 +30,14 @@ export type LearningRateSchedule = {
     }
 );
 
-/** A constant learning rate, or its schedule. */
+/** A constant learning rate, at least 0, or its schedule. At 0 the weights do not change: a control of an experiment. */
 export type LearningRate = number | LearningRateSchedule;
 
 const rising = { peak: z.number().positive(), warmupSteps: z.int().min(0).exactOptional() };
 
 /** Validates a {@link LearningRate}. */
 export const learningRateSchema: z.ZodType<LearningRate> = z.union([
-  z.number().positive(),
+  z.number().min(0),
   z.discriminatedUnion('schedule', [
     z.strictObject({ schedule: z.literal('constant'), ...rising }),
     z.strictObject({
