@@ -62,7 +62,7 @@ describe('wrong options are refused with the name and the value', () => {
       { type: 'grpo', learningRate: { schedule: 'linear', peak: 1, finalratio: 0 } },
       /no option "learningRate\.finalratio"; did you mean "finalRatio"\?/,
     ],
-    [{ type: 'grpo', learningRate: 'fast' }, /learningRate: must be a number or must be an object, not "fast"/],
+    [{ type: 'grpo', learningRate: 'fast' }, /learningRate: must be a number or an object, not "fast"/],
   ])('%j', (options, message) => {
     expect(messageOf(options)).toMatch(message);
   });

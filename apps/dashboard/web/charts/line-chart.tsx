@@ -103,7 +103,7 @@ function chartOptions(
   }
   return {
     ...size,
-    scales: { x: { time: false } },
+    scales: { x: { time: false }, y: { range: valueRange } },
     axes: [
       { ...axis, size: 30, space: 50, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000] },
       { ...axis, size: 58, values: (_chart: uPlot, splits: number[]) => splits.map(axisText) },
@@ -113,6 +113,15 @@ function chartOptions(
     cursor: { sync: { key: 'steps' }, drag: { x: true, y: false } },
     legend: { show: hasLegend },
   };
+}
+
+/** The range of an axis with a margin; a constant is in the middle of one unit, and 0 at its lower end. */
+function valueRange(_chart: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax {
+  if (low === null || high === null) return [0, 1];
+  if (low < high) return uPlot.rangeNum(low, high, 0.1, true);
+  if (low === 0) return [0, 1];
+  const half = Math.abs(low) / 2;
+  return [low - half, high + half];
 }
 
 function axisText(value: number): string {

@@ -38,27 +38,31 @@ export function buildProgram(options: ProgramOptions): Command {
     .showSuggestionAfterError()
     .showHelpAfterError('(run with --help for the flags)')
     .exitOverride();
+  program.commandsGroup('Set up and try:');
   addInitCommand(program);
   addDoctorCommand(program, options);
+  addDevCommand(program, options);
+  addTraceCommand(program, options);
+  program.commandsGroup('Train:');
   addTrainCommand(program, options);
   addResumeCommand(program);
   addStopCommand(program);
   addEvalCommand(program, options);
-  addDevCommand(program, options);
-  addTraceCommand(program, options);
+  program.commandsGroup('Inspect and export:');
+  addDashboardCommand(program);
   addRunsCommand(program);
   addRolloutsCommand(program);
   addShowCommand(program);
   addPromptsCommand(program);
-  addWorkersCommand(program);
   addDatasetCommand(program);
   addExportCommand(program, options);
+  addMcpCommand(program);
+  program.commandsGroup('Serve and operate:');
   addServerCommand(program);
   addConfigCommand(program);
   addKeysCommand(program);
-  addDashboardCommand(program);
-  addMcpCommand(program);
   addStoreCommand(program);
+  addWorkersCommand(program);
   addGatewayCommand(program);
   addRunnerCommand(program);
   addKubernetesRunnerCommand(program);

@@ -66,7 +66,8 @@ function parseLine(line: string, where: string): unknown {
   } catch (cause) {
     throw new AgentLightningError({
       code: 'TASK_FILE',
-      message: `${where}: not JSON: ${cause instanceof Error ? cause.message : String(cause)}`,
+      // The position in the line only: the file's line is known.
+      message: `${where}: not JSON: ${String(cause instanceof Error ? cause.message : cause).replace(/ \(line 1 .*\)$/, '')}`,
       cause,
     });
   }

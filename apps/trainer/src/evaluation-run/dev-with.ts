@@ -102,9 +102,11 @@ async function devRollout(store: Store, finished: FinishedRollout): Promise<DevR
   const problems = [
     ...(failure === null ? [] : [`the rollout failed: ${await failureText(store, finished)}`]),
     ...(failure === null && reward === null ? ['no reward: return a number from the agent, or call emitReward'] : []),
-    ...(hasCall
+    ...(hasCall || failure !== null
       ? []
-      : ['no model call was recorded: send the calls of the agent through an adapter, such as traceFetch']),
+      : [
+          'no model call was recorded: send the calls of the agent through the adapter of its framework (`agl init` adds it)',
+        ]),
   ];
   return { rollout, attempts, spans, reward, problems };
 }

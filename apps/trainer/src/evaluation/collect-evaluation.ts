@@ -23,7 +23,20 @@ export async function collectEvaluation(
   if (collected.some(({ failure }) => failure !== null)) await services.assertHealthy();
   if (collected.every(({ failure }) => failure !== null)) throw await allFailed(services.store, collected);
   await warnOfLost(services, collected);
+  await warnOfFailed(services, collected);
   return collected;
+}
+
+/** Warns of rollouts whose agent failed: they count as failures of the policy, and may be errors of the agent's code. */
+async function warnOfFailed(
+  { store, emit }: Pick<EvaluationServices, 'store' | 'emit'>,
+  collected: readonly FinishedRollout[],
+): Promise<void> {
+  const failed = collected.filter(({ failure }) => failure === 'agent');
+  const [first] = failed;
+  if (first === undefined) return;
+  const reason = await failureText(store, first);
+  emit({ type: 'warning', message: `${failed.length} of ${collected.length} rollouts failed; the first: ${reason}` });
 }
 
 /** Warns of rollouts that are excluded because they failed by infrastructure. */

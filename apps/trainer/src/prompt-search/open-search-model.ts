@@ -4,6 +4,7 @@ import { addressText } from '@agentlightning/core/internal';
 import type { Upstream } from '@agentlightning/gateway';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
+import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { externalGateway, ownGateway, seededSampling } from '../runtime/open-gateway.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
@@ -77,9 +78,7 @@ async function openUpstream(options: SearchModelOptions): Promise<Upstream & { r
   const connection = await openRuntime(runtime, { dataDir: path.resolve(shared.dataDir), ...options.wait });
   onOpen(connection.close);
   void connection.died.then(onFailure);
-  const { models } = await connection.runtime.capabilities();
-  const fallback = runtime.type === 'embedded' ? 'tiny-chat' : models[0]?.name;
-  const baseModel = runtime.model ?? fallback ?? 'default';
+  const baseModel = chooseBaseModel(runtime.model, await connection.runtime.capabilities());
   const model = await connection.runtime.createModel({ baseModel, seed, modelId: run.runId });
   const endpoint = await model.endpoint();
   return { baseUrl: endpoint.baseUrl, model: endpoint.model, apiKey: connection.inferenceKey(endpoint) };

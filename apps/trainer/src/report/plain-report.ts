@@ -27,10 +27,11 @@ export function plainLine(event: TrainingEvent): string | null {
     }
     case 'stepped': {
       const { step, steps, reward, entropy, tokensPerSecond, secondsLeft } = event.summary;
-      return (
-        `step ${step}/${steps} (${percent(step / steps)})  reward ${reward.toFixed(3)}  entropy ${entropy === null ? '-' : entropy.toFixed(3)}  ` +
-        `${Math.round(tokensPerSecond)} tokens/s  ${shortDuration(secondsLeft)} left`
-      );
+      const training =
+        entropy === null
+          ? 'no update: no token has an advantage'
+          : `entropy ${entropy.toFixed(3)}  ${Math.round(tokensPerSecond)} tokens/s`;
+      return `step ${step}/${steps} (${percent(step / steps)})  reward ${reward.toFixed(3)}  ${training}  ${shortDuration(secondsLeft)} left`;
     }
     case 'prompts-judged':
       return promptsLine(event);

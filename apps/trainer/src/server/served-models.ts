@@ -6,6 +6,7 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { modelName, qualifiedRunId } from '../run/model-name.ts';
 import { readRunState } from '../run/run-state.ts';
+import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { modelOptionsOf } from '../session/open-models.ts';
 import { needsValueHead } from '../session/session-policies.ts';
 import type { ServerRuntime } from './server-runtime.ts';
@@ -76,10 +77,9 @@ export class ServedModels {
     const saved = state.checkpoint === null ? null : chooseCheckpoint(state, 'final');
     const { runtime: config, policies } = await this.#configOf(run.runId);
     return await this.#runtime.use(async ({ runtime, inferenceKey }) => {
-      const { models } = await runtime.capabilities();
       const model = await runtime.createModel({
         modelId: modelName({ runId: qualifiedRunId(run.runId, this.#project), policy: null, naming: modelNaming }),
-        baseModel: config.model ?? models[0]?.name ?? 'default',
+        baseModel: chooseBaseModel(config.model, await runtime.capabilities()),
         seed,
         // As in the training: the checkpoint has these weights.
         ...modelOptionsOf(config, policies.some(needsValueHead)),

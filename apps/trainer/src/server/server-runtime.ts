@@ -1,10 +1,10 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { didYouMean } from '@agentlightning/core/settings';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { RuntimeConnection } from '@agentlightning/runtime';
 import type { pino } from 'pino';
 import type { RuntimeConfig } from '../config/train-config.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
+import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { launchEmbeddedRuntime } from '../runtime/embedded-runtime.ts';
 import { launchGpuRuntime } from '../runtime/gpu-runtime.ts';
 import type { LaunchedRuntime } from '../runtime/launch-runtime.ts';
@@ -66,9 +66,9 @@ export class ServerRuntime {
     const capabilities = await this.use(({ runtime }) => runtime.capabilities());
     const { models, device, deviceCount = 0, maxModels = 0 } = capabilities;
     const { model } = await this.#config;
-    const known = models.find(({ name }) => name === (model ?? name));
-    if (known === undefined) throw unknownModel(model ?? '', capabilities);
-    if (loraRank !== null && loraRank > (known.maxLoraRank ?? 0)) throw noLora(loraRank, known);
+    const baseModel = chooseBaseModel(model, capabilities);
+    const known = models.find(({ name }) => name === baseModel);
+    if (known !== undefined && loraRank !== null && loraRank > (known.maxLoraRank ?? 0)) throw noLora(loraRank, known);
     // A runtime on a GPU that does not report the number has one.
     const count = Math.max(deviceCount, device.startsWith('cuda') ? 1 : 0);
     if (gpus !== null && gpus > count) throw tooFewGpus(gpus, `the runtime trains on ${count} (${device})`);
@@ -167,14 +167,5 @@ function noLora(rank: number, { name, maxLoraRank = 0 }: RuntimeCapabilities['mo
     code: 'CONFIG',
     message: `LoRA of rank ${rank} was requested, and model ${name} of the runtime supports rank ${maxLoraRank} at most`,
     remedy: maxLoraRank === 0 ? 'Leave out --lora-rank, or use the GPU runtime.' : 'Lower --lora-rank.',
-  });
-}
-
-function unknownModel(model: string, { models }: RuntimeCapabilities): AgentLightningError {
-  const names = models.map(({ name }) => name);
-  return new AgentLightningError({
-    code: 'CONFIG',
-    message: `the runtime has no model "${model}"${didYouMean(model, names)}`,
-    remedy: `Use one of its models: ${names.join(', ')}.`,
   });
 }

@@ -13,6 +13,7 @@ import type { RuntimeConfig } from '../config/train-config.ts';
 import { modelName, qualifiedRunId, referenceName } from '../run/model-name.ts';
 import type { RunState } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
+import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 
 /** A policy's model and its reference model. */
 export interface OpenModel {
@@ -44,12 +45,11 @@ export async function openModel(
 ): Promise<OpenModel> {
   const { runtime, config, run, state, capabilities } = source;
   const { policy, index, hasValueHead } = options;
-  const fallback = config.runtime.type === 'embedded' ? 'tiny-chat' : capabilities.models[0]?.name;
   // Models with random weights must differ.
   const seed = (state.seed + index) >>> 0;
   const initialCheckpoint = state.from?.uris[policyKey(policy)];
   const origin: ModelOrigin = {
-    baseModel: policy.baseModel ?? config.runtime.model ?? fallback ?? 'default',
+    baseModel: chooseBaseModel(policy.baseModel ?? config.runtime.model, capabilities),
     seed,
     ...(initialCheckpoint === undefined ? {} : { initialCheckpoint }),
   };

@@ -19,7 +19,7 @@ export async function loadAgent(file: string): Promise<Agent> {
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `${full} exports no agent`,
-    remedy: 'Export a configuration with `agent`, or the function itself: `export default agent`.',
+    remedy: 'Give the configuration, such as agl.config.ts, or a module with `export default agent`.',
   });
 }
 

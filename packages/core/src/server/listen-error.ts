@@ -13,6 +13,8 @@ export function listenError(what: string, { host, port }: ListenAddress, cause: 
     return new AgentLightningError({
       code: 'PORT_IN_USE',
       message: `${what} cannot listen on ${address}: another program has the port`,
+      remedy:
+        'Stop that program, which may be an earlier one of this kind, or choose another port: 0 for any free one.',
       cause,
       details: { host, port },
     });

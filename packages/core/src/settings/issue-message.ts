@@ -55,5 +55,7 @@ function unionMessage({
   if (Array.isArray(options)) return `must be ${choiceText(options)}`;
   const forms = errors.map((issues) => issues.find(({ path }) => path.length === 0)?.message);
   const words = forms.filter((form) => form?.startsWith('must ') === true);
-  return words.length > 0 && words.length === forms.length ? [...new Set(words)].join(' or ') : undefined;
+  if (words.length === 0 || words.length < forms.length) return undefined;
+  const [first = '', ...others] = new Set(words.filter((word) => word !== undefined));
+  return [first, ...others.map((word) => word.replace(/^must (be )?/, ''))].join(' or ');
 }

@@ -49,7 +49,7 @@ describe('messages have path, requirement and value', () => {
     [{ tasks: ['a', 1] }, 'tasks.1: must be text, not 1'],
     [{ agent: 'agent.ts' }, 'agent: must be a function () => number, not "agent.ts"'],
     [{ url: 'here' }, 'url: must be a URL, such as http://localhost:8000/v1, not "here"'],
-    [{ clip: 'no' }, 'clip: must be 0 or must be a number, not "no"'],
+    [{ clip: 'no' }, 'clip: must be 0 or a number, not "no"'],
     [{ level: 'tokens' }, 'level: must be one of "token", "sequence", not "tokens"; did you mean "token"?'],
     [{ runtime: { type: 'grpc' } }, 'runtime.address: is missing; it must be text'],
     [

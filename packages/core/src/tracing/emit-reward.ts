@@ -68,7 +68,10 @@ function toReward(name: string, value: unknown): Reward {
   if (isRewardNumber(value)) return { name, value };
   if (typeof value === 'number') throw rewardOutOfRange(name, value);
   const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  throw invalidReward(`The reward "${name}" is ${shown} (${typeof value}), which is not a number`, { name });
+  throw invalidReward(
+    `The reward "${name}" is ${shown} (${typeof value}), which is not a number; return a number or a boolean`,
+    { name },
+  );
 }
 
 function primaryNameOf(rewards: readonly Reward[], primaryKey: string | undefined): string | undefined {

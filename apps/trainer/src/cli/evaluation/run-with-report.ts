@@ -8,6 +8,7 @@ import { evaluationProgress } from '../../report/evaluation-progress.ts';
 import { errorText } from '../error-text.ts';
 import { explainedFileError } from '../file-error.ts';
 import { listenToProcess } from '../listen-to-process.ts';
+import { programName } from '../program-name.ts';
 import { type WatchedRun, watchForBlockedEventLoop } from '../train/blocked-event-loop.ts';
 import { watchForEarlyExit } from '../train/early-exit.ts';
 import { redirectStdout } from '../train/redirect-stdout.ts';
@@ -68,7 +69,7 @@ export async function runWithReport<TReport>(command: ReportedCommand<TReport>):
     const report = await command.work(config, { onEvent: progress.onEvent, signal: stop.signal });
     progress.close();
     const { storeUrl } = isPromptSearch(config) ? config.shared : config;
-    const context = { command: process.env['AGL_COMMAND'] ?? 'agl', storeUrl };
+    const context = { command: programName(), storeUrl };
     if (command.isJson) for (const record of command.records(report)) write(`${JSON.stringify(record)}\n`);
     else write(command.text(report, context));
     return command.exitCode(report);

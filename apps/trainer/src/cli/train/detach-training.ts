@@ -7,6 +7,7 @@ import { loadConfig } from '../../config/load-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
 import { shellQuote } from '../../report/shell-quote.ts';
 import { exitCodes } from '../exit-code.ts';
+import { programName } from '../program-name.ts';
 import { writeOutcome } from '../write-outcome.ts';
 import { overridesFrom, type TrainingRequest } from './run-training.ts';
 
@@ -42,7 +43,7 @@ export async function detachTraining({ file, flags, args }: TrainingRequest): Pr
   }
   child.unref();
   const { pid = 0 } = child;
-  const command = process.env['AGL_COMMAND'] ?? 'agl';
+  const command = programName();
   const stop = `${command} stop ${runId} --store ${shellQuote(addressText(storeUrl))}`;
   const url = /^\{"event":"dashboard","url":"([^"]+)"\}$/m.exec(written())?.[1];
   const address = url === undefined ? '' : `\n  dashboard: ${url}`;

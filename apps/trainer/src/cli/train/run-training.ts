@@ -22,6 +22,7 @@ import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { explainedFileError } from '../file-error.ts';
 import { listenToProcess } from '../listen-to-process.ts';
+import { programName } from '../program-name.ts';
 import { openCommandMetrics } from '../telemetry/command-metrics.ts';
 import { withTelemetry } from '../telemetry/command-telemetry.ts';
 import { type WatchedRun, watchForBlockedEventLoop } from './blocked-event-loop.ts';
@@ -90,7 +91,7 @@ async function trainWithReport({ file, flags, args }: TrainingRequest, metrics: 
   const stdout = isJson ? redirectStdout() : null;
   const report = chooseReport(stdout);
   const releaseConsole = redirectConsole(report.print);
-  const command = process.env['AGL_COMMAND'] ?? 'agl';
+  const command = programName();
   let runId: string | null = null;
   let hasBegun = false;
   let context: CommandContext = { command, storeUrl: defaultStoreUrl };
