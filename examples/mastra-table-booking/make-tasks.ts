@@ -1,5 +1,5 @@
 /**
- * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: messages of guests, half of whom book and half of whom cancel. The guests of
+ * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: messages of guests, half bookings and half cancellations. The guests of
  * the held-out tasks have names that no training task has. Run it with another seed for other tasks: `node make-tasks.ts 7`.
  *
  * @module

@@ -29,7 +29,7 @@ const scenes = [
   { name: 'a response without a tool call', task: booking, step: respondWith('ok'), reward: 0 },
   { name: 'the right cancellation', task: cancellation, step: callTool('cancel_table', { guest: 'Iris' }), reward: 1 },
   {
-    name: 'a booking in place of a cancellation',
+    name: 'a booking instead of a cancellation',
     task: cancellation,
     step: callTool('book_table', { guest: 'Iris', hour: 19 }),
     reward: 0,
