@@ -1,0 +1,67 @@
+// @module-tag long
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openStore } from '@agentlightning/store';
+import { type TraceStep, traceSteps } from '@agentlightning/trace';
+import { Trainer } from '@agentlightning/trainer';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import config from '../agl.config.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'agl-example-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const taskFile = (name: string): string => path.resolve(import.meta.dirname, `../tasks/${name}.jsonl`);
+
+/** About a minute on a free machine, more on a busy one. */
+const timeoutMs = 600_000;
+
+test(
+  'a few steps raise the held-out reward, and the traces have the tool calls',
+  async () => {
+    const trainer = new Trainer({
+      ...config,
+      tasks: { train: taskFile('train'), test: taskFile('test') },
+      steps: 16,
+      dataDir: folder,
+    });
+    const { before, after, storeUrl } = await trainer.fit();
+    expect(before.reward).toBeLessThan(0.35);
+    expect(after.reward).toBeGreaterThan(before.reward + 0.08);
+
+    const traces = await allTraces(storeUrl);
+    expect(traces).toContain(bookedTable);
+  },
+  timeoutMs,
+);
+
+/** The traces of all rollouts, in outline. */
+async function allTraces(storeUrl: string): Promise<string[]> {
+  const store = await openStore(storeUrl);
+  const traces: string[] = [];
+  const { items: rollouts } = await store.queryRollouts();
+  for (const { rolloutId } of rollouts) {
+    const { items: spans } = await store.querySpans({ rolloutId });
+    traces.push(outline(traceSteps(spans)));
+  }
+  await store.close();
+  return traces;
+}
+
+/** The steps of a trace, one per line, indented below their parent. */
+function outline(steps: readonly TraceStep[], indent = ''): string {
+  return steps
+    .map(({ kind, title, children }) => `${indent}${kind} ${title}\n${outline(children, `${indent}  `)}`)
+    .join('');
+}
+
+const bookedTable = `rollout rollout
+  agent host
+    step step 1
+      model-call gpt-4.1-mini
+      tool-call book_table
+  reward reward
+`;
