@@ -34,6 +34,7 @@ from agentlightning_runtime.engine.quantization.bitsandbytes_package import requ
 from agentlightning_runtime.engine.quantization.eight_bit_adam import eight_bit_weights, moment_bytes
 from agentlightning_runtime.engine.ranks import Ranks, is_one_of_several, join_ranks, local_rank
 from agentlightning_runtime.engine.settings import EngineCapabilities
+from agentlightning_runtime.engine.supported_settings import require_supported
 from agentlightning_runtime.engine.throughput import peak_flops
 from agentlightning_runtime.engine.torch_model import TorchModel
 from agentlightning_runtime.inference.inference_backend import ServedModel
@@ -244,7 +245,7 @@ def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
     if is_one_of_several() and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda":
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
     ranks = join_ranks(choose_device(settings.device))
-    _require_supported(settings, ranks.count)
+    require_supported(settings, ranks.count)
     return settings, ranks
 
 
@@ -255,18 +256,6 @@ def _tensor_parallelism(settings: EngineSettings, ranks: Ranks, device: torch.de
     from agentlightning_runtime.engine.tensor_parallelism import join_tensor_parallelism
 
     return join_tensor_parallelism(ranks, settings.tensor_parallel, device)
-
-
-def _require_supported(settings: EngineSettings, processes: int) -> None:
-    size = settings.tensor_parallel
-    if size > 1 and (settings.load_in_4bit or settings.optimizer == "adamw-8bit"):
-        message = "Tensor parallelism does not support quantised bases and moments"
-        remedy = "Remove --tensor-parallel-size, or --load-in-4bit and --optimizer"
-        raise EngineError(EngineErrorReason.INVALID, message, remedy=remedy)
-    if processes % size != 0:
-        message = f"{processes} processes cannot be divided into groups of {size} for tensor parallelism"
-        remedy = f"Start a multiple of {size} processes with torchrun, or change --tensor-parallel-size"
-        raise EngineError(EngineErrorReason.INVALID, message, remedy=remedy)
 
 
 def _all_weights_in_4bit(request: ModelRequest) -> EngineError:

@@ -139,9 +139,11 @@ def lora_model(base: BaseModel, lora: LoraSettings, seed: int) -> PreTrainedMode
         initial = _with_placeholders(base.outline().causal_lm)
         _add_adapters(initial, lora, seed)
         base.tensor_parallelism.add_adapters(causal_lm, initial, peft_config(lora, ""), ADAPTER_NAME)
-    for weight in causal_lm.parameters():
-        if weight.requires_grad:
-            weight.data = weight.data.float() if weight.dtype != torch.float64 else weight.data
+    for module in causal_lm.modules():
+        for name, weight in list(module.named_parameters(recurse=False)):
+            if weight.requires_grad and weight.dtype != torch.float64:
+                # A new parameter: the data type of a sharded one cannot be changed.
+                setattr(module, name, nn.Parameter(weight.detach().float()))
     return causal_lm
 
 

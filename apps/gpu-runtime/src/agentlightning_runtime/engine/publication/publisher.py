@@ -98,7 +98,7 @@ class Publisher:
 
 
 def _gathered(parts: ModelParts) -> GatheredModel | None:
-    """Of a sharded model; the others are served as they are."""
+    """Of a sharded model; the others are served without a copy."""
     lora, outline, device = parts.lora, parts.base.outline().causal_lm, parts.settings.device
     if lora is None:
         is_sharded = parts.ranks.count > 1
