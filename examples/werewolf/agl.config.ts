@@ -28,6 +28,8 @@ export default defineConfig({
   steps: 40,
   tasksPerStep: 6,
   concurrency: 48,
+  // All rollouts of a step share the CPU.
+  rolloutTimeoutMs: 300_000,
   keepCheckpoints: 41,
   evaluation: { every: 20, rolloutsPerTask: 2 },
   finish: 'last',
