@@ -21,6 +21,8 @@ export default defineConfig({
   stopAtReward: 0.95,
   tasksPerStep: 6,
   concurrency: 48,
+  // All rollouts of a step share the CPU.
+  rolloutTimeoutMs: 300_000,
   evaluation: { every: 10, tasks: 64 },
   finish: 'last',
 });

@@ -1,6 +1,6 @@
 /**
- * A model of rules behind OpenAI's API, for the examples: an opponent, a simulated language model, or an expert whose responses
- * are imitated. Its responses have the token ids of the embedded model, so supervised fine-tuning can train on them.
+ * A model of rules behind OpenAI's API, for the examples: an opponent, or a simulated language model. Its responses have the token
+ * ids of the embedded model, so supervised fine-tuning can train on them.
  *
  * @module
  */

@@ -10,7 +10,11 @@
 
 export type Role = 'wolf' | 'seer' | 'doctor' | 'villager';
 export type Team = 'wolves' | 'village';
-export type Action = 'kill' | 'check' | 'guard' | 'accuse' | 'vote';
+
+/** What a player can be asked to decide. */
+export const actions = ['kill', 'check', 'guard', 'accuse', 'vote'] as const;
+
+export type Action = (typeof actions)[number];
 
 export interface Player {
   readonly name: string;

@@ -7,16 +7,14 @@
 import { createHash } from 'node:crypto';
 import type { ScriptedReply, ScriptedRequest } from '@agentlightning/example-scripted-endpoint';
 
-/** The response to a turn, with the reasoning in think tags unless the model is `rules-quiet`. */
-export function playByRules({ model, messages, tools }: ScriptedRequest): ScriptedReply {
+/** The response to a turn, with the reasoning in think tags. */
+export function playByRules({ messages, tools }: ScriptedRequest): ScriptedReply {
   const [system = '', user = ''] = messages.map(({ content }) => content);
   const action = tools[0] ?? 'vote';
   const { target, thought } = chooseTarget(system, user, action);
-  const thinking = model === 'rules-quiet' ? '' : `<think>${thought}</think>`;
-  const content = thinking + (target === null ? 'unknown' : '');
-  return target === null
-    ? { content }
-    : { ...(content !== '' && { content }), call: { name: action, arguments: { player: target } } };
+  const thinking = `<think>${thought}</think>`;
+  if (target === null) return { content: `${thinking}unknown` };
+  return { content: thinking, call: { name: action, arguments: { player: target } } };
 }
 
 /**

@@ -14,7 +14,7 @@ import { startCpuRuntime } from '@agentlightning/runtime-cpu';
 import { Trainer } from '@agentlightning/trainer';
 import OpenAI from 'openai';
 import { type GameTask, gameTask, playGame, type Seat } from './agent.ts';
-import config from './agl.config.ts';
+import config, { baseModel } from './agl.config.ts';
 import { eloRatings, type GameResult } from './elo.ts';
 
 const folder = import.meta.dirname;
@@ -47,7 +47,7 @@ async function playPairs(games: readonly GameTask[]): Promise<readonly GameResul
     for (const step of steps) {
       const modelId = `tournament-${step}`;
       const model = await runtime.createModel({
-        baseModel: 'tiny-chat',
+        baseModel,
         modelId,
         seed: 0,
         initialCheckpoint: `${run}/step-${step.padStart(6, '0')}`,

@@ -19,9 +19,9 @@ const requests: Readonly<Record<Action, string>> = {
 };
 
 /** The one tool of a turn: a player is its argument. */
-export function toolOf(action: Action): OpenAI.ChatCompletionFunctionTool {
+export function toolOf(action: Action) {
   const parameters = { type: 'object', properties: { player: { type: 'string' } }, required: ['player'] };
-  return { type: 'function', function: { name: action, parameters } };
+  return { type: 'function' as const, function: { name: action, parameters } };
 }
 
 /** The messages of a player's turn. */

@@ -1,20 +1,51 @@
-import { defineConfig } from '@agentlightning/trainer';
+import { defineConfig, replayDemonstration } from '@agentlightning/trainer';
+import { z } from 'zod';
 import { gameTask } from './agent.ts';
-import { demonstrator, playTask } from './werewolf.ts';
+import config from './agl.config.ts';
+import { actions } from './game.ts';
+import { toolOf } from './view.ts';
+import { playTask } from './werewolf.ts';
 
-/** Supervised fine-tuning on games of the model of rules against itself. Held-out games are played by the model in training. */
+/** A turn to imitate: its prompt, and a player that is named at random; null for silence. */
+export const demonstration = z.object({
+  system: z.string(),
+  user: z.string(),
+  action: z.enum(actions),
+  target: z.string().nullable(),
+});
+
+export type Demonstration = z.infer<typeof demonstration>;
+
+/** The model call of a turn as a conversation in the format of `agl dataset`. */
+export function conversation({ system, user, action, target }: Demonstration) {
+  const call = { name: action, arguments: JSON.stringify({ player: target }) };
+  return {
+    messages: [
+      { role: 'system', content: system },
+      { role: 'user', content: user },
+      target === null
+        ? { role: 'assistant', content: 'unknown' }
+        : { role: 'assistant', content: null, tool_calls: [{ id: 'call_0', type: 'function', function: call }] },
+    ],
+    tools: [toolOf(action)],
+  };
+}
+
+/** Supervised fine-tuning on random legal turns. It is evaluated on the same held-out games as the training. */
 export default defineConfig({
-  name: 'werewolf-warmup',
-  agent: async (task, { mode }) =>
-    mode === 'train' ? await playTask({ ...task, policy: 'both' }, demonstrator) : await playTask(task),
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: gameTask,
-  algorithm: { type: 'sft', learningRate: 3e-3, optimizer: { beta2: 0.99 } },
-  // The demonstrations are not samples of the model in training, so their probabilities differ from its own.
-  maxLogprobGap: 100,
-  sampling: { temperature: 1, maxTokens: 12 },
-  steps: 30,
-  tasksPerStep: 24,
-  concurrency: 24,
-  evaluation: { tasks: 64 },
+  ...config,
+  name: 'werewolf warm-up',
+  agent: async (task) => ('system' in task ? await replayDemonstration(conversation(task)) : await playTask(task)),
+  tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl' },
+  taskSchema: z.union([demonstration, gameTask]),
+  algorithm: {
+    type: 'sft',
+    learningRate: { schedule: 'linear', peak: 2e-3, warmupSteps: 10 },
+    optimizer: { beta2: 0.98 },
+    minibatches: 2,
+  },
+  steps: 150,
+  tasksPerStep: 48,
+  keepCheckpoints: 3,
+  evaluation: {},
 });

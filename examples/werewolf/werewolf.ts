@@ -8,31 +8,27 @@ import { playByRules } from './rule-player.ts';
 const rulesUrl = (await startScriptedEndpoint(playByRules)).baseUrl;
 const apiKey = process.env['OPENAI_API_KEY'] ?? 'none';
 
-/** A model that is not in training: its calls are recorded, not redirected. */
-function fixedSeat(model: string, baseURL: string): Seat {
-  return { client: new OpenAI({ apiKey, baseURL, fetch: traceFetch({ redirect: false }) }), model };
-}
-
 /** The model in training. */
-export const policy: Seat = { client: new OpenAI({ apiKey, fetch: traceFetch() }), model: 'werewolf' };
+const policy: Seat = { client: new OpenAI({ apiKey, fetch: traceFetch() }), model: 'werewolf' };
 
-/** The fixed opponent. */
-export const outside: Seat = fixedSeat(
-  process.env['WEREWOLF_OPPONENT_MODEL'] ?? 'rules',
-  process.env['WEREWOLF_OPPONENT_URL'] ?? rulesUrl,
-);
-
-/** The model of rules without its reasoning, whose responses are imitated in the warm-up. */
-export const demonstrator: Seat = fixedSeat('rules-quiet', rulesUrl);
+/** The fixed opponent: not in training, so its calls are recorded, not redirected. */
+export const outside: Seat = {
+  client: new OpenAI({
+    apiKey,
+    baseURL: process.env['WEREWOLF_OPPONENT_URL'] ?? rulesUrl,
+    fetch: traceFetch({ redirect: false }),
+  }),
+  model: process.env['WEREWOLF_OPPONENT_MODEL'] ?? 'rules',
+};
 
 /**
  * A game as the trainer runs it: 1 when the policy's team wins; in self-play, 1 for a game with a winner. The win rate of each
  * team and the share of legal decisions are parts of the reward.
  */
-export async function playTask(task: GameTask, seat: Seat = policy): Promise<Record<string, number>> {
+export async function playTask(task: GameTask): Promise<Record<string, number>> {
   const { state, decisions } = await playGame(task.roles, {
-    wolves: task.policy === 'village' ? outside : seat,
-    village: task.policy === 'wolves' ? outside : seat,
+    wolves: task.policy === 'village' ? outside : policy,
+    village: task.policy === 'wolves' ? outside : policy,
   });
   const winner = emitOutcome(state);
   const reward = (task.policy === 'both' ? winner !== null : winner === task.policy) ? 1 : 0;

@@ -53,13 +53,19 @@ async function work(script: ScriptedModelScript) {
 test('a desk that files only orders answers the question', async () => {
   const { reward, reader, reporter } = await work(desk(true));
   expect(reward).toEqual({ primary: 1, filed: 1, decisions: 1 });
-  expect([reader, reporter]).toEqual([[1, 1, 1, 1, 1, 1, 1, 1], [1, 1]]);
+  expect([reader, reporter]).toEqual([
+    [1, 1, 1, 1, 1, 1, 1, 1],
+    [1, 1],
+  ]);
 });
 
 test('a reader that files everything loses the order, and the reporter is not blamed', async () => {
   const { reward, reader, reporter } = await work(desk(false));
   expect(reward).toMatchObject({ primary: 0, filed: 0 });
-  expect([reader, reporter]).toEqual([[1, 0, 0, 0, 0, 0, 0, 0], [1, 1]]);
+  expect([reader, reporter]).toEqual([
+    [1, 0, 0, 0, 0, 0, 0, 0],
+    [1, 1],
+  ]);
 });
 
 test('the conversation of the reader is compacted to the keys that are filed', async () => {
