@@ -29,6 +29,7 @@ from agentlightning_runtime.engine.ranks import Ranks, is_one_of_several, join_r
 from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.throughput import peak_flops
 from agentlightning_runtime.engine.torch_model import TorchModel
+from agentlightning_runtime.engine.weight_export import export_base
 from agentlightning_runtime.inference.inference_backend import ServedModel
 from agentlightning_runtime.inference.no_inference import NoInference
 from agentlightning_runtime.inference.open_backend import open_inference
@@ -138,7 +139,9 @@ class TorchEngine:
                     compute_dtype=network.precision.compute_dtype,
                     max_context=base.info().max_context,
                     lora_rank=0 if lora is None else lora.rank,
+                    dtype=str(self._dtype).removeprefix("torch."),
                     base_source=base.source,
+                    export_base=None if base.is_portable else lambda directory: export_base(base.load(), directory),
                     trained_bytes=_BYTES_PER_TRAINED_WEIGHT * _trained(network) // self._ranks.count,
                     published_bytes=4 * _trained(network),
                 ),

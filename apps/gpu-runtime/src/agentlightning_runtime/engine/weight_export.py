@@ -62,6 +62,18 @@ def export_weights(
         loaded.tokenizer.save_pretrained(str(directory))
 
 
+def export_base(loaded: LoadedModel, directory: Path) -> None:
+    """Writes a base model into an empty folder.
+
+    Args:
+        loaded: The base model.
+        directory: An empty folder.
+    """
+    _write_model(loaded, dict(loaded.causal_lm.named_parameters()), directory)
+    if loaded.tokenizer is not None:
+        loaded.tokenizer.save_pretrained(str(directory))
+
+
 def _peft_name(name: str) -> str:
     return "base_model.model." + name.replace(f".{ADAPTER_NAME}.", ".")
 

@@ -77,7 +77,14 @@ class VllmServedModel:
         template: object = getattr(model.tokenizer, "chat_template", None)
         parser = format_of(template if isinstance(template, str) else "").name
         self._servers = servers
-        self._settings = VllmModel(source, adapter_rank_limit(model.lora_rank), model.max_context, parser)
+        self._settings = VllmModel(
+            source,
+            adapter_rank_limit(model.lora_rank),
+            model.max_context,
+            parser,
+            model.dtype,
+            model.export_base if model.lora_rank > 0 else None,
+        )
         self._replicas = Replicas(servers.acquire(self._settings, model.trained_bytes))
         try:
             self._served_name = self._replicas.base_name
