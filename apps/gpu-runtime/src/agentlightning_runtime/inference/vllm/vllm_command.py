@@ -48,6 +48,7 @@ class VllmLaunch:
         memory_share: share of the GPU's memory for its weights and cache; None: vLLM's default.
         can_sleep: whether it can free its memory.
         versions: adapters that a batch can have.
+        in_flight: whether weights of fully trained models change under running requests.
     """
 
     arguments: Sequence[str] = ()
@@ -56,6 +57,7 @@ class VllmLaunch:
     memory_share: float | None = None
     can_sleep: bool = False
     versions: int = 4
+    in_flight: bool = False
 
 
 def vllm_command(
@@ -94,6 +96,9 @@ def vllm_command(
     if launch.can_sleep or model.lora_rank == 0:
         # Sleeping and reloading are routes that vLLM offers in this mode only; it listens on loopback.
         extra["VLLM_SERVER_DEV_MODE"] = "1"
+    if launch.in_flight and model.lora_rank == 0:
+        # The API of tokens, which reports the version of each.
+        command += ["--enable-scale-out"]
     if model.lora_rank > 0:
         command += ["--enable-lora", "--max-lora-rank", str(model.lora_rank), "--max-loras", str(launch.versions)]
         extra["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "True"
