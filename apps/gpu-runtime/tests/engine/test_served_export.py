@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 from safetensors.torch import load_file
 from tests.engine.a_batch import SilentBackend
+from transformers import AutoModelForCausalLM
 
+from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 
@@ -28,6 +31,8 @@ class WritingBackend(SilentBackend):
         super().publish(model, version)
         assert model.export is not None
         model.export(self._directory)
+        assert model.export_base is not None
+        model.export_base(self._directory / "base")
 
 
 @pytest.mark.parametrize(
@@ -38,9 +43,14 @@ def test_published_weights_are_written_where_the_server_wants_them(
 ) -> None:
     settings = EngineSettings({"tiny": "random:llama-tiny"}, tmp_path / "checkpoints", device="cpu")
     out = tmp_path / "out"
-    out.mkdir()
+    (out / "base").mkdir(parents=True)
     engine = TorchEngine(settings, WritingBackend(out))
     model = engine.create_model(ModelRequest("m", "tiny", 1, lora, has_value_head=True))
     model.publish_weights()
     # A server does not use a value head.
     assert len(load_file(out / file)) == len(model.weights) - 2
+    # A server cannot make the model of `random:llama-tiny`, so it loads the files.
+    base = AutoModelForCausalLM.from_pretrained(out / "base")
+    expected = load_random_model("random:llama-tiny").causal_lm.state_dict()
+    for name, weight in base.state_dict().items():
+        torch.testing.assert_close(weight, expected[name], rtol=0, atol=0)

@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from tests.inference.scripted_token_api import ScriptedTokenApi
 from transformers import AutoModelForCausalLM
 
 from agentlightning_runtime.engine.models.random_model import load_random_model
@@ -78,7 +79,9 @@ class ScriptedVllm:
         self.asked = threading.Event()
         self.is_stopped = False
         self.loaded = 0.0 if model.lora_rank > 0 else _number(Path(model.source) / "model.safetensors")
+        self.token_api = ScriptedTokenApi(self.hold, self.asked)
         routes = [
+            *self.token_api.routes(),
             Route("/v1/models", self._list, methods=["GET"]),
             Route("/sleep", self._sleep, methods=["POST"]),
             Route("/wake_up", self._wake, methods=["POST"]),

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import openai
 import pytest
 import torch
@@ -214,6 +219,10 @@ def test_the_command_asks_for_the_distribution_that_tokens_are_drawn_from() -> N
     assert "--max-model-len 4096" in line
     assert extra == {"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "True"}
     assert vllm_command(VllmModel("m", 0, None, "hermes"), 1)[1] == {"VLLM_SERVER_DEV_MODE": "1"}
+    assert "--dtype" not in command
+    # vLLM computes in 16 bits where the model's file has 32.
+    in_float32, _ = vllm_command(VllmModel("m", 8, None, "hermes", "float32"), 1234)
+    assert in_float32[in_float32.index("--dtype") + 1] == "float32"
 
 
 _SERVER_THAT_RECORDS_ITS_ENVIRONMENT = """
@@ -246,6 +255,30 @@ def test_a_server_does_not_join_the_process_group_of_torchrun(tmp_path: Path, mo
     environment = json.loads((tmp_path / "environment.json").read_text())
     assert [name for name in of_torchrun if name in environment] == []
     assert environment["CUDA_VISIBLE_DEVICES"] == "3"
+
+
+_RUNTIME_THAT_IS_KILLED = """
+import os, signal
+from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
+from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess
+
+print(VllmProcess(VllmModel("m", 8, None, "hermes")).root_url, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_server_ends_when_the_runtime_is_killed(tmp_path: Path) -> None:
+    module = tmp_path / "vllm" / "entrypoints" / "openai" / "api_server.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(_SERVER_THAT_RECORDS_ITS_ENVIRONMENT)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path, "RECORD": str(tmp_path / "environment.json")}
+    command = [sys.executable, "-c", _RUNTIME_THAT_IS_KILLED]
+    killed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    # The server inherits the pipe of the errors, so it has ended when `run` returns.
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{killed.stdout.strip()}/health")
 
 
 def test_the_users_arguments_replace_ours() -> None:

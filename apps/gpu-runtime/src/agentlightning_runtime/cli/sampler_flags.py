@@ -49,6 +49,11 @@ def add_sampler_flags(group: argparse._ArgumentGroup) -> None:  # pyright: ignor
         metavar="N",
         help="adapters in a batch of vLLM: staleness + 1 for each model [%(default)s]",
     )
+    group.add_argument(
+        "--sampler-in-flight",
+        action="store_true",
+        help="when all weights are trained, vLLM changes them under running requests, instead of waiting for these",
+    )
 
 
 def sampler_placement(flags: argparse.Namespace) -> SamplerPlacement:
@@ -65,6 +70,8 @@ def sampler_placement(flags: argparse.Namespace) -> SamplerPlacement:
     given = [flag for flag, is_given in places.items() if is_given]
     if len(given) > 1:
         raise UsageError(f"The sampler has {len(given)} places: {', '.join(given)}", "Pass one of them")
+    if flags.sampler_in_flight and flags.sampler_colocated:
+        raise UsageError("On the trainer's GPUs no request runs while weights change", "Remove --sampler-in-flight")
     return SamplerPlacement(
         gpus=flags.sampler_gpus,
         tensor_parallel=flags.sampler_tensor_parallel,
@@ -73,6 +80,7 @@ def sampler_placement(flags: argparse.Namespace) -> SamplerPlacement:
         folder=None if flags.sampler_folder is None else flags.sampler_folder.absolute(),
         api_key=os.environ.get(SAMPLER_KEY_VARIABLE, ""),
         versions=flags.sampler_versions,
+        in_flight=flags.sampler_in_flight,
     )
 
 

@@ -22,6 +22,7 @@ class SamplerPlacement:
         folder: Folder for published weights; that of `urls` has the same path on their machines. None: in memory.
         api_key: Key of the servers at `urls`; empty: none.
         versions: Adapters that a batch of vLLM can have: one more than the staleness of the trainer, for each model.
+        in_flight: Whether weights of fully trained models change under running requests, instead of after them.
     """
 
     gpus: Sequence[int] = ()
@@ -31,6 +32,7 @@ class SamplerPlacement:
     folder: Path | None = None
     api_key: str = ""
     versions: int = 4
+    in_flight: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from agentlightning_runtime.engine.settings import EngineCapabilities
 from agentlightning_runtime.engine.supported_settings import require_supported
 from agentlightning_runtime.engine.throughput import peak_flops
 from agentlightning_runtime.engine.torch_model import TorchModel
+from agentlightning_runtime.engine.weight_export import export_base
 from agentlightning_runtime.inference.inference_backend import ServedModel
 from agentlightning_runtime.inference.no_inference import NoInference
 from agentlightning_runtime.inference.open_backend import open_inference
@@ -134,12 +135,13 @@ class TorchEngine:
         weights, tensors = trained_weights(network), self._tensor_parallelism
         eight_bit = eight_bit_weights(network, weights) if self._settings.optimizer == "adamw-8bit" else ()
         trained_bytes = sum(4 * weight.numel() for weight in weights.values()) + moment_bytes(weights, eight_bit)
+        whole_base = base if tensors is None else self._whole_bases[base.name]
         of_base = partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1)
         return TorchModel(
             ModelParts(
                 request=request,
                 base=base,
-                whole_base=base if self._tensor_parallelism is None else self._whole_bases[base.name],
+                whole_base=whole_base,
                 lora=lora,
                 network=network,
                 eight_bit=eight_bit,
@@ -156,7 +158,9 @@ class TorchEngine:
                     compute_dtype=network.precision.compute_dtype,
                     max_context=base.info().max_context,
                     lora_rank=0 if lora is None else lora.rank,
+                    dtype=str(self._dtype).removeprefix("torch."),
                     base_source=base.source,
+                    export_base=None if base.is_portable else lambda folder: export_base(whole_base.load(), folder),
                     trained_bytes=trained_bytes // self._ranks.count,
                     published_bytes=4 * sum(weight.numel() for weight in weights.values()),
                 ),

@@ -63,14 +63,30 @@ def export_weights(
         loaded.tokenizer.save_pretrained(str(directory))
 
 
+def export_base(loaded: LoadedModel, directory: Path) -> None:
+    """Writes a base model into an empty folder.
+
+    Args:
+        loaded: The base model.
+        directory: An empty folder.
+    """
+    _write_model(loaded, _base_weights(loaded), directory)
+    if loaded.tokenizer is not None:
+        loaded.tokenizer.save_pretrained(str(directory))
+
+
 def _peft_name(name: str) -> str:
     return "base_model.model." + name.replace(f".{ADAPTER_NAME}.", ".")
+
+
+def _base_weights(loaded: LoadedModel) -> dict[str, Tensor]:
+    return {name: dequantised(weight) for name, weight in loaded.causal_lm.named_parameters()}
 
 
 def _merged(loaded: LoadedModel, weights: Mapping[str, Tensor], lora: LoraSettings) -> dict[str, Tensor]:
     """The base's weights plus scale times B A where there is an adapter (Hu et al. 2021, equation 3)."""
     scale = lora.alpha / lora.rank
-    merged = {name: dequantised(weight) for name, weight in loaded.causal_lm.named_parameters()}
+    merged = _base_weights(loaded)
     for name, first in weights.items():
         layer, found, _ = name.partition(f".lora_A.{ADAPTER_NAME}.")
         if not found:

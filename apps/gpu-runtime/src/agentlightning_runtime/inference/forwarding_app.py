@@ -13,10 +13,11 @@ from agentlightning_runtime.inference.api_error import ApiError, unknown_model
 from agentlightning_runtime.inference.api_routes import json_object, model_api
 from agentlightning_runtime.inference.http_guard import hang_up
 from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
+from agentlightning_runtime.inference.vllm.versioned_response import as_chunks, sample_with_versions
 from agentlightning_runtime.inference.vllm.vllm_model import vllm_failed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from starlette.applications import Starlette
     from starlette.requests import Request
@@ -59,10 +60,15 @@ class ForwardingApp:
         entered = await asyncio.to_thread(model.enter)
         root_url, headers = model.address(entered)
         sent = {**body, "model": entered.name}
-        call = self._client.build_request("POST", f"{root_url}{request.url.path}", json=sent, headers=headers)
-        if body.get("stream") is True:
+        path, is_streamed = request.url.path, body.get("stream") is True
+        call = self._client.build_request("POST", f"{root_url}{path}", json=sent, headers=headers)
+        if is_streamed and not model.changes_in_flight:
             return await self._streamed(call, model, entered)
-        sending = asyncio.create_task(self._client.send(call))
+        sending = asyncio.create_task(
+            sample_with_versions(self._client, root_url, headers, path=path, body=sent)
+            if model.changes_in_flight
+            else self._client.send(call)
+        )
         try:
             answer = await _unless_over(sending, request, model, entered)
         finally:
@@ -72,8 +78,14 @@ class ForwardingApp:
             return Response(status_code=499)
         if answer.status_code != 200:
             return Response(answer.content, answer.status_code, media_type="application/json")
-        body_out = {**json_object(answer.content), "model": body["model"], "policy_version": entered.version}
-        return JSONResponse(body_out, headers={POLICY_VERSION_HEADER: str(entered.version)})
+        body_out = {"policy_version": entered.version, **json_object(answer.content), "model": body["model"]}
+        version = {POLICY_VERSION_HEADER: str(body_out["policy_version"])}
+        if is_streamed:
+            options: object = body.get("stream_options")
+            includes_usage = isinstance(options, dict) and options.get("include_usage") is True
+            events = _events(as_chunks(body_out, includes_usage=includes_usage))
+            return Response(events, media_type="text/event-stream", headers=version)
+        return JSONResponse(body_out, headers=version)
 
     async def _streamed(self, call: httpx.Request, model: VllmServedModel, entered: Entered) -> Response:
         try:
@@ -124,3 +136,7 @@ async def _stream(answer: httpx.Response, model: VllmServedModel, entered: Enter
     finally:
         await answer.aclose()
         model.leave(entered)
+
+
+def _events(chunks: Sequence[dict[str, Any]]) -> str:
+    return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"

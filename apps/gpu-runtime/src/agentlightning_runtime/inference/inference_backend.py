@@ -29,7 +29,10 @@ class ServedModel:
         compute_dtype: data type of the trainer's matrix products; None: that of the weights.
         max_context: Maximum tokens of prompt and response; None: the model's positions.
         lora_rank: rank of its adapters; 0: all weights are trained.
-        base_source: the Hugging Face id or folder of its base; empty when other programs cannot load it.
+        dtype: data type of the base's weights, such as `bfloat16`; empty: unknown.
+        base_source: the Hugging Face id, folder or file of its base.
+        export_base: writes the base into an empty folder in the format of Transformers; None when other programs can
+            load `base_source`.
         trained_bytes: memory of gradients and moments, which the trainer allocates with the first step.
         published_bytes: size of a publication.
         export: writes the current weights into an empty folder in the format of PEFT (with LoRA) or Transformers;
@@ -43,7 +46,9 @@ class ServedModel:
     compute_dtype: torch.dtype | None = None
     max_context: int | None = None
     lora_rank: int = 0
+    dtype: str = ""
     base_source: str = ""
+    export_base: Callable[[Path], None] | None = None
     trained_bytes: int = 0
     published_bytes: int = 0
     export: Callable[[Path], None] | None = None

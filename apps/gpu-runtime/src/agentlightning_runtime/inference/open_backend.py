@@ -45,7 +45,9 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
         remedy = "Install agentlightning-runtime[vllm], or start with --inference-engine builtin"
         raise EngineError(EngineErrorReason.PRECONDITION, message, remedy=remedy)
     shares = place.is_colocated and is_cuda
-    return VllmBackend(endpoint, replica_starts(settings), folder=place.folder, shares_device=shares)
+    return VllmBackend(
+        endpoint, replica_starts(settings), folder=place.folder, shares_device=shares, in_flight=place.in_flight
+    )
 
 
 def endpoint_settings(settings: EngineSettings) -> EndpointSettings:
@@ -69,7 +71,7 @@ def replica_starts(settings: EngineSettings) -> Sequence[StartVllm]:
         return [partial(_connect, url, place.api_key) for url in place.urls]
     arguments, size = tuple(settings.vllm_arguments), place.tensor_parallel
     if not place.gpus:
-        launch = VllmLaunch(arguments, tensor_parallel=size, versions=place.versions)
+        launch = VllmLaunch(arguments, tensor_parallel=size, versions=place.versions, in_flight=place.in_flight)
         return [partial(_start_colocated, settings.device, launch) if place.is_colocated else partial(_start, launch)]
     if len(place.gpus) % size != 0:
         message = f"{len(place.gpus)} GPUs cannot be divided into replicas of {size}"
@@ -77,7 +79,10 @@ def replica_starts(settings: EngineSettings) -> Sequence[StartVllm]:
             EngineErrorReason.INVALID, message, remedy="Change --sampler-gpus or --sampler-tensor-parallel"
         )
     groups = [place.gpus[first : first + size] for first in range(0, len(place.gpus), size)]
-    return [partial(_start, VllmLaunch(arguments, group, size, versions=place.versions)) for group in groups]
+    return [
+        partial(_start, VllmLaunch(arguments, group, size, versions=place.versions, in_flight=place.in_flight))
+        for group in groups
+    ]
 
 
 def _connect(url: str, api_key: str, _model: VllmModel, _reserved_bytes: int) -> RemoteVllm:

@@ -123,8 +123,7 @@ class BaseModel:
 
     def _outline_of_files(self) -> LoadedModel | None:
         """None when the weights cannot be read from safetensors files under the names that the model has."""
-        path = Path(self.source)
-        if self.source.startswith(RANDOM_PREFIX) or path.suffix == ".gguf" or is_embedded_checkpoint(path):
+        if not self.is_portable:
             return None
         with _load_errors(self.source):
             causal_lm = empty_model(AutoConfig.from_pretrained(self.source), self.dtype)
@@ -155,6 +154,12 @@ class BaseModel:
             buffer.copy_(buffers[name])
         causal_lm.generation_config = host.causal_lm.generation_config
         return LoadedModel(causal_lm, host.tokenizer, host.output_size)
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether other programs can load the source."""
+        path = Path(self.source)
+        return not (self.source.startswith(RANDOM_PREFIX) or path.suffix == ".gguf" or is_embedded_checkpoint(path))
 
     def info(self) -> BaseModelInfo:
         """The model as reported in the capabilities."""

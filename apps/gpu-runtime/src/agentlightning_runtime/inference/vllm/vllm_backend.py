@@ -35,6 +35,7 @@ class VllmBackend:
         starts: starts each replica of a server; one process by default.
         folder: parent folder of published weights; None: in memory.
         shares_device: whether the trainer computes on the same GPU; the servers then sleep meanwhile.
+        in_flight: whether weights of fully trained models change under running requests.
 
     Raises:
         EngineError: when the port is not available.
@@ -47,7 +48,9 @@ class VllmBackend:
         *,
         folder: Path | None = None,
         shares_device: bool = False,
+        in_flight: bool = False,
     ) -> None:
+        self._in_flight = in_flight
         self._models: dict[str, VllmServedModel] = {}
         self._servers = VllmServers(starts)
         self._folder = folder
@@ -61,7 +64,7 @@ class VllmBackend:
         folder = make_publication_folder(self._folder, 2 * model.published_bytes)
         with nullcontext() if self._gate is None else self._gate.sampling():
             self._models[model.model_id] = VllmServedModel(
-                model, version, self._servers, folder=folder, gate=self._gate
+                model, version, self._servers, folder=folder, gate=self._gate, in_flight=self._in_flight
             )
 
     def publish(self, model: ServedModel, version: int) -> None:

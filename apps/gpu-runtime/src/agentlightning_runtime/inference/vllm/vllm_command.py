@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
 #: Share of the free memory that is left to fragmentation and kernels.
 _MARGIN = 0.1
@@ -23,12 +24,17 @@ class VllmModel:
         lora_rank: maximum rank of the adapters, one of `adapter_rank_limit`; 0: no adapters, all weights are replaced.
         max_context: maximum tokens of prompt and response; None: the model's positions.
         tool_parser: vLLM's name of the model's tool call format.
+        dtype: data type of its computation, such as `bfloat16`; empty: vLLM's choice, which is not the trainer's where
+            that computes in float32.
+        export_base: writes the base into an empty folder; None when vLLM can load `source`.
     """
 
     source: str
     lora_rank: int
     max_context: int | None
     tool_parser: str
+    dtype: str = ""
+    export_base: Callable[[Path], None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,7 @@ class VllmLaunch:
         memory_share: share of the GPU's memory for its weights and cache; None: vLLM's default.
         can_sleep: whether it can free its memory.
         versions: adapters that a batch can have.
+        in_flight: whether weights of fully trained models change under running requests.
     """
 
     arguments: Sequence[str] = ()
@@ -50,6 +57,7 @@ class VllmLaunch:
     memory_share: float | None = None
     can_sleep: bool = False
     versions: int = 4
+    in_flight: bool = False
 
 
 def vllm_command(
@@ -75,6 +83,7 @@ def vllm_command(
         "--gpu-memory-utilization": launch.memory_share,
         "--tensor-parallel-size": launch.tensor_parallel if launch.tensor_parallel > 1 else None,
         "--max-model-len": model.max_context,
+        "--dtype": model.dtype or None,
     }
     for flag, value in defaults.items():
         if value is not None and flag not in arguments:
@@ -87,6 +96,9 @@ def vllm_command(
     if launch.can_sleep or model.lora_rank == 0:
         # Sleeping and reloading are routes that vLLM offers in this mode only; it listens on loopback.
         extra["VLLM_SERVER_DEV_MODE"] = "1"
+    if launch.in_flight and model.lora_rank == 0:
+        # The API of tokens, which reports the version of each.
+        command += ["--enable-scale-out"]
     if model.lora_rank > 0:
         command += ["--enable-lora", "--max-lora-rank", str(model.lora_rank), "--max-loras", str(launch.versions)]
         extra["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] = "True"

@@ -48,18 +48,28 @@ class VllmServedModel:
         when loading a checkpoint lowers the version: vLLM's prefix cache is keyed by the name. Requests in flight end
         with their initial adapter, as with the built-in sampler; an unused adapter is unloaded.
 
-    All weights: they are written to a folder and reloaded while no request is in flight.
+    All weights: they are written to a folder and reloaded while no request is in flight; or, when weights change in
+        flight, while the requests are frozen, which then continue from the new weights.
 
     Args:
         model: the model; must have an exporter.
         servers: the running servers.
         folder: a new folder for published weights.
         gate: turns with the trainer on the same GPU; None: each has its own.
+        in_flight: whether weights of a fully trained model change under running requests.
     """
 
     def __init__(
-        self, model: ServedModel, version: int, servers: VllmServers, *, folder: Path, gate: DeviceGate | None = None
+        self,
+        model: ServedModel,
+        version: int,
+        servers: VllmServers,
+        *,
+        folder: Path,
+        gate: DeviceGate | None = None,
+        in_flight: bool = False,
     ) -> None:
+        self.changes_in_flight = in_flight and model.lora_rank == 0
         self._model = model
         self._folder = folder
         self._gate = gate
@@ -77,7 +87,14 @@ class VllmServedModel:
         template: object = getattr(model.tokenizer, "chat_template", None)
         parser = format_of(template if isinstance(template, str) else "").name
         self._servers = servers
-        self._settings = VllmModel(source, adapter_rank_limit(model.lora_rank), model.max_context, parser)
+        self._settings = VllmModel(
+            source,
+            adapter_rank_limit(model.lora_rank),
+            model.max_context,
+            parser,
+            model.dtype,
+            model.export_base if model.lora_rank > 0 else None,
+        )
         self._replicas = Replicas(servers.acquire(self._settings, model.trained_bytes))
         try:
             self._served_name = self._replicas.base_name
@@ -86,6 +103,8 @@ class VllmServedModel:
             elif self._served_name != source:
                 # A server that was started elsewhere has loaded the base from its own place.
                 self._reload(Path(source))
+            if self.changes_in_flight:
+                self._label(version)
         except BaseException:
             self._release()
             raise
@@ -215,16 +234,26 @@ class VllmServedModel:
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
     def _replace_weights(self, version: int) -> None:
-        """Writes to a temporary folder and swaps it in while no request is in flight."""
+        """Writes to a temporary folder and swaps it in while no request is computed."""
         fresh, place = self._folder / "fresh", self._folder / "model"
         shutil.rmtree(fresh, ignore_errors=True)
         self._export(fresh)
+        for file in fresh.iterdir():
+            file.replace(place / file.name)
+        if self.changes_in_flight:
+            # Clears the keys and values of the frozen requests: vLLM computes them anew with the new weights.
+            try:
+                self._replicas.control("/pause?mode=keep")
+                self._reload(place)
+                self._label(version)
+            finally:
+                self._replicas.control("/resume")
+            self.version = version
+            return
         with self._changed:
             self._is_replacing = True
             self._changed.wait_for(lambda: not self._in_flight)
         try:
-            for file in fresh.iterdir():
-                file.replace(place / file.name)
             self._reload(place)
             self.version = version
         finally:
@@ -236,6 +265,10 @@ class VllmServedModel:
         body = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
         self._replicas.control("/collective_rpc", body)
         self._replicas.control("/reset_prefix_cache")
+
+    def _label(self, version: int) -> None:
+        """The version that vLLM reports with each token."""
+        self._replicas.control("/update_weight_version", {"new_version": str(version)})
 
 
 def vllm_failed(error: Exception) -> ApiError:

@@ -7,7 +7,9 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _START_TIMEOUT_S = 900
 """Start timeout: loading a large model and capturing its graphs takes minutes."""
+_SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 _TORCHRUN_VARIABLES = frozenset(
     {
         "RANK",
@@ -86,12 +89,19 @@ class VllmProcess:
     def __init__(self, model: VllmModel, launch: VllmLaunch | None = None) -> None:
         _refuse_what_is_not_read_anew(model)
         port = _free_port()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if model.export_base is not None:
+            self._folder = tempfile.TemporaryDirectory(prefix="agentlightning-base-")
+            model.export_base(Path(self._folder.name))
+            model = replace(model, source=self._folder.name)
         self.base_name = model.source
         self.root_url = f"http://127.0.0.1:{port}"
         command, extra = vllm_command(model, port, launch)
         environment = {**without_torchrun(os.environ), **extra}
         # The command is built here; its arguments are not passed to a shell.
-        self._process = subprocess.Popen(command, env=environment, stdout=sys.stderr)  # noqa: S603
+        self._process = subprocess.Popen(  # noqa: S603
+            [sys.executable, _SUPERVISOR, *command], env=environment, stdin=subprocess.PIPE, stdout=sys.stderr
+        )
         try:
             self._wait_until_it_answers(model)
         except BaseException:
@@ -100,12 +110,11 @@ class VllmProcess:
 
     def stop(self) -> None:
         """Ends it."""
-        self._process.terminate()
-        try:
-            self._process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def _wait_until_it_answers(self, model: VllmModel) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S

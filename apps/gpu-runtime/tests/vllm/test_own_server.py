@@ -1,0 +1,139 @@
+"""A real vLLM that the runtime starts: `pnpm test:vllm`, or `python -m pytest -m vllm` where it is installed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import openai
+import pytest
+from openai import OpenAI
+from tests.engine.a_batch import a_batch, no_progress
+from tests.engine.gguf_file import write_gguf
+from tests.inference.sampled_datum import sampled_datum
+from tests.inference.serving import MODEL_ID, ask_model
+from tests.vllm.real_vllm import ARGUMENTS, WITH_VLLM, a_folder_with_a_model, a_loaded_model, step, train_and_publish
+
+from agentlightning_runtime.engine.batch import Batch
+from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
+from agentlightning_runtime.engine.torch_engine import create_engine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import torch
+
+    from agentlightning_runtime.engine.torch_model import TorchModel
+
+pytestmark = WITH_VLLM
+
+
+@pytest.mark.parametrize("lora", [LoraSettings(rank=4, alpha=8.0), None])
+def test_vllm_samples_from_every_version_that_is_published(tmp_path: Path, lora: LoraSettings | None) -> None:
+    if lora is None:
+        source = a_folder_with_a_model(tmp_path / "base", is_tied=False)
+    else:
+        # vLLM cannot load this file: the runtime writes the base for it.
+        source = str(tmp_path / "base.gguf")
+        write_gguf(a_loaded_model(is_tied=True), tmp_path / "base.gguf")
+    settings = EngineSettings(
+        base_models={"base": source},
+        checkpoint_directory=tmp_path / "checkpoints",
+        device="cpu",
+        dtype="float32",
+        inference_engine="vllm",
+        vllm_arguments=ARGUMENTS,
+    )
+    engine = create_engine(settings)
+    try:
+        model = engine.create_model(ModelRequest(MODEL_ID, "base", seed=1, lora=lora))
+        train_and_publish(model, 3)
+        base_url = model.endpoint().base_url
+        with pytest.raises(openai.BadRequestError):
+            ask_model(base_url, temperature=-1.0)
+        _check_stream(base_url)
+        model.unload()
+    finally:
+        engine.close()
+
+
+def test_a_running_response_continues_from_new_weights(tmp_path: Path) -> None:
+    settings = EngineSettings(
+        base_models={"base": a_folder_with_a_model(tmp_path / "base", is_tied=False)},
+        checkpoint_directory=tmp_path / "checkpoints",
+        device="cpu",
+        dtype="float32",
+        inference_engine="vllm",
+        vllm_arguments=ARGUMENTS,
+        sampler=SamplerPlacement(in_flight=True),
+    )
+    engine = create_engine(settings)
+    try:
+        model = cast("TorchModel", engine.create_model(ModelRequest(MODEL_ID, "base", seed=1)))
+        base_url = model.endpoint().base_url
+        weights = [_copy(model)]
+        for _ in range(4):
+            step(model, a_batch().data)
+            weights.append(_copy(model))
+        with ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(ask_model, base_url, n=12, max_tokens=440, extra_body={"ignore_eos": True})
+            for each in weights[1:]:
+                _restore(model, each)
+                model.publish_weights()
+            answer = asking.result()
+        _check_versions(model, answer, weights)
+        _check_stream(base_url)
+        assert ask_model(base_url, max_tokens=4).choices[0].policy_versions == [len(weights) - 1] * 4
+        with pytest.raises(openai.BadRequestError):
+            ask_model(base_url, temperature=-1.0)
+    finally:
+        engine.close()
+
+
+def _check_versions(model: TorchModel, answer: Any, weights: list[dict[str, torch.Tensor]]) -> None:
+    """Each token has the log-probability of the weights of its version."""
+    seen = [np.array(choice.policy_versions) for choice in answer.choices]
+    assert [len(each) for each in seen] == [440] * 12
+    assert answer.policy_version == min(each[0] for each in seen)
+    assert any(len(set(each)) > 1 for each in seen)
+    data = [sampled_datum(answer, choice, 1.0) for choice in answer.choices]
+    for version, own in enumerate(weights):
+        _restore(model, own)
+        found = model.forward(Batch(data), use_reference=False, progress=no_progress).logprobs
+        for mine, datum, versions in zip(found, data, seen, strict=True):
+            assert sorted(versions) == list(versions)
+            at = versions == version
+            np.testing.assert_allclose(mine[at], datum.sampling_logprobs[at], rtol=0, atol=1e-4)
+
+
+def _copy(model: TorchModel) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().clone() for name, weight in model.weights.items()}
+
+
+def _restore(model: TorchModel, weights: dict[str, torch.Tensor]) -> None:
+    for name, weight in model.weights.items():
+        weight.data.copy_(weights[name])
+
+
+def _check_stream(base_url: str) -> None:
+    """A stream has the token ids and log-probabilities of the whole response to the same request."""
+    whole = ask_model(base_url, seed=5)
+    with OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=60) as client:
+        stream = client.chat.completions.create(
+            model=MODEL_ID,
+            messages=[{"role": "user", "content": "Say a number."}],
+            max_tokens=12,
+            logprobs=True,
+            seed=5,
+            stream=True,
+            extra_body={"return_token_ids": True},
+        )
+        assert stream.response.headers["x-agl-policy-version"] == str(whole.policy_version)
+        chunks = [chunk.model_dump() for chunk in stream]
+    assert chunks[0]["prompt_token_ids"] == whole.prompt_token_ids
+    parts = [choice for chunk in chunks for choice in chunk["choices"]]
+    assert [token for part in parts for token in part.get("token_ids") or ()] == whole.choices[0].token_ids
+    logprobs = [entry["logprob"] for part in parts if part["logprobs"] for entry in part["logprobs"]["content"]]
+    expected = [entry.logprob for entry in whole.choices[0].logprobs.content]
+    assert logprobs == pytest.approx(expected, abs=1e-5)
