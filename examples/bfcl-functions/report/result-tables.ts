@@ -5,7 +5,7 @@ import { type HeldOut, type RunResult, readResults } from './read-results.ts';
 /** The compared conditions with the ids of their runs, which end with the seed. */
 const conditions = {
   GRPO: ['grpo-1', 'grpo-2', 'grpo-3'],
-  'shuffled rewards': ['shuffled-1'],
+  'shuffled rewards': ['shuffled-1', 'shuffled-2'],
   'learning rate 0': ['zero-rate-1'],
   'own successes': ['own-successes-1'],
 } as const;
