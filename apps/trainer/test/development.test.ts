@@ -53,6 +53,13 @@ test('a script is followed in order, and calls beyond it are reported', async ()
   expect(unused.problems.join()).toMatch(/1 steps of the script were not used/);
 });
 
+test('the failure of the agent comes before the unused script', async () => {
+  const agent: Agent<SmallTask> = () => Promise.reject(new TypeError('graph is not a function'));
+  const { problems } = await smallTrainer(folder, { agent }).dev({ tasks: 1, script: ['a'] });
+  expect(problems[0]).toMatch(/the rollout failed: .*graph is not a function/);
+  expect(problems.at(-1)).toMatch(/1 steps of the script were not used/);
+});
+
 test('names of agents that are never called are reported with those seen', async () => {
   const algorithm = { type: 'grpo', groupSize: 2, agents: ['writer'] } as const;
   const { problems } = await smallTrainer(folder, { algorithm }).dev({ script: ['a'], tasks: 1 });

@@ -1,7 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { TrainConfig } from '../src/config/train-config.ts';
 import { adapters } from '../src/project-setup/adapters.ts';
 import { instrumentSource } from '../src/project-setup/instrument-source.ts';
 import { runAgl } from './agl-command.ts';
@@ -48,6 +50,8 @@ test('a project gets the line of its adapter and a configuration; a second run c
   expect(output).toContain('yarn add @agentlightning/trainer @agentlightning/ai-sdk');
   expect(read('src/support.ts')).toBe(`import '@agentlightning/ai-sdk/register';\n${agent}`);
   expect(read('agl.config.ts')).toContain("const { support } = await import('./src/support.ts');");
+  expect(output).toContain('+++ .gitignore');
+  expect(read('.gitignore')).toBe('.agl/\n');
 
   const again = await init('--yes');
   expect(again.output).toContain('The project is set up.');
@@ -66,9 +70,60 @@ test('without confirmation the diff is shown and nothing is written', async () =
   expect(JSON.parse(json)).toMatchObject({ framework: 'ai', version: '6.0.326', written: false });
 });
 
-test('a configuration that exists is kept', async () => {
-  write({ ...dependsOn('ai'), ...installed('ai', '7.0.173'), 'agent.ts': agent, 'agl.config.ts': 'mine' });
+const graphModule = `import { StateGraph } from '@langchain/langgraph';
+
+export const State = {};
+export function route(state: { done: boolean }) {
+  return state.done;
+}
+const builder = new StateGraph(State)
+  .addNode('reply', async () => ({}));
+
+export const graph = builder.compile();
+`;
+
+test.each([
+  ['pickCarrier', 'await pickCarrier(task.input);', `${graphModule}export async function pickCarrier() {}\n`],
+  ['graph', "await graph.invoke({ messages: [{ role: 'user', content: task.input }] });", graphModule],
+  [
+    'default',
+    'await runAgent.invoke(',
+    `${graphModule}\nexport default graph;\n`.replace('export const graph', 'const graph'),
+  ],
+  [
+    'run',
+    'await run(task.input);',
+    `${graphModule}const go: (x: string) => Promise<string> = async (x) => x;\nexport { go as run };\n`,
+  ],
+])('of several exports %s is called, and the others are listed', async (name, call, source) => {
+  write({ ...dependsOn('@langchain/core'), 'agent.ts': source });
+  const { output } = await init('--yes');
+  expect(output).toMatch(new RegExp(`Chosen ${name} of agent\\.ts, which also exports State, route`));
+  expect(read('agl.config.ts')).toContain(call);
+  const { output: json } = await init('--json');
+  expect(JSON.parse(json)).toMatchObject({ calls: null, other_exports: [] });
+});
+
+test('the generated tasks and settings let the tiny model learn', async () => {
+  write({ ...dependsOn('ai'), 'agent.ts': agent });
   await init('--yes');
+  const url = pathToFileURL(path.join(folder, 'agl.config.ts')).href;
+  const source = read('agl.config.ts').replace(/^import .*\n/, 'const defineConfig = (config: object) => config;\n');
+  writeFileSync(path.join(folder, 'agl.config.ts'), source);
+  writeFileSync(path.join(folder, 'agent.ts'), 'export const support = (question: string) => question;\n');
+  const { default: config }: { default: TrainConfig } = await import(url);
+  expect(config.algorithm).toEqual({ type: 'grpo', groupSize: 8, learningRate: 2e-3 });
+  expect(config.tasks.train).toHaveLength(8);
+  expect(config.tasks.test).toHaveLength(8);
+  expect(config.tasks.test).not.toEqual(config.tasks.train);
+});
+
+test('a configuration that exists is kept, and .gitignore is extended once', async () => {
+  write({ ...dependsOn('ai'), ...installed('ai', '7.0.173'), 'agent.ts': agent, 'agl.config.ts': 'mine' });
+  write({ '.gitignore': 'node_modules' });
+  await init('--yes');
+  await init('--yes');
+  expect(read('.gitignore')).toBe('node_modules\n.agl/\n');
   expect(read('agl.config.ts')).toBe('mine');
 });
 

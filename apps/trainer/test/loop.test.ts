@@ -54,6 +54,14 @@ test('stops at the wanted reward, and saves what it has reached', { timeout: tim
   expect((await runOf(events)).state['checkpoint']).toMatchObject({ step: 3 });
 });
 
+test('too few held-out tasks for a verdict cause one warning', { timeout: timeoutMs }, async () => {
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 2, evaluation: { every: 1 } }));
+  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  expect(warnings.filter((message) => message.includes('held-out tasks'))).toEqual([
+    expect.stringMatching(/^4 held-out tasks: with fewer than 5, .*Add tasks to `tasks\.test`/),
+  ]);
+});
+
 test('keeps the configured number of checkpoints', { timeout: timeoutMs }, async () => {
   const { events } = await trainSmall(smallTrainer(folder, { steps: 4, keepCheckpoints: 2 }));
   const { state } = await runOf(events);

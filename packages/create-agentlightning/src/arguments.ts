@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CreateError } from './create-error.ts';
-import { type Framework, frameworks } from './frameworks.ts';
+import { defaultFramework, type Framework, frameworks } from './frameworks.ts';
 import { type Goal, goals } from './goals.ts';
 
 /** Choices of the command line; null for absent ones. */
@@ -17,7 +17,7 @@ export interface Arguments {
 /** The text of `--help`. */
 export const helpText: string = `Usage: npm create agentlightning@latest [folder] -- [flags]
 
-  --framework <name>  ${Object.keys(frameworks).join(', ')} (default: fetch)
+  --framework <name>  ${Object.keys(frameworks).join(', ')} (default: ${defaultFramework})
   --goal <name>       rl: reinforcement learning; prompt: prompt optimisation; sft: fine-tuning (default: rl)
   --yes               takes the defaults instead of asking
   --no-install        writes the files only

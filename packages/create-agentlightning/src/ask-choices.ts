@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path';
 import { cancel, select, text } from '@clack/prompts';
 import type { Arguments } from './arguments.ts';
 import { CreateError } from './create-error.ts';
-import { type Framework, frameworks } from './frameworks.ts';
+import { defaultFramework, type Framework, frameworks } from './frameworks.ts';
 import { type Goal, goals } from './goals.ts';
 import type { ProjectChoice } from './project-choice.ts';
 
@@ -27,8 +27,14 @@ export async function askChoices(
     framework:
       framework ??
       (isAsking
-        ? answerOf<Framework>(await select<Framework>({ message: 'Framework', options: optionsOf(frameworks) }))
-        : 'fetch'),
+        ? answerOf<Framework>(
+            await select<Framework>({
+              message: 'Framework',
+              options: optionsOf(frameworks),
+              initialValue: defaultFramework,
+            }),
+          )
+        : defaultFramework),
     goal:
       goal ?? (isAsking ? answerOf<Goal>(await select<Goal>({ message: 'Goal', options: optionsOf(goals) })) : 'rl'),
   };

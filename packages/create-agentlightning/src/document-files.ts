@@ -2,6 +2,37 @@ import { frameworks } from './frameworks.ts';
 import { goals } from './goals.ts';
 import type { ProjectChoice } from './project-choice.ts';
 
+const changeText = `
+## Another agent
+
+Change \`Task\` and the agent in \`agent.ts\`, then the tasks, the reward and the test. \`npx tsc\` reports a \`task\` in \`agent.test.ts\` that does not
+have the type \`Task\`. \`script\` there lists the completions of all rollouts, in the order of the model calls:
+
+| Entry | Completion |
+|---|---|
+| \`'yes'\` | a text |
+| \`{ toolCalls: [{ name: 'add', arguments: { a: 2 } }] }\` | tool calls; the next entry answers their results |
+| \`{ status: 429 }\` | an HTTP error |
+
+Guides, also for coding agents:
+[write a reward](node_modules/@agentlightning/trainer/skills/write-reward/SKILL.md),
+[instrument an agent](node_modules/@agentlightning/trainer/skills/instrument-agent/SKILL.md),
+[debug a run that does not learn](node_modules/@agentlightning/trainer/skills/debug-training/SKILL.md).
+`;
+
+const modelText = `
+## The tiny model
+
+Without \`runtime\`, \`tiny-chat\` is trained: 115,000 parameters, one token for each byte, a context of 2,048 bytes. It does not understand language.
+
+- It writes words such as \`yes\`, \`no\` and \`done\` and numbers of two digits, and calls tools with keys of two characters from the prompt, such as \`B4\`.
+- It learns only responses that it already samples now and then, at least once in the rollouts of a step. Run \`npx agl dev --tasks 8\` before a
+  training, and read its responses. If none is close to a reward, give a part of the reward for a smaller success, such as a tool call with the right
+  name: while all rewards are 0, nothing is learned.
+- \`runtime: { type: 'embedded', model: 'tiny-reader' }\` in \`agl.config.ts\` trains a model that copies names and values out of the prompt.
+- Other agents need a real model.
+`;
+
 /** README.md for people and AGENTS.md for coding agents. */
 export function documentFiles({ name, framework, goal }: ProjectChoice): Readonly<Record<string, string>> {
   const { label } = frameworks[framework];
@@ -26,7 +57,7 @@ ${explanation}
 | \`tasks/*.jsonl\` | tasks, one JSON object per line; \`test\` is held out |
 | \`agl.config.ts\` | the reward, the algorithm and its settings |
 | \`agent.test.ts\` | a test of agent and reward |
-`,
+${changeText}${goal === 'prompt' ? '' : modelText}`,
     'AGENTS.md': `# Instructions for coding agents
 
 This project trains an agent on ${label} with Agent Lightning (\`agl\`).

@@ -5,7 +5,7 @@ export type Framework = 'ai-sdk' | 'openai-agents' | 'langgraph' | 'mastra' | 'f
 interface FrameworkTemplate {
   /** For people. */
   readonly label: string;
-  /** Packages to install, beside the trainer. */
+  /** Packages to install, beside the trainer; with zod where the framework declares tools by it. */
   readonly packages: readonly string[];
   /** The first lines of agent.ts. */
   readonly imports: string;
@@ -13,11 +13,14 @@ interface FrameworkTemplate {
   readonly ask: string;
 }
 
+/** The framework without a choice of the user: the first one of the prompt. */
+export const defaultFramework: Framework = 'ai-sdk';
+
 /** The frameworks that a project can be created for. */
 export const frameworks: Readonly<Record<Framework, FrameworkTemplate>> = {
   'ai-sdk': {
     label: 'Vercel AI SDK',
-    packages: ['@agentlightning/ai-sdk', 'ai@^7', '@ai-sdk/openai@^4'],
+    packages: ['@agentlightning/ai-sdk', 'ai@^7', '@ai-sdk/openai@^4', 'zod@^4'],
     imports: `import { instrumentAISDK } from '@agentlightning/ai-sdk';
 import { openai } from '@ai-sdk/openai';
 import { generateText } from 'ai';
@@ -32,7 +35,7 @@ async function ask(prompt: string): Promise<string> {
   },
   'openai-agents': {
     label: 'OpenAI Agents SDK',
-    packages: ['@agentlightning/openai-agents', '@openai/agents@^0.20.0'],
+    packages: ['@agentlightning/openai-agents', '@openai/agents@^0.20.0', 'zod@^4'],
     imports: `import { instrumentOpenAIAgents } from '@agentlightning/openai-agents';
 import { Agent, run } from '@openai/agents';
 `,
@@ -48,7 +51,13 @@ async function ask(prompt: string): Promise<string> {
   },
   langgraph: {
     label: 'LangGraph',
-    packages: ['@agentlightning/langchain', '@langchain/core@^1', '@langchain/langgraph@^1', '@langchain/openai@^1'],
+    packages: [
+      '@agentlightning/langchain',
+      '@langchain/core@^1',
+      '@langchain/langgraph@^1',
+      '@langchain/openai@^1',
+      'zod@^4',
+    ],
     imports: `import { instrumentLangChain } from '@agentlightning/langchain';
 import { END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ChatOpenAI } from '@langchain/openai';
@@ -73,7 +82,7 @@ async function ask(prompt: string): Promise<string> {
   },
   mastra: {
     label: 'Mastra',
-    packages: ['@agentlightning/mastra', '@mastra/core@^1'],
+    packages: ['@agentlightning/mastra', '@mastra/core@^1', 'zod@^4'],
     imports: `import { instrumentMastra } from '@agentlightning/mastra';
 import { Agent } from '@mastra/core/agent';
 `,

@@ -29,7 +29,8 @@ export function projectFiles(choice: ProjectChoice): Readonly<Record<string, str
 
 function manifestText({ name }: ProjectChoice): string {
   const scripts = { train: 'agl train', trace: 'agl dev --tasks 1', dashboard: 'agl dashboard', test: 'vitest run' };
-  return `${JSON.stringify({ name, private: true, version: '0.0.0', type: 'module', scripts }, null, 2)}\n`;
+  const manifest = { name, private: true, version: '0.0.0', type: 'module', engines: { node: '>=22.16' }, scripts };
+  return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 
 const tsconfigText = `${JSON.stringify(
@@ -94,6 +95,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Trainer } from '@agentlightning/trainer';
 import { expect, test } from 'vitest';
+import type { Task } from './agent.ts';
 
 process.env['OPENAI_API_KEY'] ||= 'none';
 
@@ -101,7 +103,7 @@ test('the right answer has reward 1, any other has reward 0', { timeout: 120_000
   const { default: config } = await import('./agl.config.ts');
   const dataDir = mkdtempSync(join(tmpdir(), 'agent-test-'));
   try {
-    const task = { question: 'Any apples?', answer: 'yes' };
+    const task: Task = { question: 'Any apples?', answer: 'yes' };
     const { rollouts, problems } = await new Trainer({ ...config, dataDir }).dev({
       tasks: [task, task],
       script: ['yes', 'no'],

@@ -73,7 +73,32 @@ test('the files of a project are written, and the commands that install are prin
 
 test('without a terminal the defaults are taken', () => {
   expect(create('--no-install').code).toBe(0);
-  expect(readFileSync(path.join(folder, 'my-agent/agent.ts'), 'utf8')).toContain('traceFetch()');
+  expect(readFileSync(path.join(folder, 'my-agent/agent.ts'), 'utf8')).toContain('instrumentAISDK()');
+  expect(create('--help').out).toContain('(default: ai-sdk)');
+});
+
+test('the runtime that a project needs is that of the trainer', () => {
+  const engines = (folder: string): unknown =>
+    JSON.parse(readFileSync(path.resolve(import.meta.dirname, folder, 'package.json'), 'utf8')).engines;
+  const { node } = JSON.parse(
+    projectFiles({ name: 'a', framework: 'fetch', goal: 'rl' })['package.json'] ?? '',
+  ).engines;
+  expect([engines('..'), { node }]).toEqual([engines('../../../apps/trainer'), engines('../../../apps/trainer')]);
+});
+
+test.each(['ai', '@openai/agents', '@langchain/langgraph', '@mastra/core'])('zod is installed with %s', (name) => {
+  const specs = frameworks.map((framework) => projectPackages({ name: 'a', framework, goal: 'rl' }).dependencies);
+  expect(specs.find((list) => list.some((spec) => spec.startsWith(`${name}@`)))).toContain('zod@^4');
+});
+
+test('the README describes the tiny model only where it is trained, and names existing skills', () => {
+  const readmes = goals.map((goal) => projectFiles({ name: 'a', framework: 'fetch', goal })['README.md'] ?? '');
+  expect(readmes.map((text) => text.includes('tiny-reader'))).toEqual([true, false, true]);
+  const skills = [...(readmes[0] ?? '').matchAll(/node_modules\/@agentlightning\/trainer\/([^)]*)/g)];
+  expect(skills).toHaveLength(3);
+  for (const [, skill = ''] of skills) {
+    expect(existsSync(path.resolve(import.meta.dirname, '../../../apps/trainer', skill)), skill).toBe(true);
+  }
 });
 
 test.each([

@@ -19,7 +19,7 @@ export interface DevReport {
   readonly runId: string;
   /** In the order of the tasks. */
   readonly rollouts: readonly DevRollout[];
-  /** Problems of the run as a whole that prevent training. */
+  /** Problems that prevent training: those of the rollouts with their ids, then those of the run as a whole. */
   readonly problems: readonly string[];
   /** The URL of the store. It may contain a password: print it with `addressText` of core. */
   readonly storeUrl: string;

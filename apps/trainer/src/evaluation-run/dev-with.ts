@@ -57,7 +57,7 @@ async function runTasks(config: ResolvedRun, options: Request): Promise<DevRepor
       const collected = await collect(session, tasks);
       await store.updateRun(run.runId, { status: 'finished' });
       const rollouts = await Promise.all(collected.map((each) => devRollout(store, each)));
-      const problems = unmatchedSelectors(config, collected);
+      const problems = [...rollouts.flatMap(namedProblems), ...unmatchedSelectors(config, collected)];
       return { runId: run.runId, rollouts, problems, storeUrl: settings.shared.storeUrl };
     });
   });
@@ -109,6 +109,10 @@ async function devRollout(store: Store, finished: FinishedRollout): Promise<DevR
         ]),
   ];
   return { rollout, attempts, spans, reward, problems };
+}
+
+function namedProblems({ rollout, problems }: DevRollout): readonly string[] {
+  return problems.map((problem) => `${rollout.rolloutId}: ${problem}`);
 }
 
 function unmatchedSelectors(config: ResolvedRun, collected: readonly FinishedRollout[]): readonly string[] {

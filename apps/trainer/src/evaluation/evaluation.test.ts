@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { rolloutReward } from './rollout-reward.ts';
 import { summariseRewards } from './stored-evaluation.ts';
-import { judgeImprovement, pairByTask } from './verdict.ts';
+import { fewTasksText, judgeImprovement, pairByTask } from './verdict.ts';
 
 const substitutes = { failedReward: 0, missingReward: null };
 
@@ -57,6 +57,15 @@ describe('the verdict', () => {
       pValue: 0.5,
       missingShare: 0,
     });
+  });
+
+  test.each([1, 2, 3, 4, 5])('warns of %i tasks if no rewards of 0 and 1 can be a significant improvement', (count) => {
+    const improvements = Array.from({ length: count + 1 }, (_, better) => {
+      const failed = { rewards: Array.from({ length: count }, () => 0), rolloutsPerTask: 1 };
+      const improved = { rewards: failed.rewards.map((_reward, task) => (task < better ? 1 : 0)), rolloutsPerTask: 1 };
+      return judgeImprovement(failed, improved, 0).isImproved;
+    });
+    expect(fewTasksText(count) === null).toBe(improvements.includes(true));
   });
 
   test('pairs the samples of a task, and leaves out those without both rewards', () => {

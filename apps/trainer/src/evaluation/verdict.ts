@@ -87,3 +87,13 @@ export function judgeImprovement(before: ComparedRewards, after: ComparedRewards
   const isDecided = missingShare <= maxMissingShare;
   return { isImproved: isDecided ? difference > 0 && pValue < 0.05 : null, pValue, missingShare };
 }
+
+/** With fewer tasks, the paired t-test detects no improvement of rewards that are 0 or 1, one rollout each. */
+const minDecisiveTasks = 5;
+
+/** A warning about a number of held-out tasks that is too small for {@link judgeImprovement}; null for a sufficient one. */
+export function fewTasksText(count: number): string | null {
+  if (count >= minDecisiveTasks) return null;
+  const tasks = count === 1 ? '1 held-out task' : `${count} held-out tasks`;
+  return `${tasks}: with fewer than ${minDecisiveTasks}, an improvement is rarely significant, and never for one rollout each with reward 0 or 1. Add tasks to \`tasks.test\`.`;
+}

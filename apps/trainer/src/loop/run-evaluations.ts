@@ -2,13 +2,17 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { warnOfEvaluation } from '../diagnosis/emit-run-warnings.ts';
 import { evaluate } from '../evaluation/evaluate.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
+import { fewTasksText } from '../evaluation/verdict.ts';
 import type { RunState } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 
-/** Evaluates the initial weights, unless they have been. */
+/** Evaluates the initial weights, unless they have been. Emits a warning when there are too few held-out tasks for a verdict. */
 export async function evaluateBefore(session: TrainingSession, state: RunState): Promise<RunState> {
   if (state.before !== null) return state;
+  const { config, tasks } = session;
+  const text = fewTasksText(Math.min(tasks.heldOut.length, config.evaluation.tasks));
+  if (text !== null && config.steps > 0) session.emit({ type: 'warning', message: text });
   return await saveEvaluated(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
 }
 

@@ -1,23 +1,17 @@
-/** The exported functions of an agent's file: `default`, or names. */
-export function exportedFunctions(source: string): readonly string[] {
-  const named = [...source.matchAll(/^export\s+(?:async\s+)?(?:function\s*\*?|const)\s+(\w+)/gm)].map(
-    (match) => match[1] ?? '',
-  );
-  return /^export\s+default\b/m.test(source) ? [...named, 'default'] : named;
-}
+import type { ExportedValue } from './exported-values.ts';
 
 /** The agent that a configuration calls. */
 export interface ConfiguredAgent {
   /** The agent's file, from the configuration: `./src/agent.ts`. */
   readonly module: string;
   /** The export that is called; null when the file exports none. */
-  readonly exported: string | null;
+  readonly exported: ExportedValue | null;
 }
 
 /** A configuration for an existing agent, with a placeholder for the tasks and the reward. */
 export function configTemplate({ module, exported }: ConfiguredAgent): string {
-  const name = exported === 'default' || exported === null ? 'runAgent' : exported;
-  const imported = exported === 'default' ? `{ default: ${name} }` : `{ ${name} }`;
+  const name = exported === null || exported.name === 'default' ? 'runAgent' : exported.name;
+  const imported = exported?.name === 'default' ? `{ default: ${name} }` : `{ ${name} }`;
   const missing =
     exported === null ? `// ${module} exports no function yet: export the one that runs the agent.\n` : '';
   return `import { defineConfig } from '@agentlightning/trainer';
@@ -29,19 +23,29 @@ ${missing}const ${imported} = await import('${module}');
 export default defineConfig({
   // The reward: rate what the agent did, between 0 and 1.
   agent: async (task: { input: string; expected: string }) => {
-    const output = await ${name}(task.input);
+${callLines(name, exported)}
     return String(output).trim() === task.expected ? 1 : 0;
   },
-  // Replace these with your tasks; files of JSON lines work too: 'tasks/train.jsonl'.
+  // Placeholders: replace them with your tasks, at least 8 of each. Files of JSON lines work too: 'tasks/train.jsonl'.
   tasks: {
-    train: [
-      { input: 'What is 2 + 2?', expected: '4' },
-      { input: 'What is 3 + 4?', expected: '7' },
-    ],
-    test: [{ input: 'What is 5 + 1?', expected: '6' }],
+    train: Array.from({ length: 8 }, (_, n) => ({ input: \`Is \${n} a number?\`, expected: 'yes' })),
+    test: Array.from({ length: 8 }, (_, n) => ({ input: \`Is \${n + 8} a number?\`, expected: 'yes' })),
   },
-  algorithm: { type: 'grpo', groupSize: 8 },
+  // This learning rate suits the tiny model of the embedded runtime. For a real model, remove it and set \`runtime\`.
+  algorithm: { type: 'grpo', groupSize: 8, learningRate: 2e-3 },
   steps: 10,
 });
 `;
+}
+
+/** The lines that call the agent, with its answer in `output`. */
+function callLines(name: string, exported: ExportedValue | null): string {
+  if (exported?.kind === 'graph') {
+    return `    // The input and the output are those of a graph with messages: change them if the state of yours has none.
+    const { messages } = await ${name}.invoke({ messages: [{ role: 'user', content: task.input }] });
+    const output = messages.at(-1)?.text ?? '';`;
+  }
+  const remark =
+    exported?.kind === 'other' ? `    // ${name} is not declared as a function: call it as its framework does.\n` : '';
+  return `${remark}    const output = await ${name}(task.input);`;
 }

@@ -1,13 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
-import { configTemplate, exportedFunctions } from './config-template.ts';
+import { configTemplate } from './config-template.ts';
+import { agentAmong, exportedValues } from './exported-values.ts';
 import { findAgentFiles } from './find-agent-files.ts';
 import { type FoundFramework, findFrameworks, projectDependencies } from './installed-packages.ts';
 import { instrumentSource } from './instrument-source.ts';
 
 /** The configuration file that `agl init` writes. */
 const configFile = 'agl.config.ts';
+
+/** The file that keeps recorded data out of the repository. */
+const ignoreFile = '.gitignore';
 
 /** A file that changes. */
 export interface FileChange {
@@ -18,17 +22,27 @@ export interface FileChange {
   readonly after: string;
 }
 
+/** The export of the agent's file that a configuration calls. */
+export interface ChosenExport {
+  readonly file: string;
+  readonly name: string;
+  /** The names of the other exported values of the file. */
+  readonly others: readonly string[];
+}
+
 /** Planned changes of `agl init` to a project. */
 export interface InitPlan {
   readonly framework: FoundFramework;
   /** None when the project is set up already. */
   readonly changes: readonly FileChange[];
+  /** The export that a new configuration calls; null when the configuration exists, or the agent's file exports none. */
+  readonly agent: ChosenExport | null;
   /** Packages that are not in package.json yet. */
   readonly packages: readonly string[];
 }
 
 /**
- * Plans the set-up of an existing project: the line that instruments its framework, and a configuration.
+ * Plans the set-up of an existing project: the line that instruments its framework, a configuration, and `.agl/` in .gitignore.
  *
  * @param agentFile - the file of the agent; null to find the only one that imports the framework
  * @throws AgentLightningError CONFIG when the project has no supported framework, or the agent's file is not clear
@@ -43,17 +57,30 @@ export function planInit(folder: string, agentFile: string | null): InitPlan {
   }
   const source = readFileSync(path.join(folder, file), 'utf8');
   const instrumented = instrumentSource(source, framework.adapter);
-  const exports = exportedFunctions(source);
-  const exported = exports.find((name) => name === 'agent') ?? exports[0] ?? null;
+  const values = exportedValues(source);
+  const exported = agentAmong(values);
   const hasConfig = existsSync(path.join(folder, configFile));
   const changes: FileChange[] = [
     ...(instrumented === source ? [] : [{ file, before: source, after: instrumented }]),
     ...(hasConfig
       ? []
       : [{ file: configFile, before: null, after: configTemplate({ module: `./${file}`, exported }) }]),
+    ...ignoreChanges(folder),
   ];
   const packages = ['@agentlightning/trainer', framework.adapter].filter((name) => !(name in dependencies));
-  return { framework, changes, packages };
+  const others = values.filter((each) => each !== exported).map(({ name }) => name);
+  const agent = hasConfig || exported === null ? null : { file, name: exported.name, others };
+  return { framework, changes, agent, packages };
+}
+
+/** Adds `.agl/`, the folder of recorded data, to .gitignore unless a line has it. */
+function ignoreChanges(folder: string): readonly FileChange[] {
+  const file = path.join(folder, ignoreFile);
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : null;
+  const text = before ?? '';
+  if (/^(?:\*\*)?\/?\.agl\/?\s*$/m.test(text)) return [];
+  const separator = text === '' || text.endsWith('\n') ? '' : '\n';
+  return [{ file: ignoreFile, before, after: `${text}${separator}.agl/\n` }];
 }
 
 function agentOf(

@@ -9,15 +9,11 @@ import { rolloutText } from './rollout-text.ts';
 export function devText({ rollouts, problems }: DevReport, context: CommandContext): string {
   const isColoured = process.stdout.isTTY && process.stdout.hasColors();
   const traces = rollouts.map((each) => rolloutText({ ...each, steps: traceSteps(each.spans) }, { isColoured }));
-  const found = [
-    ...problems,
-    ...rollouts.flatMap(({ rollout, problems: own }) => own.map((problem) => `${rollout.rolloutId}: ${problem}`)),
-  ];
-  const lines = found.map((problem) => `  - ${terminalText(completeCommands(problem, context))}`);
+  const lines = problems.map((problem) => `  - ${terminalText(completeCommands(problem, context))}`);
   const verdict =
-    found.length === 0
+    problems.length === 0
       ? `${countOf(rollouts.length, 'rollout')}: each has a model call and a reward.`
-      : [`${countOf(found.length, 'problem')}:`, ...lines].join('\n');
+      : [`${countOf(problems.length, 'problem')}:`, ...lines].join('\n');
   return `${traces.join('\n')}\n${verdict}\n`;
 }
 

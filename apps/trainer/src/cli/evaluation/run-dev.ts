@@ -44,10 +44,7 @@ export async function runDev(file: string, flags: DevFlags): Promise<number> {
       }),
     text: devText,
     records: devRecords,
-    exitCode: ({ problems, rollouts }) =>
-      problems.length === 0 && rollouts.every((rollout) => rollout.problems.length === 0)
-        ? exitCodes.done
-        : exitCodes.failed,
+    exitCode: ({ problems }) => (problems.length === 0 ? exitCodes.done : exitCodes.failed),
   });
 }
 

@@ -6,6 +6,8 @@ export const initOutcome: z.ZodType = z.strictObject({
   version: z.string().nullable(),
   adapter: z.string(),
   changes: z.array(z.strictObject({ file: z.string(), diff: z.string() })),
+  calls: z.string().nullable().describe('the export that the new configuration calls; null without one'),
+  other_exports: z.array(z.string()).describe('the other exports of the agent file'),
   packages: z.array(z.string()).describe('packages to install'),
   written: z.boolean().describe('false without --yes'),
 });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { terminalText } from '@agentlightning/trace';
 import { createTwoFilesPatch } from 'diff';
-import { type FileChange, type InitPlan, planInit } from '../../project-setup/plan-init.ts';
+import { type ChosenExport, type FileChange, type InitPlan, planInit } from '../../project-setup/plan-init.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl init`. */
@@ -25,21 +25,30 @@ export async function runInit({ agent, yes = false, json = false }: InitFlags): 
   if (!json) process.stdout.write(planText(plan));
   const isWritten = plan.changes.length > 0 && (yes || (!json && (await isConfirmed())));
   if (isWritten) await writeChanges(folder, plan.changes);
-  const { framework, changes, packages } = plan;
+  const { framework, changes, agent: chosen, packages } = plan;
   const record = {
     framework: framework.framework,
     version: framework.version,
     adapter: framework.adapter,
     changes: changes.map((change) => ({ file: change.file, diff: diffOf(change) })),
+    calls: chosen?.name ?? null,
+    other_exports: chosen?.others ?? [],
     packages,
     written: isWritten,
   };
   writeOutcome({ json }, { record, text: endText(folder, plan, isWritten) });
 }
 
-function planText({ framework, changes }: InitPlan): string {
-  const found = `Found ${framework.framework} ${framework.version ?? '(not installed)'}: ${framework.adapter}\n\n`;
-  return `${found}${changes.map((change) => terminalDiff(diffOf(change))).join('\n')}`;
+function planText({ framework, changes, agent }: InitPlan): string {
+  const found = `Found ${framework.framework} ${framework.version ?? '(not installed)'}: ${framework.adapter}\n`;
+  return `${found}${agent === null ? '' : choiceText(agent)}\n${changes.map((change) => terminalDiff(diffOf(change))).join('\n')}`;
+}
+
+/** The chosen export of several; empty when there is one only. */
+function choiceText({ file, name, others }: ChosenExport): string {
+  if (others.length === 0) return '';
+  const text = `Chosen ${name} of ${file}, which also exports ${others.join(', ')}: correct agl.config.ts if wrong.`;
+  return `${terminalText(text)}\n`;
 }
 
 function diffOf({ file, before, after }: FileChange): string {
