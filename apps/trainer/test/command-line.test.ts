@@ -115,8 +115,8 @@ test('an unknown base model is corrected by a new run, since the existing run ha
   const model = "runtime: { type: 'embedded', model: 'tiny-randm' }";
   writeFileSync(file, `import small from '${smallConfig}';\nexport default { ...small, ${model} };`);
   await using agl = new AglProcess(['train', file, '--json', '--data-dir', folder]);
-  expect(await agl.exitCode()).toBe(1);
-  expect(agl.events.at(-1)).toMatchObject({ event: 'failed', code: 'RUNTIME_REJECTED', resume: null });
+  expect(await agl.exitCode()).toBe(2);
+  expect(agl.events.at(-1)).toMatchObject({ event: 'failed', code: 'CONFIG', resume: null });
   expect(agl.stderr).not.toContain('--resume');
 });
 

@@ -43,7 +43,7 @@ test('reports a port in use', async () => {
   ]);
   for (const [index, { code, stderr }] of failures.entries()) {
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^\[PORT_IN_USE\] .*\. Choose another port.*\n$/m);
+    expect(stderr).toMatch(/^\[PORT_IN_USE\] .*another program has the port\. Stop that program.*\n$/m);
     expect(stderr).toContain(index === 0 ? grpcPort : port);
   }
 });

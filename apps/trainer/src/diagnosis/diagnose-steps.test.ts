@@ -39,12 +39,12 @@ const noSignal = { 'reward/std': 0, 'advantage/zero_share': 1, 'groups/constant'
 test.each<[string, readonly Values[], readonly string[]]>([
   ['healthy steps', repeated({}, 5), []],
   ['no signal for too few steps', [...repeated(noSignal, 2), {}, ...repeated(noSignal, 2)], []],
-  ['equal rewards', repeated(noSignal, 5), ['4 constant-rewards']],
+  ['equal rewards', repeated(noSignal, 5), ['4 constant-rewards', '4 constant-groups', '4 zero-advantages']],
   ['equal rewards of demonstrations', repeated({ 'reward/std': 0, 'rollouts/imitated': 8 }, 5), []],
   [
     'groups with equal rewards that differ between groups',
     repeated({ ...noSignal, 'reward/std': 0.4 }, 3),
-    ['4 constant-groups'],
+    ['4 constant-groups', '4 zero-advantages'],
   ],
   ['some constant groups', repeated({ 'groups/constant': 8, 'advantage/zero_share': 0.9 }, 4), []],
   [
@@ -55,7 +55,7 @@ test.each<[string, readonly Values[], readonly string[]]>([
   [
     'a condition that holds again',
     [...repeated(noSignal, 3), {}, ...repeated({ 'reward/std': 0 }, 3)],
-    ['4 constant-rewards', '8 constant-rewards'],
+    ['4 constant-rewards', '4 constant-groups', '4 zero-advantages', '8 constant-rewards'],
   ],
   ['entropy that collapses', repeated({ 'policy/entropy': 0.09 }, 3), ['4 entropy-collapse']],
   ['entropy that falls above the threshold', repeated({ 'policy/entropy': 0.11 }, 3), []],

@@ -102,24 +102,20 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   'constant-rewards': (metrics, { steps }) => {
     // Demonstrations all have one reward, and are learned without comparison.
     const imitated = metrics.last('rollouts/imitated', 1)?.[0] ?? 0;
-    if (imitated > 0 || !hasConstantRewards(metrics, steps)) return null;
+    const isConstant = metrics.last('reward/std', steps)?.every((spread) => spread === 0) === true;
+    if (imitated > 0 || !isConstant) return null;
     const reward = metrics.reward(steps);
     return `all rewards of a step are equal, ${reward?.toPrecision(3)} in the mean, for ${stepsText(steps)}`;
   },
   'constant-groups': (metrics, { steps }) => {
     const constant = metrics.last('groups/constant', steps)?.every((count) => count > 0) === true;
-    const isConstant = constant && hasZeroAdvantages(metrics, steps) && !hasConstantRewards(metrics, steps);
+    const isConstant = constant && hasZeroAdvantages(metrics, steps);
     return isConstant ? `the rewards within every group are equal, for ${stepsText(steps)}` : null;
   },
-  'zero-advantages': (metrics, { steps }) => {
-    // Equal rewards, of the step or of each group, are reported as the cause.
-    const hasCause =
-      (metrics.last('groups/constant', steps)?.every((count) => count > 0) ?? false) ||
-      hasConstantRewards(metrics, steps);
-    return hasZeroAdvantages(metrics, steps) && !hasCause
+  'zero-advantages': (metrics, { steps }) =>
+    hasZeroAdvantages(metrics, steps)
       ? `all advantages are 0, so no update has a learning signal, for ${stepsText(steps)}`
-      : null;
-  },
+      : null,
   'entropy-collapse': (metrics, { steps, entropyCollapse }) => {
     const [low, high] = metrics.range;
     const reward = metrics.reward(steps);
@@ -148,10 +144,6 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
     return `sampler and trainer differ by ${gap.toPrecision(3)} nats per token after a publication, with a limit of ${limit.toPrecision(3)}`;
   },
 };
-
-function hasConstantRewards(metrics: PolicyMetrics, steps: number): boolean {
-  return metrics.last('reward/std', steps)?.every((spread) => spread === 0) === true;
-}
 
 function hasZeroAdvantages(metrics: PolicyMetrics, steps: number): boolean {
   return metrics.last('advantage/zero_share', steps)?.every((share) => share === 1) === true;

@@ -16,5 +16,6 @@ export function chooseBaseModel(wanted: string | undefined, { models }: Pick<Run
     code: 'CONFIG',
     message: `the runtime has no model "${wanted}"${didYouMean(wanted, names)}`,
     remedy: `Use one of its models: ${names.join(', ')}.`,
+    details: { baseModel: wanted },
   });
 }

@@ -18,7 +18,8 @@ export function failureLine(
  * the id. Then there is no run to resume.
  */
 export function asksForAnotherRun(error: unknown): boolean {
-  return AgentLightningError.isInstance(error) && (error.code === 'RUNTIME_REJECTED' || error.code === 'CONFLICT');
+  if (!AgentLightningError.isInstance(error)) return false;
+  return error.code === 'RUNTIME_REJECTED' || error.code === 'CONFLICT' || Object.hasOwn(error.details, 'baseModel');
 }
 
 /** The same error with commands for this working directory, including the one that resumes the run. */
