@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -189,7 +190,9 @@ def test_more_than_may_run_wait_and_more_than_may_wait_are_turned_away() -> None
 def test_models_are_sampled_side_by_side_and_leave_alone(sampler: Sampler) -> None:
     model = _model("random:qwen2-tiny")
     sampler.add_model("other", shape_of(model), snapshot_weights(model, 0))
-    _, leaving = _started(sampler, _request(2, max_tokens=400), model_id="other")
+    # Without end tokens it cannot end before its model leaves.
+    endless = replace(_request(2, max_tokens=400), end_tokens=frozenset())
+    _, leaving = _started(sampler, endless, model_id="other")
     staying = sampler.submit("m", [_request(2)])[0]
     sampler.remove_model("other")
     assert leaving.wait(60)
