@@ -2,8 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openStore } from '@agentlightning/store';
-import { type TraceStep, traceSteps } from '@agentlightning/trace';
+import { traceOutlines } from '@agentlightning/example-trace-outline';
 import { Trainer } from '@agentlightning/trainer';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import config from '../agl.config.ts';
@@ -31,31 +30,11 @@ test(
     expect(before.reward).toBeLessThan(0.5);
     expect(after.reward).toBeGreaterThan(before.reward + 0.08);
 
-    const traces = await allTraces(storeUrl);
+    const traces = await traceOutlines(storeUrl);
     expect(traces).toContain(openedDoor);
   },
   timeoutMs,
 );
-
-/** The traces of all rollouts, in outline. */
-async function allTraces(storeUrl: string): Promise<string[]> {
-  const store = await openStore(storeUrl);
-  const traces: string[] = [];
-  const { items: rollouts } = await store.queryRollouts();
-  for (const { rolloutId } of rollouts) {
-    const { items: spans } = await store.querySpans({ rolloutId });
-    traces.push(outline(traceSteps(spans)));
-  }
-  await store.close();
-  return traces;
-}
-
-/** The steps of a trace, one per line, indented below their parent. */
-function outline(steps: readonly TraceStep[], indent = ''): string {
-  return steps
-    .map(({ kind, title, children }) => `${indent}${kind} ${title}\n${outline(children, `${indent}  `)}`)
-    .join('');
-}
 
 const openedDoor = `rollout rollout
   agent porter

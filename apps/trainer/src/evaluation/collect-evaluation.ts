@@ -1,6 +1,6 @@
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 import { type CollectOptions, collectRollouts } from '../rollouts/collect-rollouts.ts';
-import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
+import { allFailed, type WarningServices, warnOfRollouts } from '../rollouts/rollout-failures.ts';
 import type { ServiceListener } from '../training-event.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
 
@@ -28,28 +28,14 @@ export async function collectEvaluation(
 }
 
 /** Warns of rollouts whose agent failed: they count as failures of the policy, and may be errors of the agent's code. */
-async function warnOfFailed(
-  { store, emit }: Pick<EvaluationServices, 'store' | 'emit'>,
-  collected: readonly FinishedRollout[],
-): Promise<void> {
+async function warnOfFailed(services: WarningServices, collected: readonly FinishedRollout[]): Promise<void> {
   const failed = collected.filter(({ failure }) => failure === 'agent');
-  const [first] = failed;
-  if (first === undefined) return;
-  const reason = await failureText(store, first);
-  emit({ type: 'warning', message: `${failed.length} of ${collected.length} rollouts failed; the first: ${reason}` });
+  await warnOfRollouts(services, { rollouts: failed, total: collected.length, what: 'failed' });
 }
 
 /** Warns of rollouts that are excluded because they failed by infrastructure. */
-export async function warnOfLost(
-  { store, emit }: Pick<EvaluationServices, 'store' | 'emit'>,
-  collected: readonly FinishedRollout[],
-): Promise<void> {
+export async function warnOfLost(services: WarningServices, collected: readonly FinishedRollout[]): Promise<void> {
   const lost = collected.filter(({ failure }) => failure === 'infrastructure');
-  const [first] = lost;
-  if (first === undefined) return;
-  const reason = await failureText(store, first);
-  emit({
-    type: 'warning',
-    message: `${lost.length} of ${collected.length} rollouts are excluded because of infrastructure failures; the first: ${reason}`,
-  });
+  const what = 'are excluded because of infrastructure failures';
+  await warnOfRollouts(services, { rollouts: lost, total: collected.length, what });
 }

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
+import { allFailed, warnOfRollouts } from '../rollouts/rollout-failures.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
 
@@ -33,11 +33,5 @@ export async function assertTrainable(session: TrainingSession, collected: reado
       details: hints,
     });
   }
-  const [firstFailed] = failed;
-  if (firstFailed !== undefined) {
-    session.emit({
-      type: 'warning',
-      message: `${failed.length} of ${collected.length} rollouts failed; the first: ${await failureText(session.store, firstFailed)}`,
-    });
-  }
+  await warnOfRollouts(session, { rollouts: failed, total: collected.length, what: 'failed' });
 }

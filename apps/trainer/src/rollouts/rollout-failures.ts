@@ -2,6 +2,7 @@ import { AgentLightningError, type Attempt, type Rollout, type Store } from '@ag
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { recordedFailure } from '@agentlightning/core/store';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import type { ServiceListener } from '../training-event.ts';
 
 /** The error of a step or evaluation in which all rollouts failed. */
 export async function allFailed(store: Store, collected: readonly FinishedRollout[]): Promise<AgentLightningError> {
@@ -21,6 +22,27 @@ export async function failureText(store: Store, { rollout }: CollectedRollout): 
   const attempt = await store.getLatestAttempt(rollout.rolloutId);
   const recorded = attempt === null ? null : recordedFailure(attempt)?.message;
   return `${recorded ?? unrecorded(rollout, attempt)} (agl show ${rollout.rolloutId})`;
+}
+
+/** Where warnings read failures and are emitted. */
+export interface WarningServices {
+  readonly store: Store;
+  readonly emit: ServiceListener;
+}
+
+/** Warns of failed rollouts, with the reason of the first; does nothing without any. */
+export async function warnOfRollouts(
+  { store, emit }: WarningServices,
+  {
+    rollouts,
+    total,
+    what,
+  }: { readonly rollouts: readonly CollectedRollout[]; readonly total: number; readonly what: string },
+): Promise<void> {
+  const [first] = rollouts;
+  if (first === undefined) return;
+  const reason = await failureText(store, first);
+  emit({ type: 'warning', message: `${rollouts.length} of ${total} rollouts ${what}; the first: ${reason}` });
 }
 
 /** Describes a failure that no runner reported. */

@@ -17,7 +17,7 @@ AGL_STORE_KEY is the key for a store server.
 
 Examples:
   $ agl dashboard                                    the store of this folder, .agl/agl.db
-  $ agl dashboard --replay agl.config.ts  with the checkpoints of its runs
+  $ agl dashboard --replay agl.config.ts             with the checkpoints of its runs
   $ agl dashboard --store http://store:4747          a store server
   $ AGL_DASHBOARD_KEY=… agl dashboard --host 0.0.0.0  for viewers on other machines`;
 
