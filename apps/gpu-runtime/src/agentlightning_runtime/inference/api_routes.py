@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -11,8 +10,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from agentlightning_runtime.engine.users import current_user, is_own
-from agentlightning_runtime.inference.api_error import ApiError, rejected, unknown_model
+from agentlightning_runtime.inference.api_error import ApiError, unknown_model
 from agentlightning_runtime.inference.http_guard import body_of, error_response, guarded
+from agentlightning_runtime.inference.json_object import json_object
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -49,22 +49,6 @@ def model_api(
         Route("/v1/completions", guarded(_with_body(complete), keys), methods=["POST"]),
     ]
     return Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
-
-
-def json_object(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body.
-
-    Raises:
-        ApiError: when it is something else.
-    """
-    try:
-        value: object = json.loads(body)
-    except ValueError as error:
-        raise rejected(f"The request body is not JSON: {error}", "Send one JSON object.") from error
-    if not isinstance(value, dict):
-        raise rejected("The request body is not a JSON object", "Send one JSON object.")
-    fields: dict[str, Any] = dict(value)
-    return fields
 
 
 def _with_body(handler: BodyHandler) -> Handler:

@@ -10,9 +10,10 @@ import httpx
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agentlightning_runtime.inference.api_error import ApiError, unknown_model
-from agentlightning_runtime.inference.api_routes import json_object, model_api
+from agentlightning_runtime.inference.api_routes import model_api
 from agentlightning_runtime.inference.http_guard import hang_up
 from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
+from agentlightning_runtime.inference.json_object import json_object
 from agentlightning_runtime.inference.vllm.versioned_response import as_chunks, sample_with_versions
 from agentlightning_runtime.inference.vllm.vllm_model import vllm_failed
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from agentlightning_runtime.inference.api_error import ApiError, rejected
+from agentlightning_runtime.inference.json_object import json_object
 
 MAX_CHOICES = 128
 """The maximum number of responses of one request."""
@@ -113,12 +114,7 @@ _Request = TypeVar("_Request", bound=ModelRequest)
 
 
 def _read(kind: type[_Request], body: bytes) -> _Request:
-    try:
-        values: object = json.loads(body)
-    except ValueError as error:
-        raise rejected(f"The request body is not JSON: {error}", "Send one JSON object.") from error
-    if not isinstance(values, dict):
-        raise rejected("The request body is not a JSON object", "Send one JSON object.")
+    values = json_object(body)
     try:
         return kind.model_validate(values)
     except ValidationError as error:
