@@ -8,7 +8,7 @@
 import { traceFetch } from '@agentlightning/fetch';
 import OpenAI from 'openai';
 import { checkCalls, type FunctionCall } from './checker/check-calls.ts';
-import type { BfclTask } from './task.ts';
+import type { BfclTask, FunctionDescription } from './task.ts';
 import { toolsOf } from './tools.ts';
 
 const client = new OpenAI({ apiKey: process.env['OPENAI_API_KEY'] ?? 'none', fetch: traceFetch() });
@@ -16,16 +16,29 @@ const client = new OpenAI({ apiKey: process.env['OPENAI_API_KEY'] ?? 'none', fet
 /** The rewards of a rollout. */
 export type Rewards = { readonly primary: number; readonly correct: number };
 
-/** The calls that the model makes. */
-export async function callsFor({ question, functions }: BfclTask): Promise<readonly FunctionCall[]> {
+/**
+ * The model's next message.
+ *
+ * @throws Error when the response of the API has no message
+ */
+export async function respond(
+  messages: readonly OpenAI.ChatCompletionMessageParam[],
+  functions: readonly FunctionDescription[],
+): Promise<OpenAI.ChatCompletionMessage> {
   const completion = await client.chat.completions.create({
     model: 'smollm2',
-    messages: [{ role: 'user', content: question }],
+    messages: [...messages],
     tools: toolsOf(functions),
     max_tokens: 64,
     stop: '</tool_call>',
   });
-  const calls = completion.choices[0]?.message.tool_calls ?? [];
+  const message = completion.choices[0]?.message;
+  if (message === undefined) throw new Error('The response has no message.');
+  return message;
+}
+
+/** The functions that a message calls. */
+export function callsOf({ tool_calls: calls = [] }: OpenAI.ChatCompletionMessage): readonly FunctionCall[] {
   return calls.flatMap((call) => (call.type === 'function' ? [call.function] : []));
 }
 
@@ -40,5 +53,6 @@ export function gradeCalls(task: BfclTask, calls: readonly FunctionCall[]): Rewa
 
 /** The agent as the trainer runs it. */
 export async function functionCaller(task: BfclTask): Promise<Rewards> {
-  return gradeCalls(task, await callsFor(task));
+  const message = await respond([{ role: 'user', content: task.question }], task.functions);
+  return gradeCalls(task, callsOf(message));
 }

@@ -45,21 +45,43 @@ export async function readTasks(
 
 /** The tasks of the experiment: of `simple_python`, with at most 600 characters of question and function. */
 export function shortTasks(tasks: readonly BfclTask[]): readonly BfclTask[] {
-  return tasks.filter(
-    ({ id, question, functions }) =>
-      id.startsWith('simple_python') && question.length + JSON.stringify(functions).length <= 600,
-  );
+  return tasks.filter((task) => task.id.startsWith('simple_python') && sizeOf(task) <= 600);
 }
 
-/** Writes the tasks of the experiment into the cache of the configuration. */
+/** The tasks of the experiment with two turns: the shortest ones of each category, the same number of each. */
+export function tasksOfAllCategories(tasks: readonly BfclTask[], each: number): readonly BfclTask[] {
+  return categories.flatMap((category) => {
+    const ofCategory = tasks.filter(({ id }) => id.startsWith(category));
+    return ofCategory.toSorted((one, other) => sizeOf(one) - sizeOf(other)).slice(0, each);
+  });
+}
+
+/** Number of training tasks by which the prompt search selects. */
+const validationTasks = 40;
+
+/** Writes the tasks of the experiments into the cache of the configurations. */
 export async function prepareTasks(python: string): Promise<void> {
-  const { train, test } = await readTasks(await fetchLeaderboard(python));
+  const all = await readTasks(await fetchLeaderboard(python));
+  const train = shortTasks(all.train);
   const folder = path.join(cache, 'tasks');
   await mkdir(folder, { recursive: true });
-  for (const [name, tasks] of Object.entries({ train, test })) {
-    const lines = shortTasks(tasks).map((task) => `${JSON.stringify(task)}\n`);
+  const files = {
+    train,
+    test: shortTasks(all.test),
+    'search-train': train.slice(validationTasks),
+    'search-validation': train.slice(0, validationTasks),
+    'two-turns-train': tasksOfAllCategories(all.train, 40),
+    'two-turns-test': tasksOfAllCategories(all.test, 16),
+  };
+  for (const [name, tasks] of Object.entries(files)) {
+    const lines = tasks.map((task) => `${JSON.stringify(task)}\n`);
     await writeFile(path.join(folder, `${name}.jsonl`), lines.join(''));
   }
+}
+
+/** Characters of question and functions. */
+function sizeOf({ question, functions }: BfclTask): number {
+  return question.length + JSON.stringify(functions).length;
 }
 
 /** The number of a task within its category. */

@@ -13,6 +13,8 @@ export interface SmolLM2Options {
   readonly command?: 'train' | 'eval' | 'export';
   /** Flags of the command. */
   readonly flags: readonly string[];
+  /** Folder with exported weights of the model, relative to `folder`, instead of the downloaded ones. */
+  readonly weights?: string;
   /** Prepares tasks, with a Python that has pip. */
   readonly prepare?: (python: string) => Promise<void>;
 }
@@ -27,7 +29,7 @@ export interface SmolLM2Options {
  * @returns the exit code
  */
 export async function trainWithSmolLM2(options: SmolLM2Options): Promise<number> {
-  const { folder, command = 'train', flags, prepare } = options;
+  const { folder, command = 'train', flags, weights, prepare } = options;
   const environment = await preparePython(pythonEnvironments['agentlightning-runtime']);
   if ('missing' in environment) {
     process.stderr.write(`${environment.missing}\n`);
@@ -35,7 +37,7 @@ export async function trainWithSmolLM2(options: SmolLM2Options): Promise<number>
   }
   const { python } = environment;
   const cache = path.join(folder, 'node_modules/.cache');
-  const model = await fetchSmolLM2(python, cache);
+  const model = weights === undefined ? await fetchSmolLM2(python, cache) : path.join(folder, weights);
   await prepare?.(python);
   const runtime = await startRuntime(python, [
     ...['--model', `smollm2=${model}`, '--checkpoints', path.join(cache, 'checkpoints')],
@@ -43,7 +45,7 @@ export async function trainWithSmolLM2(options: SmolLM2Options): Promise<number>
     ...['--dtype', 'bfloat16'],
   ]);
   try {
-    return await runAgl(folder, [command, '--runtime', runtime.address, ...flags.filter((flag) => flag !== '--')]);
+    return await runAgl(folder, [command, ...flags.filter((flag) => flag !== '--'), '--runtime', runtime.address]);
   } finally {
     await runtime.stop();
   }

@@ -42,6 +42,12 @@ export function compare(before: HeldOut, after: HeldOut, measure: Measure): Mean
   return comparePairs(means(before), means(after));
 }
 
+/** The share of responses whose reward matches, in percent. */
+export function shareOf(evaluation: HeldOut, matches: (reward: number) => boolean): string {
+  const rewards = [...evaluation.values()].flat();
+  return `${((100 * rewards.filter(matches).length) / rewards.length).toFixed(0)} %`;
+}
+
 function taskMean(rewards: readonly number[] = [], measure: Measure): number {
   return rewards.reduce((sum, reward) => sum + measure(reward), 0) / rewards.length;
 }

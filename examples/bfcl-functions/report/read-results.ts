@@ -38,11 +38,11 @@ const heldOutSchema = z.object({
   rewards: z.array(z.number()).min(1),
 });
 
-/** The runs with these ids, from their logs and `held-out.jsonl`. */
-export function readResults(runs: readonly string[]): readonly RunResult[] {
-  const heldOut = readLines('held-out.jsonl').map((line) => heldOutSchema.parse(line));
+/** The runs with these ids, from their logs and `held-out.jsonl` in a folder of the report. */
+export function readResults(runs: readonly string[], folder = '.'): readonly RunResult[] {
+  const heldOut = readLines(folder, 'held-out.jsonl').map((line) => heldOutSchema.parse(line));
   return runs.map((run) => {
-    const events = readLines(`${run}.jsonl`);
+    const events = readLines(folder, `${run}.jsonl`);
     const rewardsOf = (phase: string): HeldOut =>
       new Map(
         heldOut.filter((line) => line.run === run && line.phase === phase).map(({ task, rewards }) => [task, rewards]),
@@ -57,7 +57,15 @@ export function readResults(runs: readonly string[]): readonly RunResult[] {
   });
 }
 
-function readLines(file: string): readonly unknown[] {
-  const lines = readFileSync(path.join(reportFolder, file), 'utf8').trim().split('\n');
+/** The seconds that the processes of runs used of the processor, as `time` measured them, by run. */
+export function processorSeconds(folder: string): Readonly<Record<string, number>> {
+  const text = readFileSync(path.join(reportFolder, folder, 'processor-seconds.json'), 'utf8');
+  return z.record(z.string(), z.number()).parse(JSON.parse(text));
+}
+
+function readLines(folder: string, file: string): readonly unknown[] {
+  const lines = readFileSync(path.join(reportFolder, folder, file), 'utf8')
+    .trim()
+    .split('\n');
   return lines.map((line) => JSON.parse(line));
 }

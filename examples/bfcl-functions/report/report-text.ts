@@ -1,10 +1,15 @@
 import { resultTables } from './result-tables.ts';
+import { secondWarmUpTables } from './second-warm-up-tables.ts';
+import { twoTurnTables } from './two-turn-tables.ts';
 
 const end = '<!-- End of generated content. -->';
 
 /** The report with its tables computed from the data. */
 export function reportText(report: string): string {
-  return [...resultTables()].reduce((text, [name, content]) => withTable(text, name, content), report);
+  return [...resultTables(), ...twoTurnTables(), ...secondWarmUpTables()].reduce(
+    (text, [name, content]) => withTable(text, name, content),
+    report,
+  );
 }
 
 /** Replaces a table, which is delimited by two comments. */

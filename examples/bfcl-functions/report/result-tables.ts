@@ -1,6 +1,7 @@
-import { compare, meanOf, measures, outcomes, pooled } from './held-out-measures.ts';
-import { decimal, difference, interval, table } from './markdown.ts';
+import { compare, measures, outcomes, pooled, shareOf } from './held-out-measures.ts';
+import { decimal, difference, table } from './markdown.ts';
 import { type HeldOut, type RunResult, readResults } from './read-results.ts';
+import { runTable, seedOf, stepTable } from './run-table.ts';
 
 /** The compared conditions with the ids of their runs, which end with the seed. */
 const conditions = {
@@ -24,7 +25,7 @@ export function resultTables(): ReadonlyMap<string, string> {
   });
   const runs = all.flatMap((condition) => condition.runs);
   return new Map([
-    ['runs', runTable(all)],
+    ['runs', allRunsTable(all)],
     ['comparison', comparisonTable(all)],
     ['failures', failureTable(all)],
     ['reward by step', stepTable(runs, ({ reward }) => decimal(reward))],
@@ -45,22 +46,12 @@ function startOf(all: readonly Condition[]): HeldOut {
   return pooled((all[0]?.runs ?? []).map(({ before }) => before));
 }
 
-function runTable(all: readonly Condition[]): string {
-  const rows = all.flatMap(({ name, runs }) => runs.map((run) => runRow(`${name}, seed ${seedOf(run)}`, run)));
-  const warmUp = readResults(['warm-up']).map((run) => runRow('warm-up, seed 1', run));
-  const header = ['Run', 'reward before', 'reward after', 'change', 'correct before', 'correct after'];
-  return table(header, [...warmUp, ...rows]);
-}
-
-function runRow(name: string, { before, after }: RunResult): readonly string[] {
-  return [
-    name,
-    interval(meanOf(before, measures.reward)),
-    interval(meanOf(after, measures.reward)),
-    difference(compare(before, after, measures.reward)),
-    interval(meanOf(before, measures.correct)),
-    interval(meanOf(after, measures.correct)),
-  ];
+function allRunsTable(all: readonly Condition[]): string {
+  const [warmUp] = readResults(['warm-up']);
+  return runTable([
+    ...(warmUp === undefined ? [] : [['warm-up, seed 1', warmUp] as const]),
+    ...all.flatMap(({ name, runs }) => runs.map((run) => [`${name}, seed ${seedOf(run)}`, run] as const)),
+  ]);
 }
 
 function comparisonTable(all: readonly Condition[]): string {
@@ -81,31 +72,16 @@ function comparisonTable(all: readonly Condition[]): string {
   return table(['GRPO minus', 'reward', 'reward, same seeds only', 'correct', 'any call'], rows);
 }
 
-function seedOf({ run }: RunResult): string {
-  return run.split('-').at(-1) ?? '';
-}
-
 function failureTable(all: readonly Condition[]): string {
   const columns = [{ name: 'start', after: startOf(all) }, ...all];
   const rows = Object.entries(outcomes).map(([outcome, matches]) => [
     outcome,
-    ...columns.map(({ after }) => {
-      const rewards = [...after.values()].flat();
-      return `${((100 * rewards.filter(matches).length) / rewards.length).toFixed(0)} %`;
-    }),
+    ...columns.map(({ after }) => shareOf(after, matches)),
   ]);
   const counts = columns.map(({ after }) => String([...after.values()].flat().length));
   return table(
     ['Held-out responses', ...columns.map(({ name }) => name)],
     [...rows, ['number of responses', ...counts]],
-  );
-}
-
-function stepTable(runs: readonly RunResult[], cell: (step: RunResult['steps'][number]) => string): string {
-  const numbers = runs[0]?.steps.map(({ step }) => `step ${step}`) ?? [];
-  return table(
-    ['Run', ...numbers],
-    runs.map(({ run, steps }) => [run, ...steps.map(cell)]),
   );
 }
 

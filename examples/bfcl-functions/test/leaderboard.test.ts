@@ -3,7 +3,7 @@ import { pythonSuites } from '../../../tools/describe-with-python.ts';
 import { pythonEnvironments } from '../../../tools/python-environment.ts';
 import { checkCalls } from '../checker/check-calls.ts';
 import { demonstratedCall } from '../demonstration.ts';
-import { fetchLeaderboard, readTasks, shortTasks } from '../prepare-tasks.ts';
+import { fetchLeaderboard, readTasks, shortTasks, tasksOfAllCategories } from '../prepare-tasks.ts';
 import type { BfclTask } from '../task.ts';
 import { candidateCalls } from './candidate-calls.ts';
 import { judgeOfficially } from './official-checker.ts';
@@ -34,6 +34,14 @@ suite('the tasks of the leaderboard', (python) => {
 
   test('of the experiment are short and have one function', () => {
     expect([shortTasks(train).length, shortTasks(held).length]).toEqual([173, 65]);
+  });
+
+  test('of the experiment with two turns are the same number of each category', () => {
+    const tasks = tasksOfAllCategories(held, 16);
+    const counts = ['simple_python', 'multiple', 'irrelevance'].map(
+      (category) => tasks.filter(({ id }) => id.startsWith(`${category}_`)).length,
+    );
+    expect(counts).toEqual([16, 16, 16]);
   });
 
   test('have the judgements of the official checker, for right calls and for wrong ones of every kind', async () => {
