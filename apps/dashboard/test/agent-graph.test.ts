@@ -20,7 +20,14 @@ function step(kind: TraceNode['kind'], agentPath: readonly string[], changes: Pa
     stackTrace: null,
     toolArguments: null,
     toolResult: null,
-    tokens: { prompt: 1, response: 5, policyVersion: 0, isTrainable: true, untrainableReason: null },
+    tokens: {
+      prompt: 1,
+      response: 5,
+      policyVersion: 0,
+      newestPolicyVersion: 0,
+      isTrainable: true,
+      untrainableReason: null,
+    },
     rewards: [],
     ...changes,
   };

@@ -44,6 +44,8 @@ describeWithRuntime('agl server with the GPU runtime', (python) => {
       'tiny=random:llama-tiny',
       '--lora-rank',
       '4',
+      '--runtime-arguments',
+      '--optimizer adamw-8bit',
     ];
     await using server = startServer(...runtime, '--max-concurrent-runs', '2');
     const { url, keyFile, device } = await server.event('ready');
@@ -80,6 +82,13 @@ describeWithRuntime('agl server with the GPU runtime', (python) => {
     const run = await client.train(smallConfig.agent, { steps: 1, tasksPerStep: 2 });
     await expect(run.result()).rejects.toThrow('Upstream key refused for http://192.0.2.1:8000/v1');
     expect(await client.runs()).toMatchObject([{ status: 'failed' }]);
+  });
+
+  test('an argument that the runtime does not have is reported by it', async () => {
+    const model = ['--runtime-python', python, '--gpus', '0', '--model', 'random:llama-tiny'];
+    await using server = startServer(...model, '--runtime-arguments', '--optimiser adamw-8bit');
+    expect(await server.exitCode()).toBe(3);
+    expect(server.stderr).toContain('unrecognized arguments: --optimiser adamw-8bit');
   });
 
   test('GPUs that the runtime does not find are reported with their number', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -43,16 +43,17 @@ test('a server without a key says that it is for this machine only', async () =>
 
 test('keys are created, listed and revoked, and authorise the expected routes', async () => {
   const made = await aglJson('keys', 'create', '--store', db, '--name', 'runners', '--role', 'worker');
-  const env = { AGL_TOKEN_SECRET: 'x'.repeat(32) };
-  await using server = new AglProcess(['store', '--db', db, '--port', '0'], { env });
+  await using server = new AglProcess(['store', '--db', db, '--port', '0']);
   const url = await urlOf(server);
   expect(server.stderr).not.toContain('the store has no key');
   const runner = new StoreClient({ baseUrl: url, apiKey: made['key'] ?? '', maxRetries: 0 });
   expect(await runner.claimRollouts()).toEqual([]);
   await expect(runner.statistics()).rejects.toThrow('A key with the role worker may not GET /v1/agl/statistics');
+  // It signs tokens with the secret beside the database, which a gateway on the file has too.
   await expect(runner.createAttemptToken({ rolloutId: 'ro-1', attemptId: 'at-1' })).rejects.toMatchObject({
     code: 'NOT_FOUND',
   });
+  expect(existsSync(path.join(folder, 'attempt-secret'))).toBe(true);
   const list = await runAgl(['keys', 'list', '--store', db]);
   expect(list.output).toMatch(new RegExp(`${made['id']} +runners +worker +default +\\d{4}-.* - +-`));
   expect(list.output).not.toContain(made['key']);

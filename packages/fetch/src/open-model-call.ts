@@ -213,6 +213,8 @@ function notChat(api: ModelApi): string | null {
 function withoutTokens(response: JsonObject): JsonObject {
   const { prompt_token_ids: _, choices, ...rest } = response;
   if (!Array.isArray(choices)) return rest;
-  const visible = choices.filter(isJsonObject).map(({ token_ids: _ids, logprobs: _logprobs, ...choice }) => choice);
+  const visible = choices
+    .filter(isJsonObject)
+    .map(({ token_ids: _ids, logprobs: _logprobs, policy_versions: _versions, ...choice }) => choice);
   return { ...rest, choices: visible };
 }

@@ -5,6 +5,7 @@ import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
 import {
   completionBody,
+  completionChunk,
   respondJson,
   simpleRequest,
   startGateway,
@@ -110,6 +111,26 @@ describe('a call that is not streamed', () => {
     const attempt = await fixture.attempt();
     await fixture.client(attempt).chat.completions.create(simpleRequest);
     expect((await fixture.calls(attempt))[0]).toMatchObject({ policyVersion: 12, isTrainable: true, model: 'gpt-4o' });
+  });
+
+  it.each([true, false])('records the policy version of each token, streamed: %s', async (stream) => {
+    const changes = [{ policy_version: 12 }, { policy_versions: [12, 13] }] as const;
+    await using upstream = await startUpstream((response) => {
+      if (!stream) return respondJson(response, completionBody(...changes));
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`data: ${JSON.stringify(completionChunk(...changes))}\n\ndata: [DONE]\n\n`);
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    const url = `${fixture.baseUrl(attempt)}/chat/completions`;
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify({ ...simpleRequest, stream }) });
+    expect(await response.text()).not.toContain('policy_versions');
+    await fixture.gateway.drain();
+    expect((await fixture.calls(attempt))[0]).toMatchObject({
+      policyVersion: 12,
+      isTrainable: true,
+      choices: [{ responseTokenIds: [20, 21], responsePolicyVersions: [12, 13] }],
+    });
   });
 
   it('records every choice', async () => {

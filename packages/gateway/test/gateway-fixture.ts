@@ -138,8 +138,8 @@ export function completionBody(changes: object = {}, choice: object = {}): objec
 }
 
 /** The same body as the only chunk of a stream. */
-export function completionChunk(): object {
-  const body = completionBody() as { readonly choices: readonly [{ readonly message: object }] };
+export function completionChunk(...changes: Parameters<typeof completionBody>): object {
+  const body = completionBody(...changes) as { readonly choices: readonly [{ readonly message: object }] };
   const [{ message, ...choice }] = body.choices;
   return { ...body, object: 'chat.completion.chunk', choices: [{ ...choice, delta: message }] };
 }

@@ -4,6 +4,8 @@ import {
   agentPathFromText,
   genAiAttributes,
   modelCallAttributes,
+  modelCallFromSpan,
+  newestPolicyVersion,
   pythonReaderAttributes,
   rewardFromSpan,
   spanNames,
@@ -151,13 +153,16 @@ function under(attributes: Attributes, prefix: string, inner: string): string | 
 }
 
 function tokensOf(attributes: Attributes, captured: Span): TraceTokens {
+  const policyVersion = number(attributes[modelCallAttributes.policyVersion]);
+  const call = modelCallFromSpan(captured);
   const isTrainable = captured.attributes[modelCallAttributes.isTrainable];
   return {
     prompt:
       number(attributes[genAiAttributes.usageInputTokens]) ?? length(attributes[modelCallAttributes.promptTokenIds]),
     response:
       number(attributes[genAiAttributes.usageOutputTokens]) ?? length(attributes[modelCallAttributes.responseTokenIds]),
-    policyVersion: number(attributes[modelCallAttributes.policyVersion]),
+    policyVersion,
+    newestPolicyVersion: call === null ? policyVersion : newestPolicyVersion(call),
     isTrainable: typeof isTrainable === 'boolean' ? isTrainable : null,
     untrainableReason: text(captured.attributes[modelCallAttributes.untrainableReason]),
   };

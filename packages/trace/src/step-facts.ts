@@ -28,7 +28,11 @@ function tokenFacts({ tokens }: TraceStep): readonly StepFact[] {
   if (tokens.prompt !== null || tokens.response !== null) {
     facts.push({ kind: 'tokens', text: `${tokens.prompt ?? '?'} → ${tokens.response ?? '?'} tokens` });
   }
-  if (tokens.policyVersion !== null) facts.push({ kind: 'policy', text: `policy v${tokens.policyVersion}` });
+  const { policyVersion, newestPolicyVersion } = tokens;
+  if (policyVersion !== null) {
+    const newest = newestPolicyVersion === policyVersion ? '' : `–v${newestPolicyVersion}`;
+    facts.push({ kind: 'policy', text: `policy v${policyVersion}${newest}` });
+  }
   if (tokens.isTrainable === false) {
     facts.push({ kind: 'warning', text: `not trained on: ${tokens.untrainableReason ?? 'unknown reason'}` });
   }

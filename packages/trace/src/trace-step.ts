@@ -27,7 +27,10 @@ export interface TraceTokens {
   readonly prompt: number | null;
   /** Of all choices together. */
   readonly response: number | null;
+  /** Policy version of the oldest token; null when unknown. */
   readonly policyVersion: number | null;
+  /** Policy version of the newest token; null when unknown. */
+  readonly newestPolicyVersion: number | null;
   /** Null when the tokens were not captured. */
   readonly isTrainable: boolean | null;
   readonly untrainableReason: string | null;

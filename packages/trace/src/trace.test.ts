@@ -1,6 +1,6 @@
 import type { Span } from '@agentlightning/core';
 import { linkAttributes } from '@agentlightning/core/spans';
-import { aRewardSpan, aSpan } from '@agentlightning/core/testing';
+import { aModelCallSpan, aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -77,7 +77,7 @@ describe('the steps of a trace', () => {
     expect(agent?.children.map(({ kind }) => kind)).toEqual(['model-call', 'tool-call']);
     expect(agent?.children[0]).toMatchObject({
       title: 'tiny',
-      tokens: { prompt: 3, response: 2, policyVersion: 7, isTrainable: true },
+      tokens: { prompt: 3, response: 2, policyVersion: 7, newestPolicyVersion: 7, isTrainable: true },
       inputMessages: [{ role: 'user', parts: [{ type: 'text', text: 'How many?' }] }],
       outputMessages: [{ role: 'assistant', parts: [{ type: 'tool-call', text: 'ask({"q":"bolts"})' }] }],
     });
@@ -224,6 +224,11 @@ describe('a trace as text', () => {
          │  └─ #5  tool ask  ({"q":"bolts"}) → 7  59 ms
          └─ #6  reward  primary 0.5"
     `);
+  });
+
+  test('has the oldest and the newest policy version of a response', () => {
+    const call = aModelCallSpan({ responsePolicyVersions: [3, 5] });
+    expect(traceText(traceSteps([call]))).toContain('policy v3–v5');
   });
 
   test('cuts lines at the width that is asked for', () => {

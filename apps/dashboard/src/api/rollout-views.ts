@@ -132,6 +132,8 @@ export interface TokenChoice {
   readonly tokenIds: readonly number[];
   /** Natural logarithms; empty when the engine does not report them. */
   readonly logprobs: readonly number[];
+  /** Null when all tokens have the policy version of the call. */
+  readonly policyVersions: readonly number[] | null;
   readonly finishReason: string | null;
 }
 
@@ -143,6 +145,7 @@ export interface CallTokens {
   /** Text of each response token of the first choice; null when the engine does not report it. */
   readonly texts: readonly string[] | null;
   readonly temperature: number;
+  /** Policy version of the oldest token; null when unknown. */
   readonly policyVersion: number | null;
   /** Whether the response tokens can be trained on. */
   readonly isTrainable: boolean;

@@ -84,12 +84,15 @@ export class RolloutReader {
     return {
       spanId: span.spanId,
       promptTokenIds: call.promptTokenIds,
-      choices: call.choices.map(({ index, responseTokenIds, responseLogprobs, finishReason }) => ({
-        index,
-        tokenIds: responseTokenIds,
-        logprobs: responseLogprobs,
-        finishReason,
-      })),
+      choices: call.choices.map(
+        ({ index, responseTokenIds, responseLogprobs, responsePolicyVersions, finishReason }) => ({
+          index,
+          tokenIds: responseTokenIds,
+          logprobs: responseLogprobs,
+          policyVersions: responsePolicyVersions ?? null,
+          finishReason,
+        }),
+      ),
       texts: Array.isArray(texts) ? texts.map(String) : null,
       temperature: call.temperature,
       policyVersion: call.policyVersion,

@@ -31,6 +31,8 @@ export interface ResponseToken {
   readonly position: number;
   /** Natural-log probability when it was sampled; undefined when the engine does not report it. */
   readonly logprob: number | undefined;
+  /** Version of the weights that sampled it; null when unknown. */
+  readonly policyVersion: number | null;
 }
 
 /**
@@ -57,8 +59,12 @@ export function tokenLevel(color: TokenColor, tokens: CallTokens, token: Respons
     case 'ratio':
       return ratioLevel(logprobGap(training, token));
     case 'version':
-      return tokens.policyVersion === null ? 'unknown' : `version-${tokens.policyVersion % versionColors}`;
+      return versionLevel(token.policyVersion);
   }
+}
+
+function versionLevel(policyVersion: number | null): string {
+  return policyVersion === null ? 'unknown' : `version-${policyVersion % versionColors}`;
 }
 
 /** 0 for a likely token to 4 for a very unlikely one; by probability 80, 50, 20 and 5 %. */
@@ -137,7 +143,17 @@ const legends: Readonly<Record<Exclude<TokenColor, 'version'>, readonly (readonl
 /** The levels of a colouring with their meaning. */
 export function legendOf(color: TokenColor, tokens: CallTokens): readonly (readonly [level: string, label: string])[] {
   if (color !== 'version') return legends[color];
-  const { policyVersion } = tokens;
-  const level = tokenLevel(color, tokens, { position: 0, logprob: undefined });
-  return [[level, policyVersion === null ? 'policy version unknown' : `policy version ${policyVersion}`]];
+  return policyVersionsOf(tokens).map((version) => [versionLevel(version), policyVersionText(version, version)]);
+}
+
+/** The policy versions of the response tokens, in ascending order. */
+export function policyVersionsOf({ policyVersion, choices }: CallTokens): readonly (number | null)[] {
+  const versions = new Set(choices.flatMap<number | null>(({ policyVersions }) => policyVersions ?? [policyVersion]));
+  return [...versions].toSorted((one, other) => (one ?? 0) - (other ?? 0));
+}
+
+/** The policy versions from the oldest to the newest token. */
+export function policyVersionText(oldest: number | null, newest: number | null): string {
+  if (oldest === null) return 'policy version unknown';
+  return newest === oldest ? `policy version ${oldest}` : `policy versions ${oldest} to ${newest}`;
 }

@@ -4,7 +4,16 @@ import { Fragment, type ReactNode, useState } from 'react';
 import type { CallTokens, CallTrainingView, RolloutDetail, TokenChoice } from '../../src/api/rollout-views.ts';
 import { numberText } from '../data/format.ts';
 import { tokensQuery } from '../data/queries.ts';
-import { advantageOf, exclusionText, lastTraining, legendOf, logprobGap, tokenLevel } from '../data/token-levels.ts';
+import {
+  advantageOf,
+  exclusionText,
+  lastTraining,
+  legendOf,
+  logprobGap,
+  policyVersionsOf,
+  policyVersionText,
+  tokenLevel,
+} from '../data/token-levels.ts';
 import { CallSelect } from '../parts/call-select.tsx';
 import { QueryView } from '../parts/notice.tsx';
 import { type TokenColor, tokenColors } from '../rollout-views.ts';
@@ -86,10 +95,12 @@ function CallTokensView(props: { readonly address: Parameters<typeof tokensQuery
   );
 }
 
-function factsOf({ temperature, policyVersion, isTrainable, untrainableReason }: CallTokens): string {
+function factsOf(tokens: CallTokens): string {
+  const { temperature, isTrainable, untrainableReason } = tokens;
+  const versions = policyVersionsOf(tokens);
   return [
     `temperature ${numberText(temperature)}`,
-    policyVersion === null ? 'policy version unknown' : `policy version ${policyVersion}`,
+    policyVersionText(versions[0] ?? null, versions.at(-1) ?? null),
     isTrainable
       ? 'response tokens can be trained on'
       : `excluded from training: ${untrainableReason ?? 'no reason recorded'}`,
@@ -121,7 +132,7 @@ function ChoiceTokens(props: {
   const { tokens, choice, color } = props;
   const training = lastTraining(tokens);
   const [shown, setShown] = useState(pageSize);
-  const { tokenIds, logprobs, finishReason, index } = choice;
+  const { tokenIds, logprobs, policyVersions, finishReason, index } = choice;
   const mean = logprobs.length === 0 ? null : logprobs.reduce((sum, value) => sum + value, 0) / logprobs.length;
   return (
     <>
@@ -133,7 +144,8 @@ function ChoiceTokens(props: {
       </h3>
       <p className="tokens" data-color={color}>
         {tokenIds.slice(0, shown).map((tokenId, position) => {
-          const token = { position, logprob: logprobs[position] };
+          const policyVersion = policyVersions?.[position] ?? tokens.policyVersion;
+          const token = { position, logprob: logprobs[position], policyVersion };
           const text = index === 0 ? tokens.texts?.[position] : undefined;
           return (
             <span

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ConversationTurn, RolloutDetail } from '../../src/api/rollout-views.ts';
 import { indentedJson } from '../data/format.ts';
+import { policyVersionText } from '../data/token-levels.ts';
 import { EmptyNotice } from './notice.tsx';
 import { RequestImages } from './request-images.tsx';
 import { TurnTable } from './turn-table.tsx';
@@ -85,11 +86,11 @@ export function MessageView(props: { readonly message: TraceMessage; readonly is
 
 function TurnTokens({ turn: { tokens } }: { readonly turn: ConversationTurn }): ReactNode {
   if (tokens === null) return null;
-  const { prompt, response, policyVersion, isTrainable, untrainableReason } = tokens;
+  const { prompt, response, isTrainable, untrainableReason } = tokens;
   return (
     <p className="muted">
       {`${prompt ?? '?'} prompt tokens, ${response ?? '?'} response tokens`}
-      {policyVersion === null ? '' : `, policy version ${policyVersion}`}
+      {tokens.policyVersion === null ? '' : `, ${policyVersionText(tokens.policyVersion, tokens.newestPolicyVersion)}`}
       {isTrainable === false ? `, excluded from training: ${untrainableReason ?? 'no reason recorded'}` : ''}
     </p>
   );

@@ -27,6 +27,13 @@ export function TurnTable({ detail }: { readonly detail: RolloutDetail }): React
   );
 }
 
+/** The policy versions of a call's oldest and newest token. */
+function versionsText(tokens: TurnRow['turn']['tokens']): string {
+  if (tokens?.policyVersion == null) return '–';
+  const { policyVersion, newestPolicyVersion } = tokens;
+  return policyVersion === newestPolicyVersion ? `${policyVersion}` : `${policyVersion}–${newestPolicyVersion}`;
+}
+
 const columns: readonly DataColumn<TurnRow>[] = [
   { label: 'Call', render: ({ number }) => number },
   { label: 'Agent', isWideOnly: true, render: ({ turn }) => turn.agentPath.join(' › ') || '–' },
@@ -35,7 +42,7 @@ const columns: readonly DataColumn<TurnRow>[] = [
     label: 'Policy version',
     isNumber: true,
     isWideOnly: true,
-    render: ({ turn }) => turn.tokens?.policyVersion ?? '–',
+    render: ({ turn }) => versionsText(turn.tokens),
   },
   {
     label: 'Rewards',

@@ -23,6 +23,7 @@ from transformers import AutoModelForCausalLM
 
 from agentlightning_runtime.engine.models.random_model import load_random_model
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
+from agentlightning_runtime.inference.vllm.server_api import VllmApi
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -60,6 +61,7 @@ class ScriptedVllm:
     ) -> None:
         self.model = model
         self.base_name = name or model.source
+        self.api = VllmApi()
         self.api_key = api_key
         self.can_sleep = can_sleep
         self.is_asleep = False
@@ -67,7 +69,7 @@ class ScriptedVllm:
         self.requests = 0
         self.paths: list[str] = []
         self.fault: Fault = ""
-        base = load_random_model("random:llama-tiny").causal_lm if model.lora_rank > 0 else _network(model.source)
+        base = load_random_model("random:llama-tiny").causal_lm if model.lora_rank > 0 else load_network(model.source)
         # Two replicas take turns. Each holds the networks by the names that clients send.
         self._replicas: list[dict[str, nn.Module]] = [{self.base_name: base} for _ in range(2)]
         self._turns = itertools.count()
@@ -170,7 +172,7 @@ class ScriptedVllm:
         self.loaded = _number(Path(path) / "model.safetensors")
         for replica in self._replicas:
             if not self._keeps_old(replica):
-                replica[self.base_name] = _network(path)
+                replica[self.base_name] = load_network(path)
         return JSONResponse({"results": [None]})
 
     async def _reset(self, request: Request) -> Response:
@@ -203,7 +205,7 @@ class ScriptedVllm:
         if body["model"] not in replica:
             return _refusal(404, f"The model `{body['model']}` does not exist.")
         name = self.base_name if self.fault == "base_served" else body["model"]
-        tokens, logprobs = _sample(replica[name], body)
+        tokens, logprobs = sample(replica[name], body)
         choice = {"index": 0, "token_ids": tokens, "logprobs": {"token_logprobs": logprobs}, "finish_reason": "length"}
         return JSONResponse({"id": "cmpl-1", "object": "text_completion", "choices": [choice]})
 
@@ -223,12 +225,12 @@ def _refusal(status: int, message: str) -> Response:
     return JSONResponse({"error": {"message": message, "type": "BadRequestError", "code": status}}, status)
 
 
-def _network(source: str) -> nn.Module:
+def load_network(source: str) -> nn.Module:
     return AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32).eval()
 
 
 @torch.inference_mode()
-def _sample(network: nn.Module, body: dict[str, Any]) -> tuple[list[int], list[float]]:
+def sample(network: nn.Module, body: dict[str, Any]) -> tuple[list[int], list[float]]:
     """Sampled tokens and their log-probabilities, with the fields of vLLM's completions."""
     random = torch.Generator().manual_seed(body["seed"])
     tokens, logprobs, cache = torch.tensor([body["prompt"]]), list[float](), None

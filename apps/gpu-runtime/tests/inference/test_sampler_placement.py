@@ -22,7 +22,7 @@ from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.open_backend import open_inference, replica_starts
 from agentlightning_runtime.inference.vllm.publication_folder import make_publication_folder
-from agentlightning_runtime.inference.vllm.remote_vllm import RemoteVllm
+from agentlightning_runtime.inference.vllm.remote_server import RemoteServer
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
 from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, memory_share, vllm_command
 
@@ -186,12 +186,12 @@ def test_a_server_that_runs_elsewhere_is_used_and_left_running(tmp_path: Path, l
 def test_a_wrong_key_or_address_is_named() -> None:
     elsewhere = ScriptedVllm(_ADAPTERS, api_key="secret")
     try:
-        with pytest.raises(EngineError, match=r"No vLLM server responds at .*401"):
-            RemoteVllm(elsewhere.root_url, "wrong")
+        with pytest.raises(EngineError, match=r"No vLLM or SGLang server responds at .*401"):
+            RemoteServer(elsewhere.root_url, "wrong")
     finally:
         elsewhere.stop()
-    with pytest.raises(EngineError, match="No vLLM server responds"):
-        RemoteVllm("http://127.0.0.1:1")
+    with pytest.raises(EngineError, match="No vLLM or SGLang server responds"):
+        RemoteServer("http://127.0.0.1:1")
 
 
 def test_gpus_are_divided_into_replicas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.engine.torch_model import TorchModel
     from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
-    from agentlightning_runtime.inference.vllm.vllm_process import RunningVllm
+    from agentlightning_runtime.inference.vllm.vllm_process import RunningServer
 
 pytestmark = WITH_VLLM
 
@@ -76,9 +76,9 @@ def test_a_running_response_continues_from_new_weights(tmp_path: Path) -> None:
         vllm_arguments=ARGUMENTS,
         sampler=SamplerPlacement(in_flight=True),
     )
-    servers: list[RunningVllm] = []
+    servers: list[RunningServer] = []
 
-    def start(model: VllmModel, reserved_bytes: int) -> RunningVllm:
+    def start(model: VllmModel, reserved_bytes: int) -> RunningServer:
         (start_replica,) = replica_starts(settings)
         servers.append(start_replica(model, reserved_bytes))
         return servers[-1]

@@ -14,6 +14,7 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
 from agentlightning_runtime.engine.torch_engine import create_engine
 from agentlightning_runtime.inference.vllm.replicas import Replicas
+from agentlightning_runtime.inference.vllm.server_api import VllmApi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -69,20 +70,16 @@ def test_both_have_every_version_and_keep_no_adapter(model: EngineModel, urls: l
 def test_a_replica_that_keeps_the_adapter_fails_the_publication(
     model: EngineModel, monkeypatch: pytest.MonkeyPatch, stale: list[int], share: str
 ) -> None:
-    control = Replicas.control
 
-    def load(self: Replicas, path: str, body: dict[str, str] | None = None) -> None:
+    def load(self: Replicas, adapter: str, folder: Path) -> None:
         """Stale replicas load the first adapter, which is zero, under the new name."""
-        if path != "/v1/load_lora_adapter" or body is None:
-            control(self, path, body)
-            return
-        first = f"{body['lora_path'].rsplit('/', 1)[0]}/{MODEL_ID}-v0-p1"
+        first = folder.parent / f"{MODEL_ID}-v0-p1"
         clients: list[httpx.Client] = vars(self)["_clients"]
         for index, client in enumerate(clients):
-            source = first if index in stale else body["lora_path"]
-            client.post(path, json={**body, "lora_path": source}).raise_for_status()
+            (request,) = VllmApi().load_adapter(adapter, first if index in stale else folder)
+            client.post(request[0], json=request[1]).raise_for_status()
 
-    monkeypatch.setattr(Replicas, "control", load)
+    monkeypatch.setattr(Replicas, "load_adapter", load)
     _check_mismatch(model, share)
 
 
@@ -92,9 +89,9 @@ def test_a_base_that_is_served_instead_of_the_adapter_fails_the_publication(
     complete = Replicas.complete
 
     def complete_with_base(
-        self: Replicas, prompts: Sequence[Sequence[int]], body: Callable[[int], dict[str, Any]]
+        self: Replicas, prompts: Sequence[Sequence[int]], _adapter: str | None, body: Callable[[int], dict[str, Any]]
     ) -> list[ProbeResponse]:
-        return complete(self, prompts, lambda index: {**body(index), "model": self.base_name})
+        return complete(self, prompts, None, body)
 
     monkeypatch.setattr(Replicas, "complete", complete_with_base)
     _check_mismatch(model, "16 of 16")

@@ -1,4 +1,4 @@
-import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { modelCallFromSpan, newestPolicyVersion } from '@agentlightning/core/spans';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import type { SessionPolicy } from '../session/session-policies.ts';
 
@@ -13,20 +13,21 @@ export async function readPolicyVersions(policies: readonly Pick<SessionPolicy, 
 
 /** The staleness of a group, in policy versions. */
 export interface GroupStaleness {
-  /** Of its oldest call; 0 without calls, and for calls of unknown version. */
+  /** Of its oldest token; 0 without calls, and for calls of unknown version. */
   readonly max: number;
-  /** Whether weights sampled it that no longer exist, because the run has resumed from an earlier checkpoint. */
+  /** Whether weights sampled some of it that no longer exist, because the run has resumed from an earlier checkpoint. */
   readonly isAhead: boolean;
 }
 
 /** Compares the versions that sampled a group with the current ones. */
 export function groupStaleness(rollouts: readonly FinishedRollout[], versions: PolicyVersions): GroupStaleness {
-  const differences = rollouts.flatMap(({ spans }) =>
-    spans.flatMap((span) => {
-      const call = modelCallFromSpan(span);
-      const current = call === null ? undefined : versions.get(call.model);
-      return call?.policyVersion == null || current === undefined ? [] : [current - call.policyVersion];
-    }),
-  );
-  return { max: Math.max(0, ...differences), isAhead: differences.some((difference) => difference < 0) };
+  let max = 0;
+  let isAhead = false;
+  for (const call of rollouts.flatMap(({ spans }) => spans.map(modelCallFromSpan))) {
+    const current = call === null ? undefined : versions.get(call.model);
+    if (call?.policyVersion == null || current === undefined) continue;
+    max = Math.max(max, current - call.policyVersion);
+    isAhead ||= (newestPolicyVersion(call) ?? current) > current;
+  }
+  return { max, isAhead };
 }

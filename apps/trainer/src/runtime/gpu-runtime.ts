@@ -21,6 +21,8 @@ export interface GpuRuntimeOptions {
   readonly model: string;
   /** The number of GPUs; 0 for the CPU. */
   readonly gpus: number;
+  /** Further command line arguments, which replace those of the server. */
+  readonly arguments: readonly string[];
   readonly checkpointDir: string;
   /** The file that its log is appended to. */
   readonly logFile: string;
@@ -84,7 +86,17 @@ export async function launchGpuRuntime(options: GpuRuntimeOptions): Promise<Laun
   const device = gpus === 0 ? ['--device', 'cpu'] : [];
   const runtime = await launchRuntime({
     name: 'the GPU runtime',
-    command: [python, ...launcher, '-m', runtimeModule, 'serve', ...flags, ...device, '--until-stdin-ends'],
+    command: [
+      python,
+      ...launcher,
+      '-m',
+      runtimeModule,
+      'serve',
+      ...flags,
+      ...device,
+      '--until-stdin-ends',
+      ...options.arguments,
+    ],
     environment: {
       ...environmentVariables(),
       AGENTLIGHTNING_RUNTIME_KEY: apiKey,

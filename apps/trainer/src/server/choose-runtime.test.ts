@@ -21,7 +21,7 @@ function program(name: string, command: string): string {
   return file;
 }
 
-const unset = { runtime: null, runtimePython: null, model: null, gpus: null };
+const unset = { runtime: null, runtimePython: null, runtimeArguments: null, model: null, gpus: null };
 const twoGpus = `echo '{"gpus": ["NVIDIA H100", "NVIDIA H100"]}'`;
 
 test('the embedded runtime is the default, and a running one precedes all others', async () => {
@@ -36,10 +36,20 @@ test('the GPU runtime is started for its interpreter, for GPUs and for its model
   const python = program('python-of-env', twoGpus);
   vi.stubEnv('PATH', `${folder}:${process.env['PATH']}`);
   const model = 'Qwen/Qwen3-4B';
-  expect(await chooseRuntime({ ...unset, model })).toEqual({ type: 'gpu', python: 'python3', model, gpus: 2 });
+  const chosen = { type: 'gpu', python: 'python3', model, gpus: 2, arguments: [] };
+  expect(await chooseRuntime({ ...unset, model })).toEqual(chosen);
   expect(await chooseRuntime({ ...unset, model, gpus: 1 })).toMatchObject({ type: 'gpu', gpus: 1 });
   expect(await chooseRuntime({ ...unset, model, runtimePython: python, gpus: 0 })).toMatchObject({ python, gpus: 0 });
   await expect(chooseRuntime({ ...unset, gpus: 1 })).rejects.toThrow('needs a model, and none is set');
+});
+
+test('arguments of the GPU runtime start it, and are an error for one that is running', async () => {
+  program('python3', twoGpus);
+  vi.stubEnv('PATH', `${folder}:${process.env['PATH']}`);
+  const settings = { ...unset, model: 'tiny-chat', runtimeArguments: '--load-in-4bit --optimizer adamw-8bit' };
+  const args = ['--load-in-4bit', '--optimizer', 'adamw-8bit'];
+  expect(await chooseRuntime(settings)).toMatchObject({ type: 'gpu', model: 'tiny-chat', arguments: args });
+  await expect(chooseRuntime({ ...settings, runtime: 'box:50051' })).rejects.toThrow('no effect on the runtime at box');
 });
 
 test('fewer GPUs than requested are an error with their number', async () => {

@@ -2,6 +2,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { didYouMean } from '@agentlightning/core/settings';
 import { baseModels } from '@agentlightning/runtime-cpu';
 import { countMachineGpus, gpusOf } from '../runtime/gpu-runtime.ts';
+import { commandWords } from './command-words.ts';
 import type { ServerSettings } from './settings/server-settings.ts';
 
 /** The runtime that a server trains with. */
@@ -15,30 +16,38 @@ export type RuntimeChoice =
       readonly model: string;
       /** 0 for the CPU. */
       readonly gpus: number;
+      /** Further command line arguments. */
+      readonly arguments: readonly string[];
     };
 
-type RuntimeSettings = Pick<ServerSettings, 'runtime' | 'runtimePython' | 'model' | 'gpus'>;
+type RuntimeSettings = Pick<ServerSettings, 'runtime' | 'runtimePython' | 'runtimeArguments' | 'model' | 'gpus'>;
 
 const embeddedModels = baseModels.map(({ name }) => name);
 
 /**
- * Chooses the runtime: the running one that is configured; the GPU runtime, when its interpreter or GPUs are requested, or the
- * model is not one of the embedded runtime; otherwise the embedded one.
+ * Chooses the runtime: the running one that is configured; the GPU runtime, when its interpreter, arguments or GPUs are
+ * requested, or the model is not one of the embedded runtime; otherwise the embedded one.
  *
- * @throws AgentLightningError CONFIG when there are fewer GPUs than requested, or no GPU runtime for the model
+ * @throws AgentLightningError CONFIG when there are fewer GPUs than requested, no GPU runtime for the model, or arguments
+ *   for a runtime that is already running
  */
 export async function chooseRuntime(settings: RuntimeSettings): Promise<RuntimeChoice> {
-  const { runtime, runtimePython, model, gpus } = settings;
-  if (runtime !== null) return { type: 'running', address: runtime };
+  const { runtime, runtimePython, runtimeArguments, model, gpus } = settings;
+  if (runtime !== null) {
+    if (runtimeArguments !== null) throw argumentsOfRunning(runtime);
+    return { type: 'running', address: runtime };
+  }
   const hasEmbeddedModel = model === null || embeddedModels.includes(model);
-  if (runtimePython === null && (gpus ?? 0) === 0 && hasEmbeddedModel) return { type: 'embedded' };
+  const isGpuRequested = runtimePython !== null || runtimeArguments !== null || (gpus ?? 0) > 0;
+  if (!isGpuRequested && hasEmbeddedModel) return { type: 'embedded' };
   const python = runtimePython ?? 'python3';
+  const args = runtimeArguments === null ? [] : commandWords(runtimeArguments);
   const found = await gpusOf(python).catch(async (cause: unknown) => {
     throw await withoutRuntime(settings, cause);
   });
   if (model === null) throw noModel(python);
   if (gpus !== null && gpus > found.length) throw tooFewGpus(gpus, `${python} finds ${listOf(found)}`);
-  return { type: 'gpu', python, model, gpus: gpus ?? found.length };
+  return { type: 'gpu', python, model, gpus: gpus ?? found.length, arguments: args };
 }
 
 /** Why a machine without the GPU runtime cannot train. */
@@ -63,6 +72,14 @@ export function tooFewGpus(gpus: number, found: string): AgentLightningError {
     code: 'CONFIG',
     message: `${gpus} GPUs were requested, and ${found}`,
     remedy: 'Lower --gpus, leave it out, or pass --runtime host:port of a runtime on a machine with as many GPUs.',
+  });
+}
+
+function argumentsOfRunning(runtime: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `--runtime-arguments has no effect on the runtime at ${runtime}, which is already running`,
+    remedy: 'Pass the arguments where that runtime is started, or remove --runtime.',
   });
 }
 

@@ -123,7 +123,7 @@ export class ServerRuntime {
     log.info({ python, gpus, model: choice.model, logFile }, 'the GPU runtime is starting');
     // Clients request the model by its name.
     const model = `${gpuModelName(choice.model)}=${choice.model.replace(/^[^=]*=/, '')}`;
-    return launchGpuRuntime({ python, model, gpus, checkpointDir, logFile });
+    return launchGpuRuntime({ python, model, gpus, arguments: choice.arguments, checkpointDir, logFile });
   }
 
   #configured(address: string): GrpcRuntimeConfig {

@@ -89,6 +89,13 @@ describe('metrics', () => {
     expect(metrics['reward/std']).toBeCloseTo(Math.sqrt((0.25 ** 2 * 5 + 0.75 ** 2) / 5), 12);
   });
 
+  test('have the staleness of each token of a response that was sampled while weights were published', () => {
+    const calls = [[{ responsePolicyVersions: [0, 1] }], [{}]];
+    const rollouts = calls.map((each, reward) => aCollectedRollout({ rolloutId: `ro-${reward}`, reward, calls: each }));
+    const { metrics } = grpo().planStep([{ groupId: 'gr-1', rollouts }], context);
+    expect(metrics).toMatchObject({ 'staleness/mean': (2 + 1 + 2 + 2) / 4, 'staleness/max': 2 });
+  });
+
   test('say nothing of what there was none of', () => {
     const { metrics } = grpo().planStep([], context);
     expect(metrics).not.toHaveProperty('reward/mean');

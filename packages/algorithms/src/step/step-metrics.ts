@@ -53,13 +53,16 @@ function stalenessMetrics(
       row.trained.filter((_, turn) => (advantages[index]?.[turn] ?? null) !== null),
     ),
   );
-  const known = turns.flatMap(({ policyVersion: sampledBy, start, end }) =>
-    sampledBy === null ? [] : [{ versions: policyVersion - sampledBy, tokens: end - start }],
-  );
+  const known = turns.flatMap(({ policyVersion: sampledBy, policyVersions, start, end }) => {
+    if (sampledBy === null) return [];
+    const tokens = end - start;
+    const meanVersion = policyVersions === undefined ? sampledBy : mean(policyVersions);
+    return [{ oldest: policyVersion - sampledBy, mean: policyVersion - meanVersion, tokens }];
+  });
   if (known.length === 0) return {};
   const tokens = known.reduce((sum, turn) => sum + turn.tokens, 0);
   return {
-    'staleness/mean': known.reduce((sum, turn) => sum + turn.versions * turn.tokens, 0) / tokens,
-    'staleness/max': known.reduce((max, { versions }) => Math.max(max, versions), -Infinity),
+    'staleness/mean': known.reduce((sum, turn) => sum + turn.mean * turn.tokens, 0) / tokens,
+    'staleness/max': known.reduce((max, { oldest }) => Math.max(max, oldest), -Infinity),
   };
 }

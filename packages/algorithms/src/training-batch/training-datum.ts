@@ -58,7 +58,7 @@ export function trainingDatum(input: DatumInput): TrainingDatum | null {
   const turns = trainedTurns(row, input.advantages);
   if (turns.length === 0) return null;
   const trainedTokens = turns.reduce((sum, { start, end }) => sum + end - start, 0);
-  const versions = turns.map(({ policyVersion }) => policyVersion ?? currentPolicyVersion);
+  const versions = policyVersionRange(turns, currentPolicyVersion);
   const { oldLogprobs, weightFactors, valueTargets, samplingValues } = columns;
   return {
     tokenIds: Int32Array.from(row.tokenIds),
@@ -77,9 +77,25 @@ export function trainingDatum(input: DatumInput): TrainingDatum | null {
     temperature: row.temperature,
     rolloutId: trajectory.rolloutId,
     groupId: trajectory.groupId,
-    minPolicyVersion: Math.min(...versions),
-    maxPolicyVersion: Math.max(...versions),
+    minPolicyVersion: versions.min,
+    maxPolicyVersion: versions.max,
   };
+}
+
+/** The lowest and the highest policy version of the tokens of turns. */
+function policyVersionRange(
+  turns: readonly TrainedTurn[],
+  currentPolicyVersion: number,
+): { readonly min: number; readonly max: number } {
+  let min = Infinity;
+  let max = -Infinity;
+  for (const { policyVersion, policyVersions = [policyVersion ?? currentPolicyVersion] } of turns) {
+    for (const version of policyVersions) {
+      min = Math.min(min, version);
+      max = Math.max(max, version);
+    }
+  }
+  return { min, max };
 }
 
 /** The advantage of each turn, for all of its tokens. */
@@ -109,14 +125,17 @@ interface TrainedTurn {
   readonly logprobOffset: number;
   readonly advantage: number;
   readonly policyVersion: number | null;
+  readonly policyVersions?: readonly number[];
 }
 
 function trainedTurns(row: TrajectoryRow, advantages: readonly (number | null)[]): readonly TrainedTurn[] {
   let logprobOffset = 0;
-  return row.trained.flatMap(({ start, end, policyVersion }, turn) => {
+  return row.trained.flatMap(({ start, end, policyVersion, policyVersions }, turn) => {
     const offset = logprobOffset;
     logprobOffset += end - start;
     const advantage = advantages[turn] ?? null;
-    return advantage === null ? [] : [{ start, end, logprobOffset: offset, advantage, policyVersion }];
+    if (advantage === null) return [];
+    const versions = policyVersions && { policyVersions };
+    return [{ start, end, logprobOffset: offset, advantage, policyVersion, ...versions }];
   });
 }

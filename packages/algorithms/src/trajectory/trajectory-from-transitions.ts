@@ -135,9 +135,17 @@ function extendRow(row: OpenRow, transition: Transition): void {
 
 /** Records the row's last tokens as the transition's completion. */
 function noteTurn(row: OpenRow, transition: Transition): void {
-  const { responseTokenIds, sequenceId, agentName, reward, policyVersion } = transition;
+  const { responseTokenIds, sequenceId, agentName, reward, policyVersion, responsePolicyVersions } = transition;
   const end = row.tokenIds.length;
-  row.trained.push({ start: end - responseTokenIds.length, end, sequenceId, agentName, reward, policyVersion });
+  row.trained.push({
+    start: end - responseTokenIds.length,
+    end,
+    sequenceId,
+    agentName,
+    reward,
+    policyVersion,
+    ...(responsePolicyVersions && { policyVersions: responsePolicyVersions }),
+  });
 }
 
 function assertSameAttempt({ rolloutId, attemptId, transitions }: TrajectoryInput): void {

@@ -32,6 +32,24 @@ test('a model call becomes a transition with everything training needs', () => {
   expect([modelCalls, excluded]).toEqual([1, {}]);
 });
 
+test('a choice that was sampled while weights were published has the version of each token', () => {
+  const choices = [[4, 5], [5, 5], undefined].map((versions, index) => ({
+    index,
+    responseTokenIds: [6, 7],
+    responseLogprobs: [-1, -1],
+    finishReason: 'stop',
+    ...(versions && { responsePolicyVersions: versions }),
+  }));
+  const { transitions } = transitionsFromSpans([call(1, { policyVersion: 4, choices })]);
+  expect(
+    transitions.map(({ policyVersion, responsePolicyVersions }) => [policyVersion, responsePolicyVersions]),
+  ).toEqual([
+    [4, [4, 5]],
+    [5, [5, 5]],
+    [4, undefined],
+  ]);
+});
+
 describe('rewards', () => {
   test('a reward after a call and before the next is the reward of that turn', () => {
     const { transitions, finalReward } = transitionsFromSpans([

@@ -95,6 +95,7 @@ export function transitionsFromSpans(spans: readonly Span[], options: Transition
 }
 
 function transition(call: ModelCall, choice: ModelCallChoice, reward: number | null): Transition {
+  const { responsePolicyVersions: versions } = choice;
   return {
     rolloutId: call.rolloutId,
     attemptId: call.attemptId,
@@ -106,7 +107,9 @@ function transition(call: ModelCall, choice: ModelCallChoice, reward: number | n
     responseTokenIds: choice.responseTokenIds,
     responseLogprobs: choice.responseLogprobs.map((logprob) => Math.min(0, logprob)),
     temperature: call.temperature,
-    policyVersion: call.policyVersion,
+    // The oldest token of the call can be in another choice.
+    policyVersion: versions?.reduce((oldest, version) => Math.min(oldest, version)) ?? call.policyVersion,
+    ...(versions && { responsePolicyVersions: versions }),
     reward,
   };
 }

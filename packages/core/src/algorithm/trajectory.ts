@@ -7,7 +7,10 @@ export interface TrainedInterval {
   readonly agentName: string | null;
   /** Reward of this turn; null without one. */
   readonly reward: number | null;
+  /** Version of the weights that sampled its oldest token; null when unknown. */
   readonly policyVersion: number | null;
+  /** Policy version of each of its tokens. @default `policyVersion` for all */
+  readonly policyVersions?: readonly number[];
 }
 
 /**

@@ -16,8 +16,10 @@ export interface Transition {
   readonly responseLogprobs: readonly number[];
   /** The effective sampling temperature. */
   readonly temperature: number;
-  /** Version of the weights that sampled it; null when unknown. */
+  /** Version of the weights that sampled its oldest token; null when unknown. */
   readonly policyVersion: number | null;
+  /** Policy version of each response token; same length. @default `policyVersion` for all */
+  readonly responsePolicyVersions?: readonly number[];
   /** Reward of this turn; null without one. */
   readonly reward: number | null;
 }

@@ -19,14 +19,15 @@ interface TokenLogprobs {
 interface ChoiceTokens {
   tokenIds: number[];
   logprobs: number[];
+  policyVersions: number[];
   tokens: string[];
   finishReason: string | null;
 }
 
 /**
  * Token data of a response, in the fields of vLLM: `prompt_token_ids`, `choices[].token_ids`,
- * `choices[].logprobs.content` (or `tokens` and `token_logprobs` of Completions), `usage`. It accepts a whole body, or
- * the chunks of a stream in order.
+ * `choices[].logprobs.content` (or `tokens` and `token_logprobs` of Completions), `usage`; and `policy_version` and
+ * `choices[].policy_versions` of the runtimes. It accepts a whole body, or the chunks of a stream in order.
  */
 export class CapturedResponse {
   readonly #choices: Map<number, ChoiceTokens> = new Map();
@@ -53,6 +54,7 @@ export class CapturedResponse {
   /** Adds the policy version from the response header or a chunk. */
   addPolicyVersion(version: number | null): void {
     if (version === null) return;
+    this.#cached = null;
     this.#hasMixedPolicyVersions ||= this.#policyVersion !== null && this.#policyVersion !== version;
     this.#policyVersion ??= version;
   }
@@ -75,12 +77,12 @@ export class CapturedResponse {
     return this.#usage;
   }
 
-  /** Version of the weights; null when the engine does not report it. */
+  /** Version of the weights, of the oldest token; null when the engine does not report it. */
   get policyVersion(): number | null {
     return this.#policyVersion;
   }
 
-  /** Whether the weights changed during the response. */
+  /** Whether the engine reported several versions without saying which token has which. */
   get hasMixedPolicyVersions(): boolean {
     return this.#hasMixedPolicyVersions;
   }
@@ -96,6 +98,9 @@ export class CapturedResponse {
       index,
       responseTokenIds: choice.tokenIds,
       responseLogprobs: choice.logprobs,
+      ...(choice.policyVersions.some((version) => version !== this.#policyVersion) && {
+        responsePolicyVersions: choice.policyVersions,
+      }),
       finishReason: choice.finishReason,
     }));
     if (choices.length === 0) return [{ index: 0, responseTokenIds: [], responseLogprobs: [], finishReason: null }];
@@ -133,6 +138,7 @@ export class CapturedResponse {
     const { logprobs, tokens } = logprobsOf(choice.logprobs);
     known.tokenIds = joined(known.tokenIds, numbersOf(choice.token_ids) ?? []);
     known.logprobs = joined(known.logprobs, logprobs);
+    known.policyVersions = joined(known.policyVersions, numbersOf(choice.policy_versions) ?? []);
     known.tokens = joined(known.tokens, tokens);
     known.finishReason = textOf(choice.finish_reason) ?? known.finishReason;
   }
@@ -140,7 +146,7 @@ export class CapturedResponse {
   #choiceAt(index: number): ChoiceTokens {
     const known = this.#choices.get(index);
     if (known !== undefined) return known;
-    const choice = { tokenIds: [], logprobs: [], tokens: [], finishReason: null };
+    const choice = { tokenIds: [], logprobs: [], policyVersions: [], tokens: [], finishReason: null };
     this.#choices.set(index, choice);
     return choice;
   }

@@ -74,10 +74,36 @@ test.each([
     bodyWith({ logprobs: { content: [{ token: 'a', logprob: -1 }] } }),
     '1 log-probabilities',
   ],
+  ['fewer policy versions', bodyWith({ policy_versions: [2, 3] }, { policy_version: 2 }), 'but 2 policy versions'],
   ['no finish reason', bodyWith({ finish_reason: null }), 'without a finish reason'],
   ['other usage', bodyWith({}, { usage: { prompt_tokens: 1, completion_tokens: 1 } }), 'but the usage says 1'],
 ])('%s makes a response untrainable', (_name, body, reason) => {
   expect(untrainableReason(captured(body))).toContain(reason);
+});
+
+test('each token has its policy version, in a whole response and in a stream', () => {
+  const prepared = prepareResponse(step, call, 0);
+  const { choices, ...whole } = completionBody(prepared);
+  const [first, second] = choices as readonly JsonObject[];
+  const versions = captured({ ...whole, choices: [first ?? {}] }).choices[0]?.responseTokenIds.map((_, at) => 3 + at);
+  const versioned = { ...first, policy_versions: versions ?? [] };
+  const body = { ...whole, policy_version: 3, choices: [versioned, { ...second, policy_versions: [3] }] };
+  const response = captured(body);
+  expect(untrainableReason(response)).toBeNull();
+  expect(response.policyVersion).toBe(3);
+  expect(response.choices[0]?.responsePolicyVersions).toEqual(versions);
+  expect(response.choices[1]).not.toHaveProperty('responsePolicyVersions');
+});
+
+test('the policy versions of the chunks of a stream are joined', () => {
+  const chunk = (token: number): JsonObject => ({
+    policy_version: 1,
+    choices: [{ index: 0, token_ids: [token], policy_versions: [token], delta: { content: 'a' } }],
+  });
+  expect(captured(chunk(1), chunk(2)).choices[0]).toMatchObject({ responsePolicyVersions: [1, 2] });
+  const message = new StreamedMessage();
+  for (const token of [1, 2]) message.add(chunk(token));
+  expect(JSON.stringify(message.toBody())).not.toContain('policy_versions');
 });
 
 test('a response with mixed policy versions is untrainable', () => {

@@ -11,7 +11,7 @@ interface StreamedChoice {
 
 /**
  * Assembles the chunks of a Chat Completions stream into the body of the equivalent non-streamed response, without
- * token ids and log-probabilities.
+ * the data of tokens.
  */
 export class StreamedMessage {
   readonly #choices: Map<number, StreamedChoice> = new Map();
@@ -41,7 +41,15 @@ export class StreamedMessage {
 
   #addChoice(choice: JsonObject): void {
     const known = this.#choiceAt(numberOf(choice.index) ?? 0);
-    const { index: _, delta, finish_reason: finishReason, logprobs: __, token_ids: ___, ...rest } = choice;
+    const {
+      index: _index,
+      delta,
+      finish_reason: finishReason,
+      logprobs: _logprobs,
+      token_ids: _ids,
+      policy_versions: _versions,
+      ...rest
+    } = choice;
     known.rest = { ...known.rest, ...rest };
     if (textOf(finishReason) !== null) known.rest.finish_reason = finishReason ?? null;
     if (!isObject(delta)) return;

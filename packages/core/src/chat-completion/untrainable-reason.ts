@@ -28,13 +28,16 @@ export function untrainableReason(captured: CapturedResponse): string | null {
 }
 
 function choiceReason(choice: ModelCallChoice): string | null {
-  const { responseTokenIds, responseLogprobs, finishReason } = choice;
+  const { responseTokenIds, responseLogprobs, responsePolicyVersions, finishReason } = choice;
   if (responseTokenIds.length === 0) return 'the upstream gave no response token ids';
   if (!responseTokenIds.every(isTokenId)) return 'a response token id is not a whole number of 0 or more';
   if (responseLogprobs.length !== responseTokenIds.length) {
     return `${responseTokenIds.length} response token ids, but ${responseLogprobs.length} log-probabilities`;
   }
   if (!responseLogprobs.every(Number.isFinite)) return 'a log-probability is not a finite number';
+  if (responsePolicyVersions !== undefined && responsePolicyVersions.length !== responseTokenIds.length) {
+    return `${responseTokenIds.length} response token ids, but ${responsePolicyVersions.length} policy versions`;
+  }
   if (finishReason === null) return 'it ended without a finish reason';
   return null;
 }

@@ -12,6 +12,7 @@ export { toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
 export type { JoinedModelCall } from '../spans/join-model-calls.ts';
 export { joinModelCalls } from '../spans/join-model-calls.ts';
 export type { ModelCallChoice } from '../spans/model-call.ts';
+export { newestPolicyVersion } from '../spans/model-call.ts';
 export { modelCallFromSpan } from '../spans/model-call-from-span.ts';
 export type { ModelCallInput, ModelCallRecording } from '../spans/model-call-span.ts';
 export { modelCallToSpan } from '../spans/model-call-span.ts';

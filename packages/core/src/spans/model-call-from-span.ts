@@ -109,11 +109,13 @@ function choicesOf(attributes: Attributes, responseTokenIds: readonly number[]):
   const recorded = everyOf(json(attributes[modelCallAttributes.choices]), choiceFrom);
   if (recorded !== null) return recorded;
   const finishReasons = attributes[genAiAttributes.responseFinishReasons];
+  const policyVersions = numbers(attributes[modelCallAttributes.responsePolicyVersions]);
   return [
     {
       index: 0,
       responseTokenIds,
       responseLogprobs: numbers(attributes[modelCallAttributes.responseLogprobs]) ?? pythonLogprobs(attributes),
+      ...(policyVersions && { responsePolicyVersions: policyVersions }),
       finishReason: Array.isArray(finishReasons) ? textOf(finishReasons[0]) : null,
     },
   ];
@@ -124,9 +126,16 @@ function choiceFrom(choice: JsonObject): ModelCallChoice | null {
   const { index, response_token_ids: tokenIds, response_logprobs: logprobs, finish_reason: finishReason } = choice;
   const responseTokenIds = numbersOf(tokenIds);
   const responseLogprobs = numbersOf(logprobs);
+  const responsePolicyVersions = numbersOf(choice.response_policy_versions);
   if (typeof index !== 'number' || responseTokenIds === null || responseLogprobs === null) return null;
   if (typeof finishReason !== 'string' && finishReason !== null) return null;
-  return { index, responseTokenIds, responseLogprobs, finishReason };
+  return {
+    index,
+    responseTokenIds,
+    responseLogprobs,
+    ...(responsePolicyVersions && { responsePolicyVersions }),
+    finishReason,
+  };
 }
 
 function pythonLogprobs(attributes: Attributes): readonly number[] {

@@ -67,12 +67,16 @@ const anyCall: fc.Arbitrary<ModelCall> = fc.record({
   agentPath: fc.option(fc.array(fc.string({ unit: fc.constantFrom('a', '>', '%', '3', 'E', 'ö'), minLength: 1 }))),
   promptTokenIds: tokens,
   choices: fc.array(
-    fc.record({
-      index: fc.nat(3),
-      responseTokenIds: tokens,
-      responseLogprobs: fc.array(finite, { maxLength: 8 }),
-      finishReason: fc.option(anyText),
-    }),
+    fc.record(
+      {
+        index: fc.nat(3),
+        responseTokenIds: tokens,
+        responseLogprobs: fc.array(finite, { maxLength: 8 }),
+        finishReason: fc.option(anyText),
+        responsePolicyVersions: fc.array(fc.nat(), { maxLength: 8 }),
+      },
+      { requiredKeys: ['index', 'responseTokenIds', 'responseLogprobs', 'finishReason'] },
+    ),
     { minLength: 1, maxLength: 3 },
   ),
   temperature: finite,

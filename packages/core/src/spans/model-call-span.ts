@@ -125,6 +125,7 @@ function tokenAttributes(choices: readonly ModelCallChoice[], tokens: readonly s
   return {
     [modelCallAttributes.responseTokenIds]: first?.responseTokenIds ?? [],
     [modelCallAttributes.responseLogprobs]: logprobs,
+    [modelCallAttributes.responsePolicyVersions]: first?.responsePolicyVersions,
     [modelCallAttributes.responseTokens]: tokens,
     [genAiAttributes.responseFinishReasons]: finishReasons.some((reason) => reason !== '') ? finishReasons : null,
     [modelCallAttributes.choices]: isPlain ? null : JSON.stringify(choices.map(choiceToJson)),
@@ -141,6 +142,7 @@ function choiceToJson(choice: ModelCallChoice): object {
     index: choice.index,
     response_token_ids: choice.responseTokenIds,
     response_logprobs: finite(choice.responseLogprobs),
+    response_policy_versions: choice.responsePolicyVersions,
     finish_reason: choice.finishReason,
   };
 }

@@ -7,7 +7,24 @@ export interface ModelCallChoice {
   readonly responseTokenIds: readonly number[];
   /** Log-probability (natural logarithm) of each response token, at the sampling temperature; same length. */
   readonly responseLogprobs: readonly number[];
+  /**
+   * Policy version of each response token; same length. Absent when all tokens have the version of the call, so that
+   * only responses that were sampled while weights were published have it.
+   */
+  readonly responsePolicyVersions?: readonly number[];
   readonly finishReason: string | null;
+}
+
+/** The policy version of the newest token of all choices; null when unknown. */
+export function newestPolicyVersion({
+  policyVersion,
+  choices,
+}: Pick<ModelCall, 'policyVersion' | 'choices'>): number | null {
+  let newest = policyVersion;
+  for (const { responsePolicyVersions = [] } of choices) {
+    for (const version of responsePolicyVersions) newest = Math.max(newest ?? version, version);
+  }
+  return newest;
 }
 
 /** One model request and its response, with token ids as the engine used them: the unit of training data. */
@@ -20,7 +37,7 @@ export interface ModelCall {
   /** The engine's response id; framework spans are joined on it. */
   readonly responseId: string | null;
   readonly model: string;
-  /** Version of the weights that served the call; null when the engine does not report it. */
+  /** Version of the weights that sampled the oldest token of all choices; null when the engine does not report it. */
   readonly policyVersion: number | null;
   /** The calling agent, where an adapter reports it. */
   readonly agentName: string | null;

@@ -68,8 +68,10 @@ export const modelCallAttributes = {
   responseTokens: 'agentlightning.response_tokens',
   /** JSON of all choices, when there is more than one. */
   choices: 'agentlightning.choices',
-  /** The policy version that served the call. */
+  /** The policy version of the oldest token of all choices. */
   policyVersion: 'agentlightning.policy_version',
+  /** Policy version of each response token of the first choice, when it is not that of the call for all of them. */
+  responsePolicyVersions: 'agentlightning.response_policy_versions',
   /** Whether the call can be used for training. */
   isTrainable: 'agentlightning.trainable',
   /** Reason why the call cannot be used for training. */
@@ -148,6 +150,7 @@ const reservedNames: ReadonlySet<string> = new Set([
   modelCallAttributes.responseTokens,
   modelCallAttributes.choices,
   modelCallAttributes.policyVersion,
+  modelCallAttributes.responsePolicyVersions,
   modelCallAttributes.isTrainable,
   modelCallAttributes.untrainableReason,
   pythonReaderAttributes.logprobs,

@@ -66,11 +66,18 @@ export function aTransition(fields: Partial<Transition> = {}): Transition {
   };
 }
 
+/** Fields of {@link aModelCall}. */
+export interface AModelCall extends Partial<ModelCall> {
+  /** @default [4, 5] */
+  readonly responseTokenIds?: readonly number[];
+  /** Policy version of each response token. @default `policyVersion` for all */
+  readonly responsePolicyVersions?: readonly number[];
+}
+
 /** A trainable model call with one choice and tokens; pass only the fields relevant to the test. */
-export function aModelCall(
-  fields: Partial<ModelCall> & { readonly responseTokenIds?: readonly number[] } = {},
-): ModelCall {
-  const { responseTokenIds = [4, 5], ...call } = fields;
+export function aModelCall(fields: AModelCall = {}): ModelCall {
+  const { responseTokenIds = [4, 5], responsePolicyVersions: versions, ...call } = fields;
+  const responseLogprobs = responseTokenIds.map(logprobOf);
   return {
     rolloutId: 'ro-1',
     attemptId: 'at-1',
@@ -78,11 +85,19 @@ export function aModelCall(
     sequenceId: 1,
     responseId: `chatcmpl-${fields.sequenceId ?? 1}`,
     model: 'tiny',
-    policyVersion: 0,
+    policyVersion: versions === undefined ? 0 : Math.min(...versions),
     agentName: null,
     agentPath: null,
     promptTokenIds: [1, 2, 3],
-    choices: [{ index: 0, responseTokenIds, responseLogprobs: responseTokenIds.map(logprobOf), finishReason: 'stop' }],
+    choices: [
+      {
+        index: 0,
+        responseTokenIds,
+        responseLogprobs,
+        ...(versions && { responsePolicyVersions: versions }),
+        finishReason: 'stop',
+      },
+    ],
     temperature: 1,
     isTrainable: true,
     untrainableReason: null,
@@ -95,7 +110,7 @@ export function aModelCall(
 }
 
 /** The span that records a model call, as the store returns it. */
-export function aModelCallSpan(fields: Parameters<typeof aModelCall>[0] = {}): Span {
+export function aModelCallSpan(fields: AModelCall = {}): Span {
   const call = aModelCall(fields);
   return { ...modelCallToSpan(call), sequenceId: call.sequenceId };
 }
@@ -106,7 +121,7 @@ export interface ACollectedRollout {
   /** @default 'succeeded' */
   readonly status?: RolloutStatus;
   /** The model calls, in order. @default one call */
-  readonly calls?: readonly Parameters<typeof aModelCall>[0][];
+  readonly calls?: readonly AModelCall[];
   /** The reward after each call; null for none. @default none */
   readonly turnRewards?: readonly (number | null)[];
   /** The reward at the end; null for none. @default 1 */

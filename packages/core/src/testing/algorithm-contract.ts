@@ -144,6 +144,19 @@ function describeData({ create }: AlgorithmContractOptions): void {
       expect([datum.minPolicyVersion, datum.maxPolicyVersion]).toEqual([0, 0]);
     }
   });
+
+  test('a datum has the policy versions of its oldest and its newest token', () => {
+    const rollouts = [0, 1].map((reward, index) =>
+      aCollectedRollout({
+        rolloutId: `ro-in-flight-${index}`,
+        reward,
+        calls: [{ responseTokenIds: [10 + index, 20], responsePolicyVersions: [1, 2] }],
+      }),
+    );
+    const data = dataOf(planOf(create(), [{ groupId: 'gr-3', rollouts }], context));
+    expect(data).not.toHaveLength(0);
+    for (const datum of data) expect([datum.minPolicyVersion, datum.maxPolicyVersion]).toEqual([1, 2]);
+  });
 }
 
 /** Above all other rewards, so that an algorithm that selects by reward would select the rollout. */

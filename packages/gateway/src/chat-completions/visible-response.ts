@@ -3,8 +3,8 @@ import { isJsonObject } from '@agentlightning/core/internal';
 import type { AddedFields } from './prepared-request.ts';
 
 /**
- * A body, or a chunk of a stream, for the agent: without the token ids, log-probabilities and usage that only the
- * gateway requested.
+ * A body, or a chunk of a stream, for the agent: without the data of tokens and the usage that only the gateway
+ * requested.
  */
 export function visibleResponse(body: JsonObject, added: AddedFields): JsonObject {
   if (!added.tokenIds && !added.logprobs && !added.usage) return body;
@@ -27,6 +27,7 @@ function visibleChoice(choice: JsonObject, added: AddedFields): JsonObject {
   if (added.tokenIds) {
     delete visible.token_ids;
     delete visible.prompt_token_ids;
+    delete visible.policy_versions;
   }
   // OpenAI and vLLM return null for log-probabilities that were not requested.
   if (added.logprobs && 'logprobs' in choice) visible.logprobs = null;

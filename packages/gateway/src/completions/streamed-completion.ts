@@ -2,8 +2,8 @@ import type { JsonObject } from '@agentlightning/core';
 import { numberOf, objectsOf, textOf } from '../http/json-access.ts';
 
 /**
- * Assembles the chunks of a Completions stream into the body of the equivalent non-streamed response, without token ids and
- * log-probabilities.
+ * Assembles the chunks of a Completions stream into the body of the equivalent non-streamed response, without the data of
+ * tokens.
  */
 export class StreamedCompletion {
   readonly #choices: Map<number, JsonObject> = new Map();
@@ -12,7 +12,14 @@ export class StreamedCompletion {
   /** Adds a chunk in the form that the agent receives. */
   add({ choices, ...head }: JsonObject): void {
     this.#head = { ...this.#head, ...head };
-    for (const { token_ids: _, prompt_token_ids: __, logprobs: ___, ...choice } of objectsOf(choices)) {
+    for (const tokenChoice of objectsOf(choices)) {
+      const {
+        token_ids: _ids,
+        prompt_token_ids: _prompt,
+        logprobs: _logprobs,
+        policy_versions: _versions,
+        ...choice
+      } = tokenChoice;
       const index = numberOf(choice.index) ?? 0;
       const text = (textOf(this.#choices.get(index)?.text) ?? '') + (textOf(choice.text) ?? '');
       this.#choices.set(index, { ...this.#choices.get(index), ...choice, text });

@@ -10,7 +10,7 @@ import {
 export interface ExportedContent {
   /** Messages, tool arguments and results, inputs and outputs of steps. @default true */
   readonly content?: boolean;
-  /** Token ids, log-probabilities, and the raw bodies of model calls. They are most of a trace. @default false */
+  /** Token ids, log-probabilities and policy versions of tokens, and the raw bodies of model calls. They are most of a trace. @default false */
   readonly tokens?: boolean;
 }
 
@@ -18,6 +18,7 @@ const tokenAttributes: ReadonlySet<string> = new Set([
   modelCallAttributes.promptTokenIds,
   modelCallAttributes.responseTokenIds,
   modelCallAttributes.responseLogprobs,
+  modelCallAttributes.responsePolicyVersions,
   modelCallAttributes.responseTokens,
   modelCallAttributes.choices,
   modelCallAttributes.requestBody,

@@ -33,7 +33,7 @@ def add_sampler_flags(group: argparse._ArgumentGroup) -> None:  # pyright: ignor
         action="append",
         default=[],
         metavar="URL",
-        help="a running vLLM server, instead of starting one; repeat it for replicas. "
+        help="a running vLLM or SGLang server, instead of starting vLLM; repeat it for replicas. "
         f"Its key is read from {SAMPLER_KEY_VARIABLE}",
     )
     group.add_argument(

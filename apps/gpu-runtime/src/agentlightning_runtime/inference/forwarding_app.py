@@ -59,14 +59,17 @@ class ForwardingApp:
         if model is None:
             raise unknown_model(str(body.get("model")))
         entered = await asyncio.to_thread(model.enter)
-        root_url, headers = model.address(entered)
-        sent = {**body, "model": entered.name}
+        target = model.target(entered)
+        sent = {**body, "model": target.model}
         path, is_streamed = request.url.path, body.get("stream") is True
-        call = self._client.build_request("POST", f"{root_url}{path}", json=sent, headers=headers)
-        if is_streamed and not model.changes_in_flight:
+        comes_in_chunks = is_streamed and not model.changes_in_flight and target.api.streams(path, body)
+        if not comes_in_chunks:
+            sent = {name: value for name, value in sent.items() if name not in ("stream", "stream_options")}
+        call = self._client.build_request("POST", f"{target.root_url}{path}", json=sent, headers=target.headers)
+        if comes_in_chunks:
             return await self._streamed(call, model, entered)
         sending = asyncio.create_task(
-            sample_with_versions(self._client, root_url, headers, path=path, body=sent)
+            sample_with_versions(self._client, target.root_url, target.headers, path=path, body=sent)
             if model.changes_in_flight
             else self._client.send(call)
         )
@@ -79,7 +82,8 @@ class ForwardingApp:
             return Response(status_code=499)
         if answer.status_code != 200:
             return Response(answer.content, answer.status_code, media_type="application/json")
-        body_out = {"policy_version": entered.version, **json_object(answer.content), "model": body["model"]}
+        response = target.api.as_of_vllm(json_object(answer.content))
+        body_out = {"policy_version": entered.version, **response, "model": body["model"]}
         version = {POLICY_VERSION_HEADER: str(body_out["policy_version"])}
         if is_streamed:
             options: object = body.get("stream_options")

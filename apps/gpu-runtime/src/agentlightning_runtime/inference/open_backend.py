@@ -11,7 +11,7 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.users import Keys
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
-from agentlightning_runtime.inference.vllm.remote_vllm import RemoteVllm
+from agentlightning_runtime.inference.vllm.remote_server import RemoteServer
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
 from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel, memory_share
 from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess, has_vllm
@@ -85,8 +85,8 @@ def replica_starts(settings: EngineSettings) -> Sequence[StartVllm]:
     ]
 
 
-def _connect(url: str, api_key: str, _model: VllmModel, _reserved_bytes: int) -> RemoteVllm:
-    return RemoteVllm(url, api_key)
+def _connect(url: str, api_key: str, _model: VllmModel, _reserved_bytes: int) -> RemoteServer:
+    return RemoteServer(url, api_key)
 
 
 def _start(launch: VllmLaunch, model: VllmModel, _reserved_bytes: int) -> VllmProcess:

@@ -1,6 +1,7 @@
 import { addressText } from '@agentlightning/core/internal';
 import type { RetentionPolicy } from '@agentlightning/core/store';
 import { type AttemptQuotas, createStoreServer, openProjectStores } from '@agentlightning/store';
+import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { attemptTokensFromEnvironment } from '../serve/attempt-token-secret.ts';
 import { serverLog } from '../serve/server-log.ts';
 import { untilStopped } from '../serve/until-stopped.ts';
@@ -33,7 +34,7 @@ async function serveWith(flags: StoreFlags, { registry, logStream }: CommandTele
   try {
     const { main: store } = projects;
     const apiKey = process.env['AGL_STORE_KEY'] ?? null;
-    const attemptTokens = attemptTokensFromEnvironment();
+    const attemptTokens = attemptTokensFromEnvironment() ?? (await tokensOfStoreFile(db));
     const server = await createStoreServer({
       store,
       projects,

@@ -17,6 +17,8 @@ export interface ServerSettings extends RunDefaults {
   readonly runtime: string | null;
   /** The Python interpreter of the GPU runtime to start; null for `python3` where a GPU runtime is needed. */
   readonly runtimePython: string | null;
+  /** Further command line arguments of the GPU runtime to start, as in a shell; null for none. */
+  readonly runtimeArguments: string | null;
   /** The base model; null for the first one of the runtime. */
   readonly model: string | null;
   /** The rank of the LoRA adapters to train; null to train all weights. */

@@ -75,6 +75,13 @@ const shape = {
       'start the GPU runtime that is installed for this Python interpreter; otherwise that of python3 where one is needed',
     )
     .register(places, { environment: 'AGL_RUNTIME_PYTHON', flag: '--runtime-python <file>', type: 'text' }),
+  runtimeArguments: text
+    .nullable()
+    .default(null)
+    .describe(
+      'further arguments of the GPU runtime that the server starts, as in a shell: "--load-in-4bit --optimizer adamw-8bit"',
+    )
+    .register(places, { environment: 'AGL_RUNTIME_ARGUMENTS', flag: '--runtime-arguments <text>', type: 'text' }),
   model: text
     .nullable()
     .default(null)

@@ -1,1 +1,1 @@
-"""Serving by vLLM."""
+"""Serving by vLLM, or by SGLang servers that run elsewhere."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -11,12 +12,31 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.inference_backend import ProbeResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-    from agentlightning_runtime.inference.vllm.vllm_process import RunningVllm
+    from agentlightning_runtime.inference.vllm.server_api import ServerApi, ServerRequest
+    from agentlightning_runtime.inference.vllm.vllm_process import RunningServer
 
 _CONTROL_TIMEOUT_S = 600
 """Timeout of reloading the weights of a large model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where requests go.
+
+    Attributes:
+        root_url: the URL of the server, without a path.
+        headers: headers of its requests.
+        api: its API.
+        model: its name of the weights.
+    """
+
+    root_url: str
+    headers: Mapping[str, str]
+    api: ServerApi
+    model: str
 
 
 class Replicas:
@@ -26,7 +46,7 @@ class Replicas:
         servers: the servers; at least one.
     """
 
-    def __init__(self, servers: Sequence[RunningVllm]) -> None:
+    def __init__(self, servers: Sequence[RunningServer]) -> None:
         self._servers = servers
         self._clients = [
             httpx.Client(base_url=each.root_url, headers=_headers(each), timeout=_CONTROL_TIMEOUT_S) for each in servers
@@ -43,9 +63,15 @@ class Replicas:
         """A request has ended."""
         self._in_flight[replica] -= 1
 
-    def address(self, replica: int) -> tuple[str, dict[str, str]]:
-        """The URL of a replica, without a path, and the headers of its requests."""
-        return self._servers[replica].root_url, _headers(self._servers[replica])
+    def target(self, replica: int, adapter: str | None) -> Target:
+        """Where the requests to a replica go.
+
+        Args:
+            replica: Its index.
+            adapter: The name of the adapter; None: the base.
+        """
+        server = self._servers[replica]
+        return Target(server.root_url, _headers(server), server.api, server.api.model_name(server.base_name, adapter))
 
     @property
     def base_name(self) -> str:
@@ -58,24 +84,49 @@ class Replicas:
         Raises:
             EngineError: ENGINE_UNAVAILABLE when one does not respond, or rejects it.
         """
-        count = len(self._clients)
-        with ThreadPoolExecutor(max_workers=count) as pool:
-            list(pool.map(_send, self._clients, [path] * count, [body] * count))
+        self._control(lambda _api: [(path, body)])
 
-    def complete(self, prompts: Sequence[Sequence[int]], body: Callable[[int], dict[str, Any]]) -> list[ProbeResponse]:
+    def load_adapter(self, adapter: str, folder: Path) -> None:
+        """Loads an adapter into all replicas, as `control`."""
+        self._control(lambda api: api.load_adapter(adapter, folder))
+
+    def unload_adapter(self, adapter: str) -> None:
+        """Unloads it from all replicas, as `control`."""
+        self._control(lambda api: api.unload_adapter(adapter))
+
+    def reload_weights(self, folder: Path) -> None:
+        """Replaces the weights of the base in all replicas, as `control`."""
+        self._control(lambda api: api.reload_weights(folder))
+
+    def check_token_versions(self) -> None:
+        """Checks that all replicas report the version of each token.
+
+        Raises:
+            EngineError: PRECONDITION when one does not.
+        """
+        for server in self._servers:
+            if not server.api.reports_token_versions:
+                message = f"{server.api.name} at {server.root_url} does not report the weights that sampled each token"
+                raise EngineError(EngineErrorReason.PRECONDITION, message, remedy="Remove --sampler-in-flight")
+
+    def complete(
+        self, prompts: Sequence[Sequence[int]], adapter: str | None, body: Callable[[int], dict[str, Any]]
+    ) -> list[ProbeResponse]:
         """Completes prompts at the same time; the replicas take turns, so that each has some.
 
         Args:
             prompts: Token ids.
-            body: The request of the prompt with this index.
+            adapter: The name of the adapter; None: the base.
+            body: Further fields of the request of the prompt with this index.
 
         Raises:
             EngineError: ENGINE_UNAVAILABLE when a replica does not respond, or rejects it.
         """
 
         def sample(index: int) -> ProbeResponse:
-            client = self._clients[index % len(self._clients)]
-            answer = _send(client, "/v1/completions", {**body(index), "prompt": list(prompts[index])}).json()
+            replica = index % len(self._clients)
+            sent = {**body(index), "model": self.target(replica, adapter).model, "prompt": list(prompts[index])}
+            answer = _send(self._servers[replica], self._clients[replica], "/v1/completions", sent).json()
             choice: dict[str, Any] = answer["choices"][0]
             return ProbeResponse(prompts[index], choice["token_ids"], choice["logprobs"]["token_logprobs"])
 
@@ -87,18 +138,28 @@ class Replicas:
         for client in self._clients:
             client.close()
 
+    def _control(self, requests: Callable[[ServerApi], Sequence[ServerRequest]]) -> None:
+        def send(server: RunningServer, client: httpx.Client) -> None:
+            for path, body in requests(server.api):
+                _send(server, client, path, body)
 
-def _headers(server: RunningVllm) -> dict[str, str]:
+        with ThreadPoolExecutor(max_workers=len(self._clients)) as pool:
+            list(pool.map(send, self._servers, self._clients))
+
+
+def _headers(server: RunningServer) -> dict[str, str]:
     return {"authorization": f"Bearer {server.api_key}"} if server.api_key else {}
 
 
-def _send(client: httpx.Client, path: str, body: dict[str, Any] | None) -> httpx.Response:
+def _send(server: RunningServer, client: httpx.Client, path: str, body: dict[str, Any] | None) -> httpx.Response:
     try:
         answer = client.post(path, json=body)
     except httpx.TransportError as error:
-        message = f"vLLM at {client.base_url} did not respond to {path}: {error}"
+        message = f"{server.api.name} at {client.base_url} did not respond to {path}: {error}"
         raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log") from error
     if answer.is_error:
-        message = f"vLLM at {client.base_url} rejected {path} with {answer.status_code}: {answer.text[:500]}"
+        message = (
+            f"{server.api.name} at {client.base_url} rejected {path} with {answer.status_code}: {answer.text[:500]}"
+        )
         raise EngineError(EngineErrorReason.ENGINE_UNAVAILABLE, message, remedy="See its output in the log")
     return answer

@@ -36,7 +36,7 @@ async def sample_with_versions(
         root_url: URL of the server.
         headers: Headers of its requests.
         path: `/v1/chat/completions` or `/v1/completions`.
-        body: The request.
+        body: The request, without `stream` and its options.
     """
 
     async def post(where: str, content: object) -> Any:
@@ -45,19 +45,18 @@ async def sample_with_versions(
             raise RejectedError(response)
         return response.json()
 
-    asked = {name: value for name, value in body.items() if name not in ("stream", "stream_options")}
     try:
-        rendered = await post(f"{path}/render", asked)
+        rendered = await post(f"{path}/render", body)
         prompts: list[dict[str, Any]] = rendered if isinstance(rendered, list) else [rendered]
         generated = await asyncio.gather(*(post(_GENERATE_PATH, {**each, "stream": False}) for each in prompts))
-        answer = await post(f"{path}/derender", _to_format(path, asked, prompts, generated))
+        answer = await post(f"{path}/derender", _to_format(path, body, prompts, generated))
     except RejectedError as rejection:
         return rejection.response
     versions = [_versions_of(choice) for each in generated for choice in each["choices"]]
     for choice, of_tokens in zip(answer["choices"], versions, strict=True):
         choice["policy_versions"] = of_tokens
     answer["policy_version"] = min(min(of_tokens) for of_tokens in versions)
-    if asked.get("return_token_ids") and path == _CHAT_PATH:
+    if body.get("return_token_ids") and path == _CHAT_PATH:
         answer["prompt_token_ids"] = prompts[0]["token_ids"]
     return httpx.Response(200, json=answer)
 

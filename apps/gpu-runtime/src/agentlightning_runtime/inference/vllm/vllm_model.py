@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
     from agentlightning_runtime.inference.vllm.device_gate import DeviceGate
+    from agentlightning_runtime.inference.vllm.replicas import Target
     from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers
 
 
@@ -29,13 +30,13 @@ class Entered:
     """A request in flight.
 
     Attributes:
-        name: vLLM's name of the served weights.
+        adapter: the name of the served adapter; None: the base.
         version: their policy version.
         abort_count: number of aborts before it.
         replica: index of its replica.
     """
 
-    name: str
+    adapter: str | None
     version: int
     abort_count: int
     replica: int
@@ -74,7 +75,7 @@ class VllmServedModel:
         self._folder = folder
         self._gate = gate
         self._changed = threading.Condition()
-        self._in_flight: dict[str, int] = {}
+        self._in_flight: dict[str | None, int] = {}
         self._abort_count = 0
         self._is_replacing = False
         self.is_paused = False
@@ -97,21 +98,23 @@ class VllmServedModel:
         )
         self._replicas = Replicas(servers.acquire(self._settings, model.trained_bytes))
         try:
-            self._served_name = self._replicas.base_name
+            self._adapter: str | None = None
+            if self.changes_in_flight:
+                self._replicas.check_token_versions()
             if model.lora_rank > 0:
-                self._served_name = self._load_adapter(version)
-            elif self._served_name != source:
+                self._adapter = self._load_adapter(version)
+            elif self._replicas.base_name != source:
                 # A server that was started elsewhere has loaded the base from its own place.
-                self._reload(Path(source))
+                self._replicas.reload_weights(Path(source))
             if self.changes_in_flight:
                 self._label(version)
         except BaseException:
             self._release()
             raise
 
-    def address(self, entered: Entered) -> tuple[str, dict[str, str]]:
-        """The URL of the replica of a request, without a path, and the headers that it needs."""
-        return self._replicas.address(entered.replica)
+    def target(self, entered: Entered) -> Target:
+        """Where a request goes."""
+        return self._replicas.target(entered.replica, entered.adapter)
 
     @property
     def in_flight(self) -> int:
@@ -128,7 +131,7 @@ class VllmServedModel:
                 return
             name = self._load_adapter(version)
             with self._changed:
-                self.version, self._served_name = version, name
+                self.version, self._adapter = version, name
             self._unload_unused()
 
     def enter(self) -> Entered:
@@ -144,8 +147,8 @@ class VllmServedModel:
                 self._changed.wait_for(lambda: not self._is_replacing)
                 if self.is_paused:
                     raise model_paused(self._model.model_id)
-                self._in_flight[self._served_name] = self._in_flight.get(self._served_name, 0) + 1
-                return Entered(self._served_name, self.version, self._abort_count, self._replicas.enter())
+                self._in_flight[self._adapter] = self._in_flight.get(self._adapter, 0) + 1
+                return Entered(self._adapter, self.version, self._abort_count, self._replicas.enter())
         except BaseException:
             if self._gate is not None:
                 self._gate.leave()
@@ -155,9 +158,9 @@ class VllmServedModel:
         """Unregisters a request."""
         with self._changed:
             self._replicas.leave(entered.replica)
-            self._in_flight[entered.name] -= 1
-            if self._in_flight[entered.name] == 0:
-                del self._in_flight[entered.name]
+            self._in_flight[entered.adapter] -= 1
+            if self._in_flight[entered.adapter] == 0:
+                del self._in_flight[entered.adapter]
             self._changed.notify_all()
         if self._gate is not None:
             self._gate.leave()
@@ -190,16 +193,16 @@ class VllmServedModel:
         # A server that has failed keeps no adapter.
         with contextlib.suppress(EngineError), self._awake():
             for name in self._adapters:
-                self._replicas.control("/v1/unload_lora_adapter", {"lora_name": name})
+                self._replicas.unload_adapter(name)
         self._release()
 
     def probe(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> Sequence[ProbeResponse]:
         """Samples a response to each prompt, all at the same time, so that several replicas share them."""
         # Explicit values override the defaults of the model's `generation_config.json`.
         settings = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "repetition_penalty": 1.0, "max_tokens": max_tokens}
-        body = {"model": self._served_name, **settings, "logprobs": 1, "return_token_ids": True}
+        body = {**settings, "logprobs": 1, "return_token_ids": True}
         with self._awake():
-            return self._replicas.complete(prompts, lambda index: {**body, "seed": index})
+            return self._replicas.complete(prompts, self._adapter, lambda index: {**body, "seed": index})
 
     def _awake(self) -> AbstractContextManager[None]:
         return nullcontext() if self._gate is None else self._gate.sampling()
@@ -221,15 +224,15 @@ class VllmServedModel:
         name = f"{self._model.model_id}-v{version}-p{self._publications}"
         folder = self._folder / name
         self._export(folder)
-        self._replicas.control("/v1/load_lora_adapter", {"lora_name": name, "lora_path": str(folder)})
+        self._replicas.load_adapter(name, folder)
         self._adapters.add(name)
         return name
 
     def _unload_unused(self) -> None:
         with self._changed:
-            used = {*self._in_flight, self._served_name}
+            used = {*self._in_flight, self._adapter}
         for name in self._adapters - used:
-            self._replicas.control("/v1/unload_lora_adapter", {"lora_name": name})
+            self._replicas.unload_adapter(name)
             self._adapters.discard(name)
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
@@ -244,7 +247,7 @@ class VllmServedModel:
             # Clears the keys and values of the frozen requests: vLLM computes them anew with the new weights.
             try:
                 self._replicas.control("/pause?mode=keep")
-                self._reload(place)
+                self._replicas.reload_weights(place)
                 self._label(version)
             finally:
                 self._replicas.control("/resume")
@@ -254,17 +257,12 @@ class VllmServedModel:
             self._is_replacing = True
             self._changed.wait_for(lambda: not self._in_flight)
         try:
-            self._reload(place)
+            self._replicas.reload_weights(place)
             self.version = version
         finally:
             with self._changed:
                 self._is_replacing = False
                 self._changed.notify_all()
-
-    def _reload(self, folder: Path) -> None:
-        body = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
-        self._replicas.control("/collective_rpc", body)
-        self._replicas.control("/reset_prefix_cache")
 
     def _label(self, version: int) -> None:
         """The version that vLLM reports with each token."""

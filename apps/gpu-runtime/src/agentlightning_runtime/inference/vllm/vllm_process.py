@@ -18,11 +18,13 @@ import httpx
 import torch
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.inference.vllm.server_api import VllmApi
 from agentlightning_runtime.inference.vllm.vllm_command import vllm_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agentlightning_runtime.inference.vllm.server_api import ServerApi
     from agentlightning_runtime.inference.vllm.vllm_command import VllmLaunch, VllmModel
 
 _START_TIMEOUT_S = 900
@@ -51,8 +53,8 @@ def has_vllm() -> bool:
     return find_spec("vllm") is not None
 
 
-class RunningVllm(Protocol):
-    """A running vLLM server."""
+class RunningServer(Protocol):
+    """A running vLLM or SGLang server."""
 
     @property
     def root_url(self) -> str:
@@ -62,6 +64,11 @@ class RunningVllm(Protocol):
     @property
     def api_key(self) -> str:
         """The key of its requests; empty: none."""
+        ...
+
+    @property
+    def api(self) -> ServerApi:
+        """Its API."""
         ...
 
     @property
@@ -85,6 +92,7 @@ class VllmProcess:
     """
 
     api_key = ""
+    api = VllmApi()
 
     def __init__(self, model: VllmModel, launch: VllmLaunch | None = None) -> None:
         _refuse_what_is_not_read_anew(model)

@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentlightning_runtime.inference.vllm.vllm_command import VllmModel
-    from agentlightning_runtime.inference.vllm.vllm_process import RunningVllm
+    from agentlightning_runtime.inference.vllm.vllm_process import RunningServer
 
-    StartVllm = Callable[[VllmModel, int], RunningVllm]
+    StartVllm = Callable[[VllmModel, int], RunningServer]
 
 
 @dataclass
 class _Shared:
-    replicas: Sequence[RunningVllm]
+    replicas: Sequence[RunningServer]
     users: int = 0
 
 
@@ -35,7 +35,7 @@ class VllmServers:
         self._shared: dict[VllmModel, _Shared] = {}
         self._lock = threading.Lock()
 
-    def acquire(self, model: VllmModel, reserved_bytes: int) -> Sequence[RunningVllm]:
+    def acquire(self, model: VllmModel, reserved_bytes: int) -> Sequence[RunningServer]:
         """The replicas with these settings; release them after use.
 
         Raises:
@@ -59,13 +59,13 @@ class VllmServers:
         for replica in shared.replicas:
             replica.stop()
 
-    def running(self) -> Sequence[RunningVllm]:
+    def running(self) -> Sequence[RunningServer]:
         """All replicas."""
         with self._lock:
             return [replica for shared in self._shared.values() for replica in shared.replicas]
 
-    def _start(self, model: VllmModel, reserved_bytes: int) -> Sequence[RunningVllm]:
-        started: list[RunningVllm] = []
+    def _start(self, model: VllmModel, reserved_bytes: int) -> Sequence[RunningServer]:
+        started: list[RunningServer] = []
         try:
             for start in self._starts:
                 started.append(start(model, reserved_bytes))  # noqa: PERF401 -- those started are stopped on failure

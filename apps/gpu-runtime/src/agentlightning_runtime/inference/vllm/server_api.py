@@ -1,0 +1,120 @@
+"""The HTTP API of a sampler server beyond OpenAI's, in which vLLM and SGLang differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+ServerRequest = tuple[str, dict[str, Any] | None]
+"""Path and JSON body of a POST request."""
+
+
+class ServerApi(Protocol):
+    """The requests that change the weights of a server, and its form of OpenAI's API."""
+
+    @property
+    def name(self) -> str:
+        """The name of the program, for messages."""
+        ...
+
+    @property
+    def reports_token_versions(self) -> bool:
+        """Whether it reports the version of the weights of each token."""
+        ...
+
+    def load_adapter(self, adapter: str, folder: Path) -> Sequence[ServerRequest]:
+        """Loads an adapter in the format of PEFT under a new name."""
+        ...
+
+    def unload_adapter(self, adapter: str) -> Sequence[ServerRequest]:
+        """Unloads it."""
+        ...
+
+    def reload_weights(self, folder: Path) -> Sequence[ServerRequest]:
+        """Replaces the weights of the base, and drops the cached prompts."""
+        ...
+
+    def model_name(self, base: str, adapter: str | None) -> str:
+        """The `model` of a request to the base, or to an adapter on it."""
+        ...
+
+    def streams(self, path: str, body: dict[str, Any]) -> bool:
+        """Whether it can stream the response to this request."""
+        ...
+
+    def as_of_vllm(self, response: dict[str, Any]) -> dict[str, Any]:
+        """A whole response with the field names of vLLM."""
+        ...
+
+
+class VllmApi:
+    """The API of vLLM 0.32."""
+
+    name = "vLLM"
+    reports_token_versions = True
+
+    def load_adapter(self, adapter: str, folder: Path) -> Sequence[ServerRequest]:
+        """Loads an adapter."""
+        return [("/v1/load_lora_adapter", {"lora_name": adapter, "lora_path": str(folder)})]
+
+    def unload_adapter(self, adapter: str) -> Sequence[ServerRequest]:
+        """Unloads it."""
+        return [("/v1/unload_lora_adapter", {"lora_name": adapter})]
+
+    def reload_weights(self, folder: Path) -> Sequence[ServerRequest]:
+        """Replaces the weights."""
+        reload = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
+        return [("/collective_rpc", reload), ("/reset_prefix_cache", None)]
+
+    def model_name(self, base: str, adapter: str | None) -> str:
+        """An adapter is a model."""
+        return base if adapter is None else adapter
+
+    def streams(self, path: str, body: dict[str, Any]) -> bool:
+        """Every response."""
+        del path, body
+        return True
+
+    def as_of_vllm(self, response: dict[str, Any]) -> dict[str, Any]:
+        """The response."""
+        return response
+
+
+class SglangApi:
+    """The API of SGLang 0.5.23."""
+
+    name = "SGLang"
+    reports_token_versions = False
+
+    def load_adapter(self, adapter: str, folder: Path) -> Sequence[ServerRequest]:
+        """Loads an adapter."""
+        return [("/load_lora_adapter", {"lora_name": adapter, "lora_path": str(folder)})]
+
+    def unload_adapter(self, adapter: str) -> Sequence[ServerRequest]:
+        """Unloads it."""
+        return [("/unload_lora_adapter", {"lora_name": adapter})]
+
+    def reload_weights(self, folder: Path) -> Sequence[ServerRequest]:
+        """Replaces the weights; SGLang drops the cached prompts with it."""
+        return [("/update_weights_from_disk", {"model_path": str(folder), "flush_cache": True})]
+
+    def model_name(self, base: str, adapter: str | None) -> str:
+        """An adapter is a suffix of the base's name."""
+        return base if adapter is None else f"{base}:{adapter}"
+
+    def streams(self, path: str, body: dict[str, Any]) -> bool:
+        """All but chats with token ids, which it rejects."""
+        return not (path.endswith("/chat/completions") and body.get("return_token_ids"))
+
+    def as_of_vllm(self, response: dict[str, Any]) -> dict[str, Any]:
+        """The token ids of a chat have another name."""
+        choices: list[dict[str, Any]] = response["choices"]
+        return {**response, "choices": [_with_token_ids(choice) for choice in choices]}
+
+
+def _with_token_ids(choice: dict[str, Any]) -> dict[str, Any]:
+    others = {name: value for name, value in choice.items() if name != "response_token_ids"}
+    return others if len(others) == len(choice) else {**others, "token_ids": choice["response_token_ids"]}
