@@ -27,7 +27,9 @@ const outcome = z.object({
 type Outcome = z.infer<typeof outcome>;
 
 function readOutcomes(): readonly Outcome[] {
-  const lines = readFileSync(path.join(import.meta.dirname, 'seeds.jsonl'), 'utf8').trim().split('\n');
+  const lines = readFileSync(path.join(import.meta.dirname, 'seeds.jsonl'), 'utf8')
+    .trim()
+    .split('\n');
   return lines.map((line) => outcome.parse(JSON.parse(line))).sort((one, other) => one.seed - other.seed);
 }
 
