@@ -93,3 +93,10 @@ export function cpuMsOf({ pid }: Pick<ChildProcess, 'pid'>): number {
   const [userTicks, systemTicks] = fields.split(' ').slice(11, 13);
   return (Number(userTicks) + Number(systemTicks)) * tickMs;
 }
+
+/** CPU time of the ended child processes of this process, and of theirs, in seconds. */
+export function cpuSecondsOfChildren(): number {
+  const [, fields = ''] = readFileSync('/proc/self/stat', 'utf8').split(') ');
+  const [userTicks, systemTicks] = fields.split(' ').slice(13, 15);
+  return ((Number(userTicks) + Number(systemTicks)) * tickMs) / 1000;
+}

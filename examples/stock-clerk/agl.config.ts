@@ -13,8 +13,10 @@ export default defineConfig({
     optimizer: { beta2: 0.99 },
     loss: 'importance_sampling',
     entropyCoefficient: 0.01,
+    creditAssignment: { type: 'per-turn' },
+    dropConstantGroups: true,
   },
-  steps: 25,
+  steps: 20,
   tasksPerStep: 16,
   concurrency: 64,
 });

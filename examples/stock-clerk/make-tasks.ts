@@ -1,6 +1,7 @@
 /**
- * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: questions about a shelf with random numbers for every task, so that
- * answers cannot be guessed. Run it with another seed for other tasks: `node make-tasks.ts 7`.
+ * Writes `tasks/train.jsonl` and `tasks/test.jsonl`: questions about a part that got a new number once or twice, and a shelf with
+ * random parts and counts for every task, so that answers cannot be guessed. Run it with another seed for other tasks:
+ * `node make-tasks.ts 7`.
  *
  * @module
  */
@@ -22,11 +23,14 @@ function drawPart(): string {
 }
 
 function drawTask(): StockTask {
-  const parts = new Set<string>();
-  while (parts.size < 5) parts.add(drawPart());
-  const shelf = Object.fromEntries([...parts].map((part) => [part, 10 + draw(90)]));
-  const wanted = [...parts][draw(parts.size)] ?? '';
-  return { question: `How many ${wanted} are in stock?`, shelf, answer: String(shelf[wanted]) };
+  const drawn = new Set<string>();
+  while (drawn.size < 6) drawn.add(drawPart());
+  const parts = [...drawn];
+  const route = parts.slice(0, 2 + draw(2));
+  const shelf = Object.fromEntries(parts.map((part) => [part, String(10 + draw(90))]));
+  const answer = shelf[route.at(-1) ?? ''] ?? '';
+  for (const [index, next] of route.slice(1).entries()) shelf[route[index] ?? ''] = `is ${next} now`;
+  return { question: `How many ${route[0]} are in stock?`, shelf, route, answer };
 }
 
 function writeTasks(file: string, count: number): void {
