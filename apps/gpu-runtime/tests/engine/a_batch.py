@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,6 +107,21 @@ def a_batch(seed: int = 0) -> Batch:
             for at, length in enumerate(lengths)
         ]
     )
+
+
+def with_prompt(prompt: Datum, length: int, seed: int) -> Datum:
+    """A sequence that begins with the tokens of another."""
+    common = len(prompt.token_ids)
+    datum = a_datum(common + length, [(common, common + length)], seed=seed)
+    return replace(datum, token_ids=np.concatenate([prompt.token_ids, datum.token_ids[common:]]))
+
+
+def siblings() -> Batch:
+    """Two groups with a common system prompt, a sequence that continues another, and one alone."""
+    system = a_datum(40, [(39, 40)], seed=1)
+    groups = [with_prompt(system, 30, seed) for seed in (2, 3)]
+    data = [with_prompt(prompt, 5 + 7 * at, 10 + at) for prompt in groups for at in range(3)]
+    return Batch([*data, with_prompt(data[0], 50, 30), a_datum(60, [(30, 60)], seed=31), data[4], *a_batch().data])
 
 
 def no_progress(done: int, total: int) -> None:

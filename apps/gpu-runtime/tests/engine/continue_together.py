@@ -7,27 +7,20 @@ from pathlib import Path
 
 import torch
 from tests.engine.a_batch import a_batch, a_loss, no_progress
-from tests.engine.train_together import ADAM, RecordingBackend
+from tests.engine.train_together import ADAM, lead
 
-from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
-from agentlightning_runtime.engine.ranks import join_ranks
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.inference.no_inference import NoInference
 
 
 def main() -> None:
     directory = Path(sys.argv[1])
     torch.set_num_threads(1)
     settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100)
-    ranks = join_ranks(torch.device("cpu"))
-    backend = RecordingBackend()
-    engine = TorchEngine(settings, backend if ranks.index == 0 else NoInference(), ranks)
-    if ranks.index > 0:
-        follow(engine, ranks)
+    led = lead(settings)
+    if led is None:
         return
-    leading = LeadingEngine(engine, ranks)
-    results: dict[str, object] = {"ranks": ranks.count}
+    leading, backend = led
+    results: dict[str, object] = {"ranks": torch.distributed.get_world_size()}
     for name, lora in (("full", None), ("lora", LoraSettings(rank=4, alpha=8.0))):
         model = leading.create_model(ModelRequest(name, "tiny", 99, lora, has_value_head=True))
         model.load_checkpoint(f"{name}/after-{name}")

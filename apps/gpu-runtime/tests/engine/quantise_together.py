@@ -7,13 +7,9 @@ from pathlib import Path
 
 import torch
 from tests.engine.a_batch import a_batch, a_loss, no_progress
-from tests.engine.train_together import ADAM, RecordingBackend
+from tests.engine.train_together import ADAM, lead
 
-from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
-from agentlightning_runtime.engine.ranks import join_ranks
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.inference.no_inference import NoInference
 
 #: All weights with quantised moments; a LoRA on a quantised base. By the directory, which has the base model.
 KINDS = {"full": None, "lora": LoraSettings(rank=16, alpha=32.0)}
@@ -30,13 +26,10 @@ def main() -> None:
         load_in_4bit=kind == "lora",
         optimizer="adamw-8bit",
     )
-    ranks = join_ranks(torch.device("cpu"))
-    backend = RecordingBackend()
-    engine = TorchEngine(settings, backend if ranks.index == 0 else NoInference(), ranks)
-    if ranks.index > 0:
-        follow(engine, ranks)
+    led = lead(settings)
+    if led is None:
         return
-    leading = LeadingEngine(engine, ranks)
+    leading, backend = led
     model = leading.create_model(ModelRequest("m", "base", 3, KINDS[kind]))
     scores: list[list[float]] = []
     for step in range(3):

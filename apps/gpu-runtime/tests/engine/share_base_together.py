@@ -7,14 +7,10 @@ from pathlib import Path
 
 import torch
 from tests.engine.a_batch import a_batch, no_progress
-from tests.engine.train_together import RecordingBackend, gradients, train
+from tests.engine.train_together import gradients, lead, train
 
-from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.loss import token_scores
-from agentlightning_runtime.engine.ranks import join_ranks
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.inference.no_inference import NoInference
 
 
 def main() -> None:
@@ -29,13 +25,10 @@ def main() -> None:
         micro_batch_tokens=100,
         tensor_parallel=int(directory.name),
     )
-    ranks = join_ranks(torch.device("cpu"))
-    backend = RecordingBackend()
-    engine = TorchEngine(settings, backend if ranks.index == 0 else NoInference(), ranks)
-    if ranks.index > 0:
-        follow(engine, ranks)
+    led = lead(settings)
+    if led is None:
         return
-    leading = LeadingEngine(engine, ranks)
+    leading, backend = led
     lora = LoraSettings(rank=4, alpha=8.0)
     once = leading.create_model(ModelRequest("once", "tiny", 3, lora, has_value_head=True))
     initial = {name: weight.clone() for name, weight in backend.weights.items()}

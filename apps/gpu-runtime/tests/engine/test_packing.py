@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
-from tests.engine.a_batch import a_batch, a_datum, a_loss, an_engine, no_progress
+from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress, siblings
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, GPT2Config, MambaConfig, MistralConfig, Qwen3Config
 
-from agentlightning_runtime.engine.batch import Batch
 from agentlightning_runtime.engine.micro_batch import examples_of
 from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
 from agentlightning_runtime.engine.packing import MIN_SHARED_TOKENS, pack, plan_packed
@@ -22,7 +20,6 @@ from agentlightning_runtime.inference.served_weights import snapshot_weights
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentlightning_runtime.engine.batch import Datum
 
 SHAPE: dict[str, Any] = {
     "vocab_size": 260,
@@ -44,21 +41,6 @@ CONFIGS = {
         vocab_size=260, n_embd=32, n_layer=2, n_head=4, n_positions=512, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0
     ),
 }
-
-
-def with_prompt(prompt: Datum, length: int, seed: int) -> Datum:
-    """A sequence that begins with the tokens of another."""
-    common = len(prompt.token_ids)
-    datum = a_datum(common + length, [(common, common + length)], seed=seed)
-    return replace(datum, token_ids=np.concatenate([prompt.token_ids, datum.token_ids[common:]]))
-
-
-def siblings() -> Batch:
-    """Two groups with a common system prompt, a sequence that continues another, and one alone."""
-    system = a_datum(40, [(39, 40)], seed=1)
-    groups = [with_prompt(system, 30, seed) for seed in (2, 3)]
-    data = [with_prompt(prompt, 5 + 7 * at, 10 + at) for prompt in groups for at in range(3)]
-    return Batch([*data, with_prompt(data[0], 50, 30), a_datum(60, [(30, 60)], seed=31), data[4], *a_batch().data])
 
 
 @pytest.mark.parametrize(("source", "lora"), [*((source, None) for source in CONFIGS), ("qwen3", LoraSettings(4, 8.0))])

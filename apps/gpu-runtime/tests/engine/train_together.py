@@ -11,7 +11,7 @@ import torch
 from tests.engine.a_batch import SilentBackend, a_batch, a_loss, no_progress
 from torch.distributed.tensor import DTensor
 
-from agentlightning_runtime.engine.batch import AdamParameters
+from agentlightning_runtime.engine.batch import AdamParameters, Batch
 from agentlightning_runtime.engine.contract import EngineModel
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.errors import EngineError
@@ -49,10 +49,21 @@ class RecordingBackend(SilentBackend):
         self.weights = {name: weight.detach().clone() for name, weight in model.module().named_parameters()}
 
 
-def gradients(model: EngineModel, backend: RecordingBackend) -> dict[str, torch.Tensor]:
+def lead(settings: EngineSettings) -> tuple[LeadingEngine, RecordingBackend] | None:
+    """The engine of rank 0 and its backend; the other ranks follow it to its end, and have None."""
+    ranks = join_ranks(torch.device("cpu"))
+    if ranks.index > 0:
+        follow(TorchEngine(settings, NoInference(), ranks), ranks)
+        return None
+    backend = RecordingBackend()
+    return LeadingEngine(TorchEngine(settings, backend, ranks), ranks), backend
+
+
+def gradients(model: EngineModel, backend: RecordingBackend, batch: Batch | None = None) -> dict[str, torch.Tensor]:
     """The change of the served weights in a step that is linear in the gradient."""
     before = backend.weights
-    model.forward_backward(a_batch(1), a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1), no_progress)
+    loss = a_loss("ppo", value_coefficient=0.5, entropy_coefficient=0.1, kl_coefficient=0.1)
+    model.forward_backward(batch or a_batch(1), loss, no_progress)
     model.optim_step(LINEAR_ADAM)
     model.publish_weights()
     changes = {name: weight - before[name] for name, weight in backend.weights.items()}
@@ -115,13 +126,10 @@ def main() -> None:
     # Few logits at a time, so that the head is computed in tiles.
     token_scores._LOGITS_AT_A_TIME = 4_000  # pyright: ignore[reportPrivateUsage]
     settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100)
-    ranks = join_ranks(torch.device("cpu"))
-    backend = RecordingBackend()
-    engine = TorchEngine(settings, backend if ranks.index == 0 else NoInference(), ranks)
-    if ranks.index > 0:
-        follow(engine, ranks)
+    led = lead(settings)
+    if led is None:
         return
-    leading = LeadingEngine(engine, ranks)
+    leading, backend = led
     results: dict[str, object] = {}
     for name, lora in (("full", None), ("lora", LoraSettings(rank=4, alpha=8.0))):
         once = leading.create_model(ModelRequest(f"{name}-once", "tiny", 3, lora, has_value_head=True))

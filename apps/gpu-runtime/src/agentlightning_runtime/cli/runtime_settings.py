@@ -69,6 +69,13 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of processes of torchrun that share the base of a LoRA; whole models are always shared by all",
     )
+    group.add_argument(
+        "--sequence-parallel-size",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="number of processes of torchrun that share the tokens of each micro-batch, for long sequences",
+    )
     group.add_argument("--no-packing", action="store_true", help="pads sequences in rows, for comparison")
     group.add_argument("--threads", type=_positive, metavar="N", help="number of compute threads on a CPU")
     group.add_argument(
@@ -169,6 +176,7 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         load_in_4bit=flags.load_in_4bit,
         optimizer=flags.optimizer,
         tensor_parallel=flags.tensor_parallel_size,
+        sequence_parallel=flags.sequence_parallel_size,
         packing=not flags.no_packing,
         inference_host=flags.inference_host,
         inference_port=flags.inference_port,

@@ -17,7 +17,7 @@ from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_accumulator import GradientAccumulator
 from agentlightning_runtime.engine.loss.batch_metrics import BatchMetrics
 from agentlightning_runtime.engine.loss.losses import loss_sum
-from agentlightning_runtime.engine.memory.memory_vote import Exhaustion, MemoryVote, PassEndedError
+from agentlightning_runtime.engine.memory.memory_vote import Exhaustion, PassEndedError
 from agentlightning_runtime.engine.memory.out_of_memory import (
     MicroBatchTooLargeError,
     free_cached_memory,
@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.batch import Batch, ResolvedLoss
     from agentlightning_runtime.engine.contract import Progress
     from agentlightning_runtime.engine.example import Example
+    from agentlightning_runtime.engine.memory.memory_vote import MemoryVote
     from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
-    from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
+    from agentlightning_runtime.engine.models.policy_network import PolicyNetwork, Scores
     from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
     from agentlightning_runtime.engine.observation.timeline import Timeline
     from agentlightning_runtime.engine.ranks import Ranks
@@ -57,10 +58,6 @@ if TYPE_CHECKING:
     _FoundScores = list[tuple[int, NDArray[np.float32], NDArray[np.float32]]]
 
 LOG = logging.getLogger(__name__)
-
-Scores = tuple[Tensor, Tensor, Tensor | None]
-"""Log-probabilities, entropies, and values when there is a value head."""
-
 
 Result = TypeVar("Result")
 
@@ -71,6 +68,7 @@ class PassSettings:
 
     Attributes:
         sizer: Decides the tokens of a micro-batch.
+        vote: The vote of all ranks about memory.
         is_packed: Sequences are packed end to end, with common prefixes once, instead of padded in rows.
         output_size: Number of leading token ids that the model can generate.
         peak_flops: Peak FLOP/s of the device; None when unknown.
@@ -80,6 +78,7 @@ class PassSettings:
 
     device: torch.device
     sizer: MicroBatchSizer
+    vote: MemoryVote
     is_packed: bool
     output_size: int
     peak_flops: float | None
@@ -103,7 +102,7 @@ class GradientPass:
         weights: Its trained weights by name.
         settings: Partition of batches.
         cost: Its floating-point operations.
-        ranks: The processes that compute it together.
+        ranks: The processes that divide a batch.
     """
 
     def __init__(
@@ -116,7 +115,6 @@ class GradientPass:
     ) -> None:
         self._network = network
         self._accumulator = GradientAccumulator(weights.values())
-        self._vote = MemoryVote(ranks)
         self._computed = 0
         self._ranks = ranks
         self._settings = settings
@@ -262,9 +260,9 @@ class GradientPass:
             if not is_out_of_memory(error) or self._ranks.tensor_parallel > 1:
                 raise
             with self._settings.timeline.phase("sync"):
-                return size, self._vote.take(tokens=size, sequences=len(group))
+                return size, self._settings.vote.take(tokens=size, sequences=len(group))
         with self._settings.timeline.phase("sync"):
-            return size, self._vote.take()
+            return size, self._settings.vote.take()
 
     def _scores(self, network: PolicyNetwork, piece: MicroBatch, *, trains_entropy: bool) -> Scores:
         where = (piece.token_ids, piece.positions, piece.selected)
@@ -276,7 +274,8 @@ class GradientPass:
         self, examples: Sequence[Example], sizes: _Sizes, seconds: float, *, is_backward: bool
     ) -> dict[str, float]:
         measure = PassMeasure(examples, self._computed * self._ranks.count, seconds, is_backward=is_backward)
-        flops = measure.flops(self._cost) / (self._ranks.count * self._ranks.tensor_parallel)
+        ranks = self._ranks
+        flops = measure.flops(self._cost) / (ranks.count * ranks.tensor_parallel * ranks.sequence_parallel)
         if is_backward:
             self._settings.timeline.count(measure.tokens, flops)
         sizes_used = {

@@ -38,6 +38,7 @@ class Ranks:
         checkpoints: Process group for checkpoints, written while training continues; None like `control`.
         group: Process group for tensors; None: all processes.
         tensor_parallel: Number of ranks that share a base; these are one of each such group.
+        sequence_parallel: Number of ranks that share the tokens of a micro-batch; these are one of each such group.
     """
 
     index: int = 0
@@ -46,6 +47,7 @@ class Ranks:
     checkpoints: dist.ProcessGroup | None = None
     group: dist.ProcessGroup | None = None
     tensor_parallel: int = 1
+    sequence_parallel: int = 1
 
     def sum_up(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, in place."""
@@ -107,15 +109,17 @@ class Ranks:
 
     def sum_up_gradients(self, weights: Iterable[nn.Parameter]) -> None:
         """Sums the gradients of replicated weights; those of shards are already summed."""
-        if self.count == 1:
+        if self.count * self.sequence_parallel == 1:
             return
+        # A rank that shares the tokens of a micro-batch has the gradients of its tokens.
+        group = self.group if self.sequence_parallel == 1 else None
         for weight in weights:
             gradient = weight.grad
             if isinstance(gradient, DTensor):
                 # The parts of adapters are replicated over these ranks.
                 gradient = gradient.to_local() if self.tensor_parallel > 1 else None
             if gradient is not None:
-                dist.all_reduce(gradient, group=self.group)
+                dist.all_reduce(gradient, group=group)
 
 
 def join_ranks(device: torch.device) -> Ranks:

@@ -59,11 +59,12 @@ class EngineSettings:
         dtype: `auto` is bfloat16 on a GPU that has it, else float32.
         max_batch_tokens: Maximum tokens in a batch.
         micro_batch_tokens: Maximum tokens, padding included, in one pass; None: as many as fit in the GPU memory,
-            at most 16,384; 2,048 on a CPU.
+            at most 16,384 for each process that shares them; 2,048 on a CPU.
         gradient_checkpointing: Trades time for memory.
         load_in_4bit: Bases are quantised (NF4), and only LoRAs are trained.
         optimizer: `adamw-8bit` quantises the moments.
         tensor_parallel: Number of processes that share the base of a LoRA.
+        sequence_parallel: Number of processes that share the tokens of each micro-batch.
         packing: Packs sequences end to end; else they are padded in rows, for comparison.
         inference_host: Host of the OpenAI-compatible endpoint.
         inference_port: 0 selects a free port.
@@ -86,6 +87,7 @@ class EngineSettings:
     load_in_4bit: bool = False
     optimizer: Literal["adamw", "adamw-8bit"] = "adamw"
     tensor_parallel: int = 1
+    sequence_parallel: int = 1
     packing: bool = True
     inference_host: str = "127.0.0.1"
     inference_port: int = 0

@@ -11,10 +11,12 @@ from transformers.utils import logging as transformers_logging
 
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
+from agentlightning_runtime.engine.device import choose_device, choose_dtype, device_name
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.memory.device_memory import CudaMemory
+from agentlightning_runtime.engine.memory.memory_vote import MemoryVote
 from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
 from agentlightning_runtime.engine.memory.out_of_memory import report_out_of_memory
 from agentlightning_runtime.engine.models.base_model import BaseModel
@@ -30,6 +32,8 @@ from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_
 from agentlightning_runtime.engine.observation.device_clock import clock_of
 from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
 from agentlightning_runtime.engine.observation.timeline import Timeline
+from agentlightning_runtime.engine.parallelism.parallel_layout import join_layout
+from agentlightning_runtime.engine.parallelism.sequence_parallelism import require_divisible
 from agentlightning_runtime.engine.quantization.bitsandbytes_package import require_bitsandbytes
 from agentlightning_runtime.engine.quantization.eight_bit_adam import eight_bit_weights, moment_bytes
 from agentlightning_runtime.engine.ranks import Ranks, is_one_of_several, join_ranks, local_rank
@@ -48,7 +52,6 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-    from agentlightning_runtime.engine.tensor_parallelism import TensorParallelism
     from agentlightning_runtime.inference.inference_backend import InferenceBackend
 
 _FEATURES = (
@@ -84,9 +87,10 @@ class TorchEngine:
         self._cuda_memory = CudaMemory(self._device) if self._device.type == "cuda" else None
         self._memory = MemoryGauges(self._device, self._cuda_memory)
         self._timeline = Timeline(clock_of(self._device))
-        self._tensor_parallelism = _tensor_parallelism(settings, self._ranks, self._device)
+        self._vote = MemoryVote(self._ranks)
+        self._layout = join_layout(settings, self._ranks, self._device)
         self._bases = {
-            name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit, self._tensor_parallelism)
+            name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit, self._layout.tensor)
             for name, source in settings.base_models.items()
         }
         # Loaded only where a program needs all of it, on rank 0.
@@ -128,14 +132,21 @@ class TorchEngine:
         lora = resolve_lora(outline, request)
         if lora is None and self._settings.load_in_4bit:
             raise _all_weights_in_4bit(request)
+        if self._layout.sequence is not None:
+            require_divisible(outline.causal_lm, self._layout.sequence.size)
         initial = self._initial_weights(request, base, lora)
         network = make_network(
-            base, request, lora, self._ranks, gradient_checkpointing=self._settings.gradient_checkpointing
+            base,
+            request,
+            lora,
+            self._ranks,
+            gradient_checkpointing=self._settings.gradient_checkpointing,
+            sequence_parallelism=self._layout.sequence,
         )
-        weights, tensors = trained_weights(network), self._tensor_parallelism
+        weights = trained_weights(network)
         eight_bit = eight_bit_weights(network, weights) if self._settings.optimizer == "adamw-8bit" else ()
         trained_bytes = sum(4 * weight.numel() for weight in weights.values()) + moment_bytes(weights, eight_bit)
-        whole_base = base if tensors is None else self._whole_bases[base.name]
+        whole_base = base if self._layout.tensor is None else self._whole_bases[base.name]
         of_base = partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1)
         return TorchModel(
             ModelParts(
@@ -165,7 +176,7 @@ class TorchEngine:
                     published_bytes=4 * sum(weight.numel() for weight in weights.values()),
                 ),
                 ranks=self._ranks,
-                data=self._ranks if lora is None or tensors is None else tensors.data,
+                data=self._layout.data(lora),
             )
         )
 
@@ -180,7 +191,14 @@ class TorchEngine:
             what = f"loading the checkpoint {uri} as the reference"
             without_values = replace(request, has_value_head=False)
             with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
-                return make_network(base, without_values, lora, self._ranks, gradient_checkpointing=False)
+                return make_network(
+                    base,
+                    without_values,
+                    lora,
+                    self._ranks,
+                    gradient_checkpointing=False,
+                    sequence_parallelism=self._layout.sequence,
+                )
 
         return InitialWeights(uri, self._settings.checkpoint_directory, self._ranks, make_reference)
 
@@ -190,15 +208,19 @@ class TorchEngine:
         if key not in self._references:
             what = f"loading {base.name} as the reference"
             with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
-                self._references[key] = reference_network(base, self._ranks, is_sharded=is_sharded)
+                self._references[key] = reference_network(
+                    base, self._ranks, is_sharded=is_sharded, sequence_parallelism=self._layout.sequence
+                )
         return self._references[key]
 
     def _pass_settings(self, outline: LoadedModel, network: PolicyNetwork) -> PassSettings:
         measures = self._device.type == "cuda" and self._settings.micro_batch_tokens is None
-        limit = self._settings.micro_batch_tokens or (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU)
+        default = (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU) * self._settings.sequence_parallel
+        limit = self._settings.micro_batch_tokens or default
         return PassSettings(
             device=self._device,
             sizer=MicroBatchSizer(limit, self._cuda_memory if measures else None, self._ranks),
+            vote=self._vote,
             is_packed=network.is_packable and self._settings.packing,
             output_size=outline.output_size,
             peak_flops=peak_flops(self._device),
@@ -253,45 +275,7 @@ def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
     return settings, ranks
 
 
-def _tensor_parallelism(settings: EngineSettings, ranks: Ranks, device: torch.device) -> TensorParallelism | None:
-    if settings.tensor_parallel == 1:
-        return None
-    # Needs a newer Transformers than the rest.
-    from agentlightning_runtime.engine.tensor_parallelism import join_tensor_parallelism
-
-    return join_tensor_parallelism(ranks, settings.tensor_parallel, device)
-
-
 def _all_weights_in_4bit(request: ModelRequest) -> EngineError:
     message = f"All weights of {request.base_model} cannot be trained: the runtime quantises base models to 4 bits"
     remedy = "Request a LoRA, or start the runtime without --load-in-4bit"
     return EngineError(EngineErrorReason.INVALID, message, field="lora", remedy=remedy)
-
-
-def choose_device(wanted: str) -> torch.device:
-    """The device of a setting; `auto` is the first GPU, if any.
-
-    Raises:
-        EngineError: INVALID when the device does not exist.
-    """
-    if wanted == "auto":
-        return torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
-    device = torch.device(wanted)
-    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
-        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        message = f'Device "{wanted}" does not exist; torch {torch.__version__} sees {count} GPUs'
-        raise EngineError(EngineErrorReason.INVALID, message, remedy="Start with --device cpu, or check the driver")
-    return torch.device("cuda", device.index or 0) if device.type == "cuda" else device
-
-
-def choose_dtype(wanted: str, device: torch.device) -> torch.dtype:
-    """Data type of frozen weights and of matrix products."""
-    if wanted == "auto":
-        has_bfloat16 = device.type == "cuda" and torch.cuda.is_bf16_supported()
-        return torch.bfloat16 if has_bfloat16 else torch.float32
-    return torch.bfloat16 if wanted == "bfloat16" else torch.float32
-
-
-def device_name(device: torch.device) -> str:
-    """The device as reported in the capabilities: `cpu`, `cuda:0 NVIDIA H100`."""
-    return f"{device} {torch.cuda.get_device_name(device)}" if device.type == "cuda" else "cpu"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from agentlightning_runtime.engine.tensor_parallelism import TensorParallelism
+    from agentlightning_runtime.engine.parallelism.tensor_parallelism import TensorParallelism
 
 #: Largest rank of a LoRA; beyond it training all weights is the better choice.
 MAX_LORA_RANK = 512

@@ -35,7 +35,7 @@ class ModelParts:
         eight_bit: Names of the trained weights whose moments are quantised.
         initial: The checkpoint that it begins with; None: the base.
         ranks: The processes that train it together.
-        data: Those of them that divide a batch: with tensor parallelism, one of each group that shares a base.
+        data: Those of them that divide a batch: one of each group that shares a base or the tokens of a micro-batch.
     """
 
     request: ModelRequest

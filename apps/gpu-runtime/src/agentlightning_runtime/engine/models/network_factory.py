@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
+    from agentlightning_runtime.engine.parallelism.sequence_parallelism import SequenceParallelism
     from agentlightning_runtime.engine.ranks import Ranks
     from agentlightning_runtime.engine.settings import ModelRequest
 
@@ -27,7 +28,13 @@ ADAPTER_NAME = "default"
 
 
 def make_network(
-    base: BaseModel, request: ModelRequest, lora: LoraSettings | None, ranks: Ranks, *, gradient_checkpointing: bool
+    base: BaseModel,
+    request: ModelRequest,
+    lora: LoraSettings | None,
+    ranks: Ranks,
+    *,
+    gradient_checkpointing: bool,
+    sequence_parallelism: SequenceParallelism | None,
 ) -> PolicyNetwork:
     """Creates a network to train. Trained weights are in float32, so that small steps are not rounded away.
 
@@ -39,6 +46,7 @@ def make_network(
         lora: LoRA with all defaults filled in; None trains all weights.
         ranks: The processes that train it together.
         gradient_checkpointing: Recomputes activations in the backward pass.
+        sequence_parallelism: Those that share the tokens of a micro-batch; None: this one has all of them.
     """
     compute_dtype = None
     if lora is None:
@@ -55,23 +63,33 @@ def make_network(
         output_size=base.outline().output_size,
         compute_dtype=compute_dtype,
         has_value_head=request.has_value_head,
+        sequence_parallelism=sequence_parallelism,
     )
     if lora is None:
         _load_weights(network, base, ranks)
     return network
 
 
-def reference_network(base: BaseModel, ranks: Ranks, *, is_sharded: bool) -> PolicyNetwork:
+def reference_network(
+    base: BaseModel, ranks: Ranks, *, is_sharded: bool, sequence_parallelism: SequenceParallelism | None
+) -> PolicyNetwork:
     """The initial weights of every model of the base, which are never trained.
 
     Args:
         base: The base model.
         ranks: The processes that compute it together.
         is_sharded: Sharded over the ranks; otherwise the base itself, which LoRAs share.
+        sequence_parallelism: Those that share the tokens of a micro-batch; None: this one has all of them.
     """
     causal_lm = copy.deepcopy(base.outline().causal_lm) if is_sharded else base.load().causal_lm
     output_size = base.outline().output_size
-    network = PolicyNetwork(causal_lm, output_size=output_size, compute_dtype=None, has_value_head=False)
+    network = PolicyNetwork(
+        causal_lm,
+        output_size=output_size,
+        compute_dtype=None,
+        has_value_head=False,
+        sequence_parallelism=sequence_parallelism,
+    )
     if is_sharded:
         _load_weights(network, base, ranks)
     return network
@@ -81,7 +99,7 @@ def _load_weights(network: PolicyNetwork, base: BaseModel, ranks: Ranks) -> None
     """Allocates the network's weights, of sharded ones this rank's shards, and reads those of the base."""
     if ranks.count > 1:
         # Needs a newer torch than the rest.
-        from agentlightning_runtime.engine.sharding import shard_network
+        from agentlightning_runtime.engine.parallelism.sharding import shard_network
 
         shard_network(network, ranks, base.device)
     allocate(network, base.device)

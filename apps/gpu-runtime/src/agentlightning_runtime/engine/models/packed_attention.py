@@ -7,7 +7,8 @@ does not grow with the square of the row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from transformers import AttentionInterface
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
     from transformers import PreTrainedModel
+
+    from agentlightning_runtime.engine.parallelism.sequence_parallelism import SequenceParallelism
 
 #: Name of this attention in Transformers.
 PACKED_ATTENTION = "agentlightning_packed"
@@ -44,25 +47,26 @@ class Segment:
     prefix: Sequence[tuple[int, int]] = ()
 
 
-def use_packed_attention(causal_lm: PreTrainedModel) -> bool:
-    """Makes a model attend by segments.
+def is_packable(causal_lm: PreTrainedModel) -> bool:
+    """Whether a model can attend by segments.
 
-    Returns:
-        Whether the model supports it: its attention is torch's, it passes further arguments to it, and it has no other
-        state between tokens.
+    Its attention is torch's, it passes further arguments to it, and it has no other state between tokens.
     """
     config = causal_lm.config
-    if getattr(config, "_attn_implementation", None) == PACKED_ATTENTION:
-        return True
-    is_packable = (
-        getattr(config, "_attn_implementation", None) == _PLAIN_ATTENTION
+    return (
+        getattr(config, "_attn_implementation", None) in (_PLAIN_ATTENTION, PACKED_ATTENTION)
         and getattr(causal_lm, "_supports_attention_backend", False)
         and not getattr(causal_lm, "_is_stateful", False)
         and set(getattr(config, "layer_types", None) or ()) <= _PACKABLE_LAYERS
     )
-    if is_packable:
+
+
+def use_packed_attention(causal_lm: PreTrainedModel) -> bool:
+    """Makes a model attend by segments, if it can; returns whether it can."""
+    can_pack = is_packable(causal_lm)
+    if can_pack:
         causal_lm.set_attn_implementation(PACKED_ATTENTION)
-    return is_packable
+    return can_pack
 
 
 def use_plain_attention(causal_lm: PreTrainedModel) -> None:
@@ -72,41 +76,47 @@ def use_plain_attention(causal_lm: PreTrainedModel) -> None:
 
 
 def packed_attention(
-    module: nn.Module,
+    _module: nn.Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     _attention_mask: Tensor | None,
     *,
     segments: Sequence[Segment] | None = None,
+    sequence_parallelism: SequenceParallelism | None = None,
     sliding_window: int | None = None,
     **options: Any,
 ) -> tuple[Tensor, None]:
     """Transformers' interface of an attention.
 
     Args:
-        module: The layer.
+        _module: Not used: the shapes have the number of heads.
         query: [1, heads, tokens, width].
         key: [1, key heads, tokens, width].
         value: Like the keys.
         _attention_mask: Not used: segments are causal.
         segments: Partition of the row; None: every row is one sequence.
+        sequence_parallelism: The ranks that share the row; the tensors are then this rank's part of it.
         sliding_window: Number of tokens that a token attends to, itself included; None: all.
         options: Passed on.
 
     Returns:
         [1, tokens, heads, width], and no weights.
     """
+    if sequence_parallelism is not None:
+        query, key, value = sequence_parallelism.divide_heads(query, key, value)
+    heads = cast("nn.Module", SimpleNamespace(num_key_value_groups=query.shape[1] // key.shape[1]))
     parts: list[Tensor] = []
     for segment in segments or (Segment(0, query.shape[2]),):
         own = slice(segment.start, segment.end)
         keys = _joined(key, segment)
         mask = _mask(segment.end - segment.start, keys.shape[2], sliding_window, query.device)
         part, _ = sdpa_attention_forward(
-            module, query[:, :, own], keys, _joined(value, segment), mask, is_causal=mask is None, **options
+            heads, query[:, :, own], keys, _joined(value, segment), mask, is_causal=mask is None, **options
         )
         parts.append(part)
-    return (parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)), None
+    attended = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+    return (attended if sequence_parallelism is None else sequence_parallelism.divide_tokens(attended)), None
 
 
 def _joined(states: Tensor, segment: Segment) -> Tensor:

@@ -14,11 +14,15 @@ from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
 from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.engine.models.packed_attention import Segment
+    from agentlightning_runtime.engine.parallelism.sequence_parallelism import SequenceParallelism
+
+Scores = tuple[Tensor, Tensor, Tensor | None]
+"""Log-probabilities, entropies, and values when there is a value head."""
 
 
 class PolicyNetwork(nn.Module):
@@ -29,6 +33,7 @@ class PolicyNetwork(nn.Module):
         output_size: Number of leading token ids that it can generate.
         compute_dtype: Data type of matrix products while the weights stay in float32; None: that of the weights.
         has_value_head: Adds a linear layer from the last hidden state to one number, initialised to zero.
+        sequence_parallelism: The ranks that share the tokens of a packed row; None: this one has all of them.
 
     Attributes:
         precision: Its mixed precision, with `compute_dtype`.
@@ -36,11 +41,18 @@ class PolicyNetwork(nn.Module):
     """
 
     def __init__(
-        self, causal_lm: PreTrainedModel, *, output_size: int, compute_dtype: torch.dtype | None, has_value_head: bool
+        self,
+        causal_lm: PreTrainedModel,
+        *,
+        output_size: int,
+        compute_dtype: torch.dtype | None,
+        has_value_head: bool,
+        sequence_parallelism: SequenceParallelism | None = None,
     ) -> None:
         super().__init__()
         self.causal_lm = causal_lm
         self.is_packable = use_packed_attention(causal_lm)
+        self._sequence_parallelism = sequence_parallelism
         self._rule = LogitRule.of(causal_lm.config, output_size)
         self.precision = MixedPrecision(compute_dtype)
         self.value_head = _value_head(causal_lm) if has_value_head else None
@@ -56,21 +68,37 @@ class PolicyNetwork(nn.Module):
         *,
         segments: Sequence[Segment] | None = None,
         trains_entropy: bool = True,
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
+    ) -> Scores:
         """Scores of the targets, each predicted at its index `selected` in the flattened `token_ids`.
 
-        With `segments`, which requires `is_packable`, `token_ids` is a packed row. Gradients flow through the entropies
-        only if `trains_entropy`.
+        With `segments`, which requires `is_packable`, `token_ids` is a packed row, which ranks may share. Gradients
+        flow through the entropies only if `trains_entropy`.
 
         Returns:
             Log-probabilities, entropies, and values when there is a value head; each [tokens].
         """
+        ranks = self._sequence_parallelism
+        if ranks is None or segments is None or positions is None:
+            packing = {} if segments is None else {"segments": segments}
+            hidden = self._hidden(token_ids, positions, selected, packing)
+            return self._scores(hidden, targets, temperatures, trains_entropy=trains_entropy)
+        part = ranks.part_of(token_ids, positions, segments, selected)
+        packing = {"segments": part.segments, "sequence_parallelism": ranks}
+        hidden = self._hidden(part.token_ids, part.positions, part.selected, packing)
+        own = targets[part.scored], temperatures[part.scored]
+        return ranks.combine(self._scores(hidden, *own, trains_entropy=trains_entropy), part.scored, len(targets))
+
+    def _hidden(
+        self, token_ids: Tensor, positions: Tensor | None, selected: Tensor, packing: Mapping[str, object]
+    ) -> Tensor:
         with self.precision.autocast(token_ids.device):
             decoder = self.causal_lm.get_decoder()
-            packing = {} if segments is None else {"segments": segments}
             output = decoder(input_ids=token_ids, position_ids=positions, use_cache=False, **packing)
             states: Tensor = output.last_hidden_state
-            hidden = states.flatten(0, 1).index_select(0, selected)
+            return states.flatten(0, 1).index_select(0, selected)
+
+    def _scores(self, hidden: Tensor, targets: Tensor, temperatures: Tensor, *, trains_entropy: bool) -> Scores:
+        with self.precision.autocast(hidden.device):
             head = output_head(self.causal_lm)
             logprobs, entropies = score_tokens(
                 head, self._rule, hidden, targets, temperatures, trains_entropy=trains_entropy

@@ -7,25 +7,25 @@ and the head are replicated, so hidden states and scores are the same on all ran
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-import torch.distributed as dist
 from peft import inject_adapter_in_model
 from peft.tuners.lora import LoraLayer
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.distributed.tensor_parallel import apply_tensor_parallelism
 
 from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.models.empty_model import own_region
-from agentlightning_runtime.engine.ranks import Ranks
+from agentlightning_runtime.engine.parallelism.rank_groups import join_groups
 
 if TYPE_CHECKING:
     from peft import LoraConfig
+    from torch.distributed.device_mesh import DeviceMesh
     from transformers import PreTrainedModel
+
+    from agentlightning_runtime.engine.ranks import Ranks
 
 #: Styles of Transformers' plans that are compatible with adapters and replicated hidden states. The last is of norms.
 _STYLES = frozenset(("colwise", "rowwise", "replicated_with_grad_allreduce"))
@@ -112,13 +112,8 @@ def sharding_plan(causal_lm: PreTrainedModel, size: int) -> dict[str, str]:
 
 def join_tensor_parallelism(ranks: Ranks, size: int, device: torch.device) -> TensorParallelism:
     """Divides the ranks into groups of a size that share a base. All ranks must call this."""
-    count = ranks.count // size
-    mesh = init_device_mesh(device.type, (count, size), mesh_dim_names=("data", "tp"))
-    members = [[part + group * size for group in range(count)] for part in range(size)]
-    control, _ = dist.new_subgroups_by_enumeration(members, backend="gloo", timeout=timedelta(days=365))
-    index = ranks.index // size
-    data = Ranks(index, count, cast("dist.ProcessGroup", control), group=mesh.get_group("data"), tensor_parallel=size)
-    return TensorParallelism(mesh["tp"], data)
+    mesh, data = join_groups(ranks, size, device, "tp")
+    return TensorParallelism(mesh, replace(data, tensor_parallel=size))
 
 
 def _unsupported(message: str) -> EngineError:

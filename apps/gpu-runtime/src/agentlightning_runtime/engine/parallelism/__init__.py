@@ -1,0 +1,1 @@
+"""Division of networks, batches and sequences over ranks."""
