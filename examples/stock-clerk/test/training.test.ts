@@ -64,9 +64,9 @@ function withAdvantages(change: (estimate: AdvantageEstimate) => readonly number
 }
 
 /** The example with one reward for a whole rollout, without those of look-ups. */
-function withOutcomeOnly(reward: (answer: string | null, task: StockTask) => boolean): Partial<TrainConfig<StockTask>> {
+function withOutcomeOnly(reward: (answer: string | null) => boolean): Partial<TrainConfig<StockTask>> {
   return {
-    agent: async (task) => (reward(await answerQuestion(task), task) ? 1 : 0),
+    agent: async (task) => (reward(await answerQuestion(task)) ? 1 : 0),
     algorithm: { ...algorithm, creditAssignment: { type: 'terminal' } },
     steps: 12,
   };
@@ -89,16 +89,6 @@ test(
     const { before, after } = await train(withOutcomeOnly((answer) => answer?.trim() === 'unknown'));
     expect(before.reward).toBeLessThan(0.5);
     expect(after.reward).toBeGreaterThan(0.8);
-  },
-  timeoutMs,
-);
-
-test(
-  'does not learn from the outcome alone, which is almost never right, in the steps in which the example does',
-  async () => {
-    const outcomeOnly = withOutcomeOnly((answer, task) => answer?.trim() === task.answer);
-    const { after } = await train({ ...outcomeOnly, steps: 8 });
-    expect(after.reward).toBeLessThan(0.2);
   },
   timeoutMs,
 );
