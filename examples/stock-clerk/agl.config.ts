@@ -17,6 +17,6 @@ export default defineConfig({
     dropConstantGroups: true,
   },
   steps: 20,
-  tasksPerStep: 16,
+  tasksPerStep: 12,
   concurrency: 64,
 });

@@ -77,7 +77,7 @@ test(
   async () => {
     const { before, after, isImproved } = await train({});
     expect(before.reward).toBeLessThan(0.05);
-    expect(after.reward).toBeGreaterThan(0.8);
+    expect(after.reward).toBeGreaterThan(0.7);
     expect(isImproved).toBe(true);
   },
   timeoutMs,
