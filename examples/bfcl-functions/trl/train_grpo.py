@@ -80,7 +80,7 @@ def log(event: str, **fields: Any) -> None:
 
 
 class StepLog(TrainerCallback):
-    """Logs the mean reward, the wall seconds and the processor seconds of each step."""
+    """Logs the mean reward and the seconds of each step."""
 
     def __init__(self) -> None:
         """Creates a log."""

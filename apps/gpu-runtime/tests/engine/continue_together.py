@@ -14,7 +14,6 @@ from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings,
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    torch.set_num_threads(1)
     settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100)
     led = lead(settings)
     if led is None:

@@ -17,7 +17,6 @@ KINDS = {"full": None, "lora": LoraSettings(rank=16, alpha=32.0)}
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    torch.set_num_threads(1)
     kind = directory.name
     settings = EngineSettings(
         {"base": str(directory.parent.parent / "base")},

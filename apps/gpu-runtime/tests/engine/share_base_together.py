@@ -9,15 +9,11 @@ import torch
 from tests.engine.a_batch import a_batch, no_progress
 from tests.engine.train_together import gradients, lead, train
 
-from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    torch.set_num_threads(1)
-    # Few logits at a time, so that the head is computed in tiles.
-    token_scores._LOGITS_AT_A_TIME = 4_000  # pyright: ignore[reportPrivateUsage]
     settings = EngineSettings(
         {"tiny": "random:llama-tiny"},
         directory,
@@ -25,7 +21,7 @@ def main() -> None:
         micro_batch_tokens=100,
         tensor_parallel=int(directory.name),
     )
-    led = lead(settings)
+    led = lead(settings, has_tiles=True)
     if led is None:
         return
     leading, backend = led

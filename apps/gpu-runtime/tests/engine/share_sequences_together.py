@@ -12,7 +12,6 @@ from tests.engine.train_together import gradients, lead, train
 from torch.autograd.graph import saved_tensors_hooks
 
 from agentlightning_runtime.engine.batch import Batch
-from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 
 if TYPE_CHECKING:
@@ -60,9 +59,6 @@ def run_out_of_memory_once(model: LeadingModel, place: str) -> list[str]:
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    torch.set_num_threads(1)
-    # Few logits at a time, so that the head is computed in tiles.
-    token_scores._LOGITS_AT_A_TIME = 4_000  # pyright: ignore[reportPrivateUsage]
     settings = EngineSettings(
         {"tiny": "random:llama-tiny"},
         directory,
@@ -71,7 +67,7 @@ def main() -> None:
         gradient_checkpointing=directory.parent.name == "checkpointing",
         sequence_parallel=int(directory.name),
     )
-    led = lead(settings)
+    led = lead(settings, has_tiles=True)
     if led is None:
         return
     leading, backend = led

@@ -49,8 +49,14 @@ class RecordingBackend(SilentBackend):
         self.weights = {name: weight.detach().clone() for name, weight in model.module().named_parameters()}
 
 
-def lead(settings: EngineSettings) -> tuple[LeadingEngine, RecordingBackend] | None:
-    """The engine of rank 0 and its backend; the other ranks follow it to its end, and have None."""
+def lead(settings: EngineSettings, *, has_tiles: bool = False) -> tuple[LeadingEngine, RecordingBackend] | None:
+    """The engine of rank 0 and its backend; the other ranks follow it to its end, and have None.
+
+    With `has_tiles`, few logits are computed at a time, so that the head is computed in tiles.
+    """
+    torch.set_num_threads(1)
+    if has_tiles:
+        token_scores._LOGITS_AT_A_TIME = 4_000  # pyright: ignore[reportPrivateUsage]
     ranks = join_ranks(torch.device("cpu"))
     if ranks.index > 0:
         follow(TorchEngine(settings, NoInference(), ranks), ranks)
@@ -122,11 +128,8 @@ def train(model: EngineModel, own: TorchModel, directory: Path) -> dict[str, obj
 
 def main() -> None:
     directory = Path(sys.argv[1])
-    torch.set_num_threads(1)
-    # Few logits at a time, so that the head is computed in tiles.
-    token_scores._LOGITS_AT_A_TIME = 4_000  # pyright: ignore[reportPrivateUsage]
     settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device="cpu", micro_batch_tokens=100)
-    led = lead(settings)
+    led = lead(settings, has_tiles=True)
     if led is None:
         return
     leading, backend = led
