@@ -6,7 +6,7 @@ import { meanScore } from './mean-reward.ts';
 import { replyFormat } from './optimizer-replies.ts';
 import { randomForPosition, sampleTasks } from './random-selection.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
-import { type LimitedOptimizer, SearchBudget, type UsedBudget } from './search-budget.ts';
+import { type LimitedOptimizer, SearchBudget } from './search-budget.ts';
 import { judgedSchema, readState, writeState } from './search-state.ts';
 import { transcriptsText } from './transcripts.ts';
 
@@ -64,8 +64,10 @@ class Apo {
 
   async run(): Promise<PromptSearchResult> {
     let state = this.#state ?? (await this.#begin());
-    while (!this.#isDone(state) && this.#budget.allows(this.#costOfRound(state))) {
-      state = await this.#round(state);
+    while (!this.#isDone(state)) {
+      const branches = this.#affordableBranches(state);
+      if (branches === 0) break;
+      state = await this.#round(state, branches);
       await this.#save(state);
     }
     const { best, history } = state;
@@ -92,8 +94,8 @@ class Apo {
     return state;
   }
 
-  async #round(state: State): Promise<State> {
-    const children = await this.#children(state);
+  async #round(state: State, count: number): Promise<State> {
+    const children = await this.#children(state, count);
     const random = randomForPosition(this.#context.seed, state.round, 1);
     const tasks = sampleTasks(random, this.#settings.validationTasks, this.#context.validationTasks);
     const occasion = `round-${state.round + 1}/compare`;
@@ -121,10 +123,9 @@ class Apo {
     return byScore(best, judged) > 0 ? judged : best;
   }
 
-  async #children(state: State): Promise<readonly Unjudged[]> {
-    const { beamWidth, branchFactor } = this.#settings;
+  async #children(state: State, count: number): Promise<readonly Unjudged[]> {
     const names = Object.keys(this.#context.initial);
-    const branches = Array.from({ length: beamWidth * branchFactor }, (_, branch) => branch);
+    const branches = Array.from({ length: count }, (_, branch) => branch);
     const occasions = branches.map((branch) => `round-${state.round + 1}/branch-${branch + 1}`);
     const optimizers = this.#budget.optimizersFor(occasions, requestsPerVersion);
     const made = await Promise.all(
@@ -177,16 +178,18 @@ class Apo {
     return { version, prompts, parents, score: meanScore(taskScores), scoredTasks, taskScores };
   }
 
-  #costOfRound({ beam }: State): UsedBudget {
+  /** The number of branches in the next round: the last one has fewer, so that the budget is used up. */
+  #affordableBranches({ beam }: State): number {
     const { beamWidth, branchFactor, criticismTasks, validationTasks } = this.#settings;
-    const children = beamWidth * branchFactor;
     const { trainTasks, validationTasks: all } = this.#context;
-    const compared = (beam.length + children) * Math.min(validationTasks, all);
-    return {
-      rollouts: children * Math.min(criticismTasks, trainTasks) + compared + all,
-      // The minimum for a new version; corrections use the remaining budget.
-      optimizerCalls: children * 2,
-    };
+    return this.#budget.affordableBranches(beamWidth * branchFactor, (branches) => {
+      const compared = (beam.length + branches) * Math.min(validationTasks, all);
+      return {
+        rollouts: branches * Math.min(criticismTasks, trainTasks) + compared + all,
+        // Two requests are the minimum for a new version; corrections use the remaining budget.
+        optimizerCalls: branches * 2,
+      };
+    });
   }
 
   #allValidationTasks(): readonly number[] {

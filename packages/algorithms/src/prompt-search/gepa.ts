@@ -15,7 +15,7 @@ import { replyFormat } from './optimizer-replies.ts';
 import { paretoFront } from './pareto-front.ts';
 import { randomForPosition, sampleTasks, sampleWeighted } from './random-selection.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
-import { type LimitedOptimizer, SearchBudget, type UsedBudget } from './search-budget.ts';
+import { type LimitedOptimizer, SearchBudget } from './search-budget.ts';
 import { promptSetSchema, readState, writeState } from './search-state.ts';
 import { transcriptsText } from './transcripts.ts';
 
@@ -92,9 +92,11 @@ class Gepa {
       await this.#join({ prompts: this.#context.initial, parents: [], occasion: 'begin' });
       await this.#save();
     }
-    while (!this.#isDone() && this.#budget.allows(this.#costOfIteration())) {
+    while (!this.#isDone()) {
+      const proposals = this.#affordableProposals();
+      if (proposals === 0) break;
       const crossing = this.#settings.merges ? this.#nextCrossing() : null;
-      if (crossing === null) await this.#reflect();
+      if (crossing === null) await this.#reflect(proposals);
       else await this.#join({ ...crossing, occasion: `iteration-${this.#iteration + 1}/crossing` });
       // Proposals may be incomplete: a resumed search repeats the iteration.
       if (this.#budget.isStopped) break;
@@ -109,17 +111,17 @@ class Gepa {
     return (this.#standing().best.score ?? -Infinity) >= this.#settings.stopAtScore;
   }
 
-  async #reflect(): Promise<void> {
+  async #reflect(proposals: number): Promise<void> {
     const front = paretoFront(this.#pool);
     const names = Object.keys(this.#context.initial);
-    const places = Array.from({ length: this.#settings.proposals }, (_, proposal) => proposal);
+    const places = Array.from({ length: proposals }, (_, proposal) => proposal);
     const occasions = places.map((proposal) => `iteration-${this.#iteration + 1}/proposal-${proposal + 1}`);
     const optimizers = this.#budget.optimizersFor(occasions, 1 + corrections);
     const accepted = await Promise.all(
       occasions.map(async (occasion, proposal) => {
         const random = randomForPosition(this.#context.seed, this.#iteration, proposal);
         const parent = sampleWeighted(random, front, ({ tasks }) => tasks)?.member ?? null;
-        const name = names[(this.#iteration * occasions.length + proposal) % names.length];
+        const name = names[(this.#iteration * this.#settings.proposals + proposal) % names.length];
         const optimizer = optimizers[proposal];
         if (parent === null || name === undefined || optimizer === undefined) return null;
         const tasks = sampleTasks(random, this.#settings.reflectionTasks, this.#context.trainTasks);
@@ -199,12 +201,16 @@ class Gepa {
     );
   }
 
-  #costOfIteration(): UsedBudget {
-    const { proposals, reflectionTasks } = this.#settings;
+  /** The number of proposals in the next iteration: the last ones have fewer, so that the budget is used up. */
+  #affordableProposals(): number {
+    const { proposals: most, reflectionTasks } = this.#settings;
     const { trainTasks, validationTasks } = this.#context;
-    const rollouts = proposals * (2 * Math.min(reflectionTasks, trainTasks) + validationTasks);
-    // The minimum for a new version; corrections use the remaining budget.
-    return { rollouts, optimizerCalls: proposals };
+    const each = 2 * Math.min(reflectionTasks, trainTasks) + validationTasks;
+    // One request is the minimum for a new version; corrections use the remaining budget.
+    return this.#budget.affordableBranches(most, (proposals) => ({
+      rollouts: proposals * each,
+      optimizerCalls: proposals,
+    }));
   }
 
   #standing(): PromptSearchStanding {

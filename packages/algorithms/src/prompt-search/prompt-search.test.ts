@@ -137,6 +137,16 @@ describe.each(searches)('%s', (_, create, budget) => {
     await expect(create().run(plantedWorld({ saved }))).rejects.toMatchObject({ code: 'VALIDATION' });
   });
 
+  test('the last round has as many branches as the budget covers', async () => {
+    const world = plantedWorld({ noise: 0 });
+    // After the 24 rollouts of the baseline, the cost of two branches and not of three.
+    const search = create().name === 'apo' ? apo({ maxRollouts: 110 }) : gepa({ maxRollouts: 24 + 89 });
+    const { ended } = await search.run(world);
+    expect(ended).toBe('budget');
+    const branches = world.occasions.filter((occasion) => /1\/(branch|proposal)-\d+(\/before)?$/.test(occasion));
+    expect(branches).toHaveLength(2);
+  });
+
   test('with no budget for more, the beginning is the result', async () => {
     const world = plantedWorld();
     const none = create().name === 'apo' ? apo({ maxRollouts: 30 }) : gepa({ maxRollouts: 30 });

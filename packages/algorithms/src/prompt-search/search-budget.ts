@@ -46,10 +46,21 @@ export class SearchBudget {
     return this.#context.signal?.aborted === true;
   }
 
-  /** Whether the amount is within the budget and the search was not stopped. */
-  allows({ rollouts, optimizerCalls }: UsedBudget): boolean {
-    const isWithin = this.#rollouts + rollouts <= this.#maxRollouts && this.#calls + optimizerCalls <= this.#maxCalls;
-    return isWithin && !this.isStopped;
+  /**
+   * The largest number of branches of the next round that the remaining budget covers.
+   *
+   * @param most - maximum number of branches
+   * @param cost - the cost of a round by its number of branches
+   * @returns 0 when it covers none or the search was stopped
+   */
+  affordableBranches(most: number, cost: (branches: number) => UsedBudget): number {
+    if (this.isStopped) return 0;
+    for (let branches = most; branches > 0; branches -= 1) if (this.#covers(cost(branches))) return branches;
+    return 0;
+  }
+
+  #covers({ rollouts, optimizerCalls }: UsedBudget): boolean {
+    return this.#rollouts + rollouts <= this.#maxRollouts && this.#calls + optimizerCalls <= this.#maxCalls;
   }
 
   /**

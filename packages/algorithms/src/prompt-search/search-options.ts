@@ -9,7 +9,7 @@ export interface SearchOptions {
   readonly stopAtScore?: number;
   /** Sampling temperature of the optimiser model, at least 0. @default 1 */
   readonly temperature?: number;
-  /** Maximum number of rollouts of the whole search. A round that would exceed it is not started. @default no limit */
+  /** Maximum number of rollouts of the whole search. A round that would exceed it has fewer branches. @default no limit */
   readonly maxRollouts?: number;
   /** Maximum number of requests to the optimiser model in the whole search. @default no limit */
   readonly maxOptimizerCalls?: number;
