@@ -251,7 +251,7 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
   test('the versions of a prompt search are a tree with scores and differences', async () => {
     const page = await visit(`/runs/${searchRunId}`, 'Prompts');
     await page.getByRole('link', { name: 'Prompts' }).click();
-    await page.getByRole('row', { name: 'v1 · highest score 0.750 2 1 tasks v0' }).waitFor();
+    await page.getByRole('row', { name: 'v1 · highest score 0.750 2 1 task v0' }).waitFor();
     expect(await page.locator('.difference ins').allTextContents()).toEqual([' with a number']);
     await page.getByRole('link', { name: 'v0', exact: true }).click();
     await page.getByRole('heading', { name: 'v0', exact: true }).waitFor();

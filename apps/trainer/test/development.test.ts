@@ -50,14 +50,14 @@ test('a script is followed in order, and calls beyond it are reported', async ()
   expect(rollouts.map(({ reward }) => reward)).toEqual([1, 2, null]);
   expect(problems.join()).toMatch(/call 3 is not in the script/);
   const unused = await smallTrainer(folder).dev({ tasks: 1, script: ['a', 'b'] });
-  expect(unused.problems.join()).toMatch(/1 steps of the script were not used/);
+  expect(unused.problems.join()).toMatch(/1 step of the script not used/);
 });
 
 test('the failure of the agent comes before the unused script', async () => {
   const agent: Agent<SmallTask> = () => Promise.reject(new TypeError('graph is not a function'));
   const { problems } = await smallTrainer(folder, { agent }).dev({ tasks: 1, script: ['a'] });
   expect(problems[0]).toMatch(/the rollout failed: .*graph is not a function/);
-  expect(problems.at(-1)).toMatch(/1 steps of the script were not used/);
+  expect(problems.at(-1)).toMatch(/1 step of the script not used/);
 });
 
 test('names of agents that are never called are reported with those seen', async () => {

@@ -57,7 +57,7 @@ test('the spans of one rollout arrive by JSON, each model call once and without 
   const { code, output } = await exportTraces(...endpoint, '--rollout', rollout, '--follow');
   expect([code, output]).toEqual([
     0,
-    expect.stringMatching(/^Exported \d+ spans of 1 rollouts to http:.* in 1 requests\.\n$/),
+    expect.stringMatching(/^Exported \d+ spans of 1 rollout to http:.* in 1 request\.\n$/),
   ]);
   const [request] = collector.requests;
   const text = request?.body.toString() ?? '';

@@ -41,7 +41,7 @@ async function aglJson(...args: string[]): Promise<unknown> {
 
 test('rollouts are listed of a run and by status, with how many there are', async () => {
   const all = await agl('rollouts', '--run', 'run-1');
-  expect(all.output).toContain('run-1: 2 rollouts in 1 attempts (1 succeeded, 1 cancelled)');
+  expect(all.output).toContain('run-1: 2 rollouts in 1 attempt (1 succeeded, 1 cancelled)');
   expect(all.output).toMatch(/ro-1 +succeeded +train +- +1 .*What is 6 times 7/);
   expect(all.output).not.toContain('ro-3');
   expect(await aglJson('rollouts', '--status', 'queuing')).toMatchObject({ rollout: 'ro-3', run: null, attempts: 0 });
@@ -106,10 +106,10 @@ test('what is old is pruned, and room is given back', async () => {
   });
   expect(await aglJson('store', 'prune', '--older-than', '1h')).toMatchObject({ runs: 0 });
   expect((await agl('store', 'prune', '--keep-runs', '0', '--dry-run')).output).toBe(
-    'Would delete 1 runs, 2 rollouts, 1 attempts and 0 spans.\n',
+    'Would delete 1 run, 2 rollouts, 1 attempt and 0 spans.\n',
   );
   expect((await agl('store', 'prune', '--keep-runs', '0')).output).toBe(
-    'Deleted 1 runs, 2 rollouts, 1 attempts and 0 spans.\n',
+    'Deleted 1 run, 2 rollouts, 1 attempt and 0 spans.\n',
   );
   expect(await aglJson('store', 'vacuum')).toMatchObject({
     bytes_before: expect.any(Number),
@@ -144,7 +144,7 @@ test.each([
   const { output } = await agl('store', ...args);
   const listed = ['run-1', 'run-1--critic'].map((model) => `Checkpoints to delete: ${path.join(root, model)}\n`);
   expect(output).toBe(
-    `${listed.join('')}Deleted 1 runs, 0 rollouts, 0 attempts and 0 spans, with 136 bytes of checkpoints.\n`,
+    `${listed.join('')}Deleted 1 run, 0 rollouts, 0 attempts and 0 spans, with 136 bytes of checkpoints.\n`,
   );
   expect(readdirSync(root)).toEqual(['run-10']);
 });

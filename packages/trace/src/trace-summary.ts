@@ -1,3 +1,4 @@
+import { quantityText } from '@agentlightning/core/internal';
 import type { TraceStep } from './trace-step.ts';
 import { walkSteps } from './walk-steps.ts';
 
@@ -13,9 +14,9 @@ export function traceSummary(roots: readonly TraceStep[]): string {
   const responseTokens = steps.reduce((sum, { tokens }) => sum + (tokens?.response ?? 0), 0);
   const reward = steps.findLast(({ rewards }) => rewards.length > 0)?.rewards[0];
   return [
-    `${modelCalls} model calls`,
-    `${countToolCalls(steps)} tool calls`,
-    `${responseTokens} response tokens`,
+    quantityText(modelCalls, 'model call'),
+    quantityText(countToolCalls(steps), 'tool call'),
+    quantityText(responseTokens, 'response token'),
     reward === undefined ? 'no reward' : `reward ${reward.value}`,
   ].join(' · ');
 }

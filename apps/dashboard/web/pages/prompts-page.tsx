@@ -116,7 +116,7 @@ function VersionTable(props: {
               </td>
               <td className="number">{numberText(score)}</td>
               <td className="number">{scoredTasks}</td>
-              <td className="number">{bestTasks === 0 ? '–' : `${bestTasks} tasks`}</td>
+              <td className="number">{bestTasks === 0 ? '–' : `${bestTasks} ${bestTasks === 1 ? 'task' : 'tasks'}`}</td>
               <td className="mono foreign">{parents.join(', ') || '–'}</td>
             </tr>
           ))}

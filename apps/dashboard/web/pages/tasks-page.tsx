@@ -194,7 +194,7 @@ function Sibling(props: {
         Reward <strong>{numberText(reward)}</strong>
         <span className="muted">
           {advantage === null ? '' : ` · advantage ${numberText(advantage)}`}
-          {` · ${detail.turns.length} model calls`}
+          {` · ${detail.turns.length} model ${detail.turns.length === 1 ? 'call' : 'calls'}`}
         </span>
       </p>
       {failure === null ? null : <p className="error foreign">{failure.message}</p>}

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { quantityText } from '@agentlightning/core/internal';
 import { z } from 'zod';
 
 /** Source of tasks: the path of a JSON-lines file, or the tasks themselves. */
@@ -16,5 +17,5 @@ export function absoluteSource(source: TaskSource, folder: string): TaskSource {
 
 /** Description of a source, as stored with a run. */
 export function recordedSource(source: TaskSource): string {
-  return typeof source === 'string' ? source : `${source.length} tasks in memory`;
+  return typeof source === 'string' ? source : `${quantityText(source.length, 'task')} in memory`;
 }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
-import { addressText } from '@agentlightning/core/internal';
+import { addressText, quantityText } from '@agentlightning/core/internal';
 import { openStoreByUrl } from '../runtime/open-store-by-url.ts';
 import { type Finding, fine } from './finding.ts';
 
@@ -14,7 +14,7 @@ export async function checkStore(url: string, apiKey: string | null): Promise<Fi
     const store = await openStoreByUrl({ url, apiKey, unreachableAfterMs: 0 });
     try {
       const { total } = await store.queryRuns({ limit: 1 });
-      return fine('store', `${shown}, ${total} runs`);
+      return fine('store', `${shown}, ${quantityText(total, 'run')}`);
     } finally {
       await store.close();
     }

@@ -38,7 +38,7 @@ test('what a real model rejects is rejected, and unused answers are reported', a
   const endpoint = await serveScript(['yes']);
   expect((await call(endpoint.baseUrl, [])).status).toBe(400);
   expect((await call(endpoint.baseUrl, [{ role: 'robot', content: 'Hi' }])).status).toBe(400);
-  expect(await endpoint.finish()).toMatch(/1 steps of the script were not used/);
+  expect(await endpoint.finish()).toMatch(/1 step of the script not used/);
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { quantityText } from '@agentlightning/core/internal';
 import type { EvaluationSummary, NothingLeftEvent, SearchStart, TrainingEvent } from '../training-event.ts';
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
@@ -23,7 +24,7 @@ export function plainLine(event: TrainingEvent): string | null {
       const { reward, ci95, rollouts } = event.summary;
       const failures = exceptionsText(event.summary);
       const when = event.phase === 'during' ? `at step ${event.step}` : `${event.phase} training`;
-      return `Held-out reward ${when}: ${reward.toFixed(3)} (95% ${ci95[0].toFixed(3)} to ${ci95[1].toFixed(3)}, ${rollouts} rollouts${failures})`;
+      return `Held-out reward ${when}: ${reward.toFixed(3)} (95% ${ci95[0].toFixed(3)} to ${ci95[1].toFixed(3)}, ${quantityText(rollouts, 'rollout')}${failures})`;
     }
     case 'stepped': {
       const { step, steps, reward, entropy, tokensPerSecond, secondsLeft } = event.summary;
@@ -93,20 +94,20 @@ function startedLine(event: StartedEvent): string {
 function searchLine(event: StartedEvent, search: SearchStart): string {
   const { validationTasks, prompts, optimizer, maxRollouts, maxOptimizerCalls, versions } = search;
   const limits = [
-    ...(maxRollouts === null ? [] : [`${maxRollouts} rollouts`]),
-    ...(maxOptimizerCalls === null ? [] : [`${maxOptimizerCalls} optimiser requests`]),
+    ...(maxRollouts === null ? [] : [quantityText(maxRollouts, 'rollout')]),
+    ...(maxOptimizerCalls === null ? [] : [quantityText(maxOptimizerCalls, 'optimiser request')]),
   ];
   return (
-    `Run ${event.runId}: ${event.algorithm} on "${event.name}", prompts ${prompts.join(', ')}; ${event.trainTasks} training ` +
-    `tasks, ${validationTasks} validation tasks, ${event.heldOutTasks} held out; agent on ${event.model}, optimiser ${optimizer}` +
+    `Run ${event.runId}: ${event.algorithm} on "${event.name}", prompts ${prompts.join(', ')}; ${quantityText(event.trainTasks, 'training task')}, ` +
+    `${quantityText(validationTasks, 'validation task')}, ${event.heldOutTasks} held out; agent on ${event.model}, optimiser ${optimizer}` +
     (limits.length === 0 ? '' : `; at most ${limits.join(' and ')}`) +
-    (versions > 0 ? `; resuming with ${versions} versions` : '')
+    (versions > 0 ? `; resuming with ${quantityText(versions, 'version')}` : '')
   );
 }
 
 function promptsLine(event: Extract<TrainingEvent, { type: 'prompts-judged' }>): string {
   const { version, score, scoredTasks, parents, bestScore } = event;
-  const text = score === null ? 'not judged' : `score ${score.toFixed(3)} on ${scoredTasks} tasks`;
+  const text = score === null ? 'not judged' : `score ${score.toFixed(3)} on ${quantityText(scoredTasks, 'task')}`;
   const origin = parents.length === 0 ? 'initial' : `from ${parents.join(' and ')}`;
   return `prompts ${version}  ${text}  ${origin}${bestScore === null ? '' : `  best ${bestScore.toFixed(3)}`}`;
 }

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import type { CollectedRollout, JudgedPrompts } from '@agentlightning/core/algorithm';
-import { addressText } from '@agentlightning/core/internal';
+import { addressText, quantityText } from '@agentlightning/core/internal';
 import { conversationLines } from '../trace/conversation.ts';
 import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../training-event.ts';
 import { storeFlag } from './complete-commands.ts';
@@ -103,7 +103,7 @@ function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome
           '',
         ]
       : []),
-    `${versions.length} versions, ${outcome.rollouts} rollouts, ${outcome.optimizerCalls} optimiser requests; the search ${end}.`,
+    `${quantityText(versions.length, 'version')}, ${quantityText(outcome.rollouts, 'rollout')}, ${quantityText(outcome.optimizerCalls, 'optimiser request')}; the search ${end}.`,
     '',
     ...versionTable(shownVersions(versions, best), best).map((line) => `  ${line}`),
     ...(first === undefined || found === undefined || found === first
@@ -150,7 +150,7 @@ function nextCommands(summary: TrainingSummary, { command, resume }: NextCommand
 
 function evaluationLine(name: string, evaluation: EvaluationSummary): string {
   const [low, high] = evaluation.ci95;
-  const interval = `95% ${low.toFixed(2)} to ${high.toFixed(2)}, ${evaluation.rollouts} rollouts${exceptionsText(evaluation)}`;
+  const interval = `95% ${low.toFixed(2)} to ${high.toFixed(2)}, ${quantityText(evaluation.rollouts, 'rollout')}${exceptionsText(evaluation)}`;
   return `  ${name.padEnd(7)} ${bar(evaluation.reward, 30)} ${evaluation.reward.toFixed(2)}  (${interval})`;
 }
 

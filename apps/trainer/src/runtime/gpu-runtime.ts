@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -42,14 +42,23 @@ const devicesSchema = z.object({ gpus: z.array(z.string()) });
 /**
  * The names of the GPUs that the runtime of a Python interpreter can use.
  *
- * @throws AgentLightningError CONFIG when the interpreter or its runtime is missing
+ * @param timeoutMs - time limit of the list, in milliseconds
+ * @throws AgentLightningError CONFIG when the interpreter or its runtime is missing; TIMEOUT
  */
-export async function gpusOf(python: string): Promise<readonly string[]> {
+export async function gpusOf(python: string, timeoutMs: number = listTimeoutMs): Promise<readonly string[]> {
   try {
-    const { stdout } = await promisify(execFile)(python, ['-m', runtimeModule, 'devices'], { timeout: listTimeoutMs });
+    const { stdout } = await promisify(execFile)(python, ['-m', runtimeModule, 'devices'], { timeout: timeoutMs });
     return parse(devicesSchema, JSON.parse(stdout), 'the list of GPUs').gpus;
   } catch (cause) {
-    const { stderr = '', message } = cause as Error & { readonly stderr?: string };
+    const { stderr = '', message, killed = false } = cause as ExecFileException;
+    if (killed) {
+      throw new AgentLightningError({
+        code: 'TIMEOUT',
+        message: `${python} has not listed its GPUs within ${timeoutMs / 1000} s`,
+        remedy: `Run \`${python} -m ${runtimeModule} devices\` to see what it waits for; a busy machine imports torch slowly.`,
+        cause,
+      });
+    }
     throw new AgentLightningError({
       code: 'CONFIG',
       message: `no GPU runtime is installed for ${python}: ${lastLineOf(stderr) ?? message}`,

@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { gpusOf } from '../runtime/gpu-runtime.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 
 let folder = '';
@@ -75,4 +76,12 @@ test('without the GPU runtime, the number of GPUs, the missing package and the m
   await expect(choosing).rejects.toMatchObject({ remedy: expect.stringContaining('--runtime-python') });
   const missing = chooseRuntime({ ...unset, model: 'tiny-chat', runtimePython: path.join(folder, 'none') });
   await expect(missing).rejects.toThrow('none');
+});
+
+test('an interpreter that does not list its GPUs in time is not reported as one without the runtime', async () => {
+  const python = program('slow', 'exec sleep 60');
+  await expect(gpusOf(python, 50)).rejects.toMatchObject({
+    code: 'TIMEOUT',
+    message: expect.stringContaining('slow has not listed its GPUs within 0.05 s'),
+  });
 });

@@ -52,11 +52,12 @@ export async function chooseRuntime(settings: RuntimeSettings): Promise<RuntimeC
 
 /** Why a machine without the GPU runtime cannot train. */
 async function withoutRuntime({ runtimePython, model, gpus }: RuntimeSettings, cause: unknown): Promise<unknown> {
+  if (!AgentLightningError.isInstance(cause) || cause.code !== 'CONFIG') return cause;
   if (gpus !== null && gpus > 0) {
     const count = await countMachineGpus();
     if (count < gpus) return tooFewGpus(gpus, `this machine has ${count}`);
   }
-  if (runtimePython !== null || !AgentLightningError.isInstance(cause) || model === null) return cause;
+  if (runtimePython !== null || model === null) return cause;
   const message = cause.message.replace(/^\[\w+\] /, '');
   return new AgentLightningError({
     code: 'CONFIG',

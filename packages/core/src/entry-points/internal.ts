@@ -15,6 +15,7 @@ export { errorCatalogue } from '../errors/error-catalogue.ts';
 export { isObject as isJsonObject, parseObject as parseJsonObject } from '../json-access.ts';
 export { KeyedMutex } from '../keyed-mutex.ts';
 export { parse, validationIssues } from '../parse.ts';
+export { quantityText } from '../quantity-text.ts';
 export { addressText, withoutPasswords } from '../redaction/address-text.ts';
 export { SecretFields } from '../redaction/secret-fields.ts';
 export type { BackoffLimits, RetryPolicy } from '../retry.ts';

@@ -142,7 +142,7 @@ test('an unexpected call fails, and close throws', async () => {
 
 test('close throws for unused steps', async () => {
   const model = await ScriptedModel.start([respondWith('one'), respondWith('two')]);
-  await expect(model.close()).rejects.toThrow('2 steps of the script were not used');
+  await expect(model.close()).rejects.toThrow('2 steps of the script not used');
 });
 
 test('failures have the status, headers and body of the API', async () => {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import type { JsonObject } from '../json.ts';
+import { quantityText } from '../quantity-text.ts';
 import { embeddingsBody } from './scripted-embeddings.ts';
 import { sendCompletion, sendError, sendJson } from './scripted-model-reply.ts';
 import { prepareResponse } from './scripted-model-response.ts';
@@ -96,7 +97,10 @@ export class ScriptedModel implements AsyncDisposable {
     this.#server.closeAllConnections();
     await closed;
     const unused = typeof this.#script === 'function' ? 0 : this.#script.length - this.#requests.length;
-    const problems = [...this.#problems, ...(unused > 0 ? [`${unused} steps of the script were not used`] : [])];
+    const problems = [
+      ...this.#problems,
+      ...(unused > 0 ? [`${quantityText(unused, 'step')} of the script not used`] : []),
+    ];
     if (problems.length === 0) return;
     throw new AgentLightningError({
       code: 'VALIDATION',

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { AgentLightningError } from '@agentlightning/core';
+import { quantityText } from '@agentlightning/core/internal';
 import {
   type DatasetChoice,
   type DatasetCounts,
@@ -72,5 +73,5 @@ function summary({ out, format }: DatasetFlags, { lines, rollouts, withoutCommon
     format === 'preference' && withoutCommonPrompt > 0
       ? `; ${withoutCommonPrompt} pairs have no request in common and are excluded`
       : '';
-  return `Wrote ${lines} examples of ${rollouts} rollouts${where}${skipped}.`;
+  return `Wrote ${quantityText(lines, 'example')} of ${quantityText(rollouts, 'rollout')}${where}${skipped}.`;
 }

@@ -1,5 +1,5 @@
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import { quantityText, systemClock } from '@agentlightning/core/internal';
 import { unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { MetricSink } from '../../metrics-export/metric-sink.ts';
 import { mlflowServer, openMlflowSink } from '../../metrics-export/mlflow-sink.ts';
@@ -47,7 +47,7 @@ export async function exportMetrics(runId: string, flags: ExportMetricsFlags): P
     const sink = await openSink(await store.getRun(runId), flags);
     const steps = await writeAll(store, { runId, sink, isFollowing: flags.follow === true, signal: stop.signal });
     const place = await sink.close(await store.getRun(runId));
-    const text = `Wrote the metrics of ${steps} steps of ${runId} to ${place}.`;
+    const text = `Wrote the metrics of ${quantityText(steps, 'step')} of ${runId} to ${place}.`;
     if (flags.json === true) writeOutcome(flags, { record: { run: runId, steps, to: place }, text });
     else process.stderr.write(`${text}\n`);
   } finally {

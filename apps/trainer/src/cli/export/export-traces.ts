@@ -1,5 +1,5 @@
 import type { Rollout, RolloutMode, Store } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import { quantityText, systemClock } from '@agentlightning/core/internal';
 import { maxTraceRollouts, terminalRolloutStatuses, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { OtlpProtocol, TraceExportCounts, TraceTool } from '@agentlightning/otel';
 import { listenToProcess } from '../listen-to-process.ts';
@@ -100,8 +100,11 @@ async function* finishedRollouts(
 
 function summaryText(rollouts: number, origin: string, counts: TraceExportCounts): string {
   const { spans, requests, rejected, skipped, reasons } = counts;
-  const lines = [`Exported ${spans} spans of ${rollouts} rollouts to ${origin} in ${requests} requests.`];
-  if (rejected > 0) lines.push(`The receiver rejected ${rejected} spans: ${reasons.join('; ') || 'without a reason'}.`);
+  const lines = [
+    `Exported ${quantityText(spans, 'span')} of ${quantityText(rollouts, 'rollout')} to ${origin} in ${quantityText(requests, 'request')}.`,
+  ];
+  if (rejected > 0)
+    lines.push(`The receiver rejected ${quantityText(rejected, 'span')}: ${reasons.join('; ') || 'without a reason'}.`);
   if (skipped > 0) lines.push(`Skipped ${skipped} spans whose ids are not OpenTelemetry ids.`);
   return lines.join('\n');
 }

@@ -1,3 +1,4 @@
+import { quantityText } from '@agentlightning/core/internal';
 import { type FoundRollout, hasAttempt, lostClaimsReasonKey, type RunStatistics } from '@agentlightning/core/store';
 import { type RolloutFilter, rolloutSearch } from '@agentlightning/dashboard';
 import { textTable } from '../../report/text-table.ts';
@@ -53,7 +54,10 @@ function summaryLines(statistics: RunStatistics | null): string[] {
   const parts = Object.entries(rolloutsByStatus)
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${count} ${status}`);
-  return [`${runId}: ${totalRollouts} rollouts in ${totalAttempts} attempts (${parts.join(', ') || 'none yet'})`, ''];
+  return [
+    `${runId}: ${quantityText(totalRollouts, 'rollout')} in ${quantityText(totalAttempts, 'attempt')} (${parts.join(', ') || 'none yet'})`,
+    '',
+  ];
 }
 
 const longestTask = 48;

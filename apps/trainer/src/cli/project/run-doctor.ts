@@ -1,3 +1,4 @@
+import { quantityText } from '@agentlightning/core/internal';
 import { diagnoseProject } from '../../doctor/diagnose-project.ts';
 import type { Finding } from '../../doctor/finding.ts';
 import { textTable } from '../../report/text-table.ts';
@@ -42,7 +43,7 @@ export async function runDoctor(configFile: string, flags: DoctorFlags): Promise
   const warnings = findings.filter(({ status }) => status === 'warning').length;
   writeOutcome(flags, {
     record: { findings, errors, warnings },
-    text: textOf(findings, `${errors} errors, ${warnings} warnings`),
+    text: textOf(findings, `${quantityText(errors, 'error')}, ${quantityText(warnings, 'warning')}`),
   });
   return errors === 0 ? exitCodes.done : exitCodes.failed;
 }

@@ -1,4 +1,5 @@
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import { quantityText } from '@agentlightning/core/internal';
 import type { DeletionCounts, RetentionPolicy } from '@agentlightning/core/store';
 import {
   type CheckpointLocation,
@@ -158,7 +159,7 @@ function writeDeletion(flags: RunFlags, { counts, found, checkpointBytes }: Outc
   const record = { runs: sum('runs'), rollouts: sum('rollouts'), attempts: sum('attempts'), spans: sum('spans') };
   const { runs, rollouts, attempts, spans } = record;
   const checkpoints = checkpointBytes === 0 ? '' : `, with ${formatBytes(checkpointBytes)} of checkpoints`;
-  const text = `${deleted} ${runs} runs, ${rollouts} rollouts, ${attempts} attempts and ${spans} spans${checkpoints}.`;
+  const text = `${deleted} ${quantityText(runs, 'run')}, ${quantityText(rollouts, 'rollout')}, ${quantityText(attempts, 'attempt')} and ${quantityText(spans, 'span')}${checkpoints}.`;
   const folders = {
     checkpoint_bytes: checkpointBytes,
     checkpoints: found.flatMap(({ removable }) => removable),

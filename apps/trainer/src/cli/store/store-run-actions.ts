@@ -3,6 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { AgentLightningError, NotFoundError, type Store } from '@agentlightning/core';
+import { quantityText } from '@agentlightning/core/internal';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
@@ -56,7 +57,7 @@ export async function importRunFromFile(file: string, flags: RunFlags): Promise<
   });
   writeOutcome(flags, {
     record: { run: run.runId, name: run.name, status: run.status, rollouts },
-    text: `Imported ${run.runId} (${run.name}) with ${rollouts} rollouts.`,
+    text: `Imported ${run.runId} (${run.name}) with ${quantityText(rollouts, 'rollout')}.`,
   });
 }
 
