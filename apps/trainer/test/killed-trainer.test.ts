@@ -50,7 +50,7 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     await folder.expectWholeRun(runId);
   });
 
-  test('beyond its last checkpoint does the smallSteps since then again, with the rollouts that are there', {
+  test('beyond its last checkpoint does the steps since then again, with the rollouts that are there', {
     tags: ['long'],
   }, async () => {
     await using first = folder.trainFile(sparseConfig);

@@ -1,4 +1,7 @@
-"""Run by torchrun: quantised training with any number of processes, and its recorded results."""
+"""Run by torchrun: quantised training with any number of processes, and its recorded results.
+
+The processes share the tokens of micro-batches in a folder named `sequence`.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ def main() -> None:
         device="cpu",
         load_in_4bit=kind == "lora",
         optimizer="adamw-8bit",
+        sequence_parallel=2 if directory.parent.name == "sequence" else 1,
     )
     led = lead(settings)
     if led is None:
