@@ -1,33 +1,27 @@
-import { compare, measures, outcomes, pooled, shareOf } from './held-out-measures.ts';
-import { decimal, difference, table } from './markdown.ts';
-import { type HeldOut, type RunResult, readResults } from './read-results.ts';
-import { runTable, seedOf, stepTable } from './run-table.ts';
+import { type Condition, comparisonTable, conditionRunsTable, readConditions } from './conditions.ts';
+import { outcomes, shareOf } from './held-out-measures.ts';
+import { decimal, table } from './markdown.ts';
+import { type RunResult, readResults } from './read-results.ts';
+import { stepTable } from './run-table.ts';
 
-/** The compared conditions with the ids of their runs, which end with the seed. */
-const conditions = {
-  GRPO: ['grpo-1', 'grpo-2', 'grpo-3'],
-  'shuffled rewards': ['shuffled-1', 'shuffled-2'],
-  'learning rate 0': ['zero-rate-1'],
-  'own successes': ['own-successes-1'],
-} as const;
-
-interface Condition {
-  readonly name: string;
-  readonly runs: readonly RunResult[];
-  readonly after: HeldOut;
-}
-
-/** The tables of the report, by name. */
+/** The tables of GRPO and its controls, by name. */
 export function resultTables(): ReadonlyMap<string, string> {
-  const all = Object.entries(conditions).map(([name, ids]): Condition => {
-    const runs = readResults(ids);
-    return { name, runs, after: pooled(runs.map(({ after }) => after)) };
+  const [warmUp] = readResults(['warm-up']);
+  const [grpo, ...controls] = readConditions({
+    GRPO: ['grpo-1', 'grpo-2', 'grpo-3'],
+    'shuffled rewards': ['shuffled-1', 'shuffled-2'],
+    'learning rate 0': ['zero-rate-1'],
+    'own successes': ['own-successes-1'],
   });
+  if (grpo === undefined) return new Map();
+  const all = [grpo, ...controls];
   const runs = all.flatMap((condition) => condition.runs);
+  // The initial weights, evaluated with three different seeds.
+  const start = { name: 'start', runs: grpo.runs, after: grpo.before };
   return new Map([
-    ['runs', allRunsTable(all)],
-    ['comparison', comparisonTable(all)],
-    ['failures', failureTable(all)],
+    ['runs', conditionRunsTable(all, warmUp)],
+    ['comparison', comparisonTable(grpo, [start, ...controls])],
+    ['failures', failureTable([start, ...all])],
     ['reward by step', stepTable(runs, ({ reward }) => decimal(reward))],
     [
       'log-probability gap by step',
@@ -41,39 +35,7 @@ export function resultTables(): ReadonlyMap<string, string> {
   ]);
 }
 
-/** The start of GRPO: the initial weights, evaluated with three different seeds. */
-function startOf(all: readonly Condition[]): HeldOut {
-  return pooled((all[0]?.runs ?? []).map(({ before }) => before));
-}
-
-function allRunsTable(all: readonly Condition[]): string {
-  const [warmUp] = readResults(['warm-up']);
-  return runTable([
-    ...(warmUp === undefined ? [] : [['warm-up, seed 1', warmUp] as const]),
-    ...all.flatMap(({ name, runs }) => runs.map((run) => [`${name}, seed ${seedOf(run)}`, run] as const)),
-  ]);
-}
-
-function comparisonTable(all: readonly Condition[]): string {
-  const [grpo, ...controls] = all;
-  if (grpo === undefined) return '';
-  const start = { name: 'start', runs: grpo.runs, after: startOf(all) };
-  const rows = [start, ...controls].map(({ name, runs, after }) => {
-    const seeds = runs.map(seedOf);
-    const sameSeeds = pooled(grpo.runs.filter((run) => seeds.includes(seedOf(run))).map((run) => run.after));
-    return [
-      `${name} (${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')})`,
-      difference(compare(after, grpo.after, measures.reward)),
-      difference(compare(after, sameSeeds, measures.reward)),
-      difference(compare(after, grpo.after, measures.correct)),
-      difference(compare(after, grpo.after, measures.call)),
-    ];
-  });
-  return table(['GRPO minus', 'reward', 'reward, same seeds only', 'correct', 'any call'], rows);
-}
-
-function failureTable(all: readonly Condition[]): string {
-  const columns = [{ name: 'start', after: startOf(all) }, ...all];
+function failureTable(columns: readonly Pick<Condition, 'name' | 'after'>[]): string {
   const rows = Object.entries(outcomes).map(([outcome, matches]) => [
     outcome,
     ...columns.map(({ after }) => shareOf(after, matches)),

@@ -8,7 +8,7 @@ export function seedOf({ run }: RunResult): string {
 }
 
 /** The held-out results of runs before and after training, by the name of the run. */
-export function runTable(runs: readonly (readonly [name: string, run: RunResult])[]): string {
+export function runTable(runs: readonly (readonly [name: string, run: Pick<RunResult, 'before' | 'after'>])[]): string {
   const header = ['Run', 'reward before', 'reward after', 'change', 'correct before', 'correct after'];
   const rows = runs.map(([name, { before, after }]) => [
     name,

@@ -1,44 +1,26 @@
-import { compare, measures, pooled } from './held-out-measures.ts';
-import { decimal, difference, table } from './markdown.ts';
-import { processorSeconds, type RunResult, readResults } from './read-results.ts';
-import { runTable, seedOf, stepTable } from './run-table.ts';
+import { comparisonTable, conditionRunsTable, readConditions } from './conditions.ts';
+import { decimal, table } from './markdown.ts';
+import { processorSeconds, type RunResult } from './read-results.ts';
+import { stepTable } from './run-table.ts';
 
 const folder = 'second-warm-up';
 
 /** The tables of the runs that begin with the second warm-up, by name. */
 export function secondWarmUpTables(): ReadonlyMap<string, string> {
-  const ours = readResults(['grpo-1', 'grpo-2'], folder);
-  const theirs = readResults(['trl-1'], folder);
-  const searches = readResults(['prompt-search-1'], folder);
+  const conditions = {
+    GRPO: ['grpo-1', 'grpo-2', 'grpo-3'],
+    TRL: ['trl-1', 'trl-2', 'trl-3'],
+    'prompt search': ['prompt-search-1'],
+  };
+  const [grpo, trl, search] = readConditions(conditions, folder);
+  if (grpo === undefined || trl === undefined || search === undefined) return new Map();
+  const trained = [...grpo.runs, ...trl.runs];
   return new Map([
-    [
-      'second warm-up: runs',
-      runTable([...named('GRPO', ours), ...named('TRL', theirs), ...named('prompt search', searches)]),
-    ],
-    ['second warm-up: comparison', comparisonTable(ours, [...theirs, ...searches])],
-    ['TRL reward by step', stepTable([...ours, ...theirs], rewardAtTime())],
-    ['TRL cost', costTable([...ours, ...theirs])],
+    ['second warm-up: runs', conditionRunsTable([grpo, trl, search])],
+    ['second warm-up: comparison', comparisonTable(grpo, [trl, search])],
+    ['TRL reward by step', stepTable(trained, rewardAtTime())],
+    ['TRL cost', costTable(trained)],
   ]);
-}
-
-function named(name: string, runs: readonly RunResult[]): readonly (readonly [string, RunResult])[] {
-  return runs.map((run) => [`${name}, seed ${seedOf(run)}`, run]);
-}
-
-/** Both seeds of GRPO together, and the one with the same seed, minus each other run. */
-function comparisonTable(ours: readonly RunResult[], others: readonly RunResult[]): string {
-  const all = pooled(ours.map(({ after }) => after));
-  const rows = others.map((other) => {
-    const sameSeed = pooled(ours.filter((run) => seedOf(run) === seedOf(other)).map(({ after }) => after));
-    return [
-      other.run,
-      difference(compare(other.after, all, measures.reward)),
-      difference(compare(other.after, sameSeed, measures.reward)),
-      difference(compare(other.after, all, measures.correct)),
-      difference(compare(other.after, all, measures.call)),
-    ];
-  });
-  return table(['GRPO minus', 'reward', 'reward, same seed only', 'correct', 'any call'], rows);
 }
 
 /** The reward of a step with the seconds of steps up to its end. */

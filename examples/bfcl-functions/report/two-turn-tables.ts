@@ -1,7 +1,7 @@
+import { conditionRunsTable, readConditions } from './conditions.ts';
 import { compare, meanOf, measures, shareOf } from './held-out-measures.ts';
 import { decimal, difference, interval, table } from './markdown.ts';
-import { type HeldOut, readResults } from './read-results.ts';
-import { runTable } from './run-table.ts';
+import { type HeldOut, type RunResult, readResults } from './read-results.ts';
 
 const folder = 'two-turns';
 
@@ -17,34 +17,30 @@ const conversationOutcomes = {
 
 /** The tables of the experiment with two turns, by name. */
 export function twoTurnTables(): ReadonlyMap<string, string> {
-  const [warmUp, grpo] = readResults(['warm-up', 'grpo-1'], folder);
-  if (warmUp === undefined || grpo === undefined) throw new Error(`${folder} has no runs.`);
-  const { before, after, steps } = grpo;
+  const [warmUp] = readResults(['warm-up'], folder);
+  const [grpo] = readConditions({ GRPO: ['grpo-1', 'grpo-2', 'grpo-3'] }, folder);
+  if (grpo === undefined) return new Map();
+  const { before, after, runs } = grpo;
   return new Map([
-    [
-      'two turns: runs',
-      runTable([
-        ['warm-up, seed 1', warmUp],
-        ['GRPO, seed 1', grpo],
-      ]),
-    ],
+    ['two turns: runs', conditionRunsTable([grpo], warmUp)],
     ['two turns: categories', categoryTable(before, after)],
     ['two turns: failures', failureTable(before, after)],
-    [
-      'two turns: reward by step',
-      table(
-        ['Step', ...numbers(stepsInRow).map((number) => `+${number - 1}`)],
-        numbers(steps.length / stepsInRow).map((row) => {
-          const first = (row - 1) * stepsInRow;
-          const rewards = steps.slice(first, first + stepsInRow).map(({ reward }) => decimal(reward));
-          return [`from ${first + 1}`, ...rewards];
-        }),
-      ),
-    ],
+    ['two turns: reward by step', rewardTable(runs)],
   ]);
 }
 
 const stepsInRow = 6;
+
+function rewardTable(runs: readonly RunResult[]): string {
+  const rows = runs.flatMap(({ run, steps }) =>
+    numbers(steps.length / stepsInRow).map((row) => {
+      const first = (row - 1) * stepsInRow;
+      const rewards = steps.slice(first, first + stepsInRow).map(({ reward }) => decimal(reward));
+      return [`${run}, from ${first + 1}`, ...rewards];
+    }),
+  );
+  return table(['Run, step', ...numbers(stepsInRow).map((number) => `+${number - 1}`)], rows);
+}
 
 /** From 1 to `count`. */
 function numbers(count: number): readonly number[] {

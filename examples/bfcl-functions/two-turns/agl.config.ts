@@ -11,6 +11,7 @@ export default defineConfig({
     train: '../node_modules/.cache/tasks/two-turns-train.jsonl',
     test: '../node_modules/.cache/tasks/two-turns-test.jsonl',
   },
+  steps: 18,
   rolloutTimeoutMs: 1_200_000,
   evaluation: { tasks: 48, rolloutsPerTask: 2 },
 });
