@@ -1,47 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { traceOutlines } from '@agentlightning/example-trace-outline';
-import { Trainer } from '@agentlightning/trainer';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testTraining } from '@agentlightning/example-training-test';
 import config from '../agl.config.ts';
 
-let folder = '';
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'agl-example-'));
+testTraining(config, {
+  folder: path.join(import.meta.dirname, '..'),
+  changes: { steps: 8, tasksPerStep: 16 },
+  rewardBefore: 0.35,
+  traces: ['check', 'switch_on'].map(answeredBy),
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const taskFile = (name: string): string => path.resolve(import.meta.dirname, `../tasks/${name}.jsonl`);
-
-/** Seconds on a free machine, minutes on a busy one. */
-const patienceMs = 600_000;
-
-test(
-  'a few steps make the agent better, and its traces show how it went about its tasks',
-  async () => {
-    const trainer = new Trainer({
-      ...config,
-      tasks: { train: taskFile('train'), test: taskFile('test') },
-      steps: 8,
-      tasksPerStep: 16,
-      dataDir: folder,
-    });
-    const { before, after, storeUrl } = await trainer.fit();
-    expect(before.reward).toBeLessThan(0.35);
-    expect(after.reward).toBeGreaterThan(before.reward + 0.08);
-
-    const traces = await traceOutlines(storeUrl);
-    expect(traces).toContain(answeredBy('check'));
-    expect(traces).toContain(answeredBy('switch_on'));
-  },
-  patienceMs,
-);
-
-const answeredBy = (tool: string): string => `rollout rollout
+/** The trace of a rollout with one tool call. */
+function answeredBy(tool: string): string {
+  return `rollout rollout
   agent light-switch
     step step 1
       model-call gpt-4.1-mini
       tool-call ${tool}
   reward reward
 `;
+}

@@ -1,41 +1,7 @@
 // @module-tag long
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { traceOutlines } from '@agentlightning/example-trace-outline';
-import { Trainer } from '@agentlightning/trainer';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testTraining } from '@agentlightning/example-training-test';
 import config from '../agl.config.ts';
-
-let folder = '';
-beforeEach(() => {
-  folder = mkdtempSync(path.join(tmpdir(), 'agl-example-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-const taskFile = (name: string): string => path.resolve(import.meta.dirname, `../tasks/${name}.jsonl`);
-
-/** About a minute on a free machine, more on a busy one. */
-const timeoutMs = 600_000;
-
-test(
-  'a few steps raise the held-out reward, and the traces have the tool calls',
-  async () => {
-    const trainer = new Trainer({
-      ...config,
-      tasks: { train: taskFile('train'), test: taskFile('test') },
-      steps: 16,
-      dataDir: folder,
-    });
-    const { before, after, storeUrl } = await trainer.fit();
-    expect(before.reward).toBeLessThan(0.35);
-    expect(after.reward).toBeGreaterThan(before.reward + 0.08);
-
-    const traces = await traceOutlines(storeUrl);
-    expect(traces).toContain(bookedTable);
-  },
-  timeoutMs,
-);
 
 const bookedTable = `rollout rollout
   agent host
@@ -44,3 +10,10 @@ const bookedTable = `rollout rollout
       tool-call book_table
   reward reward
 `;
+
+testTraining(config, {
+  folder: path.join(import.meta.dirname, '..'),
+  changes: { steps: 16 },
+  rewardBefore: 0.35,
+  traces: [bookedTable],
+});

@@ -2,6 +2,7 @@ import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { embed, generateText } from 'ai';
 import { afterEach, describe, expect, test } from 'vitest';
+import { warningsDuring } from '../../../tools/adapter-tests/adapter-warnings.ts';
 import { instrumentAISDK } from '../src/index.ts';
 import { traced } from './traced.ts';
 
@@ -61,21 +62,19 @@ describe('models given as a string', () => {
 
   test('cause a warning without a provider: they cannot be trained', async () => {
     await using model = await ScriptedModel.start([]);
-    const warnings: Error[] = [];
-    const take = (warning: Error): void => void warnings.push(warning);
-    process.on('warning', take);
     undo = instrumentAISDK();
     const gateway = { ...providerAt(nowhere).chatModel('openai/gpt-5'), provider: 'gateway', doGenerate: refuse };
     const run = (): Promise<unknown> => generateText({ model: gateway, prompt: 'hi', maxRetries: 0 }).catch(() => null);
-    await run();
-    await traced(null, run);
-    expect(warnings).toEqual([]);
-    await traced(model, run);
-    await traced(model, run);
-    await new Promise((resolve) => setImmediate(resolve));
-    process.off('warning', take);
-    const ours = warnings.filter(({ name }) => name === 'AgentLightningWarning');
-    expect(ours.map(({ message }) => message)).toEqual([expect.stringMatching(/stringModels.*openai\/gpt-5/)]);
+    const outside = await warningsDuring(async () => {
+      await run();
+      await traced(null, run);
+    });
+    expect(outside).toEqual([]);
+    const warnings = await warningsDuring(async () => {
+      await traced(model, run);
+      await traced(model, run);
+    });
+    expect(warnings).toEqual([expect.stringMatching(/stringModels.*openai\/gpt-5/)]);
   });
 });
 

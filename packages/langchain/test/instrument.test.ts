@@ -5,8 +5,9 @@ import { CallbackManager } from '@langchain/core/callbacks/manager';
 import { RunnableLambda } from '@langchain/core/runnables';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
+import { warningsDuring } from '../../../tools/adapter-tests/adapter-warnings.ts';
 import { agentLightningCallbackHandler, instrumentLangChain } from '../src/index.ts';
-import { modelOf, traced, warningsDuring } from './traced.ts';
+import { modelOf, traced } from './traced.ts';
 
 const chain = RunnableLambda.from((text: string) => text.length).withConfig({ runName: 'count' });
 

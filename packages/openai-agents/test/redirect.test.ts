@@ -3,8 +3,9 @@ import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testi
 import * as agents from '@openai/agents';
 import OpenAI from 'openai';
 import { afterEach, describe, expect, test } from 'vitest';
+import { warningsDuring } from '../../../tools/adapter-tests/adapter-warnings.ts';
 import { instrumentOpenAIAgents } from '../src/index.ts';
-import { ofKind, recorded, warningsDuring } from './recorded-run.ts';
+import { ofKind, recorded } from './recorded-run.ts';
 
 let undo = (): void => {};
 afterEach(() => undo());
