@@ -93,7 +93,7 @@ export interface PromptsOutcome {
   readonly versions: readonly JudgedPrompts[];
   /** The best version. */
   readonly best: string;
-  /** `finished`: the search is complete; `budget`: another round would exceed the budget. */
+  /** `finished`: the search is complete; `budget`: another version would exceed the budget. */
   readonly ended: 'finished' | 'budget';
   /** The tasks of `before` and `after`. The best version was selected on `validation`, so its score there is biased upwards. */
   readonly measuredOn: 'test' | 'validation';

@@ -260,17 +260,17 @@ test('the embedded model can be asked too, and a search that finds nothing bette
   expect(models.requestsOf('task-model')).toEqual([]);
 });
 
-test('a budget below a single round is reported, with the number of validation tasks', async () => {
+test('a budget below a single new version is reported, with the number of validation tasks', async () => {
   await using models = await PlantedModels.start();
   const tasks = { train: plantedTasks(0, 4), validation: plantedTasks(100, 4) };
   const { summary, events } = await searched(models, {
     tasks,
-    algorithm: { type: 'apo', maxRollouts: 20, maxOptimizerCalls: 2 },
+    algorithm: { type: 'apo', maxRollouts: 20, maxOptimizerCalls: 1 },
   });
   expect(summary?.prompts).toMatchObject({ ended: 'budget', optimizerCalls: 0 });
   expect(events.find(({ type }) => type === 'started')).toMatchObject({
-    search: { validationTasks: 4, maxRollouts: 20, maxOptimizerCalls: 2 },
+    search: { validationTasks: 4, maxRollouts: 20, maxOptimizerCalls: 1 },
   });
   const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-  expect(warnings).toEqual([expect.stringMatching(/a round would exceed maxRollouts \(20\)/)]);
+  expect(warnings).toEqual([expect.stringMatching(/a new version would exceed maxRollouts \(20\)/)]);
 });

@@ -82,7 +82,7 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
 function warnOfBudget({ config, warnOnce }: SearchSession, { rollouts }: Pick<PromptSearchResult, 'rollouts'>): void {
   const { maxRollouts, maxOptimizerCalls } = config.search.budget;
   warnOnce(
-    `no new version was tried: after ${rollouts} rollouts that measured the initial prompts, a round would exceed ` +
+    `no new version was tried: after ${rollouts} rollouts that measured the initial prompts, a new version would exceed ` +
       `maxRollouts (${maxRollouts ?? 'no limit'}) or maxOptimizerCalls (${maxOptimizerCalls ?? 'no limit'}); ` +
       'increase them to continue this run',
   );

@@ -95,7 +95,7 @@ function finalLines({ training }: TrainingSummary): readonly string[] {
 function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome): readonly string[] {
   const first = versions[0];
   const found = versions.find(({ version }) => version === best);
-  const end = outcome.ended === 'budget' ? 'ended because another round would exceed the budget' : 'is complete';
+  const end = outcome.ended === 'budget' ? 'ended because another version would exceed the budget' : 'is complete';
   return [
     ...(measuredOn === 'validation'
       ? [
