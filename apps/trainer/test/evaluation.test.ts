@@ -1,6 +1,11 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { emitReward } from '@agentlightning/core';
 import { failWith, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -30,6 +35,29 @@ const numberOf = (body: object): number => Number(/Number (\d+)/.exec(JSON.strin
 /** An endpoint that replies with one letter for each number. */
 function letters(): Promise<ScriptedModel> {
   return ScriptedModel.start(({ body }) => respondWith('x'.repeat(numberOf(body))));
+}
+
+/** An endpoint that never responds to requests with one number, and forwards the others. */
+async function silentAbout(
+  number: number,
+  model: ScriptedModel,
+): Promise<{ readonly baseUrl: string } & AsyncDisposable> {
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    if (numberOf({ body }) === number) return;
+    const { method = 'GET', url = '' } = request;
+    const answer = await fetch(new URL(url, model.baseUrl), method === 'GET' ? { method } : { method, body });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await promisify(server.close.bind(server))();
+    },
+  };
 }
 
 const small = { rewards: { range: [0, 10] as const } };
@@ -100,6 +128,14 @@ test('an infrastructure failure is not a reward, and too many missing rewards le
   expect(report.of.failures).toEqual({ model_error: 1 });
   expect(report.isDecided).toBe(false);
   expect(warnings.join()).toMatch(/1 of 4 rollouts are excluded because of infrastructure failures/);
+});
+
+test('a model that does not respond for most of the timeout is not a failure of the agent', async () => {
+  await using model = await letters();
+  await using silent = await silentAbout(2, model);
+  const endpoint = { baseUrl: silent.baseUrl, model: 'slow' };
+  const report = await smallTrainer(folder, { ...small, rolloutTimeoutMs: 2000 }).test({ endpoint });
+  expect(report.of).toMatchObject({ rollouts: 3, missing: 1, failed: 0, failures: { infrastructure: 1 } });
 });
 
 test('parts of rewards have means, and failures of agents a cause', async () => {

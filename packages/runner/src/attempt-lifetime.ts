@@ -1,6 +1,7 @@
 import type { AttemptedRollout } from '@agentlightning/core';
 import { AttemptAborted } from './attempt-outcome.ts';
 import { keepAlive } from './heartbeat.ts';
+import type { ModelCalls } from './model-calls.ts';
 import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
 import { after } from './time-limit.ts';
@@ -10,6 +11,7 @@ export interface AttemptLifetimeOptions {
   readonly rollout: AttemptedRollout;
   readonly options: Pick<AttemptOptions<never>, 'store' | 'timeoutMs' | 'heartbeatMs'>;
   readonly services: RunnerServices;
+  readonly modelCalls: ModelCalls;
   /** Aborts when the grace time of a stopped runner is over. */
   readonly hardStop: AbortSignal;
 }
@@ -22,7 +24,7 @@ export class AttemptLifetime implements Disposable {
   readonly #cancel: (() => void)[] = [];
   #abortIfLate: () => void = () => {};
 
-  constructor({ rollout, options, services, hardStop }: AttemptLifetimeOptions) {
+  constructor({ rollout, options, services, modelCalls, hardStop }: AttemptLifetimeOptions) {
     const { signal } = this.#work;
     this.#aborted = new Promise((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -32,7 +34,7 @@ export class AttemptLifetime implements Disposable {
     const { clock } = services;
     const timeoutMs = rollout.config.timeoutMs ?? options.timeoutMs ?? null;
     if (timeoutMs !== null) {
-      const onTimeout = (): void => this.#work.abort(AttemptAborted.timeout(timeoutMs));
+      const onTimeout = (): void => this.#work.abort(AttemptAborted.timeout(timeoutMs, modelCalls.waitMs));
       this.#cancel.push(after(timeoutMs, clock, onTimeout).cancel);
       const deadlineMs = clock.now() + timeoutMs;
       this.#abortIfLate = () => {

@@ -26,14 +26,27 @@ export interface AttemptOutcome {
 export class AttemptAborted extends AgentLightningError {
   readonly ending: Exclude<AttemptEnding, 'succeeded'>;
 
-  private constructor(ending: Exclude<AttemptEnding, 'succeeded'>, message: string) {
-    super({ code: ending === 'timeout' ? 'TIMEOUT' : 'CANCELLED', message });
+  private constructor(ending: Exclude<AttemptEnding, 'succeeded'>, message: string, cause?: AgentLightningError) {
+    super({ code: ending === 'timeout' ? 'TIMEOUT' : 'CANCELLED', message, cause });
     this.ending = ending;
   }
 
-  /** The attempt has reached its timeout. */
-  static timeout(timeoutMs: number): AttemptAborted {
-    return new AttemptAborted('timeout', `The agent did not finish within ${timeoutMs} ms`);
+  /**
+   * The attempt has reached its timeout. When a model call took at least half of it without a response, the agent is not
+   * responsible: the origin of the failure is the model.
+   *
+   * @param waitMs - how long the oldest model call without a response has been waiting; 0 without one
+   */
+  static timeout(timeoutMs: number, waitMs: number): AttemptAborted {
+    const message = `The agent did not finish within ${timeoutMs} ms`;
+    if (waitMs === 0 || waitMs < timeoutMs / 2) return new AttemptAborted('timeout', message);
+    const waited = `a model call has had no response for ${Math.round(waitMs)} ms`;
+    const cause = new AgentLightningError({
+      code: 'UPSTREAM_FAILED',
+      message: waited,
+      remedy: 'Check the load of the model, or raise the timeout of rollouts.',
+    });
+    return new AttemptAborted('timeout', `${message}: ${waited}`, cause);
   }
 
   /** The grace time of a stopped runner is over. */

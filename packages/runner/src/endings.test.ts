@@ -1,4 +1,13 @@
-import { AgentLightningError, emitMessage, emitReward, type SpanInput, type Store, tracer } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  currentRollout,
+  emitMessage,
+  emitReward,
+  type RolloutContext,
+  type SpanInput,
+  type Store,
+  tracer,
+} from '@agentlightning/core';
 import { rewardAttributes } from '@agentlightning/core/spans';
 import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
@@ -64,6 +73,26 @@ test('a hanging agent times out, has its signal aborted, and does not block othe
   expect(attempt).toMatchObject({ status: 'timeout', metadata: { error: { code: 'TIMEOUT' } } });
   expect((await store.getRollout(hanging?.rolloutId ?? '')).status).toBe('failed');
   expect((await store.getRollout(fine?.rolloutId ?? '')).status).toBe('succeeded');
+});
+
+test.each([
+  ['sent at once', 0, false, 'infrastructure'],
+  ['sent in the second half', 3000, false, 'agent'],
+  ['that had its response', 0, true, 'agent'],
+] as const)('a timeout after a model call %s: %i ms', async (...[, sentMs, hasResponse, failureOrigin]) => {
+  const clock = new ManualClock();
+  const started = createEvent<RolloutContext | null>();
+  const agent = (): Promise<never> => {
+    started.happen(currentRollout());
+    return never;
+  };
+  const run = runTask({ store, clock, task: { input: 1, config: { timeoutMs: 5000 } }, agent });
+  const context = await started.happened;
+  await clock.advance(sentMs);
+  const ended = context?.onModelCall?.();
+  if (hasResponse) ended?.(false);
+  await clock.advance(5000 - sentMs);
+  expect(await run).toMatchObject({ ending: 'timeout', error: { code: 'TIMEOUT' }, failureOrigin });
 });
 
 test('the runner’s timeout applies to rollouts without a timeout', async () => {

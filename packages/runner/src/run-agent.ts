@@ -15,6 +15,7 @@ import type { AgentContext, AgentResult } from './agent.ts';
 import type { AttemptLifetime } from './attempt-lifetime.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';
 import { type RewardTracker, rewardInStore } from './attempt-rewards.ts';
+import type { ModelCalls } from './model-calls.ts';
 import { RewardlessSink } from './rewardless-sink.ts';
 import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
@@ -33,8 +34,7 @@ export interface AgentRun<TTask> {
   readonly lifetime: AttemptLifetime;
   readonly rewards: RewardTracker;
   readonly context: AgentContext;
-  /** Whether the last model call through the gateway had an infrastructure failure. */
-  readonly modelCalls: { readonly isUnavailable: boolean };
+  readonly modelCalls: ModelCalls;
 }
 
 /**

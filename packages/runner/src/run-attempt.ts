@@ -8,8 +8,9 @@ import { AttemptLifetime } from './attempt-lifetime.ts';
 import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';
 import { type AttemptResources, loadResources, promptsOf } from './attempt-resources.ts';
 import { RewardTracker } from './attempt-rewards.ts';
+import { ModelCalls } from './model-calls.ts';
 import { reportEnding } from './report-ending.ts';
-import { runAgent } from './run-agent.ts';
+import { type AgentRun, runAgent } from './run-agent.ts';
 import type { AttemptInput } from './runner-services.ts';
 import { storeRetryPolicy } from './store-retry-policy.ts';
 
@@ -40,10 +41,11 @@ async function execute<TTask>(
   const { services } = input;
   const spans = new AttemptSpans(services.sink, { onLateSpan: (span) => services.spanWasLate(span) });
   const rewards = new RewardTracker(spans);
-  using lifetime = new AttemptLifetime(input);
+  const modelCalls = new ModelCalls(services.clock);
+  using lifetime = new AttemptLifetime({ ...input, modelCalls });
   let error: AgentLightningError | null;
   try {
-    error = await withinContext(input, lifetime, rewards);
+    error = await withinContext(input, { lifetime, rewards, modelCalls });
   } catch (thrown) {
     error = attemptError(thrown);
   }
@@ -56,8 +58,7 @@ async function execute<TTask>(
 
 async function withinContext<TTask>(
   input: AttemptInput<TTask>,
-  lifetime: AttemptLifetime,
-  rewards: RewardTracker,
+  { lifetime, rewards, modelCalls }: Pick<AgentRun<TTask>, 'lifetime' | 'rewards' | 'modelCalls'>,
 ): Promise<AgentLightningError | null> {
   const { rollout, options, services } = input;
   const { rolloutId, mode, attempt } = rollout;
@@ -67,10 +68,7 @@ async function withinContext<TTask>(
   const { metadata } = rollout;
   const context: AgentContext = { ...ids, attemptNumber: attempt.sequenceId, metadata, resources, attemptToken };
   const place = { traceId: newTraceId(), parentSpanId: null, agentName: null, sink: rewards };
-  const modelCalls = { isUnavailable: false };
-  const onModelCall = (isUnavailable: boolean): void => {
-    modelCalls.isUnavailable = isUnavailable;
-  };
+  const onModelCall = (): ((isUnavailable: boolean) => void) => modelCalls.begin();
   const traced: RolloutContext = { ...ids, ...place, prompts: promptsOf(resources), onModelCall };
   const attributes = {
     'agentlightning.rollout_id': rolloutId,

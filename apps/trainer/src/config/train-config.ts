@@ -83,7 +83,12 @@ export interface EvaluationConfig {
   readonly rolloutsPerTask?: number;
   /** @default the training sampling */
   readonly sampling?: SamplingConfig;
-  /** Reward of a rollout whose agent failed; null excludes it. @default 0 */
+  /**
+   * Reward of a rollout whose agent failed; null excludes it. A rollout that timed out while its model had not responded for
+   * half of the timeout or longer is excluded in any case.
+   *
+   * @default 0
+   */
   readonly failedReward?: number | null;
   /** Reward of a rollout that succeeded without one; null excludes it. @default null */
   readonly missingReward?: number | null;

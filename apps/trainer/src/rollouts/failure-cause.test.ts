@@ -26,6 +26,7 @@ test.each([
     'agent_error',
   ],
   ['a timeout', failed('TIMEOUT'), [call(1, 'ERROR')], 'timeout'],
+  ['a timeout of the model', failed('TIMEOUT', 'infrastructure'), [call(1, 'ERROR')], 'infrastructure'],
   ['a crash', failed('AGENT_CRASHED'), [], 'crash'],
   ['an unreachable service', failed('UNREACHABLE', 'infrastructure'), [], 'infrastructure'],
   ['a lost runner', { status: 'timeout' as const, metadata: null }, [], 'infrastructure'],

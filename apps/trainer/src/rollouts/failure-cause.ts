@@ -25,8 +25,8 @@ export function attemptFailureCause(
   attempt: Pick<Attempt, 'status' | 'metadata'>,
   spans: readonly Span[],
 ): FailureCause {
-  const code = recordedFailure(attempt)?.code;
-  if (code === 'TIMEOUT') return 'timeout';
+  const { code, origin } = recordedFailure(attempt) ?? {};
+  if (code === 'TIMEOUT') return origin === 'infrastructure' ? 'infrastructure' : 'timeout';
   if (code === 'AGENT_CRASHED') return 'crash';
   if (lastCall(spans)?.status.code === 'ERROR') return 'model_error';
   return attemptFailureOrigin(attempt) === 'infrastructure' ? 'infrastructure' : 'agent_error';

@@ -108,6 +108,7 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
   const given = headersInit(input, init);
   const headers = gatewayHeaders(given, { context, endpoint, position: call.position ?? positionOfContext(context) });
   await flushed(context);
+  const ended = context.onModelCall?.();
   try {
     const response = await send(gatewayUrl(request, endpoint), {
       ...init,
@@ -117,10 +118,10 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
       body: request.text,
       signal: signalOf(call),
     });
-    context.onModelCall?.(isInfrastructureStatus(response.status));
+    ended?.(isInfrastructureStatus(response.status));
     return response;
   } catch (error) {
-    context.onModelCall?.(failureOriginOf(error) === 'infrastructure');
+    ended?.(failureOriginOf(error) === 'infrastructure');
     throw error;
   }
 }

@@ -6,7 +6,8 @@ import type { ErrorCode } from './error-catalogue.ts';
 
 /**
  * Cause of a failure: `agent` for the agent's code, its task and its time limit; `infrastructure` for the services
- * around it. An infrastructure failure says nothing about the agent and never becomes a reward.
+ * around it, which includes a model that did not respond for half of the time limit. An infrastructure failure says nothing
+ * about the agent and never becomes a reward.
  */
 export type FailureOrigin = 'agent' | 'infrastructure';
 

@@ -44,12 +44,13 @@ export interface RolloutContext {
   /** Aborts when the rollout times out or is cancelled. */
   readonly signal: AbortSignal;
   /**
-   * Called when the response of a model call through the gateway starts, or the call fails. The argument is true for an
-   * infrastructure failure, which an agent could hide from its runner by catching the error.
+   * Called when a model call through the gateway is sent. The returned function is called when its response starts, or the
+   * call fails; its argument is true for an infrastructure failure, which an agent could hide from its runner by catching
+   * the error.
    *
    * @default none
    */
-  readonly onModelCall?: (isUnavailable: boolean) => void;
+  readonly onModelCall?: () => (isUnavailable: boolean) => void;
 }
 
 const storageKey: unique symbol = Symbol.for('agentlightning.rollout-context');
