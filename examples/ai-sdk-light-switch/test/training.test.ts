@@ -1,3 +1,4 @@
+// @module-tag long
 import path from 'node:path';
 import { testTraining } from '@agentlightning/example-training-test';
 import config from '../agl.config.ts';

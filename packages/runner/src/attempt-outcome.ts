@@ -35,7 +35,7 @@ export class AttemptAborted extends AgentLightningError {
    * The attempt has reached its timeout. When a model call took at least half of it without a response, the agent is not
    * responsible: the origin of the failure is the model.
    *
-   * @param waitMs - how long the oldest model call without a response has been waiting; 0 without one
+   * @param waitMs - waiting time of the oldest model call without a response; 0 without one
    */
   static timeout(timeoutMs: number, waitMs: number): AttemptAborted {
     const message = `The agent did not finish within ${timeoutMs} ms`;

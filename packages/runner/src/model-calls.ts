@@ -16,7 +16,7 @@ export class ModelCalls {
     return this.#isUnavailable;
   }
 
-  /** How long the oldest call without a response has been waiting, in milliseconds; 0 without one. */
+  /** Waiting time of the oldest call without a response, in milliseconds; 0 without one. */
   get waitMs(): number {
     const now = this.#clock.now();
     return now - Math.min(now, ...this.#open.values());
