@@ -6,6 +6,9 @@ import type { Step, StepContext, StepResult } from './step.ts';
 
 const folder = join(repositoryRoot, 'apps/gpu-runtime');
 
+/** Limit for each check, in milliseconds: the tests take five minutes on an idle machine. */
+const timeoutMs = 60 * 60_000;
+
 /** Checks of the Python package, the cheapest first. `python` is replaced by the interpreter of the virtual environment. */
 const checks: readonly (readonly string[])[] = [
   ['python', 'scripts/generate_protocol.py', '--check'],
@@ -33,7 +36,7 @@ async function checkGpuRuntime({ scope, flash }: StepContext): Promise<StepResul
     flash(check.join(' '));
     const selection = scope === 'short' && check.includes('pytest') ? ['-m', 'not long'] : [];
     const command = [...check.map((part) => (part === 'python' ? environment.python : part)), ...selection];
-    const { isOk, output } = await runCommand(command, { cwd: folder, env: pythonSettings, onLine: flash });
+    const { isOk, output } = await runCommand(command, { cwd: folder, env: pythonSettings, timeoutMs, onLine: flash });
     const tests = check.includes('pytest') ? countTests(output) : { passed: 1, failed: 1 };
     counts.passed += isOk || check.includes('pytest') ? tests.passed : 0;
     counts.failed += isOk ? 0 : Math.max(1, tests.failed);
