@@ -1,7 +1,8 @@
-import { conditionRunsTable, readConditions } from './conditions.ts';
+import { type Condition, conditionRunsTable, readConditions } from './conditions.ts';
 import { compare, meanOf, measures, shareOf } from './held-out-measures.ts';
 import { decimal, difference, interval, table } from './markdown.ts';
 import { type HeldOut, type RunResult, readResults } from './read-results.ts';
+import { stepTable } from './run-table.ts';
 
 const folder = 'two-turns';
 
@@ -18,14 +19,20 @@ const conversationOutcomes = {
 /** The tables of the experiment with two turns, by name. */
 export function twoTurnTables(): ReadonlyMap<string, string> {
   const [warmUp] = readResults(['warm-up'], folder);
-  const [grpo] = readConditions({ GRPO: ['grpo-1', 'grpo-2', 'grpo-3'] }, folder);
-  if (grpo === undefined) return new Map();
-  const { before, after, runs } = grpo;
+  const conditions = {
+    '8 tasks a step': ['grpo-1', 'grpo-2', 'grpo-3'],
+    '24 tasks a step': ['batches-1', 'batches-2', 'batches-3'],
+  };
+  const [small, large] = readConditions(conditions, folder);
+  if (small === undefined || large === undefined) return new Map();
   return new Map([
-    ['two turns: runs', conditionRunsTable([grpo], warmUp)],
-    ['two turns: categories', categoryTable(before, after)],
-    ['two turns: failures', failureTable(before, after)],
-    ['two turns: reward by step', rewardTable(runs)],
+    ['two turns: runs', conditionRunsTable([small, large], warmUp)],
+    ['two turns: comparison', batchesTable(small.after, large.after)],
+    ['two turns: categories', categoryTable([small, large])],
+    ['two turns: irrelevance', irrelevanceTable([...small.runs, ...large.runs])],
+    ['two turns: failures', failureTable([{ name: 'start', after: small.before }, small, large])],
+    ['two turns: reward by step', rewardTable(small.runs)],
+    ['two turns: reward by step of larger batches', stepTable(large.runs, ({ reward }) => decimal(reward))],
   ]);
 }
 
@@ -47,30 +54,44 @@ function numbers(count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-function categoryTable(before: HeldOut, after: HeldOut): string {
-  const rows = categories.map((category) => {
-    const [start, end] = [ofCategory(before, category), ofCategory(after, category)];
-    return [
-      `\`${category}\``,
-      String(start.size),
-      interval(meanOf(start, measures.correct)),
-      interval(meanOf(end, measures.correct)),
-      difference(compare(start, end, measures.correct)),
-    ];
-  });
-  return table(['Category', 'questions', 'correct before', 'correct after', 'change'], rows);
+function batchesTable(small: HeldOut, large: HeldOut): string {
+  const compared = [measures.reward, measures.correct].map((measure) => difference(compare(small, large, measure)));
+  return table(['After training', 'reward', 'correct'], [['24 minus 8 tasks a step', ...compared]]);
 }
 
-function failureTable(before: HeldOut, after: HeldOut): string {
+function categoryTable(conditions: readonly Condition[]): string {
+  const rows = conditions.flatMap(({ name, before, after }) =>
+    categories.map((category) => {
+      const [start, end] = [ofCategory(before, category), ofCategory(after, category)];
+      return [
+        `${name}: \`${category}\``,
+        interval(meanOf(start, measures.correct)),
+        interval(meanOf(end, measures.correct)),
+        difference(compare(start, end, measures.correct)),
+      ];
+    }),
+  );
+  return table(['Category', 'correct before', 'correct after', 'change'], rows);
+}
+
+function irrelevanceTable(runs: readonly RunResult[]): string {
+  const rows = runs.map(({ run, before, after }) => [
+    run,
+    ...[before, after].map((evaluation) =>
+      decimal(meanOf(ofCategory(evaluation, 'irrelevance'), measures.correct).mean),
+    ),
+  ]);
+  return table(['`irrelevance`', 'correct before', 'correct after'], rows);
+}
+
+function failureTable(columns: readonly Pick<Condition, 'name' | 'after'>[]): string {
   const withFunction = (evaluation: HeldOut): HeldOut =>
     new Map([...evaluation].filter(([task]) => !task.startsWith('irrelevance')));
-  const [start, end] = [withFunction(before), withFunction(after)];
   const rows = Object.entries(conversationOutcomes).map(([outcome, matches]) => [
     outcome,
-    shareOf(start, matches),
-    shareOf(end, matches),
+    ...columns.map(({ after }) => shareOf(withFunction(after), matches)),
   ]);
-  return table(['Conversations about a question with a function', 'start', 'GRPO'], rows);
+  return table(['Conversations about a question with a function', ...columns.map(({ name }) => name)], rows);
 }
 
 function ofCategory(evaluation: HeldOut, category: string): HeldOut {
