@@ -5,9 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
 import { AglProcess } from './agl-process.ts';
 import smallConfig, { type SmallTask } from './fixtures/small.config.ts';
-import { RunFolder, smallSteps } from './run-folder.ts';
-
-const impatientConfig = path.resolve(import.meta.dirname, 'fixtures/impatient.config.ts');
+import { impatientConfigFile, RunFolder, smallSteps } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -127,7 +125,7 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   await using gateway = startGateway();
   const url = String((await gateway.event('ready'))['url']);
   const connection = ['--runtime', address, '--gateway', url, '--run', 'small-run'];
-  await using first = folder.trainFile(impatientConfig, ...connection);
+  await using first = folder.trainFile(impatientConfigFile, ...connection);
   const runId = String((await first.event('started'))['run']);
   await first.event('step', (event) => event['step'] === 1);
   await gateway.kill();

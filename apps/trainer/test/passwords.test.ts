@@ -2,7 +2,7 @@ import { startPostgres } from '@agentlightning/store/testing';
 import { expect, test, vi } from 'vitest';
 import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
-import { RunFolder, smallConfigFile } from './run-folder.ts';
+import { impatientConfigFile, RunFolder, smallConfigFile } from './run-folder.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
@@ -69,7 +69,7 @@ test.each([
   ['not "http://…@db"', `http://agl:${password}@db`],
 ])('%s', async (said, gateway) => {
   using folder = new RunFolder();
-  const { code, text } = await written(['train', smallConfigFile, '--gateway', gateway, '--data-dir', folder.path]);
+  const { code, text } = await written(['train', impatientConfigFile, '--gateway', gateway, '--data-dir', folder.path]);
   expect(code).not.toBe(0);
   expect(text).toContain(said);
   expect(text).not.toMatch(seen);

@@ -9,6 +9,9 @@ import { withStore } from './with-store.ts';
 /** A run of four steps of 24 rollouts. */
 export const smallConfigFile: string = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
 
+/** The small run, which ends as soon as a service is unavailable. */
+export const impatientConfigFile: string = path.resolve(import.meta.dirname, 'fixtures/impatient.config.ts');
+
 /** A run whose agents wait until the file of the environment variable `GATE` exists: `RunFolder.gate`. */
 export const waitingConfigFile: string = path.resolve(import.meta.dirname, 'fixtures/waiting.config.ts');
 
