@@ -13,17 +13,15 @@ export interface Condition {
   readonly after: HeldOut;
 }
 
-/** Reads the conditions of a folder of the report by the ids of their runs, which end with the seed. */
-export function readConditions(ids: Readonly<Record<string, readonly string[]>>, folder = '.'): readonly Condition[] {
-  return Object.entries(ids).map(([name, runIds]) => {
-    const runs = readResults(runIds, folder);
-    return {
-      name,
-      runs,
-      before: pooled(runs.map(({ before }) => before)),
-      after: pooled(runs.map(({ after }) => after)),
-    };
-  });
+/** Reads a condition from a folder of the report by the ids of its runs, which end with the seed. */
+export function readCondition(name: string, runIds: readonly string[], folder = '.'): Condition {
+  const runs = readResults(runIds, folder);
+  return {
+    name,
+    runs,
+    before: pooled(runs.map(({ before }) => before)),
+    after: pooled(runs.map(({ after }) => after)),
+  };
 }
 
 /** The held-out results of all runs and of their conditions, after those of a warm-up if there is one. */

@@ -1,4 +1,4 @@
-import { type Condition, comparisonTable, conditionRunsTable, readConditions } from './conditions.ts';
+import { type Condition, comparisonTable, conditionRunsTable, readCondition } from './conditions.ts';
 import { outcomes, shareOf } from './held-out-measures.ts';
 import { decimal, table } from './markdown.ts';
 import { type RunResult, readResults } from './read-results.ts';
@@ -7,13 +7,12 @@ import { stepTable } from './run-table.ts';
 /** The tables of GRPO and its controls, by name. */
 export function resultTables(): ReadonlyMap<string, string> {
   const [warmUp] = readResults(['warm-up']);
-  const [grpo, ...controls] = readConditions({
-    GRPO: ['grpo-1', 'grpo-2', 'grpo-3'],
-    'shuffled rewards': ['shuffled-1', 'shuffled-2'],
-    'learning rate 0': ['zero-rate-1'],
-    'own successes': ['own-successes-1'],
-  });
-  if (grpo === undefined) return new Map();
+  const grpo = readCondition('GRPO', ['grpo-1', 'grpo-2', 'grpo-3']);
+  const controls = [
+    readCondition('shuffled rewards', ['shuffled-1', 'shuffled-2']),
+    readCondition('learning rate 0', ['zero-rate-1']),
+    readCondition('own successes', ['own-successes-1']),
+  ];
   const all = [grpo, ...controls];
   const runs = all.flatMap((condition) => condition.runs);
   // The initial weights, evaluated with three different seeds.

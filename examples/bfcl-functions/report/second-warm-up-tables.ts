@@ -1,4 +1,4 @@
-import { comparisonTable, conditionRunsTable, readConditions } from './conditions.ts';
+import { comparisonTable, conditionRunsTable, readCondition } from './conditions.ts';
 import { decimal, table } from './markdown.ts';
 import { processorSeconds, type RunResult } from './read-results.ts';
 import { stepTable } from './run-table.ts';
@@ -7,13 +7,9 @@ const folder = 'second-warm-up';
 
 /** The tables of the runs that begin with the second warm-up, by name. */
 export function secondWarmUpTables(): ReadonlyMap<string, string> {
-  const conditions = {
-    GRPO: ['grpo-1', 'grpo-2', 'grpo-3'],
-    TRL: ['trl-1', 'trl-2', 'trl-3'],
-    'prompt search': ['prompt-search-1'],
-  };
-  const [grpo, trl, search] = readConditions(conditions, folder);
-  if (grpo === undefined || trl === undefined || search === undefined) return new Map();
+  const grpo = readCondition('GRPO', ['grpo-1', 'grpo-2', 'grpo-3'], folder);
+  const trl = readCondition('TRL', ['trl-1', 'trl-2', 'trl-3'], folder);
+  const search = readCondition('prompt search', ['prompt-search-1'], folder);
   const trained = [...grpo.runs, ...trl.runs];
   return new Map([
     ['second warm-up: runs', conditionRunsTable([grpo, trl, search])],

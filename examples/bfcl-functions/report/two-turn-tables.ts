@@ -1,4 +1,4 @@
-import { type Condition, conditionRunsTable, readConditions } from './conditions.ts';
+import { type Condition, conditionRunsTable, readCondition } from './conditions.ts';
 import { compare, meanOf, measures, shareOf } from './held-out-measures.ts';
 import { decimal, difference, interval, table } from './markdown.ts';
 import { type HeldOut, type RunResult, readResults } from './read-results.ts';
@@ -6,7 +6,16 @@ import { stepTable } from './run-table.ts';
 
 const folder = 'two-turns';
 
-const categories = ['simple_python', 'multiple', 'irrelevance'] as const;
+const isIrrelevance = (task: string): boolean => task.startsWith('irrelevance');
+const hasFunction = (task: string): boolean => !isIrrelevance(task);
+
+/** The categories of questions, by their task ids. */
+const categories: Readonly<Record<string, (task: string) => boolean>> = {
+  '`simple_python`': (task) => task.startsWith('simple_python'),
+  '`multiple`': (task) => task.startsWith('multiple'),
+  'both of these': hasFunction,
+  '`irrelevance`': isIrrelevance,
+};
 
 /** What is wrong with a conversation about a question with a function, by its reward: see the README of the example. */
 const conversationOutcomes = {
@@ -19,12 +28,8 @@ const conversationOutcomes = {
 /** The tables of the experiment with two turns, by name. */
 export function twoTurnTables(): ReadonlyMap<string, string> {
   const [warmUp] = readResults(['warm-up'], folder);
-  const conditions = {
-    '8 tasks a step': ['grpo-1', 'grpo-2', 'grpo-3'],
-    '24 tasks a step': ['batches-1', 'batches-2', 'batches-3'],
-  };
-  const [small, large] = readConditions(conditions, folder);
-  if (small === undefined || large === undefined) return new Map();
+  const small = readCondition('8 tasks a step', ['grpo-1', 'grpo-2', 'grpo-3'], folder);
+  const large = readCondition('24 tasks a step', ['batches-1', 'batches-2', 'batches-3'], folder);
   return new Map([
     ['two turns: runs', conditionRunsTable([small, large], warmUp)],
     ['two turns: comparison', batchesTable(small.after, large.after)],
@@ -61,10 +66,10 @@ function batchesTable(small: HeldOut, large: HeldOut): string {
 
 function categoryTable(conditions: readonly Condition[]): string {
   const rows = conditions.flatMap(({ name, before, after }) =>
-    categories.map((category) => {
-      const [start, end] = [ofCategory(before, category), ofCategory(after, category)];
+    Object.entries(categories).map(([category, includes]) => {
+      const [start, end] = [withTasks(before, includes), withTasks(after, includes)];
       return [
-        `${name}: \`${category}\``,
+        `${name}: ${category}`,
         interval(meanOf(start, measures.correct)),
         interval(meanOf(end, measures.correct)),
         difference(compare(start, end, measures.correct)),
@@ -78,22 +83,20 @@ function irrelevanceTable(runs: readonly RunResult[]): string {
   const rows = runs.map(({ run, before, after }) => [
     run,
     ...[before, after].map((evaluation) =>
-      decimal(meanOf(ofCategory(evaluation, 'irrelevance'), measures.correct).mean),
+      decimal(meanOf(withTasks(evaluation, isIrrelevance), measures.correct).mean),
     ),
   ]);
   return table(['`irrelevance`', 'correct before', 'correct after'], rows);
 }
 
 function failureTable(columns: readonly Pick<Condition, 'name' | 'after'>[]): string {
-  const withFunction = (evaluation: HeldOut): HeldOut =>
-    new Map([...evaluation].filter(([task]) => !task.startsWith('irrelevance')));
   const rows = Object.entries(conversationOutcomes).map(([outcome, matches]) => [
     outcome,
-    ...columns.map(({ after }) => shareOf(withFunction(after), matches)),
+    ...columns.map(({ after }) => shareOf(withTasks(after, hasFunction), matches)),
   ]);
   return table(['Conversations about a question with a function', ...columns.map(({ name }) => name)], rows);
 }
 
-function ofCategory(evaluation: HeldOut, category: string): HeldOut {
-  return new Map([...evaluation].filter(([task]) => task.startsWith(category)));
+function withTasks(evaluation: HeldOut, includes: (task: string) => boolean): HeldOut {
+  return new Map([...evaluation].filter(([task]) => includes(task)));
 }

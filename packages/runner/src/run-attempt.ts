@@ -68,8 +68,12 @@ async function withinContext<TTask>(
   const { metadata } = rollout;
   const context: AgentContext = { ...ids, attemptNumber: attempt.sequenceId, metadata, resources, attemptToken };
   const place = { traceId: newTraceId(), parentSpanId: null, agentName: null, sink: rewards };
-  const onModelCall = (): ((isUnavailable: boolean) => void) => modelCalls.begin();
-  const traced: RolloutContext = { ...ids, ...place, prompts: promptsOf(resources), onModelCall };
+  const traced: RolloutContext = {
+    ...ids,
+    ...place,
+    prompts: promptsOf(resources),
+    onModelCall: () => modelCalls.begin(),
+  };
   const attributes = {
     'agentlightning.rollout_id': rolloutId,
     'agentlightning.attempt_id': attemptId,
