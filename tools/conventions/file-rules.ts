@@ -5,7 +5,7 @@ import type { Convention } from './convention.ts';
 const isSource = (path: string): boolean => /\.(ts|tsx|cjs|py|proto|grit|css)$/.test(path);
 const isTest = (path: string): boolean => /\.test\.tsx?$|\.test-d\.ts$|\/tests?\/|(^|\/)test_[^/]*\.py$/.test(path);
 
-const maxSourceLines = 300;
+const maxSourceLines = 400;
 const maxTestLines = 500;
 
 /** A file fits a few screens. */
