@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.vllm.real_vllm import WITH_VLLM
 
-from smoke.grpo import GrpoSettings, train
-from smoke.runtime_process import RuntimeProcess, ServeSettings
-from smoke.word_task import WordTasks, load_cities
+from measure.grpo import GrpoSettings, train
+from measure.runtime_process import RuntimeProcess, ServeSettings
+from measure.word_task import WordTasks, load_cities
 
 _MODEL = os.environ.get("AGL_SMOLLM2", "")
 

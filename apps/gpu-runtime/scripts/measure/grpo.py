@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smoke.runtime_client import ModelClient, TrainedSequence
-from smoke.sampling import Sample, SamplingSettings, sample
+from measure.endpoint_samples import Sample, SamplingSettings, sample
+from measure.runtime_client import ModelClient, TrainedSequence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentlightning_runtime.gen.agentlightning.runtime.v1 import model_pb2
-    from smoke.word_task import WordTask, WordTasks
+    from measure.word_task import WordTask, WordTasks
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,203 @@
+"""Speed and memory of training steps: the runtime, the candidates, and a plain loop of Transformers and PEFT."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+
+from agentlightning_runtime.engine.settings import ModelRequest
+from measure.candidates import Candidate, candidates_of, compiled_kernels, has_varlen
+from measure.local_engine import LORA, free_memory, local_engine, measure_steps, peak_memory, with_rates
+from measure.plan import NotRunError, Part
+from measure.workloads import (
+    QWEN_4B,
+    QWEN_600M,
+    QWEN_1700M,
+    TINY_DIVISOR,
+    Shape,
+    Workload,
+    workload,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from agentlightning_runtime.engine.batch import Batch, Datum
+    from measure.plan import Plan
+
+ROW_TOKENS = 16_384
+"""Padded tokens of a micro-batch of the plain loop."""
+
+LEARNED_TOGETHER: tuple[Candidate, ...] = ("lora-autocast", "varlen", "short-head")
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A training to measure.
+
+    Attributes:
+        shape: Shape of the model.
+        kind: Kind of the batch.
+        full: Whether all weights are trained, instead of a LoRA.
+        checkpointing: Whether layers are recomputed in the backward pass.
+        candidates: Changes of the runtime.
+        is_plain: Whether Transformers and PEFT train, without the runtime.
+    """
+
+    shape: Shape
+    kind: Workload
+    full: bool = False
+    checkpointing: bool = False
+    candidates: tuple[Candidate, ...] = ()
+    is_plain: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of its part."""
+        by = ("HF" if self.full else "HF+PEFT") if self.is_plain else " ".join(f"+ {each}" for each in self.candidates)
+        checkpointing = "checkpointing" if self.checkpointing else ""
+        parts = ("train", self.shape.name, "full" if self.full else "lora", self.kind, checkpointing, by)
+        return " ".join(each for each in parts if each)
+
+    def measure(self, plan: Plan) -> dict[str, Any]:
+        """Seconds of a step, tokens a second, utilization and memory."""
+        return _plain(plan, self) if self.is_plain else _runtime(plan, self)
+
+
+def trainings() -> list[Part]:
+    """All trainings, in the order of what they tell."""
+    first = [Training(QWEN_600M, kind) for kind in ("long", "agents", "groups")]
+    first += [
+        Training(QWEN_600M, "agents", is_plain=True),
+        Training(QWEN_600M, "long", checkpointing=True),
+        Training(QWEN_600M, "long", checkpointing=True, is_plain=True),
+        Training(QWEN_600M, "agents", full=True),
+        Training(QWEN_600M, "agents", full=True, is_plain=True),
+    ]
+    tried: list[tuple[Candidate, ...]] = [
+        *(("lora-autocast",), ("split",), ("varlen",), ("short-head",)),
+        LEARNED_TOGETHER,
+    ]
+    candidates = [Training(QWEN_600M, "agents", candidates=each) for each in tried]
+    candidates.append(Training(QWEN_600M, "groups", candidates=LEARNED_TOGETHER))
+    large = [
+        Training(QWEN_4B, "agents", checkpointing=True),
+        Training(QWEN_4B, "agents", checkpointing=True, is_plain=True),
+        Training(QWEN_1700M, "agents"),
+        Training(QWEN_1700M, "agents", full=True, checkpointing=True),
+        Training(QWEN_4B, "long", checkpointing=True),
+        Training(QWEN_4B, "agents", checkpointing=True, candidates=LEARNED_TOGETHER),
+    ]
+    groups = ((first, 14.0), (candidates, 12.0), (large, 25.0))
+    return [Part(each.name, estimate, each.measure) for group, estimate in groups for each in group]
+
+
+def measure_compiled(plan: Plan) -> dict[str, Any]:
+    """The candidates together, with `torch.compile` of the output layer and of each layer."""
+    if not plan.is_cuda:
+        raise NotRunError("Compilation is measured on a GPU")
+    with compiled_kernels():
+        head = _runtime(plan, Training(QWEN_600M, "agents", candidates=LEARNED_TOGETHER))
+        if plan.seconds_left < 90:
+            return {"compiled head": head}
+        layers = Training(QWEN_600M, "agents", candidates=("lora-autocast", "compiled-layers", "short-head"))
+        return {"compiled head": head, "compiled head and layers": _runtime(plan, layers)}
+
+
+def _runtime(plan: Plan, training: Training) -> dict[str, Any]:
+    if "varlen" in training.candidates and not has_varlen():
+        raise NotRunError("torch has no attention of sequences of different lengths for this device")
+    shape = plan.shape(training.shape)
+    batch = workload(training.kind, shape.vocabulary, is_tiny=plan.is_tiny)
+    with local_engine(plan, shape, gradient_checkpointing=training.checkpointing) as engine:
+        model = engine.create_model(ModelRequest("m", "base", 1, None if training.full else LORA))
+        with candidates_of(model, training.candidates):
+            found = measure_steps(plan, model, batch, 1 if plan.is_tiny else 3)
+    return with_rates(plan, shape, batch, found, full=training.full)
+
+
+def _plain(plan: Plan, training: Training) -> dict[str, Any]:
+    """Padded rows of similar length, autocast, log-softmax of one row at a time as TRL computes it, fused AdamW."""
+    shape = plan.shape(training.shape)
+    batch = workload(training.kind, shape.vocabulary, is_tiny=plan.is_tiny)
+    try:
+        found = _plain_steps(plan, shape, training, batch)
+    finally:
+        free_memory()
+    return with_rates(plan, shape, batch, found, full=training.full)
+
+
+def _plain_steps(plan: Plan, shape: Shape, training: Training, batch: Batch) -> dict[str, Any]:
+    torch.manual_seed(1)
+    model = _plain_model(plan, shape, training)
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(weights, lr=1e-6, fused=True)
+    micro_batches = _micro_batches(batch.data, ROW_TOKENS // (TINY_DIVISOR if plan.is_tiny else 1))
+
+    def step() -> None:
+        for data in micro_batches:
+            _plain_loss(plan, model, data).backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    plan.seconds(step)
+    if plan.is_cuda:
+        torch.cuda.reset_peak_memory_stats()
+    seconds = [plan.seconds(step) for _ in range(1 if plan.is_tiny else 3)]
+    found: dict[str, Any] = {"seconds": statistics.median(seconds), "micro_batches": len(micro_batches)}
+    return {**found, **peak_memory(plan)}
+
+
+def _plain_model(plan: Plan, shape: Shape, training: Training) -> Any:
+    with torch.device(plan.device):
+        dtype = torch.float32 if training.full else torch.bfloat16
+        model: Any = AutoModelForCausalLM.from_config(shape.config(), dtype=dtype)
+    if not training.full:
+        adapters = LoraConfig(r=LORA.rank, lora_alpha=16, target_modules="all-linear", task_type="CAUSAL_LM")
+        model = get_peft_model(model, adapters)
+    if training.checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+        model.enable_input_require_grads()
+    return model.train()
+
+
+def _micro_batches(data: Sequence[Datum], budget: int) -> list[list[Datum]]:
+    found: list[list[Datum]] = []
+    for datum in sorted(data, key=lambda each: -len(each.token_ids)):
+        if found and len(found[-1][0].token_ids) * (len(found[-1]) + 1) <= budget:
+            found[-1].append(datum)
+        else:
+            found.append([datum])
+    return found
+
+
+def _plain_loss(plan: Plan, model: Any, data: list[Datum]) -> Tensor:
+    longest = max(len(datum.token_ids) for datum in data)
+    ids = torch.zeros((len(data), longest), dtype=torch.long)
+    mask = torch.zeros_like(ids)
+    for row, datum in enumerate(data):
+        ids[row, : len(datum.token_ids)] = torch.from_numpy(datum.token_ids.astype(np.int64))
+        mask[row, : len(datum.token_ids)] = 1
+    ids, mask = ids.to(plan.device), mask.to(plan.device)
+    kept = longest - min(datum.trained[0].start for datum in data) + 1
+    with torch.autocast(torch.device(plan.device).type, dtype=torch.bfloat16):
+        logits = model(input_ids=ids, attention_mask=mask, use_cache=False, logits_to_keep=kept).logits
+    loss = torch.zeros((), device=plan.device)
+    for row, datum in enumerate(data):
+        start, end = datum.trained[0].start, datum.trained[0].end
+        first = start - 1 - (longest - kept)
+        logprobs = torch.log_softmax(logits[row, first : first + end - start].float(), -1)
+        chosen = logprobs.gather(1, ids[row, start:end, None])[:, 0]
+        advantages = torch.from_numpy(datum.advantages).to(plan.device)
+        ratio = torch.exp((chosen + 12.0).clamp(-20, 20))
+        loss = loss - 1e-4 * torch.minimum(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages).sum()
+    return loss

@@ -1,0 +1,164 @@
+"""The measurement of a GPU machine, with tiny models on the CPU."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpu_measure import all_parts, main
+from measure.grpo import group_advantages
+from measure.plan import NotRunError, Part, Plan
+from measure.report import Report
+from measure.workloads import QWEN_600M, workload
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "gpu_measure.py"
+
+# What PyTorch, Transformers, PEFT and the carried wheels bring, with what these import if it is there.
+BARE_MACHINE = frozenset(
+    (
+        *("torch", "transformers", "peft", "accelerate", "numpy", "safetensors", "tokenizers", "huggingface_hub"),
+        *("httpx", "jinja2", "yaml", "regex", "tqdm", "requests", "pydantic", "starlette"),
+        *(
+            "uvicorn",
+            "httptools",
+            "grpc",
+            "grpc_health",
+            "grpc_reflection",
+            "google",
+            "packaging",
+            "filelock",
+            "psutil",
+        ),
+    )
+)
+
+IMPORTS = f"""
+import runpy, sys
+sys.argv = ["gpu_measure.py", "--help"]
+sys.path.insert(0, {str(SCRIPT.parent)!r})
+own = set()
+from importlib.abc import MetaPathFinder
+class Record(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        frame = sys._getframe()
+        while frame and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename == "<string>"):
+            frame = frame.f_back
+        if frame and "gpu-runtime" in frame.f_code.co_filename and "site-packages" not in frame.f_code.co_filename:
+            own.add(name.partition(".")[0])
+sys.meta_path.insert(0, Record())
+try:
+    runpy.run_path({str(SCRIPT)!r}, run_name="__main__")
+except SystemExit:
+    pass
+print("own:", *sorted(own))
+"""
+
+
+def parts_of(folder: Path) -> dict[str, dict[str, object]]:
+    return json.loads((folder / "measure.json").read_text("utf-8"))
+
+
+def run_tiny(folder: Path, only: str) -> int:
+    return main(["--tiny", "--device", "cpu", "--out", str(folder), "--only", only])
+
+
+def test_the_script_imports_only_what_a_bare_machine_has() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
+    own = set(done.stdout.splitlines()[-1].removeprefix("own:").split())
+    assert {"torch", "transformers", "agentlightning_runtime", "measure"} <= own
+    assert own - BARE_MACHINE - sys.stdlib_module_names - {"agentlightning_runtime", "measure"} == set()
+
+
+def test_every_kind_of_part_passes_with_tiny_models(tmp_path: Path) -> None:
+    only = (
+        "machine,correctness,train 0.6B lora groups,train 0.6B lora agents HF,train 0.6B full agents,"
+        "train 0.6B lora agents + split,sample 0.6B lora,sample 0.6B generate,kernels,tests/gpu,compiled,vLLM"
+    )
+    assert run_tiny(tmp_path, only) == 0
+    statuses = {name: part["status"] for name, part in parts_of(tmp_path).items()}
+    of_a_gpu = [name for name in statuses if "varlen" in name or name in ("tests/gpu", "compiled", "vLLM")]
+    assert {statuses.pop(name) for name in of_a_gpu} <= {"passed", "not run"}
+    assert set(statuses.values()) == {"passed"}
+    assert len(statuses) == 10
+    # Each computes in its own way, so that equal numbers would mean that a change was not applied.
+    correctness = parts_of(tmp_path)["correctness"]
+    errors = {correctness[f"lora fp32{name}"]["gradient_error"] for name in ("", " padded", " short-head")}  # pyright: ignore[reportIndexIssue]
+    assert len(errors) == 3
+    report = (tmp_path / "gpu.md").read_text("utf-8")
+    for title in ("Machine", "Correctness", "Training", "Sampling", "Other parts"):
+        assert f"## {title}" in report
+    assert "| lora fp32 split |" in report
+    assert "| 0.6B lora agents + split |" in report
+
+
+def test_a_training_learns(tmp_path: Path) -> None:
+    served = next(part for part in all_parts() if part.name == "GRPO")
+    found = served.measure(Plan("cpu", tmp_path, tmp_path, math.inf, is_tiny=True))
+    assert found["is_right"]
+    assert found["after"] > found["before"] + 0.25
+    assert len(found["curve"]) == 12
+
+
+def test_a_wrong_result_and_an_error_fail_their_parts_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_plan: object) -> dict[str, object]:
+        raise ValueError("out of memory")
+
+    def refuse(_plan: object) -> dict[str, object]:
+        raise NotRunError("no GPU")
+
+    parts = [
+        Part("wrong", 1, lambda _plan: {"is_right": False}),
+        Part("broken", 1, fail),
+        Part("refused", 1, refuse),
+        Part("long", 1e6, lambda _plan: {}),
+        Part("right", 1, lambda _plan: {"tokens_per_s": 1.0}),
+    ]
+    monkeypatch.setattr("gpu_measure.all_parts", lambda: parts)
+    assert main(["--device", "cpu", "--out", str(tmp_path)]) == 1
+    found = parts_of(tmp_path)
+    assert [part["status"] for part in found.values()] == ["failed", "failed", "not run", "skipped", "passed"]
+    assert "out of memory" in (tmp_path / "log.txt").read_text("utf-8")
+    assert "- broken: failed: ValueError: out of memory" in (tmp_path / "gpu.md").read_text("utf-8")
+    assert "failed: wrong, broken, skipped: long" in capsys.readouterr().out
+    assert main(["--device", "cpu", "--out", str(tmp_path), "--only", "long"]) == 75
+
+
+def test_an_unknown_part_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        run_tiny(tmp_path, "seed 99")
+    assert "no part begins with 'seed 99'; parts: machine, correctness" in capsys.readouterr().err
+
+
+def test_candidates_are_compared_with_the_baseline(tmp_path: Path) -> None:
+    report = Report(tmp_path)
+    for name, speed in (("train 0.6B lora agents", 100.0), ("train 0.6B lora agents + split", 130.0)):
+        report.record(name, "passed", 1, {"seconds": 1.0, "tokens_per_s": speed, "mfu": 0.1, "peak_gib": 2.0})
+    assert "| 0.6B lora agents + split | 1 | 130 | 0.1 | 2 | 1.3 |" in report.to_markdown()
+
+
+def test_operations_of_a_pass() -> None:
+    # 28 layers of 15.7 million weights, an output layer of 155.6 million, 2 * 16,384 * 16,385 / 2 pairs of tokens.
+    weights = 28 * 15.73e6 * 32_768 + 155.6e6 * 32_512
+    attention = 3 * 4 * 28 * 16 * 128 * 2.684e8
+    batch = workload("long", QWEN_600M.vocabulary, is_tiny=False)
+    assert QWEN_600M.flops(batch.data, full=True) == pytest.approx(6 * weights + attention, rel=1e-3)
+    assert QWEN_600M.flops(batch.data, full=False) == pytest.approx(4 * weights + attention, rel=1e-3)
+
+
+def test_advantages_of_a_group() -> None:
+    advantages = group_advantages(np.array([0.0, 1.0, 0.5, 0.5]), 2)
+    np.testing.assert_allclose(advantages, [-1.0, 1.0, 0.0, 0.0], atol=1e-5)
+
+
+@pytest.mark.long
+def test_every_part(tmp_path: Path) -> None:
+    assert main(["--tiny", "--device", "cpu", "--out", str(tmp_path)]) == 0
+    assert len(parts_of(tmp_path)) == len(all_parts())
