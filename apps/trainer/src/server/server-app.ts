@@ -16,6 +16,9 @@ export const serverProtocol = 1;
 /** The largest part of a data set in bytes. */
 const maxPartBytes = 16 * 1024 * 1024;
 
+/** The largest other body in bytes. */
+const maxRequestBytes = 256 * 1024;
+
 /** The largest data set in bytes. */
 const maxDataSetBytes = 4 * 1024 ** 3;
 
@@ -112,8 +115,8 @@ export function createServerApp(options: ServerAppOptions): Hono {
       options.isReady() ? context.json({ status: 'ok' }) : context.json({ status: 'stopping' }, 503),
     );
   }
-  const limit = bodyLimit({ maxSize: maxPartBytes });
   for (const { method, path, right, respond } of serverRoutes) {
+    const limit = bodyLimit({ maxSize: method === 'PUT' ? maxPartBytes : maxRequestBytes });
     app.on(method, path, requires(right), limit, (context) => respond(context, options));
   }
   app.all('*', requires('work:read'), (context) => {

@@ -16,6 +16,7 @@ import { assertRight, roleOf } from './access/access-control.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { assertProject } from './access/bearer.ts';
 import { type ProjectRequest, projectOfRequest } from './access/project-request.ts';
+import { BodyBudget } from './limits/body-budget.ts';
 import { LongPollLimit } from './limits/long-poll-limit.ts';
 import { observeRequest, type StoreServerLog } from './observation/observe-requests.ts';
 import type { StoreMetrics } from './observation/store-metrics.ts';
@@ -121,6 +122,7 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
     log?.error({ err: error }, 'internal error');
     options.onFault?.(error);
   };
+  const bodies = new BodyBudget();
   const apps = new ProjectApps({
     main: store,
     projects,
@@ -141,6 +143,7 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
         onFault,
         waits,
         metrics,
+        bodies,
       });
       return { app, metrics };
     },
