@@ -7,7 +7,7 @@ import { rolloutShape, shapeKey } from '../run/run-shape.ts';
 import type { DataSets } from './data-sets.ts';
 import { type RunSettings, resolveRunSettings } from './run-config.ts';
 import type { RunQueue } from './run-queue.ts';
-import { parseRunRequest, type RunRequest, readRunRequest, writeRunRequest } from './run-request.ts';
+import { parseRunRequest, type RunRequest, readRunRequest, removeRunRequest, writeRunRequest } from './run-request.ts';
 import { runView } from './run-view.ts';
 import type { ServedModels } from './served-models.ts';
 import type { ServerFolder } from './server-folder.ts';
@@ -48,10 +48,16 @@ export class ServerApi {
     if (await this.#exists(runId)) return await this.view(runId);
     const config = resolveRunSettings(await settingsOf(request));
     const tasks = await loadRunTasks(config);
-    // Before the run: a run without a request is not one of this server.
+    await this.#assertNew(runId);
+    // Before the run: a run without a request is not one of this server, and clients may write its state.
     await writeRunRequest(folder, runId, request);
     const record = { ...recordedConfig(config), [shapeKey]: rolloutShape(config, tasks) };
-    await store.createRun({ runId, name: request.name, config: record });
+    try {
+      await store.createRun({ runId, name: request.name, config: record });
+    } catch (error) {
+      await removeRunRequest(folder, runId);
+      throw error;
+    }
     await queue.add({ runId, status: 'queued' });
     return await this.view(runId);
   }
@@ -113,6 +119,20 @@ export class ServerApi {
       () => true,
       () => false,
     );
+  }
+
+  /** A run that a client created in the store has a state that the client may have written. */
+  async #assertNew(runId: string): Promise<void> {
+    const known = await this.#options.store.getRun(runId).catch((error: unknown) => {
+      if (error instanceof NotFoundError) return null;
+      throw error;
+    });
+    if (known === null) return;
+    throw new AgentLightningError({
+      code: 'CONFLICT',
+      message: `run ${runId} exists in the store, and is not a run of this server`,
+      remedy: 'Use another run id.',
+    });
   }
 
   async #requestOf(runId: string): Promise<RunRequest> {

@@ -45,6 +45,8 @@ export interface StoreAppOptions {
   readonly metrics?: StoreMetrics;
   /** Request bodies in memory, of all projects. @default of this application */
   readonly bodies?: BodyBudget;
+  /** Whether only admins change the state of a run. @default none */
+  readonly isServerRun?: StoreRouteOptions['isServerRun'];
   readonly maxBodyBytes: number;
   readonly heartbeatMs: number;
   readonly closing: AbortSignal;
@@ -88,6 +90,7 @@ export function createStoreApp(options: StoreAppOptions): Hono {
     attemptTokens,
     metrics,
     waits,
+    isServerRun: options.isServerRun ?? (async () => false),
     maxBodyBytes,
     heartbeatMs,
     onFault,
