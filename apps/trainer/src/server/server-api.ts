@@ -1,7 +1,6 @@
 import { AgentLightningError, type JsonObject, NotFoundError, type Run } from '@agentlightning/core';
 import type { SqlStore } from '@agentlightning/store';
 import { recordedConfig } from '../run/find-or-create-run.ts';
-import { loadRunTasks } from '../run/load-run-tasks.ts';
 import { isRunId } from '../run/model-name.ts';
 import { rolloutShape, shapeKey } from '../run/run-shape.ts';
 import type { DataSets } from './data-sets.ts';
@@ -43,11 +42,16 @@ export class ServerApi {
    * @throws AgentLightningError CONFIG for a wrong setting, NOT_FOUND for a data set that was not uploaded
    */
   async create(body: unknown): Promise<JsonObject> {
-    const { store, folder, queue, settingsOf } = this.#options;
+    const { store, folder, queue, dataSets, settingsOf } = this.#options;
     const { runId, request } = parseRunRequest(body);
     if (await this.#exists(runId)) return await this.view(runId);
     const config = resolveRunSettings(await settingsOf(request));
-    const tasks = await loadRunTasks(config);
+    const { train, test } = request.data;
+    const tasks = {
+      train: await dataSets.fingerprint(train),
+      heldOut: await dataSets.fingerprint(test),
+      validation: null,
+    };
     await this.#assertNew(runId);
     // Before the run: a run without a request is not one of this server, and clients may write its state.
     await writeRunRequest(folder, runId, request);

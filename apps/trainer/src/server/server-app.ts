@@ -6,7 +6,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { DataSets } from './data-sets.ts';
+import { type DataSets, maxDataSetBytes } from './data-sets.ts';
 import type { RunQueue } from './run-queue.ts';
 import type { ServerApi } from './server-api.ts';
 
@@ -18,9 +18,6 @@ const maxPartBytes = 16 * 1024 * 1024;
 
 /** The largest other body in bytes. */
 const maxRequestBytes = 256 * 1024;
-
-/** The largest data set in bytes. */
-const maxDataSetBytes = 4 * 1024 ** 3;
 
 /** The interval of comments in idle event streams, in milliseconds. */
 const heartbeatMs = 15_000;
@@ -138,7 +135,7 @@ async function appendToDataSet(context: Context, { dataSets }: ServerAppOptions)
   const part = {
     offset: wholeNumber(context, 'offset'),
     totalBytes: wholeNumber(context, 'total_bytes', maxDataSetBytes),
-    content: new Uint8Array(await context.req.arrayBuffer()),
+    content: context.req.raw.body ?? [],
   };
   return context.json(dataSetView(await dataSets.append(param(context, 'digest'), part)));
 }
