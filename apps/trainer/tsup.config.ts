@@ -7,5 +7,6 @@ export default libraryConfig({
   // Beside the bundle that starts them.
   'agent-worker': 'src/workers/agent-worker.ts',
   'dashboard-worker': 'src/cli/train/dashboard-worker.ts',
+  'data-set-worker': 'src/server/data-set-worker.ts',
   'training-worker': 'src/server/training-worker.ts',
 });

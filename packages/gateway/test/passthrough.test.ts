@@ -51,6 +51,16 @@ describe('the list of models', () => {
     expect((await models.retrieve('tiny')).id).toBe('tiny');
   });
 
+  it('has only registered models of an upstream that others use too', async () => {
+    await using upstream = await startUpstream((response) => {
+      respondJson(response, { object: 'list', data: [{ id: 'mine' }, { id: 'of-another-project' }] });
+    });
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl, model: 'mine' } });
+    const { models } = fixture.client(await fixture.attempt());
+    expect((await models.list()).data).toEqual([{ id: 'mine' }]);
+    await expect(models.retrieve('of-another-project')).rejects.toMatchObject({ status: 404 });
+  });
+
   it('may be a response without a body', async () => {
     await using upstream = await startUpstream((response) => void response.writeHead(204).end());
     await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });

@@ -27,6 +27,9 @@ const changeConcurrency = 64;
 /** The store's cost of a request is proportional to the number of rollouts. */
 const waitMsPerRollout = 1;
 
+/** Maximum number of rollouts of one wait: a server bounds its requests. */
+const maxWaited = 10_000;
+
 /** Retries of a rollout that failed by infrastructure. */
 const maxRetries = 3;
 
@@ -173,7 +176,7 @@ async function waitForAll(
   while (done.size < enqueued.length) {
     const open = enqueued.filter(({ rolloutId }) => !done.has(rolloutId)).map(({ rolloutId }) => rolloutId);
     const timeoutMs = Math.max(waitMs, open.length * waitMsPerRollout);
-    const ended = await store.waitForRollouts(open, { timeoutMs, signal });
+    const ended = await store.waitForRollouts(open.slice(0, maxWaited), { timeoutMs, signal });
     signal.throwIfAborted();
     for (const rollout of ended) done.set(rollout.rolloutId, rollout);
     if (ended.length > 0) onProgress(done.size, enqueued.length);

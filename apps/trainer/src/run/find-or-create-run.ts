@@ -6,7 +6,7 @@ import { recordedSource } from '../config/task-source.ts';
 import { completionReason } from '../loop/completion-reason.ts';
 import { allEvaluations } from './best-checkpoint.ts';
 import { type Found, findOrCreateRecord, type RunChoice } from './find-or-create-record.ts';
-import { type RunTasks, rolloutShape } from './run-shape.ts';
+import { fingerprintsOf, type RunTasks, rolloutShape } from './run-shape.ts';
 import { initialRunState, type RunState, readRunState, type WarmStart } from './run-state.ts';
 import { findWarmStart } from './warm-start.ts';
 
@@ -26,7 +26,7 @@ export async function findOrCreateRun(
   const from = await warmStartOf(store, choice, config);
   return await findOrCreateRecord(store, choice, {
     name: config.name,
-    shape: rolloutShape(config, tasks),
+    shape: rolloutShape(config, fingerprintsOf(tasks)),
     config: recordedConfig(config),
     initial: { ...initialRunState(config), from },
     read: (run) => readRunState(run, config.dataDir),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isRunId, modelName, referenceName } from './model-name.ts';
+import { isRunId, modelName, projectOfCheckpoint, qualifiedRunId, referenceName } from './model-name.ts';
 
 test('model names are unique for all hyphens in run ids and policy names', () => {
   const letters = (from: string, max: number) =>
@@ -38,4 +38,9 @@ test.each(['run-1', 'A_b-C', '-a', 'x'.repeat(64), 'run-0123abcd'])('run id %s i
 
 test.each(['', 'a--b', 'a-', '-', 'a/b', '..', 'a b', 'x'.repeat(65)])('run id "%s" is invalid', (text) => {
   expect(isRunId(text)).toBe(false);
+});
+
+test.each([undefined, 'red', 'a-b'])('a checkpoint of project %s has the project in its URI', (project) => {
+  const model = modelName({ runId: qualifiedRunId('run-1', project), policy: 'coder', naming: 'two-hyphens' });
+  expect(projectOfCheckpoint(`${model}/step-000001`)).toBe(project);
 });

@@ -34,6 +34,11 @@ export function qualifiedRunId(runId: string, project: string | undefined): stri
   return project === undefined ? runId : `${project}--run--${runId}`;
 }
 
+/** The project of a checkpoint, by the model name in its URI; undefined for the runs that belong to none. */
+export function projectOfCheckpoint(uri: string): string | undefined {
+  return /(?:^|\/)([^/]+?)--run--[^/]*(?:\/|$)/.exec(uri)?.[1];
+}
+
 /** Whether a model of the runtime is one of a run that belongs to no project of a server. */
 export function isModelOf(runId: string, name: string): boolean {
   return name === runId || (name.startsWith(`${runId}--`) && !name.startsWith(qualifiedRunId('', runId)));

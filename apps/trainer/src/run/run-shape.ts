@@ -12,6 +12,11 @@ export interface RunTasks {
   readonly validation: readonly JsonValue[] | null;
 }
 
+/** The results of {@link fingerprint} for {@link RunTasks}. */
+export type TaskFingerprints = {
+  readonly [TName in keyof RunTasks]: null extends RunTasks[TName] ? string | null : string;
+};
+
 /** The key of the shape in the stored configuration of a run. */
 export const shapeKey = 'rollouts';
 
@@ -19,7 +24,7 @@ export const shapeKey = 'rollouts';
  * The settings that determine the rollouts of a run. They must not change when the run is resumed: a group could contain
  * rollouts of two tasks, and the evaluations before and after training could differ in their tasks.
  */
-export function rolloutShape(config: ResolvedConfig, tasks: RunTasks): JsonObject {
+export function rolloutShape(config: ResolvedConfig, tasks: TaskFingerprints): JsonObject {
   return {
     kind: 'training',
     tasksPerStep: config.tasksPerStep,
@@ -29,9 +34,9 @@ export function rolloutShape(config: ResolvedConfig, tasks: RunTasks): JsonObjec
     'evaluation.rolloutsPerTask': config.evaluation.rolloutsPerTask,
     'runtime.model': config.runtime.model ?? 'the first one',
     ...(config.policies.some(({ name }) => name !== null) ? { policies: policiesText(config) } : {}),
-    'tasks.train': fingerprint(tasks.train),
-    'tasks.test': fingerprint(tasks.heldOut),
-    'tasks.validation': tasks.validation === null ? 'none' : fingerprint(tasks.validation),
+    'tasks.train': tasks.train,
+    'tasks.test': tasks.heldOut,
+    'tasks.validation': tasks.validation ?? 'none',
   };
 }
 
@@ -57,6 +62,15 @@ export function assertSameShape(run: Run, shape: JsonObject): void {
     message: `run ${run.runId} cannot be resumed with different rollouts: ${changes.join('; ')}`,
     remedy: 'Restore the settings, or start a new run. Steps, the learning rate and limits may change.',
   });
+}
+
+/** The fingerprints of the tasks of a run. */
+export function fingerprintsOf({ train, heldOut, validation }: RunTasks): TaskFingerprints {
+  return {
+    train: fingerprint(train),
+    heldOut: fingerprint(heldOut),
+    validation: validation === null ? null : fingerprint(validation),
+  };
 }
 
 /** The number of tasks, with a digest of their content. */

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { fingerprint } from '../run/run-shape.ts';
 import { DataSets } from './data-sets.ts';
 
 let folder = '';
@@ -16,7 +18,7 @@ const digest = createHash('sha256').update(content).digest('hex');
 const part = (offset: number, end = content.byteLength) => ({
   offset,
   totalBytes: content.byteLength,
-  content: content.subarray(offset, end),
+  content: [content.subarray(offset, end)],
 });
 
 test('two clients that upload the same data set at a time complete it once', async () => {
@@ -38,4 +40,48 @@ test('content with another digest is discarded', async () => {
   await expect(dataSets.append(other, part(0))).rejects.toMatchObject({ code: 'VALIDATION' });
   expect(await dataSets.state(other)).toEqual({ bytes: 0, isComplete: false });
   await expect(dataSets.file(other)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+/** Uploads content as one part. */
+function upload(dataSets: DataSets, text: string): { readonly id: string; readonly done: Promise<unknown> } {
+  const bytes = Buffer.from(text);
+  const id = createHash('sha256').update(bytes).digest('hex');
+  return { id, done: dataSets.append(id, { offset: 0, totalBytes: bytes.byteLength, content: [bytes] }) };
+}
+
+test('the fingerprint is that of the tasks in a run, also for a data set of an earlier process', async () => {
+  const tasks = [
+    { question: 'ä', n: 1e3 },
+    { list: [1, 2], nested: { a: null } },
+  ];
+  const { id, done } = upload(new DataSets(folder), `\uFEFF{"question":"ä","n":1e3}\r\n\n${JSON.stringify(tasks[1])}`);
+  await done;
+  expect(await new DataSets(folder).fingerprint(id)).toBe(fingerprint(tasks));
+});
+
+test.each([
+  ['{"a":1}\n[]\n', 'line 2 of the data set is not a JSON object'],
+  ['{"a":1e999}\n', 'line 1 of the data set: field "a" is Infinity'],
+  [`{"a":"${'x'.repeat(17_000_000)}"}`, 'line 1 of the data set is longer than 16777216 bytes'],
+  [`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'the data set cannot be read'],
+  ['\n\n', 'the data set has no task'],
+])('a data set with a wrong line is rejected: case %#', async (text, message) => {
+  const { done } = upload(new DataSets(folder), text);
+  await expect(done).rejects.toMatchObject({ code: 'TASK_FILE', message: expect.stringContaining(message) });
+});
+
+test('a large data set is checked without blocking the server', async () => {
+  const line = `${JSON.stringify({ question: 'What is it?', list: Array.from({ length: 200 }, (_, index) => index) })}\n`;
+  const { done } = upload(new DataSets(folder), line.repeat(40_000));
+  const delays = monitorEventLoopDelay({ resolution: 5 });
+  delays.enable();
+  await done;
+  // A check in this thread takes more than a second.
+  expect(delays.max / 1e6).toBeLessThan(400);
+});
+
+test('content beyond the declared size is not kept', async () => {
+  const dataSets = new DataSets(folder);
+  await expect(dataSets.append(digest, { ...part(0), totalBytes: 10 })).rejects.toMatchObject({ code: 'VALIDATION' });
+  expect(await dataSets.state(digest)).toEqual({ bytes: 0, isComplete: false });
 });

@@ -1,10 +1,13 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { once } from 'node:events';
 import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
-import { isJsonObject, KeyedMutex } from '@agentlightning/core/internal';
+import { KeyedMutex } from '@agentlightning/core/internal';
+import type { DataSetCheck } from './data-set-worker.ts';
+
+/** The largest data set in bytes: the process of a run has its tasks in memory. */
+export const maxDataSetBytes = 256 * 1024 ** 2;
 
 /** The state of an uploaded data set. */
 export interface DataSetState {
@@ -19,7 +22,7 @@ export interface DataSetPart {
   readonly offset: number;
   /** The size of the whole data set in bytes. */
   readonly totalBytes: number;
-  readonly content: Uint8Array;
+  readonly content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 /**
@@ -30,6 +33,9 @@ export class DataSets {
   readonly #folder: string;
   /** Several clients may upload the same data set at a time. */
   readonly #mutex = new KeyedMutex();
+  /** One check of a project at a time. */
+  readonly #checks = new KeyedMutex();
+  readonly #fingerprints = new Map<string, Promise<string>>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -57,16 +63,36 @@ export class DataSets {
     if (offset !== bytes) throw wrongOffset(offset, bytes);
     await mkdir(this.#folder, { recursive: true });
     const file = await open(this.#draft(digest), 'a');
+    let received = bytes;
     try {
-      await file.writeFile(content);
+      // What arrived before an interruption is kept.
+      for await (const chunk of content) {
+        received += chunk.byteLength;
+        if (received > totalBytes) break;
+        await file.writeFile(chunk);
+      }
       await file.sync();
     } finally {
       await file.close();
     }
-    const received = bytes + content.byteLength;
     if (received < totalBytes) return { bytes: received, isComplete: false };
-    await this.#complete(digest);
+    await this.#complete(digest, received > totalBytes);
     return { bytes: received, isComplete: true };
+  }
+
+  /**
+   * The number of tasks of a complete data set, with a digest of their JSON.
+   *
+   * @throws NotFoundError
+   */
+  async fingerprint(digest: string): Promise<string> {
+    const file = await this.file(digest);
+    const known = this.#fingerprints.get(digest);
+    if (known !== undefined) return await known;
+    const checked = this.#check(file).then(({ fingerprint }) => fingerprint);
+    this.#fingerprints.set(digest, checked);
+    checked.catch(() => this.#fingerprints.delete(digest));
+    return await checked;
   }
 
   /**
@@ -80,16 +106,22 @@ export class DataSets {
     return this.#file(digest);
   }
 
-  async #complete(digest: string): Promise<void> {
+  async #complete(digest: string, isTooLong: boolean): Promise<void> {
     const draft = this.#draft(digest);
     try {
-      await assertDigest(draft, digest);
-      await assertTasks(draft);
+      if (isTooLong) throw invalid('the data set is longer than its declared size');
+      const { digest: actual, fingerprint } = await this.#check(draft);
+      if (actual !== digest) throw invalid(`the content has the digest ${actual}, not ${digest}`);
+      this.#fingerprints.set(digest, Promise.resolve(fingerprint));
     } catch (error) {
       await rm(draft, { force: true });
       throw error;
     }
     await rename(draft, this.#file(digest));
+  }
+
+  #check(file: string): ReturnType<typeof checkFile> {
+    return this.#checks.runExclusive('', () => checkFile(file));
   }
 
   #file(digest: string): string {
@@ -109,34 +141,25 @@ async function sizeOf(file: string): Promise<number | null> {
   );
 }
 
-async function assertDigest(file: string, digest: string): Promise<void> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
-  const actual = hash.digest('hex');
-  if (actual !== digest) throw invalid(`the content has the digest ${actual}, not ${digest}`);
+/** Checks the content of a file in a thread. @throws AgentLightningError TASK_FILE */
+async function checkFile(file: string): Promise<Extract<DataSetCheck, { readonly problem: null }>> {
+  const worker = new Worker(workerUrl(), { workerData: { file }, resourceLimits: { maxOldGenerationSizeMb: 512 } });
+  // A task that is nested deeply exhausts the memory of the thread.
+  const [check] = (await once(worker, 'message').catch((error: unknown) => [
+    { problem: `the data set cannot be read: ${error instanceof Error ? error.message : String(error)}` },
+  ])) as [DataSetCheck];
+  if (check.problem === null) return check;
+  throw new AgentLightningError({
+    code: 'TASK_FILE',
+    message: check.problem,
+    remedy: 'Upload one JSON object a line. Nothing was kept of this data set.',
+  });
 }
 
-async function assertTasks(file: string): Promise<void> {
-  let line = 0;
-  for await (const text of createInterface({ input: createReadStream(file) })) {
-    line += 1;
-    if (!isTask(text)) {
-      throw new AgentLightningError({
-        code: 'TASK_FILE',
-        message: `line ${line} of the data set is not a JSON object`,
-        remedy: 'Upload one JSON object a line. Nothing was kept of this data set.',
-      });
-    }
-  }
-  if (line === 0) throw new AgentLightningError({ code: 'TASK_FILE', message: 'the data set has no task' });
-}
-
-function isTask(text: string): boolean {
-  try {
-    return isJsonObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
+/** The thread's program is in the folder of this file, in sources and bundle. */
+function workerUrl(): URL {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`./data-set-worker.${extension}`, import.meta.url);
 }
 
 function wrongOffset(offset: number, bytes: number): AgentLightningError {

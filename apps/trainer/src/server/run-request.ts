@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parse } from '@agentlightning/core/internal';
 import { parseSettings } from '@agentlightning/core/settings';
@@ -69,6 +69,11 @@ export async function writeRunRequest(folder: ServerFolder, runId: string, reque
   await mkdir(path.dirname(file), { recursive: true });
   await writeFile(`${file}.draft`, JSON.stringify(request));
   await rename(`${file}.draft`, file);
+}
+
+/** Removes the request of a run that was not created. */
+export async function removeRunRequest(folder: ServerFolder, runId: string): Promise<void> {
+  await rm(folder.requestFile(runId), { force: true });
 }
 
 /** The request that a run was created with; null for a run that was not created by this server. */

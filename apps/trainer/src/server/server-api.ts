@@ -1,13 +1,12 @@
 import { AgentLightningError, type JsonObject, NotFoundError, type Run } from '@agentlightning/core';
 import type { SqlStore } from '@agentlightning/store';
 import { recordedConfig } from '../run/find-or-create-run.ts';
-import { loadRunTasks } from '../run/load-run-tasks.ts';
 import { isRunId } from '../run/model-name.ts';
 import { rolloutShape, shapeKey } from '../run/run-shape.ts';
 import type { DataSets } from './data-sets.ts';
 import { type RunSettings, resolveRunSettings } from './run-config.ts';
 import type { RunQueue } from './run-queue.ts';
-import { parseRunRequest, type RunRequest, readRunRequest, writeRunRequest } from './run-request.ts';
+import { parseRunRequest, type RunRequest, readRunRequest, removeRunRequest, writeRunRequest } from './run-request.ts';
 import { runView } from './run-view.ts';
 import type { ServedModels } from './served-models.ts';
 import type { ServerFolder } from './server-folder.ts';
@@ -43,15 +42,26 @@ export class ServerApi {
    * @throws AgentLightningError CONFIG for a wrong setting, NOT_FOUND for a data set that was not uploaded
    */
   async create(body: unknown): Promise<JsonObject> {
-    const { store, folder, queue, settingsOf } = this.#options;
+    const { store, folder, queue, dataSets, settingsOf } = this.#options;
     const { runId, request } = parseRunRequest(body);
     if (await this.#exists(runId)) return await this.view(runId);
     const config = resolveRunSettings(await settingsOf(request));
-    const tasks = await loadRunTasks(config);
-    // Before the run: a run without a request is not one of this server.
+    const { train, test } = request.data;
+    const tasks = {
+      train: await dataSets.fingerprint(train),
+      heldOut: await dataSets.fingerprint(test),
+      validation: null,
+    };
+    await this.#assertNew(runId);
+    // Before the run: a run without a request is not one of this server, and clients may write its state.
     await writeRunRequest(folder, runId, request);
     const record = { ...recordedConfig(config), [shapeKey]: rolloutShape(config, tasks) };
-    await store.createRun({ runId, name: request.name, config: record });
+    try {
+      await store.createRun({ runId, name: request.name, config: record });
+    } catch (error) {
+      await removeRunRequest(folder, runId);
+      throw error;
+    }
     await queue.add({ runId, status: 'queued' });
     return await this.view(runId);
   }
@@ -113,6 +123,20 @@ export class ServerApi {
       () => true,
       () => false,
     );
+  }
+
+  /** A run that a client created in the store has a state that the client may have written. */
+  async #assertNew(runId: string): Promise<void> {
+    const known = await this.#options.store.getRun(runId).catch((error: unknown) => {
+      if (error instanceof NotFoundError) return null;
+      throw error;
+    });
+    if (known === null) return;
+    throw new AgentLightningError({
+      code: 'CONFLICT',
+      message: `run ${runId} exists in the store, and is not a run of this server`,
+      remedy: 'Use another run id.',
+    });
   }
 
   async #requestOf(runId: string): Promise<RunRequest> {

@@ -6,7 +6,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { DataSets } from './data-sets.ts';
+import { type DataSets, maxDataSetBytes } from './data-sets.ts';
 import type { RunQueue } from './run-queue.ts';
 import type { ServerApi } from './server-api.ts';
 
@@ -16,8 +16,8 @@ export const serverProtocol = 1;
 /** The largest part of a data set in bytes. */
 const maxPartBytes = 16 * 1024 * 1024;
 
-/** The largest data set in bytes. */
-const maxDataSetBytes = 4 * 1024 ** 3;
+/** The largest other body in bytes. */
+const maxRequestBytes = 256 * 1024;
 
 /** The interval of comments in idle event streams, in milliseconds. */
 const heartbeatMs = 15_000;
@@ -112,8 +112,8 @@ export function createServerApp(options: ServerAppOptions): Hono {
       options.isReady() ? context.json({ status: 'ok' }) : context.json({ status: 'stopping' }, 503),
     );
   }
-  const limit = bodyLimit({ maxSize: maxPartBytes });
   for (const { method, path, right, respond } of serverRoutes) {
+    const limit = bodyLimit({ maxSize: method === 'PUT' ? maxPartBytes : maxRequestBytes });
     app.on(method, path, requires(right), limit, (context) => respond(context, options));
   }
   app.all('*', requires('work:read'), (context) => {
@@ -135,7 +135,7 @@ async function appendToDataSet(context: Context, { dataSets }: ServerAppOptions)
   const part = {
     offset: wholeNumber(context, 'offset'),
     totalBytes: wholeNumber(context, 'total_bytes', maxDataSetBytes),
-    content: new Uint8Array(await context.req.arrayBuffer()),
+    content: context.req.raw.body ?? [],
   };
   return context.json(dataSetView(await dataSets.append(param(context, 'digest'), part)));
 }

@@ -1,5 +1,7 @@
+import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { defaultProject } from '@agentlightning/core/protocol';
+import { isRunId } from '../run/model-name.ts';
 
 /** The files in the data directory of a server. */
 export class ServerFolder {
@@ -43,6 +45,15 @@ export class ServerFolder {
   /** The request that a run was created with. */
   requestFile(runId: string): string {
     return path.join(this.run(runId), 'request.json');
+  }
+
+  /** Whether a run was created by a request to this server. */
+  async hasRequest(runId: string): Promise<boolean> {
+    if (!isRunId(runId)) return false;
+    return await access(this.requestFile(runId)).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** The events of a run, one JSON object a line. */

@@ -68,7 +68,7 @@ async function open(
   const folder = new ServerFolder(settings.data);
   const serverKey = secrets.serverKey ?? (await readOrCreateSecret(folder.keyFile));
   const storeUrl = settings.store ?? folder.storeUrl;
-  const opened = await openStores({ secrets, log, registry }, { serverKey, storeUrl, dataDir: folder.path });
+  const opened = await openStores({ secrets, log, registry }, { serverKey, storeUrl, folder });
   const { stores, handler, attemptTokens } = opened;
   closers.unshift(() => stores.close());
   const runtime: ServerRuntime = new ServerRuntime({
@@ -138,12 +138,25 @@ interface OpenedStores {
 
 async function openStores(
   { secrets, log, registry }: Pick<StartServerOptions, 'secrets' | 'log' | 'registry'>,
-  { serverKey, storeUrl, dataDir }: { readonly serverKey: string; readonly storeUrl: string; readonly dataDir: string },
+  {
+    serverKey,
+    storeUrl,
+    folder,
+  }: { readonly serverKey: string; readonly storeUrl: string; readonly folder: ServerFolder },
 ): Promise<OpenedStores> {
   const configured = attemptTokensOf(secrets.tokenSecret ?? '');
-  const attemptTokens = await requiredAttemptTokens({ attemptTokens: configured, gatewayUrl: null, dataDir, storeUrl });
+  const tokenSource = { attemptTokens: configured, gatewayUrl: null, dataDir: folder.path, storeUrl };
+  const attemptTokens = await requiredAttemptTokens(tokenSource);
   const stores = await openProjectStores(storeUrl);
-  const application = { store: stores.main, projects: stores, apiKey: serverKey, attemptTokens, log, registry };
+  const application = {
+    store: stores.main,
+    projects: stores,
+    apiKey: serverKey,
+    attemptTokens,
+    isServerRun: (project: string, runId: string) => folder.project(project).hasRequest(runId),
+    log,
+    registry,
+  };
   return { stores, handler: createStoreHandler(application), attemptTokens };
 }
 

@@ -1,4 +1,4 @@
-import { AgentLightningError, type Run } from '@agentlightning/core';
+import { AgentLightningError, NotFoundError, type Run } from '@agentlightning/core';
 import type {
   Checkpoint,
   CreateModelOptions,
@@ -10,7 +10,7 @@ import type { RuntimeConnection, RuntimeModel } from '@agentlightning/runtime';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RuntimeConfig } from '../config/train-config.ts';
-import { modelName, qualifiedRunId, referenceName } from '../run/model-name.ts';
+import { modelName, projectOfCheckpoint, qualifiedRunId, referenceName } from '../run/model-name.ts';
 import type { RunState } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
@@ -48,6 +48,7 @@ export async function openModel(
   // Models with random weights must differ.
   const seed = (state.seed + index) >>> 0;
   const initialCheckpoint = state.from?.uris[policyKey(policy)];
+  if (initialCheckpoint !== undefined) assertOfProject(initialCheckpoint, config.project);
   const origin: ModelOrigin = {
     baseModel: chooseBaseModel(policy.baseModel ?? config.runtime.model, capabilities),
     seed,
@@ -75,6 +76,11 @@ export async function openModel(
       return reference;
     },
   };
+}
+
+/** Checkpoints of other projects do not exist for a run, whatever its state says. */
+function assertOfProject(uri: string, project: string | undefined): void {
+  if (projectOfCheckpoint(uri) !== project) throw new NotFoundError('Checkpoint', uri);
 }
 
 type ModelOrigin = Pick<CreateModelOptions, 'baseModel' | 'seed' | 'initialCheckpoint'>;

@@ -28,7 +28,7 @@ export { operationRoutes } from './routes/operation-routes.ts';
 export type { SpecialRoutes } from './routes/special-routes.ts';
 export { specialRoutes } from './routes/special-routes.ts';
 export type { OperationName, OperationRoute, StoreRoute } from './routes/store-route.ts';
-export { pathParameters, strictHeader } from './routes/store-route.ts';
+export { maxBatchItems, pathParameters, strictHeader } from './routes/store-route.ts';
 export type { AttemptTokenOptions, IssuedAttemptToken } from './wire-attempt-token.ts';
 export type { WatchQuery } from './wire-change.ts';
 export { changeCodec } from './wire-change.ts';

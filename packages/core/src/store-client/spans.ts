@@ -1,6 +1,7 @@
 import { AgentLightningError } from '../errors/agent-lightning-error.ts';
 import { operationRoutes } from '../protocol/routes/operation-routes.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
+import { maxBatchItems } from '../protocol/routes/store-route.ts';
 import type { AttemptReference } from '../protocol/wire-span.ts';
 import { attributesForReaders } from '../spans/python-logprobs.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
@@ -21,7 +22,7 @@ export class SpanWriting {
   /** Records spans; null for an existing one. */
   append(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
     const batch = async (): Promise<readonly (Span | null)[]> => {
-      const sequenceIds = await this.#transport.call(specialRoutes.appendSpans, { input: spans });
+      const sequenceIds = await inBatches(spans, (input) => this.#transport.call(specialRoutes.appendSpans, { input }));
       return spans.map((span, index) => {
         const sequenceId = sequenceIds[index] ?? null;
         return sequenceId === null ? null : { ...span, sequenceId };
@@ -33,7 +34,7 @@ export class SpanWriting {
   /** Reserves a sequence id for each attempt, in order. */
   reserve(attempts: readonly AttemptReference[]): Promise<readonly number[]> {
     const batch = (): Promise<readonly number[]> =>
-      this.#transport.call(operationRoutes.nextSpanSequenceIds, { input: attempts });
+      inBatches(attempts, (input) => this.#transport.call(operationRoutes.nextSpanSequenceIds, { input }));
     return this.#inBatch(batch, async () => {
       const reserved: number[] = [];
       for (const attempt of attempts) reserved.push(await this.#reserveOne(attempt));
@@ -67,6 +68,19 @@ export class SpanWriting {
       return oneByOne();
     }
   }
+}
+
+/** Sends items in as few requests as the server accepts, one after another. */
+export async function inBatches<TItem, TResult>(
+  items: readonly TItem[],
+  send: (batch: readonly TItem[]) => Promise<readonly TResult[]>,
+): Promise<readonly TResult[]> {
+  if (items.length <= maxBatchItems) return send(items);
+  const results: TResult[] = [];
+  for (let start = 0; start < items.length; start += maxBatchItems) {
+    results.push(...(await send(items.slice(start, start + maxBatchItems))));
+  }
+  return results;
 }
 
 /** Whether a foreign server has no such route. A server of this project names the missing record. */

@@ -19,7 +19,7 @@ import type { StoreStatistics } from '../store/store-statistics.ts';
 import { exportOverHttp, importOverHttp } from './archive.ts';
 import { watchOverHttp } from './events.ts';
 import type { StoreClientOptions } from './options.ts';
-import { SpanWriting } from './spans.ts';
+import { inBatches, SpanWriting } from './spans.ts';
 import { StoreTransport } from './transport.ts';
 import { claimOverHttp, type HttpWaiting, waitOverHttp } from './wait.ts';
 
@@ -94,10 +94,11 @@ export class StoreClient extends RemoteStore implements Store {
     this.#spans = new SpanWriting(transport);
   }
 
+  /** Enqueues rollouts; more than 1000 in several requests, each of which is atomic. */
   enqueueRollouts(requests: readonly EnqueueRolloutRequest[]): Promise<readonly Rollout[]> {
     // Client-generated ids make a retry find the existing rollouts.
-    const input = requests.map((request) => ({ rolloutId: newId('rollout'), ...request }));
-    return this.#transport.call(operationRoutes.enqueueRollouts, { input });
+    const identified = requests.map((request) => ({ rolloutId: newId('rollout'), ...request }));
+    return inBatches(identified, (input) => this.#transport.call(operationRoutes.enqueueRollouts, { input }));
   }
 
   startRollout(request: StartRolloutRequest): Promise<AttemptedRollout> {

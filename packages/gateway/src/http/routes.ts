@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { z } from 'zod';
 import { GatewayError } from '../gateway-error.ts';
 import { callWithFailover } from '../upstream/call-with-failover.ts';
 import { assertRight } from './access.ts';
@@ -54,7 +55,7 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
 }
 
-/** The list of models, or one model. */
+/** The list of models, or one model. Other models of an upstream that serves several clients are left out. */
 async function models(
   { services, forwardedNames }: RouteOptions,
   c: GatewayContext,
@@ -62,6 +63,8 @@ async function models(
 ): Promise<Response> {
   // Path segments that would leave the upstream's `/models`.
   if (model === '.' || model === '..') throw noSuchRoute(c);
+  const registered = services.pool.models();
+  if (model !== null && registered !== null && !registered.includes(model)) throw noSuchModel(model);
   const { upstream, response, text } = await callWithFailover(
     services.upstreamServices,
     services.pool.choose(null, null),
@@ -76,7 +79,40 @@ async function models(
       observation: null,
     },
   );
-  return toResponse({ status: response.status, headers: response.headers, body: upstream.withoutSecrets(text ?? '') });
+  const body = upstream.withoutSecrets(text ?? '');
+  const isList = model === null && registered !== null;
+  return toResponse({
+    status: response.status,
+    headers: response.headers,
+    body: isList ? withModels(body, registered) : body,
+  });
+}
+
+/** A list of models without those that are not registered; another response unchanged. */
+function withModels(body: string, registered: readonly string[]): string {
+  const list = parsedList(body);
+  if (list === null) return body;
+  return JSON.stringify({ ...list, data: list.data.filter(({ id }) => registered.includes(id)) });
+}
+
+const modelListSchema = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
+
+function parsedList(body: string): z.output<typeof modelListSchema> | null {
+  try {
+    return modelListSchema.safeParse(JSON.parse(body)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function noSuchModel(model: string): GatewayError {
+  return new GatewayError({
+    code: 'NOT_FOUND',
+    httpStatus: 404,
+    type: 'invalid_request_error',
+    message: `no model ${model}`,
+    remedy: 'GET …/v1/models lists the models.',
+  });
 }
 
 /** Public, therefore without ids and addresses. */

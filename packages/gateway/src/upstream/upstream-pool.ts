@@ -72,6 +72,12 @@ export class UpstreamPool {
     return this.#upstreams;
   }
 
+  /** The names of all models; null when an upstream forwards the requested name. */
+  models(): readonly string[] | null {
+    const names = this.#upstreams.flatMap(({ model, names }) => (model === null ? [] : [model, ...names]));
+    return this.#upstreams.every(({ model }) => model !== null) ? names : null;
+  }
+
   /** The state of each upstream. */
   states(): readonly UpstreamState[] {
     return this.#upstreams.map((upstream) => ({

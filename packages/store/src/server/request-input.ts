@@ -3,6 +3,13 @@ import { validationIssues } from '@agentlightning/core/internal';
 import type { StoreRoute } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { assertJsonSize, tooLarge } from './limits/json-limits.ts';
+
+/** Number of JSON values up to which all invalid fields of a body are reported, instead of the first. */
+const maxReportedValues = 1000;
+
+/** Maximum number of items of a list, such as ids to search. */
+const defaultMaxItems = 20_000;
 
 /**
  * Thrown when a request's body or parameters cannot be parsed or have wrong types: status 422 in the store protocol.
@@ -21,13 +28,14 @@ export class MalformedRequestError extends ValidationError {
  */
 export async function readInput<TInput>(context: Context, route: StoreRoute<TInput>): Promise<TInput> {
   if (route.query !== undefined) return parseInput(route.query, queryOf(context, route.query));
-  const { body, isBodyOptional = false, notNull = [] } = route;
+  const { body, isBodyOptional = false, notNull = [], maxItems = defaultMaxItems } = route;
   // A route without input is not read with this function's result.
   if (body === undefined) return undefined as TInput;
   const isEmpty = isBodyOptional && (await context.req.text()) === '';
-  const json = isEmpty ? {} : await readJson(context);
+  const { json, size } = isEmpty ? { json: {}, size: 0 } : await readJson(context);
+  rejectLongLists(json, maxItems);
   rejectNull(json, notNull);
-  return parseInput(body, isBodyOptional ? (json ?? {}) : json);
+  return parseInput(body, isBodyOptional ? (json ?? {}) : json, { abortEarly: size > maxReportedValues });
 }
 
 /** Size of a request body as sent, in bytes. */
@@ -47,22 +55,34 @@ export function assertContentType(context: Context, expected: string): void {
   throw new MalformedRequestError([{ path: '', message: `content type must be ${expected}, got ${type ?? 'none'}` }]);
 }
 
-function parseInput<TInput>(schema: z.ZodType<TInput>, value: unknown): TInput {
-  const result = schema.safeParse(value);
+function parseInput<TInput>(
+  schema: z.ZodType<TInput>,
+  value: unknown,
+  options?: z.core.ParseContextInternal<z.core.$ZodIssue>,
+): TInput {
+  // Collecting the issues of a large body takes a thousand times as long as its validation.
+  const result = schema.safeParse(value, options);
   if (result.success) return result.data;
   throw new MalformedRequestError(validationIssues(result.error), result.error);
 }
 
-async function readJson(context: Context): Promise<unknown> {
+async function readJson(context: Context): Promise<{ readonly json: unknown; readonly size: number }> {
   // Any web page can send other content types to a local server without a CORS preflight.
   assertContentType(context, 'application/json');
-  const text = await context.req.text();
+  const bytes = Buffer.from(await context.req.arrayBuffer());
+  const size = assertJsonSize(bytes);
   try {
-    return JSON.parse(text);
+    return { json: JSON.parse(bytes.toString('utf8')), size };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MalformedRequestError([{ path: '', message: `body is not JSON: ${reason}` }], cause);
   }
+}
+
+function rejectLongLists(body: unknown, maxItems: number): void {
+  const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  const tooLong = fields.find(([, value]) => Array.isArray(value) && value.length > maxItems);
+  if (tooLong !== undefined) throw tooLarge(`items in ${tooLong[0]}`, maxItems);
 }
 
 function rejectNull(body: unknown, notNull: readonly string[]): void {

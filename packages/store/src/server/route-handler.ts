@@ -21,6 +21,8 @@ export interface StoreRouteOptions {
   readonly metrics: StoreMetrics;
   /** Open long polls and event streams. */
   readonly waits: LongPollLimit;
+  /** Whether only admins change the state of a run, because a server trains it. */
+  readonly isServerRun: (runId: string) => Promise<boolean>;
   /** Maximum size of a decompressed request body in bytes. */
   readonly maxBodyBytes: number;
   /** Receives internal errors, which are not exposed to clients. */

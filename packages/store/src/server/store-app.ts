@@ -5,8 +5,10 @@ import { type Context, Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { SqlStore } from '../sql-store.ts';
 import { guardRoutes } from './access/access-control.ts';
+import { agentOf } from './access/agent-limits.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { errorResponse, unknownRouteResponse } from './error-response.ts';
+import { BodyBudget } from './limits/body-budget.ts';
 import { limitBody, limitRequests } from './limits/limit-requests.ts';
 import { LongPollLimit } from './limits/long-poll-limit.ts';
 import { StoreMetrics } from './observation/store-metrics.ts';
@@ -41,6 +43,10 @@ export interface StoreAppOptions {
   readonly authenticator?: Authenticator;
   readonly waits?: LongPollLimit;
   readonly metrics?: StoreMetrics;
+  /** Request bodies in memory, of all projects. @default of this application */
+  readonly bodies?: BodyBudget;
+  /** Whether only admins change the state of a run. @default none */
+  readonly isServerRun?: StoreRouteOptions['isServerRun'];
   readonly maxBodyBytes: number;
   readonly heartbeatMs: number;
   readonly closing: AbortSignal;
@@ -84,15 +90,20 @@ export function createStoreApp(options: StoreAppOptions): Hono {
     attemptTokens,
     metrics,
     waits,
+    isServerRun: options.isServerRun ?? (async () => false),
     maxBodyBytes,
     heartbeatMs,
     onFault,
     untilClosed,
   });
-  const limit = limitBody(maxBodyBytes);
-  for (const [name, { method, path }] of storeRoutes) {
-    // Archives are streamed, so the body limit does not apply.
-    if (name === 'importRun') app.on(method, path, handlers[name]);
+  const limit = limitBody({
+    maxBodyBytes,
+    budget: options.bodies ?? new BodyBudget(),
+    senderOf: (context) => ({ project, attemptId: agentOf(context)?.attemptId ?? null }),
+  });
+  for (const [name, { method, path, right }] of storeRoutes) {
+    // Archives are streamed, so the body limit does not apply. Public routes read no body.
+    if (name === 'importRun' || right === 'public') app.on(method, path, handlers[name]);
     else app.on(method, path, limit, handlers[name]);
   }
   return app;

@@ -16,6 +16,7 @@ import { assertRight, roleOf } from './access/access-control.ts';
 import { Authenticator } from './access/authenticator.ts';
 import { assertProject } from './access/bearer.ts';
 import { type ProjectRequest, projectOfRequest } from './access/project-request.ts';
+import { BodyBudget } from './limits/body-budget.ts';
 import { LongPollLimit } from './limits/long-poll-limit.ts';
 import { observeRequest, type StoreServerLog } from './observation/observe-requests.ts';
 import type { StoreMetrics } from './observation/store-metrics.ts';
@@ -48,6 +49,11 @@ export interface StoreHandlerOptions {
    * Signs and verifies attempt tokens; its secret is shared with the gateway. @default null attempt tokens are disabled
    */
   readonly attemptTokens?: AttemptTokens | null;
+  /**
+   * Whether a run is trained by the server of this application, which trusts its state: only keys with the role `admin`
+   * change it. @default none is
+   */
+  readonly isServerRun?: (project: string, runId: string) => Promise<boolean>;
   /** Clock for the expiry of keys. @default the system clock */
   readonly clock?: Clock;
   /** Maximum size of a request body in bytes. @default 33554432 32 MiB */
@@ -121,6 +127,8 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
     log?.error({ err: error }, 'internal error');
     options.onFault?.(error);
   };
+  const isServerRun = options.isServerRun ?? (async () => false);
+  const bodies = new BodyBudget();
   const apps = new ProjectApps({
     main: store,
     projects,
@@ -139,8 +147,10 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
         heartbeatMs: options.heartbeatMs ?? 15_000,
         closing: closing.signal,
         onFault,
+        isServerRun: (runId) => isServerRun(project, runId),
         waits,
         metrics,
+        bodies,
       });
       return { app, metrics };
     },

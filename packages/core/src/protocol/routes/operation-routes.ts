@@ -35,7 +35,7 @@ import {
 import { sequenceIdBatchCodec, sequenceIdsCodec, spanCodec } from '../wire-span.ts';
 import { traceQueryCodec, tracesCodec } from '../wire-trace.ts';
 import { workerCodec, workerHeartbeatCodec } from '../wire-worker.ts';
-import { get, list, type OperationName, type OperationRoute, original, post } from './store-route.ts';
+import { get, list, maxBatchItems, type OperationName, type OperationRoute, original, post } from './store-route.ts';
 
 /** Deletions run in batches. */
 const deletionWaitMs = 600_000;
@@ -50,8 +50,9 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
 
   enqueueRollouts: {
     ...original.post('/queues/rollouts/enqueue', 'project:write'),
-    summary: 'Enqueue rollouts atomically',
+    summary: 'Enqueue up to 1000 rollouts atomically',
     body: enqueueCodec,
+    maxItems: maxBatchItems,
     response: z.array(rolloutCodec),
     status: 201,
     idempotency: 'inherent',
@@ -183,6 +184,7 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     ...post('/spans/next/batch', 'attempt:write'),
     summary: 'Reserve many sequence ids',
     body: sequenceIdBatchCodec,
+    maxItems: maxBatchItems,
     response: sequenceIdsCodec,
     idempotency: 'key',
   },
@@ -222,6 +224,7 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     ...post('/runs/:runId', 'project:write'),
     summary: 'Update a run and record metrics',
     body: runUpdateCodec,
+    maxItems: maxBatchItems,
     isSpread: true,
     response: runCodec,
     idempotency: 'inherent',

@@ -32,7 +32,7 @@ import {
 } from '../wire-span.ts';
 import { type ClaimRequest, claimCodec, type WaitRequest, waitCodec } from '../wire-wait.ts';
 import { workerCodec } from '../wire-worker.ts';
-import { get, list, original, post, type StoreRoute } from './store-route.ts';
+import { get, list, maxBatchItems, original, post, type StoreRoute } from './store-route.ts';
 
 /** The routes that do not map directly to an operation, with their input and output. */
 export interface SpecialRoutes {
@@ -147,8 +147,9 @@ export const specialRoutes: SpecialRoutes = {
   },
   appendSpans: {
     ...post('/spans/batch', 'attempt:write'),
-    summary: 'Record spans in one transaction; null for existing ones',
+    summary: 'Record up to 1000 spans in one transaction; null for existing ones',
     body: spanBatchCodec,
+    maxItems: maxBatchItems,
     response: recordedSequenceIdsCodec,
     status: 201,
     idempotency: 'inherent',

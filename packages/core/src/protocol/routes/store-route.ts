@@ -10,6 +10,9 @@ import { pageCodec } from '../wire-page.ts';
  */
 export const strictHeader = 'x-agentlightning-strict';
 
+/** Maximum number of rollouts, spans or metrics of a request, each of which the server writes. */
+export const maxBatchItems = 1000;
+
 /**
  * One route of the store protocol: the server's route, the client's request, the access check and the OpenAPI document
  * derive from it.
@@ -31,6 +34,8 @@ export interface StoreRoute<TInput = unknown, TOutput = unknown> {
   readonly isBodyOptional?: boolean;
   /** Fields of the body that can be absent but not null, with the protocol's error for it. @default none */
   readonly notNull?: readonly string[];
+  /** Maximum number of items of a list in the body. @default 20000, enough for ids */
+  readonly maxItems?: number;
   /**
    * Whether `Idempotency-Key` is supported. `key`: a repeated request has another effect, and the client sends a key.
    * `inherent`: a repeated request has the same effect. @default no support

@@ -1,7 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { incomingOf } from '../observation/request-attributes.ts';
+import type { BodyBudget, BodySender } from './body-budget.ts';
 
 /** Thrown when a request exceeds a limit that has a specific HTTP status. */
 export class RequestLimitError extends AgentLightningError {
@@ -44,14 +45,26 @@ export function limitRequests({ maxUrlLength, maxHeaders }: RequestLimits): Midd
   };
 }
 
-/** Rejects requests whose body exceeds the limit in bytes. */
-export function limitBody(maxBodyBytes: number): MiddlewareHandler {
+/** Rejects requests whose body exceeds the limit in bytes, or the bytes of bodies in memory. */
+export function limitBody(options: {
+  readonly maxBodyBytes: number;
+  readonly budget: BodyBudget;
+  readonly senderOf: (context: Context) => BodySender;
+}): MiddlewareHandler {
+  const { maxBodyBytes, budget, senderOf } = options;
   const countBytes = bodyLimit({ maxSize: maxBodyBytes, onError: () => rejectBody(maxBodyBytes) });
   return async (context, next) => {
-    // Node enforces a declared content length, so the body needs no counting stream.
-    if (context.req.header('transfer-encoding') !== undefined) return countBytes(context, next);
-    if (Number(context.req.header('content-length') ?? 0) > maxBodyBytes) rejectBody(maxBodyBytes);
-    await next();
+    const isDeclared = context.req.header('transfer-encoding') === undefined;
+    const bytes = isDeclared ? Number(context.req.header('content-length') ?? 0) : maxBodyBytes;
+    if (bytes > maxBodyBytes) rejectBody(maxBodyBytes);
+    if (bytes === 0) return next();
+    const release = budget.reserve(senderOf(context), bytes);
+    try {
+      // Node enforces a declared content length, so the body needs no counting stream.
+      return await (isDeclared ? next() : countBytes(context, next));
+    } finally {
+      release();
+    }
   };
 }
 

@@ -7,6 +7,8 @@ import {
   type ExportTraceServiceRequest,
   ExportTraceServiceRequestSchema,
 } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
+import { assertJsonSize } from '../limits/json-limits.ts';
+import { assertMessageSize } from './message-limits.ts';
 import type { OtlpEncoding } from './otlp-response.ts';
 
 const decompress = promisify(gunzip);
@@ -29,10 +31,15 @@ export async function readOtlpRequest(
 ): Promise<ExportTraceServiceRequest> {
   const bytes = await readBytes(context, maxBodyBytes);
   try {
-    if (encoding === 'application/x-protobuf') return fromBinary(ExportTraceServiceRequestSchema, bytes);
+    if (encoding === 'application/x-protobuf') {
+      assertMessageSize(ExportTraceServiceRequestSchema, bytes);
+      return fromBinary(ExportTraceServiceRequestSchema, bytes);
+    }
+    assertJsonSize(bytes);
     const json: JsonValue = bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'), idsToBase64);
     return fromJson(ExportTraceServiceRequestSchema, json, { ignoreUnknownFields: true });
   } catch (cause) {
+    if (AgentLightningError.isInstance(cause) && cause.code === 'PAYLOAD_TOO_LARGE') throw cause;
     throw malformed(`body is not an OTLP request of type ${encoding}: ${reasonOf(cause)}`, cause);
   }
 }

@@ -1,4 +1,4 @@
-import type { Store } from '@agentlightning/core';
+import { AgentLightningError, type Store } from '@agentlightning/core';
 import { type OperationName, operationRoutes, type StoreRoute, specialRoutes } from '@agentlightning/core/protocol';
 import type {
   AttemptQuery,
@@ -10,7 +10,9 @@ import type {
 } from '@agentlightning/core/store';
 import type { Context } from 'hono';
 import type { StreamedPage } from '../../list-pages.ts';
+import { roleOf } from '../access/access-control.ts';
 import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
+import { bearerOf } from '../access/bearer.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
 import { listResponse } from '../list-response.ts';
 import { readInput } from '../request-input.ts';
@@ -37,7 +39,7 @@ type Wrappers = {
   readonly [TName in OperationName]?: (call: OperationCall<TName>) => Promise<Result<TName>>;
 };
 
-function wrappersOf({ store, metrics }: StoreRouteOptions): Wrappers {
+function wrappersOf({ store, metrics, isServerRun }: StoreRouteOptions): Wrappers {
   return {
     enqueueRollouts: async ({ run }) => {
       const enqueued = await run();
@@ -56,12 +58,26 @@ function wrappersOf({ store, metrics }: StoreRouteOptions): Wrappers {
       assertOwnAttempts(context, attempts);
       return run();
     },
+    updateRun: async ({ context, parameters: [runId, patch], run }) => {
+      const isTrusted = patch.state === undefined || roleOf(bearerOf(context)) === 'admin';
+      if (!isTrusted && (await isServerRun(runId))) throw stateOfServer(runId);
+      return run();
+    },
     // These two use several transactions, the last of which stores the response.
     deleteRun: async ({ context, parameters: [runId, options] }) =>
       store.deleteRun(runId, { ...options, idempotency: await idempotentRequest(context) }),
     applyRetention: async ({ context, parameters: [policy] }) =>
       store.applyRetention(policy, { idempotency: await idempotentRequest(context) }),
   };
+}
+
+function stateOfServer(runId: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `The state of run ${runId} is written by the server that trains it`,
+    remedy: 'Change the run with the routes of the server, /v1/server/runs.',
+    details: { runId },
+  });
 }
 
 type AnyOperation = (...parameters: readonly unknown[]) => Promise<object>;

@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import { AgentLightningError, NotFoundError, type Span, type SpanInput, ValidationError } from '@agentlightning/core';
+import { maxBatchItems } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { agentOf, refusedSpans } from '../access/agent-limits.ts';
 import { exportResponse, otlpErrorResponse, presentable } from '../otlp/otlp-response.ts';
@@ -33,7 +35,7 @@ export function otlpHandlers({
         const [refusal] = refused.values();
         if (refusal !== undefined && refused.size === spans.length) throw refusal;
         const allowed = spans.filter((span) => !refused.has(span));
-        const { recorded, rejected } = await append(allowed);
+        const { recorded, rejected } = await appendInBatches(allowed);
         metrics.spansRecorded(recorded, { format: 'otlp', bytes: await bodyBytes(context) });
         return exportResponse(context, encoding, [...leftOut, ...reasonsOf(refused), ...rejected]);
       } catch (error) {
@@ -44,6 +46,19 @@ export function otlpHandlers({
       }
     },
   };
+
+  /** Records spans; other requests are served between batches. */
+  async function appendInBatches(spans: readonly SpanInput[]): Promise<AppendedSpans> {
+    let recorded = 0;
+    const rejected: string[] = [];
+    for (let start = 0; start < spans.length; start += maxBatchItems) {
+      if (start > 0) await setImmediate();
+      const batch = await append(spans.slice(start, start + maxBatchItems));
+      recorded += batch.recorded;
+      rejected.push(...batch.rejected);
+    }
+    return { recorded, rejected };
+  }
 
   /** Records spans and returns the reasons of rejected ones: unknown attempts and exceeded quotas. */
   async function append(spans: readonly SpanInput[]): Promise<AppendedSpans> {

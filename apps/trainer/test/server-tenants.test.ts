@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { StoreClient } from '@agentlightning/core/store-client';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { runAgl } from './agl-command.ts';
+import { AglProcess } from './agl-process.ts';
+import { RunFolder } from './run-folder.ts';
+
+/** Each test starts a server, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 240_000 });
+
+let folder: RunFolder;
+beforeEach(() => {
+  folder = new RunFolder();
+});
+afterEach(() => folder[Symbol.dispose]());
+
+/** The requests of a holder of a key. */
+class Tenant {
+  readonly url: string;
+  readonly key: string;
+
+  constructor(url: string, key: string) {
+    this.url = url;
+    this.key = key;
+  }
+
+  async send(method: string, path: string, body?: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** Creates a run, which waits for agents that never come. */
+  async createRun(request: object = {}): Promise<{ status: number; body: Record<string, unknown> }> {
+    const text = '{"question":"a"}\n';
+    const digest = createHash('sha256').update(text).digest('hex');
+    await this.send('PUT', `/v1/server/datasets/${digest}?offset=0&total_bytes=${text.length}`, text);
+    const training = { algorithm: { type: 'grpo', groupSize: 2 }, steps: 1, tasksPerStep: 1 };
+    return this.send('POST', '/v1/server/runs', { data: { train: digest, test: digest }, training, ...request });
+  }
+
+  store(): StoreClient {
+    return new StoreClient({ baseUrl: this.url, apiKey: this.key });
+  }
+}
+
+async function startServer(): Promise<{ readonly process: AglProcess; readonly admin: Tenant }> {
+  const process = new AglProcess(['server', '--data', folder.path, '--port', '0', '--model', 'tiny-random']);
+  const ready = await process.event('ready');
+  const url = String(ready['url']);
+  return { process, admin: new Tenant(url, readFileSync(String(ready['keyFile']), 'utf8').trim()) };
+}
+
+async function createTenant(url: string, role: string, project: string): Promise<Tenant> {
+  const flags = ['--data', folder.path, '--name', `${role} of ${project}`, '--role', role, '--project', project];
+  const { output } = await runAgl(['keys', 'create', '--json', ...flags]);
+  return new Tenant(url, (JSON.parse(output) as { readonly key: string }).key);
+}
+
+test('clients write no state of the runs that a server trains', async () => {
+  const { process, admin } = await startServer();
+  await using _server = process;
+  const trainer = await createTenant(admin.url, 'trainer', 'red');
+  await using store = { client: trainer.store(), [Symbol.asyncDispose]: () => store.client.close() };
+  const stolen = { from: { runId: 'run-x', step: 1, uris: { policy: 'blue--run--run-x/step-000001' } } };
+  const created = await trainer.createRun({ run_id: 'run-1' });
+  expect(created.status).toBe(201);
+  await expect(store.client.updateRun('run-1', { state: stolen })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  // A state that was written before the run was one of the server.
+  await store.client.createRun({ runId: 'run-2', name: 'planted', config: {} });
+  await store.client.updateRun('run-2', { state: stolen });
+  expect(await trainer.createRun({ run_id: 'run-2' })).toMatchObject({
+    status: 409,
+    body: { error: { message: expect.stringContaining('is not a run of this server') } },
+  });
+  expect(await trainer.send('GET', '/v1/server/runs/run-2')).toMatchObject({ status: 404 });
+});
