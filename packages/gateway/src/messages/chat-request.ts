@@ -1,41 +1,54 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 import { definedFields, isJsonList, objectOf, textOf } from '../http/json-access.ts';
-import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
+import {
+  badRequest,
+  namesOfOmitted,
+  notTranslatable,
+  optionalObjects,
+  requiredObjects,
+} from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/content-parts.ts';
 import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
 
-/** Fields that are translated, or have no effect on a chat engine. All others are forwarded unchanged. */
-const ownFields: ReadonlySet<string> = new Set([
-  'cache_control',
-  'container',
+/** Fields that a chat engine lacks. They are left out and named in the record. */
+const omittedFields: readonly string[] = [
   'context_management',
   'diagnostics',
   'inference_geo',
+  'speed',
+  'user_profile_id',
+  'workspace_id',
+];
+
+/** Fields that are translated, or have no effect on a chat engine. All others are forwarded unchanged. */
+const ownFields: ReadonlySet<string> = new Set([
+  ...omittedFields,
+  'cache_control',
+  'container',
   'mcp_servers',
   'messages',
   'metadata',
   'output_config',
   'output_format',
   'service_tier',
-  'speed',
   'stop_sequences',
   'system',
   'thinking',
   'tool_choice',
   'tools',
-  'user_profile_id',
-  'workspace_id',
 ]);
 
 /**
  * Translates a Messages request to Chat Completions.
  *
+ * @param changes - receives what was left out
  * @throws GatewayError 400 for features that a chat engine lacks, such as tools that run at Anthropic
  */
-export function chatRequestOf(request: JsonObject): JsonObject {
+export function chatRequestOf(request: JsonObject, changes: string[] = []): JsonObject {
   rejectUnsupported(request);
+  changes.push(...namesOfOmitted(request, omittedFields));
   const rest = Object.fromEntries(
     Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
   );
@@ -47,11 +60,17 @@ export function chatRequestOf(request: JsonObject): JsonObject {
     ...toolFields(request),
     stop: stopSequences(request.stop_sequences),
     user: textOf(objectOf(request.metadata).user_id) ?? undefined,
+    service_tier: serviceTier(request.service_tier),
     response_format: responseFormat(output.format ?? request.output_format ?? null),
     reasoning_effort: reasoningEffort(output.effort),
     stream_options: request.stream === true ? { include_usage: true } : undefined,
   });
   return { ...rest, ...translated };
+}
+
+/** The tier by the names of Chat Completions. */
+function serviceTier(tier: JsonValue | undefined): JsonValue | undefined {
+  return tier === 'standard_only' ? 'default' : (tier ?? undefined);
 }
 
 function rejectUnsupported(request: JsonObject): void {

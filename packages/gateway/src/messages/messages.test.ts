@@ -90,7 +90,7 @@ describe('a response translated to Messages', () => {
     const quiet = { ...request, thinking: { type: 'disabled' } };
     const response = { reasoning: 'hm', content: 'Five.', calls: [] };
     const whole = messageOf(chatBodyOf(response), { ...options, request: quiet });
-    expect(whole.content).toEqual([{ type: 'text', text: 'Five.', citations: null }]);
+    expect(whole.content).toEqual([{ type: 'text', text: 'Five.' }]);
     expect(assembled(eventsOf(chatChunksOf(response, [1]), quiet))).toEqual(whole);
   });
 
