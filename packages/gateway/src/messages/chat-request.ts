@@ -44,7 +44,7 @@ const ownFields: ReadonlySet<string> = new Set([
  * Translates a Messages request to Chat Completions.
  *
  * @param changes - receives what was left out
- * @throws GatewayError 400 for features that a chat engine lacks, such as tools that run at Anthropic
+ * @throws GatewayError 400 for features that a chat engine lacks, such as tools that Anthropic defines
  */
 export function chatRequestOf(request: JsonObject, changes: string[] = []): JsonObject {
   rejectUnsupported(request);
@@ -54,10 +54,10 @@ export function chatRequestOf(request: JsonObject, changes: string[] = []): Json
   );
   const output = objectOf(request.output_config);
   const system = systemText(request.system, 'system');
-  const messages = chatMessages(requiredObjects(request.messages, 'messages'));
+  const messages = chatMessages(requiredObjects(request.messages, 'messages'), changes);
   const translated = definedFields({
     messages: joinedSystem([...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages]),
-    ...toolFields(request),
+    ...toolFields(request, changes),
     stop: stopSequences(request.stop_sequences),
     user: textOf(objectOf(request.metadata).user_id) ?? undefined,
     service_tier: serviceTier(request.service_tier),
@@ -80,14 +80,24 @@ function rejectUnsupported(request: JsonObject): void {
   if (request.container !== undefined && request.container !== null) throw notTranslatable('container', 'a container');
 }
 
-function toolFields(request: JsonObject): JsonObject {
-  const tools = optionalObjects(request.tools, 'tools').map(chatTool);
+/** Tools that run at Anthropic, by the beginning of their type. A chat engine does not have them. */
+const serverTools = /^(web_search|web_fetch|code_execution|tool_search_tool|mcp_toolset)/;
+
+function toolFields(request: JsonObject, changes: string[]): JsonObject {
+  const tools = optionalObjects(request.tools, 'tools').flatMap((tool, index) => {
+    const type = textOf(tool.type) ?? '';
+    if (!serverTools.test(type)) return [chatTool(tool, index)];
+    changes.push(`tools.${index}: ${type} left out`);
+    return [];
+  });
   if (tools.length === 0) return {};
   const choice = request.tool_choice ?? { type: 'auto' };
   if (!isJsonObject(choice)) throw badChoice(choice);
   return {
     tools,
-    ...choiceField(choice),
+    ...(choice.type === 'tool' && !tools.some((tool) => objectOf(tool.function).name === choice.name)
+      ? {}
+      : choiceField(choice)),
     ...(choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}),
   };
 }

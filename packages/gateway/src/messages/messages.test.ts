@@ -198,7 +198,7 @@ describe('a Messages request', () => {
   });
 
   it.each([
-    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools.0.type', 'web_search'],
+    [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools.0.type', 'bash'],
     [{ mcp_servers: [{ url: 'x' }] }, 'mcp_servers', 'MCP server'],
     [{ messages: 'x' }, 'messages', 'list'],
     [{ messages: [{ role: 'king', content: '' }] }, 'messages.0.role', 'king'],
