@@ -97,3 +97,14 @@ export function storeUnavailable(cause: unknown): GatewayError {
     cause,
   });
 }
+
+/** A response of an upstream that is incomplete, or cannot be understood. */
+export function notUnderstood(message: string): GatewayError {
+  return new GatewayError({
+    code: 'UPSTREAM_FAILED',
+    httpStatus: 502,
+    type: 'upstream_error',
+    message,
+    remedy: 'The response is incomplete; retry.',
+  });
+}

@@ -118,6 +118,61 @@ describe('a Messages call to a model that only has Chat Completions', () => {
   });
 });
 
+describe('tools that run at Anthropic', () => {
+  it('are left out of the request with a mark, and their blocks become text', async () => {
+    await using fixture = await startGateway({ script: [respondWith('3 dollars')] });
+    const attempt = await fixture.attempt();
+    await clientOf(fixture, attempt).messages.create({
+      ...request,
+      tools: [{ type: 'web_search_20250305', name: 'web_search' }, addTool],
+      tool_choice: { type: 'tool', name: 'web_search' },
+      messages: [
+        { role: 'user', content: 'What is a pear?' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 'srv_1', name: 'web_search', input: { query: 'pear' } },
+            {
+              type: 'web_search_tool_result',
+              tool_use_id: 'srv_1',
+              content: [
+                {
+                  type: 'web_search_result',
+                  title: 'Pears',
+                  url: 'http://pears',
+                  encrypted_content: 'x',
+                  page_age: null,
+                },
+              ],
+            },
+            { type: 'tool_use', id: 't_1', name: 'ToolSearch', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 't_1', content: [{ type: 'tool_reference', tool_name: 'look_up' }] },
+          ],
+        },
+      ],
+    });
+    const { body } = fixture.model.requests[0] ?? expect.unreachable();
+    expect(body.tools).toMatchObject([{ function: { name: 'add' } }]);
+    expect(body).not.toHaveProperty('tool_choice');
+    expect(body.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: expect.stringMatching(/web_search\(\{"query":"pear"\}\)\s+Pears\nhttp:\/\/pears/) },
+      { role: 'tool', content: 'Tool available: look_up' },
+    ]);
+    const [span] = await fixture.spans(attempt);
+    expect(span?.attributes['agentlightning.request_changes']).toEqual([
+      'messages.1.content.0: server_tool_use as text',
+      'messages.1.content.1: web_search_tool_result as text',
+      'tools.0: web_search_20250305 left out',
+    ]);
+  });
+});
+
 describe('a Messages call that fails', () => {
   it('has errors in Anthropic’s format, from the gateway and from the model', async () => {
     const script = [
@@ -126,12 +181,12 @@ describe('a Messages call that fails', () => {
     ];
     await using fixture = await startGateway({ script });
     const { messages } = clientOf(fixture, await fixture.attempt());
-    const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const }];
+    const tools = [{ type: 'bash_20250124' as const, name: 'bash' as const }];
     await expect(messages.create({ ...request, tools })).rejects.toMatchObject({
       status: 400,
       error: {
         type: 'error',
-        error: { type: 'invalid_request_error', message: expect.stringContaining('web_search') },
+        error: { type: 'invalid_request_error', message: expect.stringContaining('bash') },
       },
     });
     await expect(messages.create(request)).rejects.toMatchObject({

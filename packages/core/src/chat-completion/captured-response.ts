@@ -24,8 +24,11 @@ interface ChoiceTokens {
   finishReason: string | null;
 }
 
+/** The names of the sampled token ids of a choice: those of vLLM, and of SGLang. */
+export const tokenIdFields: readonly string[] = ['token_ids', 'response_token_ids', 'output_token_ids'];
+
 /**
- * Token data of a response, in the fields of vLLM: `prompt_token_ids`, `choices[].token_ids`,
+ * Token data of a response, in the fields of vLLM and SGLang: `prompt_token_ids`, `choices[].token_ids`,
  * `choices[].logprobs.content` (or `tokens` and `token_logprobs` of Completions), `usage`; and `policy_version` and
  * `choices[].policy_versions` of the runtimes. It accepts a whole body, or the chunks of a stream in order.
  */
@@ -136,7 +139,8 @@ export class CapturedResponse {
     this.#addPromptTokenIds(numbersOf(choice.prompt_token_ids));
     const known = this.#choiceAt(numberOf(choice.index) ?? 0);
     const { logprobs, tokens } = logprobsOf(choice.logprobs);
-    known.tokenIds = joined(known.tokenIds, numbersOf(choice.token_ids) ?? []);
+    const tokenIds = tokenIdFields.map((name) => numbersOf(choice[name])).find((ids) => ids !== null);
+    known.tokenIds = joined(known.tokenIds, tokenIds ?? []);
     known.logprobs = joined(known.logprobs, logprobs);
     known.policyVersions = joined(known.policyVersions, numbersOf(choice.policy_versions) ?? []);
     known.tokens = joined(known.tokens, tokens);

@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
+import { tokenIdFields } from './captured-response.ts';
+import { ResponseStandardizer } from './standard-response.ts';
 
 type Mutable = Record<string, JsonValue>;
 
@@ -15,11 +17,12 @@ interface StreamedChoice {
  */
 export class StreamedMessage {
   readonly #choices: Map<number, StreamedChoice> = new Map();
+  readonly #standard: ResponseStandardizer = new ResponseStandardizer();
   #head: JsonObject = {};
 
   /** Adds a chunk in the form that the agent receives. */
   add(chunk: JsonObject): void {
-    const { choices, ...head } = chunk;
+    const { choices, ...head } = this.#standard.add(chunk);
     this.#head = { ...this.#head, ...head };
     for (const choice of objectsOf(choices)) this.#addChoice(choice);
   }
@@ -46,11 +49,11 @@ export class StreamedMessage {
       delta,
       finish_reason: finishReason,
       logprobs: _logprobs,
-      token_ids: _ids,
       policy_versions: _versions,
       ...rest
     } = choice;
     known.rest = { ...known.rest, ...rest };
+    for (const name of tokenIdFields) delete known.rest[name];
     if (textOf(finishReason) !== null) known.rest.finish_reason = finishReason ?? null;
     if (!isObject(delta)) return;
     const { tool_calls: toolCalls, ...fields } = delta;

@@ -4,8 +4,9 @@
  * @module
  */
 export type { CapturedUsage } from '../chat-completion/captured-response.ts';
-export { CapturedResponse } from '../chat-completion/captured-response.ts';
+export { CapturedResponse, tokenIdFields } from '../chat-completion/captured-response.ts';
 export { errorMessageOf, httpErrorMessage } from '../chat-completion/error-message.ts';
+export { ResponseStandardizer } from '../chat-completion/standard-response.ts';
 export { StreamedMessage } from '../chat-completion/streamed-message.ts';
 export { untrainableReason } from '../chat-completion/untrainable-reason.ts';
 export { systemClock } from '../clock.ts';

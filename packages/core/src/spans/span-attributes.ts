@@ -97,6 +97,8 @@ export const modelCallAttributes = {
   timeToFirstTokenMs: 'agentlightning.time_to_first_token_ms',
   /** HTTP status of the upstream's response. */
   httpStatus: 'agentlightning.http_status',
+  /** Differences between the agent's request and the one that the model saw, such as `tools[1]: web_search left out`. */
+  requestChanges: 'agentlightning.request_changes',
   /** JSON of the request body as the agent sent it. */
   requestBody: 'agentlightning.request_body',
   /** JSON of the response body as the agent received it, without token ids and log-probabilities. */

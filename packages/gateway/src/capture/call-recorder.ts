@@ -1,6 +1,6 @@
 import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
 import { type CapturedResponse, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
-import { modelCallToSpan } from '@agentlightning/core/spans';
+import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { storeUnavailable } from '../gateway-error.ts';
 import type { GatewayLog } from '../gateway-options.ts';
@@ -43,6 +43,8 @@ export interface UpstreamParameters {
 /** A finished call. */
 export interface EndedCall {
   readonly parameters: UpstreamParameters;
+  /** What the upstream required to be changed in the request. */
+  readonly changes: readonly string[];
   readonly captured: CapturedResponse;
   /** Response id as returned to the agent; null for none. */
   readonly responseId: string | null;
@@ -222,6 +224,13 @@ function toSpan(
     },
   );
   const endpoint = ended.upstream === null ? {} : { [endpointAttribute]: ended.upstream.baseUrl };
-  const attributes = { ...span.attributes, ...endpoint, ...started.attributes };
+  const attributes = { ...span.attributes, ...endpoint, ...started.attributes, ...changesOf(started, ended) };
   return { ...span, attributes, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
+}
+
+function changesOf({ attributes }: StartedCall, { changes }: EndedCall): Attributes {
+  const known = attributes[modelCallAttributes.requestChanges];
+  if (changes.length === 0) return {};
+  const translated = Array.isArray(known) ? known.map(String) : [];
+  return { [modelCallAttributes.requestChanges]: [...translated, ...changes] };
 }

@@ -1,5 +1,8 @@
+import type { JsonObject } from '@agentlightning/core';
+import { ResponseStandardizer } from '@agentlightning/core/internal';
+import { notUnderstood } from '../gateway-error.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
-import { ChatStream } from './chat-stream.ts';
+import { ChatStream, streamOfChat } from './chat-stream.ts';
 import { prepareRequest } from './prepared-request.ts';
 import { visibleResponse } from './visible-response.ts';
 
@@ -7,7 +10,17 @@ import { visibleResponse } from './visible-response.ts';
 export const chatCompletionsApi: UpstreamApi = {
   path: '/chat/completions',
   prepare: prepareRequest,
+  standard: standardResponse,
   capture: (body, captured) => captured.add(body),
   visible: visibleResponse,
+  streamOfWhole: streamOfChat,
   stream: (captured, added) => new ChatStream(captured, added),
 };
+
+function standardResponse(body: JsonObject): JsonObject {
+  const standard = new ResponseStandardizer();
+  const response = standard.add(body);
+  const problem = standard.problemAtEnd();
+  if (problem !== null) throw notUnderstood(problem);
+  return response;
+}

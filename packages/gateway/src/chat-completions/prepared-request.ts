@@ -4,6 +4,8 @@ import { isJsonObject } from '@agentlightning/core/internal';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import type { SamplingOverrides, Upstream } from '../gateway-options.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
+import type { RequestDialect } from '../upstream/request-dialect.ts';
+import { orderedMessages } from './message-order.ts';
 
 /** Fields requested by the gateway and not by the agent; removed from the response. */
 export interface AddedFields {
@@ -17,8 +19,8 @@ export interface AddedFields {
 export interface PreparedRequest {
   /** The body, as JSON. */
   readonly body: string;
-  /** The body without fields added by the gateway; null when none were added. */
-  readonly plainBody: (() => string) | null;
+  /** The body for an upstream with other requirements; null when there is only one form of it. */
+  readonly adapted: ((dialect: RequestDialect) => string) | null;
   readonly isStreamed: boolean;
   /** Whether it requests token ids. */
   readonly requestsTokens: boolean;
@@ -65,7 +67,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
   };
   return {
     body: JSON.stringify(body),
-    plainBody: added.logprobs || added.tokenIds ? () => JSON.stringify(withoutTokens(body, added)) : null,
+    adapted: (dialect) => JSON.stringify(adaptedBody(body, added, dialect)),
     isStreamed,
     requestsTokens: added.tokenIds || request.return_token_ids === true,
     added,
@@ -93,7 +95,7 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
   };
   return {
     body: JSON.stringify(body),
-    plainBody: null,
+    adapted: null,
     isStreamed: request.stream === true,
     requestsTokens: false,
     added: { logprobs: false, tokenIds: false, usage: false },
@@ -105,11 +107,18 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
   };
 }
 
-function withoutTokens(body: JsonObject, added: AddedFields): JsonObject {
-  const plain: Record<string, JsonValue> = { ...body };
-  if (added.logprobs) delete plain.logprobs;
-  if (added.tokenIds) delete plain.return_token_ids;
-  return plain;
+function adaptedBody(body: JsonObject, added: AddedFields, { tokens, order }: RequestDialect): JsonObject {
+  const adapted: Record<string, JsonValue> = { ...body };
+  const messages = orderedMessages(body.messages, order);
+  if (messages !== undefined) adapted.messages = messages;
+  if (tokens === 'none') {
+    if (added.logprobs) delete adapted.logprobs;
+    if (added.tokenIds) delete adapted.return_token_ids;
+  } else if (tokens === 'whole') {
+    adapted.stream = false;
+    delete adapted.stream_options;
+  }
+  return adapted;
 }
 
 function samplingFields(request: JsonObject, { sampling, attempt }: PrepareOptions): JsonObject {

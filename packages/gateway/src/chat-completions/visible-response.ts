@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
+import { isJsonObject, tokenIdFields } from '@agentlightning/core/internal';
 import type { AddedFields } from './prepared-request.ts';
 
 /**
@@ -25,7 +25,7 @@ export function isOnlyUsage(chunk: JsonObject, added: AddedFields): boolean {
 function visibleChoice(choice: JsonObject, added: AddedFields): JsonObject {
   const visible: Record<string, JsonValue> = { ...choice };
   if (added.tokenIds) {
-    delete visible.token_ids;
+    for (const name of tokenIdFields) delete visible[name];
     delete visible.prompt_token_ids;
     delete visible.policy_versions;
   }

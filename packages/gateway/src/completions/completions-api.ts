@@ -15,9 +15,11 @@ import { StreamedCompletion } from './streamed-completion.ts';
 export const completionsApi: UpstreamApi = {
   path: '/completions',
   prepare: prepareCompletion,
+  standard: (body) => body,
   capture: (body, captured) => captured.add(toChatLogprobs(body)),
   visible: visibleResponse,
-  stream: (captured, added) => new ChatStream(captured, added, { toChatLogprobs, body: new StreamedCompletion() }),
+  stream: (captured, added) =>
+    new ChatStream(captured, added, { toChatLogprobs, standard: null, body: new StreamedCompletion() }),
 };
 
 /** In Completions, `logprobs` is a number: how many alternatives to return for each token. */
@@ -27,7 +29,15 @@ function prepareCompletion(request: JsonObject, options: PrepareOptions): Prepar
   const added: AddedFields = { ...prepared.added, logprobs: prepared.added.logprobs && !isOwn };
   const logprobs = added.logprobs ? 1 : (request.logprobs ?? null);
   const inBody = (body: JsonObject): string => JSON.stringify(logprobs === null ? body : { ...body, logprobs });
-  return { ...prepared, added, body: inBody(JSON.parse(prepared.body)) };
+  return {
+    ...prepared,
+    added,
+    body: inBody(JSON.parse(prepared.body)),
+    adapted: (dialect) => {
+      const adapted = prepared.adapted?.(dialect) ?? prepared.body;
+      return dialect.tokens === 'none' && !isOwn ? adapted : inBody(JSON.parse(adapted));
+    },
+  };
 }
 
 /** Moves the log-probabilities of a Completions body or chunk to where Chat Completions have them. */

@@ -1,57 +1,76 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 import { definedFields, isJsonList, objectOf, textOf } from '../http/json-access.ts';
-import { badRequest, notTranslatable, optionalObjects, requiredObjects } from '../model-api/bad-request.ts';
+import {
+  badRequest,
+  namesOfOmitted,
+  notTranslatable,
+  optionalObjects,
+  requiredObjects,
+} from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/content-parts.ts';
 import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
 
-/** Fields that are translated, or have no effect on a chat engine. All others are forwarded unchanged. */
-const ownFields: ReadonlySet<string> = new Set([
-  'cache_control',
-  'container',
+/** Fields that a chat engine lacks. They are left out and named in the record. */
+const omittedFields: readonly string[] = [
   'context_management',
   'diagnostics',
   'inference_geo',
+  'speed',
+  'user_profile_id',
+  'workspace_id',
+];
+
+/** Fields that are translated, or have no effect on a chat engine. All others are forwarded unchanged. */
+const ownFields: ReadonlySet<string> = new Set([
+  ...omittedFields,
+  'cache_control',
+  'container',
   'mcp_servers',
   'messages',
   'metadata',
   'output_config',
   'output_format',
   'service_tier',
-  'speed',
   'stop_sequences',
   'system',
   'thinking',
   'tool_choice',
   'tools',
-  'user_profile_id',
-  'workspace_id',
 ]);
 
 /**
  * Translates a Messages request to Chat Completions.
  *
- * @throws GatewayError 400 for features that a chat engine lacks, such as tools that run at Anthropic
+ * @param changes - receives what was left out
+ * @throws GatewayError 400 for features that a chat engine lacks, such as tools that Anthropic defines
  */
-export function chatRequestOf(request: JsonObject): JsonObject {
+export function chatRequestOf(request: JsonObject, changes: string[] = []): JsonObject {
   rejectUnsupported(request);
+  changes.push(...namesOfOmitted(request, omittedFields));
   const rest = Object.fromEntries(
     Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
   );
   const output = objectOf(request.output_config);
   const system = systemText(request.system, 'system');
-  const messages = chatMessages(requiredObjects(request.messages, 'messages'));
+  const messages = chatMessages(requiredObjects(request.messages, 'messages'), changes);
   const translated = definedFields({
     messages: joinedSystem([...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages]),
-    ...toolFields(request),
+    ...toolFields(request, changes),
     stop: stopSequences(request.stop_sequences),
     user: textOf(objectOf(request.metadata).user_id) ?? undefined,
+    service_tier: serviceTier(request.service_tier),
     response_format: responseFormat(output.format ?? request.output_format ?? null),
     reasoning_effort: reasoningEffort(output.effort),
     stream_options: request.stream === true ? { include_usage: true } : undefined,
   });
   return { ...rest, ...translated };
+}
+
+/** The tier by the names of Chat Completions. */
+function serviceTier(tier: JsonValue | undefined): JsonValue | undefined {
+  return tier === 'standard_only' ? 'default' : (tier ?? undefined);
 }
 
 function rejectUnsupported(request: JsonObject): void {
@@ -61,14 +80,24 @@ function rejectUnsupported(request: JsonObject): void {
   if (request.container !== undefined && request.container !== null) throw notTranslatable('container', 'a container');
 }
 
-function toolFields(request: JsonObject): JsonObject {
-  const tools = optionalObjects(request.tools, 'tools').map(chatTool);
+/** Tools that run at Anthropic, by the beginning of their type. A chat engine does not have them. */
+const serverTools = /^(web_search|web_fetch|code_execution|tool_search_tool|mcp_toolset)/;
+
+function toolFields(request: JsonObject, changes: string[]): JsonObject {
+  const tools = optionalObjects(request.tools, 'tools').flatMap((tool, index) => {
+    const type = textOf(tool.type) ?? '';
+    if (!serverTools.test(type)) return [chatTool(tool, index)];
+    changes.push(`tools.${index}: ${type} left out`);
+    return [];
+  });
   if (tools.length === 0) return {};
   const choice = request.tool_choice ?? { type: 'auto' };
   if (!isJsonObject(choice)) throw badChoice(choice);
   return {
     tools,
-    ...choiceField(choice),
+    ...(choice.type === 'tool' && !tools.some((tool) => objectOf(tool.function).name === choice.name)
+      ? {}
+      : choiceField(choice)),
     ...(choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}),
   };
 }

@@ -15,7 +15,10 @@ export interface MessageOptions {
   readonly stem: string;
 }
 
-/** Converts a whole Chat Completions body to Messages. */
+/**
+ * Converts a whole Chat Completions body to Messages. Fields that a response does not have, such as `citations`, are left
+ * out as Anthropic does: strict clients reject null.
+ */
 export function messageOf(body: JsonObject, options: MessageOptions): JsonObject {
   const end = new ResponseEnd();
   end.add(body);
@@ -39,9 +42,6 @@ export function messageHead(body: JsonObject, { request, stem }: MessageOptions)
     role: 'assistant',
     model: textOf(body.model) ?? textOf(request.model) ?? '',
     content: [],
-    container: null,
-    diagnostics: null,
-    stop_details: null,
     stop_reason: null,
     stop_sequence: null,
   };
@@ -58,8 +58,6 @@ export function messageEnd(parts: readonly PartHead[], end: ResponseEnd, request
   const sequences = isJsonList(request.stop_sequences) ? request.stop_sequences : [];
   const isStopped = finishReason === 'stop' && stopSequence !== null && sequences.includes(stopSequence);
   return {
-    container: null,
-    stop_details: null,
     stop_reason: isStopped ? 'stop_sequence' : stopReason(parts, finishReason),
     stop_sequence: isStopped ? stopSequence : null,
   };
@@ -67,14 +65,13 @@ export function messageEnd(parts: readonly PartHead[], end: ResponseEnd, request
 
 /** The token counts; cached tokens are counted separately. */
 export function messageUsage(end: ResponseEnd): JsonObject {
-  const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = end.usage;
+  const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, reasoningTokens } = end.usage;
   return {
-    input_tokens: Math.max(0, inputTokens - cachedTokens),
-    cache_creation_input_tokens: 0,
+    input_tokens: Math.max(0, inputTokens - cachedTokens - cacheWriteTokens),
+    cache_creation_input_tokens: cacheWriteTokens,
     cache_read_input_tokens: cachedTokens,
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
-    server_tool_use: null,
   };
 }
 
@@ -105,7 +102,7 @@ export function contentBlock(part: ResponsePart, areThoughtsOmitted: boolean): J
       };
     case 'text':
     case 'refusal':
-      return { type: 'text', text: part.text, citations: null };
+      return { type: 'text', text: part.text };
   }
 }
 

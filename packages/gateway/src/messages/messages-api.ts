@@ -9,8 +9,10 @@ import { nativeMessages } from './native-messages.ts';
 const translation: Translation = {
   begin: async (request, { stem }) => {
     const options = { request, stem };
+    const changes: string[] = [];
     return {
-      chatRequest: chatRequestOf(request),
+      chatRequest: chatRequestOf(request, changes),
+      changes,
       responseId: messageId(stem),
       attributes: {},
       whole: (body) => messageOf(body, options),

@@ -90,7 +90,7 @@ describe('a response translated to Messages', () => {
     const quiet = { ...request, thinking: { type: 'disabled' } };
     const response = { reasoning: 'hm', content: 'Five.', calls: [] };
     const whole = messageOf(chatBodyOf(response), { ...options, request: quiet });
-    expect(whole.content).toEqual([{ type: 'text', text: 'Five.', citations: null }]);
+    expect(whole.content).toEqual([{ type: 'text', text: 'Five.' }]);
     expect(assembled(eventsOf(chatChunksOf(response, [1]), quiet))).toEqual(whole);
   });
 
@@ -198,7 +198,7 @@ describe('a Messages request', () => {
   });
 
   it.each([
-    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools.0.type', 'web_search'],
+    [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools.0.type', 'bash'],
     [{ mcp_servers: [{ url: 'x' }] }, 'mcp_servers', 'MCP server'],
     [{ messages: 'x' }, 'messages', 'list'],
     [{ messages: [{ role: 'king', content: '' }] }, 'messages.0.role', 'king'],

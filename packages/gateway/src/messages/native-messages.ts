@@ -13,6 +13,7 @@ import { messageErrorEvent } from './message-error.ts';
 export const nativeMessages: UpstreamApi = {
   path: '/messages',
   prepare: (request, options) => prepareUntokened(request, options, 'max_tokens'),
+  standard: (body) => body,
   capture: (body, captured) => captured.add(chatTerms(body)),
   visible: (body) => body,
   stream: (captured) => new NativeMessageStream(captured),

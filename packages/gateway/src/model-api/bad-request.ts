@@ -58,3 +58,9 @@ export function notTranslatable(param: string, what: string): GatewayError {
     'Leave it out, or configure an upstream with this API in its `apis`.',
   );
 }
+
+/** The fields of a request that Chat Completions lack, as text for the record. */
+export function namesOfOmitted(request: JsonObject, fields: readonly string[]): readonly string[] {
+  const given = fields.filter((name) => request[name] !== undefined && request[name] !== null);
+  return given.map((name) => `${name}: left out`);
+}

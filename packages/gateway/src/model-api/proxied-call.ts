@@ -2,12 +2,14 @@ import type { Readable } from 'node:stream';
 import type { JsonObject } from '@agentlightning/core';
 import { CapturedResponse, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
+import { orderChanges } from '../chat-completions/message-order.ts';
 import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../gateway-error.ts';
 import type { CallResponse } from '../http/call-response.ts';
 import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
 import { callWithFailover } from '../upstream/call-with-failover.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
+import { plainDialect } from '../upstream/request-dialect.ts';
 import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
 import { upstreamErrored, upstreamMessage } from '../upstream/upstream-failure.ts';
 import { type CapturedStream, relayStream } from './relay-stream.ts';
@@ -52,8 +54,9 @@ export class ProxiedCall {
         method: 'POST',
         headers: call.forwardedHeaders,
         body: prepared.body,
-        plainBody: prepared.plainBody,
+        adapted: prepared.adapted,
         signal: call.signal,
+        isStreamed: prepared.isStreamed,
         isStreamable: true,
         observation: call.observation,
       });
@@ -79,16 +82,28 @@ export class ProxiedCall {
   async #whole(result: UpstreamResult, text: string): Promise<CallResponse> {
     const { started, prepared, api, translated } = this.#options;
     const { status, headers } = result.response;
-    if (started === null && translated === null) return { status, headers, body: text };
-    const body = parseJsonObject(text);
-    if (body === null) throw notJson(result);
+    if (started === null && translated === null && !prepared.isStreamed) return { status, headers, body: text };
+    const given = parseJsonObject(text);
+    if (given === null) {
+      if (started === null && translated === null) return { status, headers, body: text };
+      throw notJson(result);
+    }
+    const body = api.standard(given);
     if (translated !== null && (isJsonObject(body.error) || typeof body.error === 'string'))
       throw reportedError(result);
     const visible = api.visible(body, prepared.added);
-    const visibleText = visible === body ? text : JSON.stringify(visible);
+    const visibleText = visible === given ? text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
-    const sent = translated === null ? { headers, body: visibleText } : this.#translated(translated.call, body);
+    const sent = translated === null ? this.#native(visible, visibleText) : this.#translated(translated.call, body);
     return { status, headers: this.#headers({ ...headers, ...sent.headers }), body: sent.body };
+  }
+
+  /** The response in the client's API; as a stream if the client requested one and the upstream does not stream. */
+  #native(visible: JsonObject, text: string): Pick<CallResponse, 'headers'> & { readonly body: string } {
+    const { prepared, api } = this.#options;
+    const stream = prepared.isStreamed ? api.streamOfWhole?.(visible, prepared.added) : undefined;
+    if (stream === undefined) return { headers: {}, body: text };
+    return { headers: { 'content-type': 'text/event-stream' }, body: stream };
   }
 
   #translated(call: TranslatedCall, body: JsonObject): Pick<CallResponse, 'headers'> & { readonly body: string } {
@@ -185,9 +200,11 @@ export class ProxiedCall {
     captured: CapturedResponse,
     result: UpstreamResult | null,
   ): Omit<EndedCall, 'response' | 'firstByteTimeMs' | 'failure'> {
-    const { services, prepared, translated } = this.#options;
+    const { services, prepared, translated, started } = this.#options;
+    const dialect = result?.dialect ?? plainDialect;
     return {
-      parameters: prepared,
+      parameters: { ...prepared, requestsTokens: prepared.requestsTokens && dialect.tokens !== 'none' },
+      changes: orderChanges(started?.request ?? {}, dialect.order),
       captured,
       responseId: translated === null || result === null ? captured.responseId : translated.call.responseId,
       endTimeMs: services.upstreamServices.clock.now(),

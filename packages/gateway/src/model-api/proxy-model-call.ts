@@ -1,5 +1,6 @@
 import type { Attributes, JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
+import { modelCallAttributes } from '@agentlightning/core/spans';
 import { newSpanId } from '@agentlightning/core/store';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import { callingAgent, startCall } from '../capture/call-recorder.ts';
@@ -89,7 +90,10 @@ async function translated(api: ClientApi, by: Translation, read: ReadCall): Prom
     requestText: JSON.stringify(request),
     translated: { call: begun, errorBody: by.errorBody },
     spanId,
-    attributes: begun.attributes,
+    attributes:
+      begun.changes.length === 0
+        ? begun.attributes
+        : { ...begun.attributes, [modelCallAttributes.requestChanges]: begun.changes },
   });
 }
 

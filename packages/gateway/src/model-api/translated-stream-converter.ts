@@ -1,9 +1,14 @@
 import type { JsonObject } from '@agentlightning/core';
-import { type CapturedResponse, isJsonObject, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
-import { doneMarker } from '../chat-completions/chat-stream.ts';
+import {
+  type CapturedResponse,
+  isJsonObject,
+  parseJsonObject,
+  ResponseStandardizer,
+  StreamedMessage,
+} from '@agentlightning/core/internal';
+import { chunkOfWhole, doneMarker } from '../chat-completions/chat-stream.ts';
 import { visibleResponse } from '../chat-completions/visible-response.ts';
-import { GatewayError } from '../gateway-error.ts';
-import { objectOf, objectsOf } from '../http/json-access.ts';
+import { type GatewayError, notUnderstood } from '../gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../http/server-sent-events.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from './stream-converter.ts';
 import type { TranslatedStream } from './translation.ts';
@@ -15,6 +20,7 @@ export class TranslatedStreamConverter implements StreamConverter {
   readonly #captured: CapturedResponse;
   readonly #translated: TranslatedStream;
   readonly #message: StreamedMessage = new StreamedMessage();
+  readonly #standard: ResponseStandardizer = new ResponseStandardizer();
 
   /** @param captured - collects the tokens */
   constructor(captured: CapturedResponse, translated: TranslatedStream) {
@@ -29,16 +35,21 @@ export class TranslatedStreamConverter implements StreamConverter {
   take(entry: StreamEntry): string | LastEntry {
     // A comment is a keep-alive, useful to the client as well.
     if (entry.kind === 'comment') return writeEntry(entry);
-    if (entry.data === doneMarker) return { kind: 'end', text: '' };
+    if (entry.data === doneMarker) {
+      const problem = this.#standard.problemAtEnd();
+      return problem === null ? { kind: 'end', text: '' } : this.#failed(problem);
+    }
     if (entry.data.trim() === '') return '';
     const chunk = parseJsonObject(entry.data);
     // A response with a missing chunk must not look complete.
     if (chunk === null) return this.#failed('the upstream sent a chunk that is not a JSON object');
     if (isJsonObject(chunk.error)) return this.#failed(failureMessage(chunk.error));
     if (typeof chunk.error === 'string') return this.#failed(chunk.error);
-    this.#captured.add(chunk);
-    this.#message.add(visibleResponse(chunk, allTokens));
-    return written(this.#translated.take(chunk));
+    const standard = this.#standard.add(chunk);
+    if (this.#standard.problem !== null) return this.#failed(this.#standard.problem);
+    this.#captured.add(standard);
+    this.#message.add(visibleResponse(standard, allTokens));
+    return written(this.#translated.take(standard));
   }
 
   ending(): string {
@@ -54,33 +65,16 @@ export class TranslatedStreamConverter implements StreamConverter {
   }
 
   #failed(message: string): LastEntry {
-    return { kind: 'failure', message, text: this.broken(failedWith(message)) };
+    return { kind: 'failure', message, text: this.broken(notUnderstood(message)) };
   }
 }
 
 /** Converts a whole response to a stream, for an upstream that does not stream. */
 export function streamOfWhole(translated: TranslatedStream, body: JsonObject): string {
-  const choices = objectsOf(body.choices).map(({ message, ...choice }) => ({ ...choice, delta: deltaOf(message) }));
-  return written([...translated.take({ ...body, choices }), ...translated.ending()]);
-}
-
-/** Adds the index that streamed tool calls carry. */
-function deltaOf(message: JsonObject[string] | undefined): JsonObject {
-  const { tool_calls: calls, ...rest } = objectOf(message);
-  return { ...rest, tool_calls: objectsOf(calls).map((call, index) => ({ ...call, index })) };
+  return written([...translated.take(chunkOfWhole(body)), ...translated.ending()]);
 }
 
 /** Serializes events with their type in the `event` field, as OpenAI and Anthropic do. */
 function written(events: readonly JsonObject[]): string {
   return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
-}
-
-function failedWith(message: string): GatewayError {
-  return new GatewayError({
-    code: 'UPSTREAM_FAILED',
-    httpStatus: 502,
-    type: 'upstream_error',
-    message,
-    remedy: 'The response is incomplete; retry.',
-  });
 }

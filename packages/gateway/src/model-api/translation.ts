@@ -20,6 +20,8 @@ export interface TranslationScope extends ResponseContext {
 export interface TranslatedCall {
   /** The Chat Completions request. */
   readonly chatRequest: JsonObject;
+  /** What Chat Completions could not carry and was left out or replaced, for the record. */
+  readonly changes: readonly string[];
   /** Response id as returned to the client. */
   readonly responseId: string;
   /** Additional span attributes. */

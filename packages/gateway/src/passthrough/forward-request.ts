@@ -38,8 +38,9 @@ export function fetchForwarded(
     method: 'POST',
     headers: call.forwardedHeaders,
     body: request.body,
-    plainBody: null,
+    adapted: null,
     signal: call.signal,
+    isStreamed: false,
     isStreamable: false,
     observation: call.observation,
   });

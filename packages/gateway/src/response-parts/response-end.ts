@@ -6,6 +6,8 @@ export interface ResponseUsage {
   readonly inputTokens: number;
   /** The part of `inputTokens` that was cached. */
   readonly cachedTokens: number;
+  /** The part of `inputTokens` that was written to the cache. */
+  readonly cacheWriteTokens: number;
   readonly outputTokens: number;
   /** The part of `outputTokens` spent on reasoning. */
   readonly reasoningTokens: number;
@@ -42,7 +44,7 @@ export class ResponseEnd {
   /** Zeros if the engine returns none. */
   get usage(): ResponseUsage {
     const inputTokens = this.#promptTokens ?? 0;
-    return this.#usage ?? { inputTokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+    return this.#usage ?? { inputTokens, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
   }
 }
 
@@ -55,9 +57,11 @@ function usageOf(value: JsonValue | undefined): ResponseUsage | null {
   const usage = objectOf(value);
   const inputTokens = numberOf(usage.prompt_tokens);
   if (inputTokens === null) return null;
+  const details = objectOf(usage.prompt_tokens_details);
   return {
     inputTokens,
-    cachedTokens: numberOf(objectOf(usage.prompt_tokens_details).cached_tokens) ?? 0,
+    cachedTokens: numberOf(details.cached_tokens) ?? 0,
+    cacheWriteTokens: numberOf(details.cache_write_tokens) ?? 0,
     outputTokens: numberOf(usage.completion_tokens) ?? 0,
     reasoningTokens: numberOf(objectOf(usage.completion_tokens_details).reasoning_tokens) ?? 0,
   };

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import {
   badRequest,
+  namesOfOmitted,
   notTranslatable,
   optionalObjects,
   optionalText,
@@ -12,33 +13,28 @@ import { chatMessages } from './chat-messages.ts';
 import type { Conversation } from './conversation-memory.ts';
 import { wantsLogprobs } from './response-body.ts';
 
+/** Fields that a chat engine lacks. They are left out and named in the record. */
+const omittedFields: readonly string[] = ['context_management', 'max_tool_calls', 'prompt_cache_options', 'truncation'];
+
 /** Fields that are translated, or have no effect on a chat engine. All others are forwarded unchanged. */
 const ownFields: ReadonlySet<string> = new Set([
+  ...omittedFields,
   'background',
-  'context_management',
   'conversation',
   'include',
   'input',
   'instructions',
   'max_output_tokens',
-  'max_tool_calls',
-  'metadata',
   'parallel_tool_calls',
   'previous_response_id',
   'prompt',
-  'prompt_cache_key',
-  'prompt_cache_options',
-  'prompt_cache_retention',
   'reasoning',
-  'safety_identifier',
-  'service_tier',
   'store',
   'stream_options',
   'text',
   'tool_choice',
   'tools',
   'top_logprobs',
-  'truncation',
 ]);
 
 /** Fields that only OpenAI's servers support. */
@@ -49,10 +45,12 @@ const refusedFields: readonly string[] = ['conversation', 'prompt'];
  *
  * @param request - the body
  * @param conversation - its `input`, with the conversation that it continues
+ * @param changes - receives what was left out
  * @throws GatewayError 400 for features that a chat engine lacks, such as built-in tools
  */
-export function chatRequestOf(request: JsonObject, conversation: Conversation): JsonObject {
+export function chatRequestOf(request: JsonObject, conversation: Conversation, changes: string[] = []): JsonObject {
   rejectUnsupported(request);
+  changes.push(...namesOfOmitted(request, omittedFields));
   const rest = Object.fromEntries(
     Object.entries(request).filter(([name, value]) => value !== null && !ownFields.has(name)),
   );

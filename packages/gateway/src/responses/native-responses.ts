@@ -12,6 +12,7 @@ import type { UpstreamApi } from '../model-api/upstream-api.ts';
 export const nativeResponses: UpstreamApi = {
   path: '/responses',
   prepare: (request, options) => prepareUntokened(request, options, 'max_output_tokens'),
+  standard: (body) => body,
   capture: (body, captured) => captured.add(chatTerms(body)),
   visible: (body) => body,
   stream: (captured) => new NativeResponseStream(captured),

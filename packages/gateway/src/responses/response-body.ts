@@ -34,9 +34,21 @@ export function responseOf(body: JsonObject, options: ResponseOptions): JsonObje
   return endedResponse(responseHead(body, options), output, end);
 }
 
+/** Optional fields that a response repeats from its request. Without a value they are left out: strict clients reject null. */
+const repeatedFields: readonly string[] = [
+  'max_output_tokens',
+  'max_tool_calls',
+  'previous_response_id',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'user',
+];
+
 /** The response before any output, from the first chunk or a whole body. */
 export function responseHead(body: JsonObject, { request, stem }: ResponseOptions): JsonObject {
   const { metadata, tools, tool_choice: toolChoice, text, reasoning } = request;
+  const repeated = repeatedFields.filter((name) => request[name] !== undefined && request[name] !== null);
   const given = (name: string): JsonObject[string] => request[name] ?? null;
   return {
     id: responseId(stem),
@@ -47,14 +59,12 @@ export function responseHead(body: JsonObject, { request, stem }: ResponseOption
     error: null,
     incomplete_details: null,
     instructions: given('instructions'),
-    max_output_tokens: given('max_output_tokens'),
     metadata: metadata ?? {},
     model: textOf(body.model) ?? textOf(request.model) ?? '',
     output: [],
     parallel_tool_calls: request.parallel_tool_calls ?? true,
-    previous_response_id: given('previous_response_id'),
     reasoning: { effort: null, summary: null, ...objectOf(reasoning) },
-    service_tier: 'default',
+    service_tier: textOf(body.service_tier) ?? 'default',
     store: request.store ?? true,
     temperature: request.temperature ?? 1,
     text: { format: { type: 'text' }, ...objectOf(text) },
@@ -62,14 +72,13 @@ export function responseHead(body: JsonObject, { request, stem }: ResponseOption
     tools: tools ?? [],
     top_p: request.top_p ?? 1,
     truncation: 'disabled',
-    usage: null,
-    user: given('user'),
+    ...Object.fromEntries(repeated.map((name) => [name, given(name)])),
   };
 }
 
 /** The response after its end. */
 export function endedResponse(head: JsonObject, output: readonly JsonObject[], end: ResponseEnd): JsonObject {
-  const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = end.usage;
+  const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, reasoningTokens } = end.usage;
   const reason = incompleteReason(end);
   return {
     ...head,
@@ -78,7 +87,7 @@ export function endedResponse(head: JsonObject, output: readonly JsonObject[], e
     output,
     usage: {
       input_tokens: inputTokens,
-      input_tokens_details: { cached_tokens: cachedTokens },
+      input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: cacheWriteTokens },
       output_tokens: outputTokens,
       output_tokens_details: { reasoning_tokens: reasoningTokens },
       total_tokens: inputTokens + outputTokens,

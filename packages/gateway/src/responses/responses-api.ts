@@ -18,8 +18,10 @@ const translation: Translation = {
       if (isStored) scope.conversations.remember(scope, conversation, response.output);
       return response;
     };
+    const changes: string[] = [];
     return {
-      chatRequest: chatRequestOf(request, conversation),
+      chatRequest: chatRequestOf(request, conversation, changes),
+      changes,
       responseId: responseId(scope.stem),
       attributes: isStored ? { [modelCallAttributes.instructionsLength]: instructionsLength(request) } : {},
       whole: (body) => remember(responseOf(body, options)),

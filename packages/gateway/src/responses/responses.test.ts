@@ -111,7 +111,7 @@ describe('a response translated to Responses', () => {
     const { usage } = responseOf(chatBodyOf({ reasoning: '', content: 'a', calls: [] }), options);
     expect(usage).toEqual({
       input_tokens: 9,
-      input_tokens_details: { cached_tokens: 4 },
+      input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
       output_tokens: 5,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 14,
@@ -151,6 +151,7 @@ describe('a Responses request', () => {
       reasoning_effort: 'low',
       stream: true,
       stream_options: { include_usage: true },
+      metadata: { a: 'b' },
       top_k: 3,
     });
   });

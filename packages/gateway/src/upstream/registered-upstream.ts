@@ -1,6 +1,7 @@
 import type { Upstream } from '../gateway-options.ts';
 import { CallSlots } from './call-slots.ts';
 import { seedOf } from './rendezvous.ts';
+import { LearnedDialect } from './request-dialect.ts';
 import { type TokenSupport, UpstreamHealth } from './upstream-health.ts';
 
 /** Consecutive failures after which an upstream is down. */
@@ -25,6 +26,8 @@ export class RegisteredUpstream implements Upstream {
   readonly waiting: Map<AbortController, number> = new Map();
   /** Whether it returns token ids, as its responses showed. */
   tokenSupport: TokenSupport = 'unknown';
+  /** How it was found to accept requests. */
+  readonly dialect: LearnedDialect = new LearnedDialect();
   /** APIs that it was found to lack. */
   readonly lackedApis: Set<string> = new Set();
   /** Aborted when it is removed. */
@@ -55,9 +58,9 @@ export class RegisteredUpstream implements Upstream {
     return this.#given;
   }
 
-  /** `text` also after it has rejected requests for token ids. */
+  /** `text` also after it has rejected all requests for token ids. */
   get capture(): 'tokens' | 'text' {
-    return this.tokenSupport === 'refused' ? 'text' : (this.#given.capture ?? 'tokens');
+    return this.dialect.hasNoTokens ? 'text' : (this.#given.capture ?? 'tokens');
   }
 
   /** Redacts the credentials of the upstream, which it may repeat. */

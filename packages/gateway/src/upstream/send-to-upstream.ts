@@ -7,8 +7,9 @@ import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
 import type { UpstreamSlot } from './acquire-upstream-slot.ts';
 import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
+import { nextDialect, plainDialect, type RequestDialect } from './request-dialect.ts';
 import type { UpstreamClient, UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
-import { describeFailure, refusesTokens, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
+import { describeFailure, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
 import { isUpstreamTimeout } from './upstream-timeout.ts';
 
 /** The dependencies of a call to an upstream. */
@@ -32,6 +33,8 @@ export interface UpstreamResult {
   readonly response: UpstreamResponse;
   /** The whole body; null for a stream. */
   readonly text: string | null;
+  /** The form in which the request was sent. */
+  readonly dialect: RequestDialect;
 }
 
 /** A try that failed and may be repeated. */
@@ -87,27 +90,59 @@ export async function sendToUpstream(attempt: UpstreamTry): Promise<UpstreamResu
   }
 }
 
-/** Repeats a request without token ids, and requests none from then on, if the upstream rejects it because of them. */
+/**
+ * Sends a request as the upstream accepts it. After a refusal that names token fields or the order of messages, the request
+ * is repeated in other forms; the first one that succeeds is used from then on.
+ */
 async function requested(attempt: UpstreamTry): Promise<UpstreamResult> {
-  const { services, request } = attempt;
-  const { upstream } = attempt.slot;
-  const isPlain = upstream.capture === 'text' && request.plainBody !== null;
-  const result = await send(isPlain ? withPlainBody(attempt) : attempt);
-  if (isPlain || request.plainBody === null || !refusesTokens(result)) return result;
-  const plain = await send(withPlainBody(attempt));
-  if (plain.response.status >= 300) return result;
-  upstream.tokenSupport = 'refused';
-  const message = 'a model endpoint rejects requests for token ids; its calls cannot be trained on';
-  services.log.warn({ upstream: upstream.id, response: upstreamMessage(result) }, message);
-  return plain;
-}
-
-function withPlainBody(attempt: UpstreamTry): UpstreamTry {
   const { request } = attempt;
-  return { ...attempt, request: { ...request, body: request.plainBody?.() ?? request.body } };
+  const { upstream } = attempt.slot;
+  const { adapted, isStreamed } = request;
+  if (adapted === null) return await send(attempt, plainDialect);
+  let dialect = upstream.dialect.for(isStreamed);
+  let body = dialect.tokens === 'as-sent' && dialect.order === 'any' ? request.body : adapted(dialect);
+  const first = await send({ ...attempt, request: { ...request, body } }, dialect);
+  for (let result = first; ; ) {
+    const next = nextDialect({ status: result.response.status, text: result.text }, dialect, isStreamed);
+    if (next === null) return first;
+    dialect = next;
+    const other = adapted(next);
+    if (other === body) continue;
+    body = other;
+    result = await send({ ...attempt, request: { ...request, body } }, dialect);
+    if (result.response.status >= 300) continue;
+    noteDialect(attempt, result, first);
+    return result;
+  }
 }
 
-async function send({ services, slot, request, canFailOver }: UpstreamTry): Promise<UpstreamResult> {
+const notes = {
+  tokens: {
+    whole:
+      'a model endpoint rejects requests for token ids in streamed calls; they are sent as whole calls, and streamed to the agent',
+    none: 'a model endpoint rejects requests for token ids; its calls cannot be trained on',
+  },
+  order: 'a model endpoint rejects the positions of system messages; they become part of the user messages',
+} as const;
+
+function noteDialect(
+  { services, slot, request }: UpstreamTry,
+  { dialect }: UpstreamResult,
+  refused: UpstreamResult,
+): void {
+  const { upstream } = slot;
+  const details = { upstream: upstream.id, response: upstreamMessage(refused) };
+  for (const part of upstream.dialect.learn(dialect, request.isStreamed)) {
+    if (part === 'order') services.log.warn(details, notes.order);
+    else services.log.warn(details, dialect.tokens === 'whole' ? notes.tokens.whole : notes.tokens.none);
+  }
+  if (dialect.tokens === 'none' && upstream.tokenSupport !== 'given') upstream.tokenSupport = 'refused';
+}
+
+async function send(
+  { services, slot, request, canFailOver }: UpstreamTry,
+  dialect: RequestDialect,
+): Promise<UpstreamResult> {
   const { clock, metrics, client } = services;
   const { upstream } = slot;
   const startMs = clock.now();
@@ -121,7 +156,7 @@ async function send({ services, slot, request, canFailOver }: UpstreamTry): Prom
       request.observation.isStreamed = text === null;
     }
     outcome = response.status;
-    return { upstream, response, text };
+    return { upstream, response, text, dialect };
   } finally {
     metrics.upstreamTried({ upstream: upstream.id, outcome, durationMs: clock.now() - startMs });
   }

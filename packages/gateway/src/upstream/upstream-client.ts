@@ -5,6 +5,7 @@ import { Agent, type Dispatcher } from 'undici';
 import { isReturnedHeader } from '../http/forwarded-headers.ts';
 import type { CallObservation } from '../observe/call-observation.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
+import type { RequestDialect } from './request-dialect.ts';
 import { UpstreamTimeout } from './upstream-timeout.ts';
 
 /** One HTTP request to an upstream. */
@@ -14,10 +15,12 @@ export interface UpstreamRequest {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
-  /** The body for an upstream that refuses requests for token ids; null when the body requests none. */
-  readonly plainBody: (() => string) | null;
+  /** The body for an upstream with other requirements; null when there is only one form of it. */
+  readonly adapted: ((dialect: RequestDialect) => string) | null;
   /** Aborts when the client disconnects, or the gateway ends the call. */
   readonly signal: AbortSignal;
+  /** Whether the client requested a stream. */
+  readonly isStreamed: boolean;
   /** Whether an event stream is returned as a stream; if not, every response is read to its end. */
   readonly isStreamable: boolean;
   /** The call it belongs to; null for the gateway's own requests. */

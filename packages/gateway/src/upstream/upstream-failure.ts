@@ -64,11 +64,6 @@ export function upstreamMessage({ upstream, text }: ReadResponse): string {
   return message === '' ? '' : `: ${message}`;
 }
 
-/** Whether an upstream rejected a request because it requests token ids or log-probabilities. */
-export function refusesTokens({ response: { status }, text }: ReadResponse): boolean {
-  return (status === 400 || status === 422) && /return_token_ids|logprobs/i.test(text ?? '');
-}
-
 /** The message of a connection error. */
 export function describeFailure(error: unknown): string {
   // A refused connection to several addresses of a host name has no message, only a code.

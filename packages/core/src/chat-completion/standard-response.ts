@@ -1,0 +1,198 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import { isList, isObject, numberOf, objectsOf, parseObject, textOf } from '../json-access.ts';
+
+/** A tool call of a choice, as far as it has arrived. */
+interface KnownCall {
+  /** The engine's index; null for none. */
+  readonly givenIndex: number | null;
+  /** The engine's id. */
+  readonly givenId: string | null;
+  readonly index: number;
+  readonly id: string;
+  name: string;
+  text: string;
+}
+
+/** The part of a tool call in a chunk or body. */
+interface CallPart {
+  readonly id: string | null;
+  readonly index: number | null;
+  readonly name: string;
+  /** Position in its list, and the length of the list. */
+  readonly position: number;
+  readonly count: number;
+}
+
+/**
+ * Rewrites the responses of engines that deviate from OpenAI's Chat Completions: tool calls without an id or index, several
+ * calls with one index or id, ids that change from chunk to chunk, arguments as objects, `function_call`, and content in
+ * parts. One instance reads one response: a whole body, or the chunks of a stream in order.
+ */
+export class ResponseStandardizer {
+  readonly #choices: Map<number, KnownCall[]> = new Map();
+  #responseId: string | null = null;
+  #problem: string | null = null;
+
+  /** A body or chunk in OpenAI's form; the same object if it has that form. */
+  add(body: JsonObject): JsonObject {
+    this.#responseId ??= textOf(body.id);
+    if (!isList(body.choices)) return body;
+    const choices = body.choices.map((choice) => (isObject(choice) ? this.#choice(choice) : choice));
+    return isSame(choices, body.choices) ? body : { ...body, choices };
+  }
+
+  /** Why the response so far cannot be understood; null when it can. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Why the complete response cannot be understood; null when it can. */
+  problemAtEnd(): string | null {
+    const calls = [...this.#choices.values()].flat();
+    const isUnnamed = calls.some(({ name }) => name === '');
+    return this.#problem ?? (isUnnamed ? 'the model endpoint returned a tool call without a name' : null);
+  }
+
+  #choice(choice: JsonObject): JsonObject {
+    const place = isObject(choice.delta) ? 'delta' : 'message';
+    const message = choice[place];
+    if (!isObject(message)) return choice;
+    const standard = this.#message(plainContent(message), numberOf(choice.index) ?? 0, place === 'delta');
+    return standard === message ? choice : { ...choice, [place]: standard };
+  }
+
+  #message(message: JsonObject, choice: number, isDelta: boolean): JsonObject {
+    const given = callsOf(message);
+    if (given === undefined) return message;
+    if (!isList(given) || !given.every(isObject)) {
+      this.#problem ??= 'the model endpoint returned tool calls that are not a list of objects';
+      return message;
+    }
+    const known = this.#choices.get(choice) ?? [];
+    this.#choices.set(choice, known);
+    const calls = given.map((call, position) => {
+      if (call.type === 'custom' || isObject(call.custom)) return call;
+      return this.#call(call, known, { position, count: given.length, isDelta, choice });
+    });
+    const { function_call: legacy, ...rest } = message;
+    if (isObject(legacy)) return { ...rest, tool_calls: calls };
+    return isSame(calls, given) ? message : { ...message, tool_calls: calls };
+  }
+
+  #call(
+    given: JsonObject,
+    calls: KnownCall[],
+    at: { readonly position: number; readonly count: number; readonly isDelta: boolean; readonly choice: number },
+  ): JsonObject {
+    const target = isObject(given.function) ? given.function : given;
+    const part = { ...at, id: textOf(given.id) || null, index: indexOf(given.index), name: textOf(target.name) ?? '' };
+    const continued = at.isDelta ? callOf(calls, part) : undefined;
+    const call = continued ?? newCall(calls, part, `${this.#responseId ?? ''}_${at.choice}`);
+    const text = this.#argumentsText(target.arguments, call.text);
+    const isNamed = call.name === '' && part.name !== '';
+    call.name ||= part.name;
+    call.text += text ?? '';
+    const { name: _, arguments: __, ...fields } = target;
+    const { id: ___, function: ____, ...outer } = target === given ? fields : given;
+    const standard = {
+      ...outer,
+      ...(at.isDelta ? { index: call.index } : {}),
+      ...(continued === undefined ? { id: call.id, type: 'function' } : {}),
+      function: {
+        ...(target === given ? {} : fields),
+        ...(isNamed ? { name: call.name } : {}),
+        ...(text !== null || !at.isDelta ? { arguments: text ?? '{}' } : {}),
+      },
+    };
+    return isEqual(standard, given) ? given : standard;
+  }
+
+  /** The arguments as text to append; null for none. */
+  #argumentsText(value: JsonValue | undefined, before: string): string | null {
+    if (value === undefined || value === null) return null;
+    if (typeof value === 'string') return value;
+    const text = JSON.stringify(value);
+    if (before === '') return text;
+    if (before !== text)
+      this.#problem ??= `the model endpoint returned two arguments of one tool call: ${before}, ${text}`;
+    return null;
+  }
+}
+
+/** The known call that a chunk continues; undefined for a new one. */
+function callOf(calls: readonly KnownCall[], part: CallPart): KnownCall | undefined {
+  const { id, index, name } = part;
+  const byId = calls.find(
+    (call) => id !== null && call.givenId === id && (index === null || call.givenIndex === index),
+  );
+  if (byId !== undefined && (name === '' || name === byId.name)) return byId;
+  const byPlace = index === null ? placed(calls, part) : calls.findLast((call) => call.givenIndex === index);
+  return byPlace === undefined || startsCall(byPlace, part) ? undefined : byPlace;
+}
+
+function placed(calls: readonly KnownCall[], { position, count, name }: CallPart): KnownCall | undefined {
+  return count > 1 && name === '' ? calls.at(position - count) : calls.at(-1);
+}
+
+/** Whether a part with a name starts another call than the one at its place. */
+function startsCall(known: KnownCall, { id, index, name }: CallPart): boolean {
+  if (name === '' || known.name === '') return false;
+  const isWhole = parseObject(known.text) !== null;
+  if (id === null || id === known.givenId) return isWhole || (index === null && name !== known.name);
+  // Some engines send a new id with each chunk of the call at an index.
+  return index === null || isWhole || name !== known.name;
+}
+
+function newCall(calls: KnownCall[], { id, index }: CallPart, stem: string): KnownCall {
+  const next = calls.reduce((most, call) => Math.max(most, call.index + 1), 0);
+  const isFree = index !== null && !calls.some((call) => call.index === index);
+  const newIndex = isFree ? index : next;
+  const isUsed = calls.some((call) => call.id === id);
+  const newId = id === null ? `call_${stem}_${newIndex}` : isUsed ? `${id}_${newIndex}` : id;
+  const call = { givenIndex: index, givenId: id, index: newIndex, id: newId, name: '', text: '' };
+  calls.push(call);
+  return call;
+}
+
+/** The tool calls of a message, `function_call` included; undefined for none. */
+function callsOf({ tool_calls: calls, function_call: legacy }: JsonObject): JsonValue | undefined {
+  if (calls !== undefined && calls !== null && !(isList(calls) && calls.length === 0)) return calls;
+  return isObject(legacy) ? [{ index: 0, function: legacy }] : undefined;
+}
+
+/** An index; some engines send it as text. */
+function indexOf(value: JsonValue | undefined): number | null {
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : numberOf(value);
+}
+
+/** Content in parts as text, and its thinking parts as reasoning. */
+function plainContent(message: JsonObject): JsonObject {
+  const { content } = message;
+  if (!isList(content) || !content.every(isObject)) return message;
+  const thoughts = content.filter((part) => part.type === 'thinking');
+  const texts = content.filter((part) => part.type === 'text' && typeof part.text === 'string');
+  if (thoughts.length + texts.length < content.length) return message;
+  const reasoning = thoughts.map(({ thinking }) => textOf(thinking) ?? textOfParts(thinking)).join('');
+  const text = textOfParts(texts);
+  return {
+    ...message,
+    content: text,
+    ...(reasoning === '' ? {} : { reasoning_content: (textOf(message.reasoning_content) ?? '') + reasoning }),
+  };
+}
+
+function textOfParts(parts: JsonValue | undefined): string {
+  return objectsOf(parts)
+    .map((part) => textOf(part.text) ?? '')
+    .join('');
+}
+
+function isSame(left: readonly JsonValue[], right: readonly JsonValue[]): boolean {
+  return left.every((item, index) => item === right[index]);
+}
+
+/** Compares objects by value, whatever the order of their fields; null is the same as an absent field. */
+function isEqual(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
+  if (!isObject(left) || !isObject(right)) return (left ?? null) === (right ?? null);
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((name) => isEqual(left[name], right[name]));
+}

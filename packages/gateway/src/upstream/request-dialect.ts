@@ -1,0 +1,74 @@
+import type { MessageOrder } from '../chat-completions/message-order.ts';
+
+/** What an upstream was found to accept; requests to it are written accordingly. */
+export interface RequestDialect {
+  /** How token ids and log-probabilities are requested: in the call as it is, in one that is not streamed, or not at all. */
+  readonly tokens: 'as-sent' | 'whole' | 'none';
+  readonly order: MessageOrder;
+}
+
+/** The dialect of an upstream without refusals. */
+export const plainDialect: RequestDialect = { tokens: 'as-sent', order: 'any' };
+
+/** The refusals of an upstream. */
+export class LearnedDialect {
+  #order: MessageOrder = 'any';
+  /** The forms of calls in which it rejects requests for tokens. */
+  readonly #refusedTokens: Set<'whole' | 'streamed'> = new Set();
+
+  /** The dialect for a call. */
+  for(isStreamed: boolean): RequestDialect {
+    return { tokens: this.#tokens(isStreamed), order: this.#order };
+  }
+
+  /** Whether no call can have token ids. */
+  get hasNoTokens(): boolean {
+    return this.#refusedTokens.size === 2;
+  }
+
+  /** Stores the dialect in which a call succeeded. @returns what was not known before */
+  learn(accepted: RequestDialect, isStreamed: boolean): readonly ('tokens' | 'order')[] {
+    const before = this.for(isStreamed);
+    this.#order = accepted.order;
+    if (accepted.tokens !== 'as-sent') this.#refusedTokens.add(isStreamed ? 'streamed' : 'whole');
+    if (accepted.tokens === 'none') this.#refusedTokens.add('whole');
+    const isOtherOrder = before.order !== accepted.order;
+    return [
+      ...(before.tokens === accepted.tokens ? [] : ['tokens' as const]),
+      ...(isOtherOrder ? ['order' as const] : []),
+    ];
+  }
+
+  #tokens(isStreamed: boolean): RequestDialect['tokens'] {
+    if (!this.#refusedTokens.has(isStreamed ? 'streamed' : 'whole')) return 'as-sent';
+    return isStreamed && !this.#refusedTokens.has('whole') ? 'whole' : 'none';
+  }
+}
+
+const tokenFields = /return_token_ids|logprobs/i;
+
+/** What templates say about a message at a position, or with a role, that they do not accept. */
+const messageOrder =
+  /system (message|role|prompt)|developer|(unexpected|unknown|invalid|unsupported)[^.]{0,20}role|roles?[^.]{0,40}alternat/i;
+
+/** The statuses of a rejected request. Some engines return 500 for an error of the template. */
+const rejections: ReadonlySet<number> = new Set([400, 422, 500]);
+
+/**
+ * The dialect to try after a refusal.
+ *
+ * @returns null when the refusal has another reason, or nothing is left to try
+ */
+export function nextDialect(
+  refused: { readonly status: number; readonly text: string | null },
+  tried: RequestDialect,
+  isStreamed: boolean,
+): RequestDialect | null {
+  const text = refused.text ?? '';
+  if (!rejections.has(refused.status)) return null;
+  if (tried.tokens !== 'none' && refused.status !== 500 && tokenFields.test(text)) {
+    return { ...tried, tokens: isStreamed && tried.tokens === 'as-sent' ? 'whole' : 'none' };
+  }
+  if (tried.order === 'no-system' || !messageOrder.test(text)) return null;
+  return { ...tried, order: tried.order === 'any' ? 'system-first' : 'no-system' };
+}

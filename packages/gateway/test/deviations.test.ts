@@ -1,0 +1,256 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JsonObject, ModelCall } from '@agentlightning/core';
+import { parseJsonObject } from '@agentlightning/core/internal';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { type BareUpstream, respondJson, startGateway, startUpstream } from './gateway-fixture.ts';
+
+/** One deviation of an engine, a template or a harness from the APIs as they are documented: a file of `test/deviations`. */
+interface Deviation {
+  /** Who reported it, or where it is documented. */
+  readonly source: string;
+  /** Responses to requests with these fields. */
+  readonly refusals?: readonly { readonly if: JsonObject; readonly status: number; readonly body: JsonObject }[];
+  /** Requests that `refusal` is the response to. */
+  readonly rejects?: 'system' | 'late-system';
+  readonly refusal?: JsonObject;
+  /** The messages of the request, as `role: text`. @default one question */
+  readonly request?: readonly string[];
+  /** The message of a whole response. */
+  readonly message: JsonObject;
+  /** The deltas of a streamed one. @default the whole message */
+  readonly deltas?: readonly JsonObject[];
+  /** Further fields of the choice. */
+  readonly choice?: JsonObject;
+  readonly expected: {
+    readonly text?: string;
+    readonly reasoning?: string;
+    readonly calls?: readonly (readonly [string, JsonObject])[];
+    /** Part of the error. */
+    readonly error?: string;
+    readonly isTrainable?: boolean;
+    /** The messages at the model, as `role: text`. */
+    readonly prompt?: readonly string[];
+    readonly changes?: readonly string[];
+  };
+}
+
+/** What a client reads from a response. */
+interface Seen {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
+}
+
+const folder = join(import.meta.dirname, 'deviations');
+const deviations = readdirSync(folder).map((file): [string, Deviation] => [
+  file.replace('.json', ''),
+  JSON.parse(readFileSync(join(folder, file), 'utf8')),
+]);
+
+async function engineOf(deviation: Deviation): Promise<BareUpstream> {
+  const upstream = await startUpstream((response) => {
+    const request = parseJsonObject(upstream.requests.at(-1)?.body ?? '') ?? {};
+    const refusal = refusalOf(deviation, request);
+    if (refusal !== null) {
+      response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(JSON.stringify(refusal.body));
+      return;
+    }
+    const logprobs = { content: [7, 8].map((id) => ({ token: String(id), logprob: -0.1 })) };
+    const head = { id: `chatcmpl-${upstream.requests.length}`, created: 1, model: 'm' };
+    const choice = { index: 0, finish_reason: 'stop', logprobs, ...deviation.choice };
+    const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+    if (request.stream !== true) {
+      return respondJson(response, { ...head, choices: [{ ...choice, message: deviation.message }], usage });
+    }
+    const deltas = deviation.deltas ?? [deviation.message];
+    const chunks = [
+      ...deltas.map((delta) => ({ ...head, choices: [{ index: 0, delta, finish_reason: null }] })),
+      { ...head, choices: [{ ...choice, delta: {} }], usage },
+    ];
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`);
+  });
+  return upstream;
+}
+
+function refusalOf(
+  { refusals = [], rejects, refusal = {} }: Deviation,
+  request: JsonObject,
+): { readonly status: number; readonly body: JsonObject } | null {
+  const matching = refusals.find(({ if: fields }) =>
+    Object.entries(fields).every(([name, value]) => request[name] === value),
+  );
+  if (matching !== undefined) return matching;
+  const roles = messagesOf(request).map((message) => message.split(':')[0]);
+  const isRejected = rejects !== undefined && roles.lastIndexOf('system') >= (rejects === 'system' ? 0 : 1);
+  return isRejected ? { status: 400, body: refusal } : null;
+}
+
+/** The messages of a request as `role: text`. */
+function messagesOf({ messages }: JsonObject): readonly string[] {
+  return Array.isArray(messages) ? messages.map(({ role, content }) => `${role}: ${content}`) : [];
+}
+
+interface Message {
+  readonly role: 'system' | 'user';
+  readonly content: string;
+}
+
+type Send = (baseURL: string, messages: readonly Message[]) => Promise<Seen>;
+
+const model = 'm';
+
+function openaiAt(baseURL: string): OpenAI {
+  return new OpenAI({ baseURL, apiKey: 'unused', maxRetries: 0 });
+}
+
+function anthropicAt(baseURL: string): Anthropic {
+  return new Anthropic({ baseURL, apiKey: 'unused', maxRetries: 0 });
+}
+
+/** Anthropic's requests have the first system message in a field. */
+function messagesRequest([first, ...rest]: readonly Message[]): Anthropic.MessageCreateParamsNonStreaming {
+  const messages = (first?.role === 'system' ? rest : [first, ...rest]) as Anthropic.MessageParam[];
+  return { model, max_tokens: 9, messages, ...(first?.role === 'system' ? { system: first.content } : {}) };
+}
+
+function seenChat(message: OpenAI.ChatCompletionMessage & { readonly reasoning_content?: string }): Seen {
+  const calls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
+  return {
+    text: message.content ?? '',
+    reasoning: message.reasoning_content ?? '',
+    calls: calls.map(({ id, function: { name, arguments: text } }) => ({ id, name, input: JSON.parse(text) })),
+  };
+}
+
+async function seenChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<Seen> {
+  const seen = { text: '', reasoning: '', calls: new Map<number, { id: string; name: string; text: string }>() };
+  for await (const { choices } of chunks) {
+    const delta: OpenAI.ChatCompletionChunk.Choice.Delta & { reasoning_content?: string } = choices[0]?.delta ?? {};
+    seen.text += delta.content ?? '';
+    seen.reasoning += delta.reasoning_content ?? '';
+    // As the most literal clients do: every field of a chunk is appended to that of the call at its index.
+    for (const { index, id, function: target } of delta.tool_calls ?? []) {
+      const call = seen.calls.get(index) ?? { id: '', name: '', text: '' };
+      seen.calls.set(index, call);
+      call.id += id ?? '';
+      call.name += target?.name ?? '';
+      call.text += target?.arguments ?? '';
+    }
+  }
+  const calls = [...seen.calls.values()].map(({ id, name, text }) => ({ id, name, input: JSON.parse(text) }));
+  return { ...seen, calls };
+}
+
+function seenMessage({ content }: Anthropic.Message): Seen {
+  return {
+    text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+    reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
+    calls: content.flatMap((block) => (block.type === 'tool_use' ? [block] : [])),
+  };
+}
+
+function seenResponse({ output, output_text: text }: Pick<OpenAI.Responses.Response, 'output' | 'output_text'>): Seen {
+  return {
+    text,
+    reasoning: output
+      .map((item) => (item.type === 'reasoning' ? item.summary.map((part) => part.text).join('') : ''))
+      .join(''),
+    calls: output.flatMap((item) =>
+      item.type === 'function_call' ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) }] : [],
+    ),
+  };
+}
+
+const apis: readonly (readonly [string, Send])[] = [
+  [
+    'Chat Completions, whole',
+    async (baseURL, messages) => {
+      const { choices } = await openaiAt(baseURL).chat.completions.create({ model, messages: [...messages] });
+      return seenChat(choices[0]?.message ?? expect.unreachable());
+    },
+  ],
+  [
+    'Chat Completions, streamed',
+    async (baseURL, messages) =>
+      await seenChunks(
+        await openaiAt(baseURL).chat.completions.create({ model, messages: [...messages], stream: true }),
+      ),
+  ],
+  [
+    'Responses, whole',
+    async (baseURL, input) => seenResponse(await openaiAt(baseURL).responses.create({ model, input: [...input] })),
+  ],
+  [
+    'Responses, streamed',
+    async (baseURL, input) =>
+      seenResponse(
+        await openaiAt(baseURL)
+          .responses.stream({ model, input: [...input] })
+          .finalResponse(),
+      ),
+  ],
+  [
+    'Messages, whole',
+    async (baseURL, messages) => seenMessage(await anthropicAt(baseURL).messages.create(messagesRequest(messages))),
+  ],
+  [
+    'Messages, streamed',
+    async (baseURL, messages) =>
+      seenMessage(await anthropicAt(baseURL).messages.stream(messagesRequest(messages)).finalMessage()),
+  ],
+];
+
+const question = ['user: Any apples?'];
+
+function messageOf(text: string): Message {
+  const [role, ...content] = text.split(': ');
+  return { role: role === 'system' ? role : 'user', content: content.join(': ') };
+}
+
+/** The message of the record as a client of Chat Completions would read it. */
+function recordedMessage(call: ModelCall | undefined): Seen {
+  const [choice] = (call?.response?.choices ?? []) as unknown as readonly OpenAI.ChatCompletion.Choice[];
+  return seenChat(choice?.message ?? expect.unreachable());
+}
+
+function expectSeen({ text, reasoning, calls }: Seen, { expected }: Deviation): void {
+  expect(text).toBe(expected.text ?? '');
+  expect(reasoning).toBe(expected.reasoning ?? '');
+  expect(calls.map(({ name, input }) => [name, input])).toEqual(expected.calls ?? []);
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
+  expect(calls.every(({ id }) => id !== '')).toBe(true);
+}
+
+describe.each(deviations)('the deviation %s', (_, deviation) => {
+  it.each(apis)('is handled in %s, twice', async (_name, send) => {
+    await using upstream = await engineOf(deviation);
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    const messages = (deviation.request ?? question).map(messageOf);
+    const { expected } = deviation;
+    const sent = (): Promise<Seen> => send(fixture.baseUrl(attempt), messages);
+    if (expected.error !== undefined) {
+      await expect(sent()).rejects.toThrow(expected.error);
+      await fixture.gateway.drain();
+      const [call] = await fixture.calls(attempt);
+      return expect(call).toMatchObject({
+        isTrainable: false,
+        untrainableReason: expect.stringContaining(expected.error),
+      });
+    }
+    for (const seen of [await sent(), await sent()]) expectSeen(seen, deviation);
+    const calls = await fixture.calls(attempt);
+    for (const call of calls) expectSeen(recordedMessage(call), deviation);
+    expect(calls.map(({ isTrainable }) => isTrainable)).toEqual(Array(2).fill(expected.isTrainable ?? false));
+    const last = parseJsonObject(upstream.requests.at(-1)?.body ?? '') ?? {};
+    if (expected.prompt !== undefined) expect(messagesOf(last)).toEqual(expected.prompt);
+    const spans = await fixture.spans(attempt);
+    expect(spans.map(({ attributes }) => attributes['agentlightning.request_changes'])).toEqual(
+      Array(2).fill(expected.changes),
+    );
+  });
+});
