@@ -6,6 +6,8 @@ import type { RunWarning, WarningName } from './run-warning.ts';
 export interface StepRecord {
   readonly step: number;
   readonly values: Readonly<Record<string, number>>;
+  /** The first failure of an agent in the step. @default none */
+  readonly failure?: string | null;
 }
 
 /** The steps of a run, with its policies and range of rewards. */
@@ -38,10 +40,29 @@ function conditions(history: StepHistory, settings: DiagnosisSettings): readonly
       return message === null ? [] : [{ name: name as keyof typeof detectors, step: last.step, policy, message }];
     });
   });
-  const outside = last.values['reward/out_of_range'] ?? 0;
-  if (outside === 0) return found;
-  const message = `${outside} rewards are outside of ${history.range[0]} to ${history.range[1]}`;
-  return [...found, { name: 'reward-out-of-range', step: last.step, policy: null, message }];
+  return [...found, ...runConditions(history, last, settings)];
+}
+
+/** The share of rollouts whose agents fail, above which `agent-failures` is reported. */
+export const failingShare = 0.25;
+
+/** The conditions of the run as a whole. */
+function runConditions(
+  { steps, range: [low, high] }: StepHistory,
+  { step, values, failure = null }: StepRecord,
+  settings: DiagnosisSettings,
+): readonly RunWarning[] {
+  const recent = steps.slice(-settings.steps).map((each) => each.values['failures/agent_share'] ?? 0);
+  const share = mean(recent) ?? 0;
+  const failing = `the agents of ${Math.round(share * 100)} % of the rollouts failed in ${stepsText(recent.length)}`;
+  const outside = values['reward/out_of_range'] ?? 0;
+  const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
+  return [
+    ...(share > failingShare
+      ? [{ name: 'agent-failures' as const, message: failure === null ? failing : `${failing}; the first: ${failure}` }]
+      : []),
+    ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),
+  ].map((condition) => ({ ...condition, step, policy: null }));
 }
 
 /** The metrics of a policy over the steps of a run. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 /** The conditions that are detected in a run that does not learn. */
 export const warningNames = [
+  'agent-failures',
   'constant-groups',
   'constant-rewards',
   'zero-advantages',
@@ -47,6 +48,11 @@ export interface WarningExplanation {
 
 /** The explanation of each warning. */
 export const warningExplanations: Readonly<Record<WarningName, WarningExplanation>> = {
+  'agent-failures': {
+    cause: 'The agent throws on responses that it cannot use, or it has an error of its own.',
+    remedy:
+      'Handle malformed responses in the agent and return their reward, or correct the line. `failedReward` is the reward of such rollouts.',
+  },
   'constant-groups': {
     cause: 'Tasks are too easy or too hard for the model, or the sampling temperature is too low.',
     remedy: 'Use tasks of mixed difficulty, a graded reward, a larger `groupSize` or a higher `sampling.temperature`.',

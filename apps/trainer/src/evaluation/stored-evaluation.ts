@@ -1,7 +1,7 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import { z } from 'zod';
-import type { RewardSubstitutes } from '../config/resolve-config.ts';
+import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { EvaluationSummary } from '../training-event.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
 import { rolloutReward } from './rollout-reward.ts';
@@ -46,7 +46,7 @@ export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.object({
 /** The rewards of finished rollouts, in the order of tasks. */
 export function measureRewards(
   rollouts: readonly FinishedRollout[],
-  substitutes: RewardSubstitutes,
+  substitutes: RewardDefinition,
   rolloutsPerTask: number,
 ): MeasuredRewards {
   return {
