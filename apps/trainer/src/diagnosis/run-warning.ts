@@ -13,6 +13,8 @@ export const warningNames = [
   'low-effective-samples',
   'sampler-drift',
   'held-out-reward-falls',
+  'reward-part-falls',
+  'non-stationary-reward',
   'missing-rewards',
   'unmatched-selector',
   'reward-out-of-range',
@@ -92,6 +94,16 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'held-out-reward-falls': {
     cause: 'The policy overfits the training tasks, or exploits a flaw of the reward.',
     remedy: 'Use more training tasks or fewer steps (`stopWhen.patience`), and inspect rollouts with high rewards.',
+  },
+  'reward-part-falls': {
+    cause: 'The reward can rise without this part: the policy trades it for another one.',
+    remedy:
+      'Raise its weight in `rewardWeights`, or make the reward require it, and inspect rollouts with high rewards.',
+  },
+  'non-stationary-reward': {
+    cause:
+      'The reward depends on more than weights and task: the time, a quota, an external service, a judge, or state that the agent keeps between rollouts.',
+    remedy: 'Reset such state for each rollout, and measure again with `agl eval` until two results agree.',
   },
   'missing-rewards': {
     cause: 'Rollouts failed, or the agent returned no reward.',
