@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
-
 import type { RunWarning, WarningExplanation } from './diagnosis/run-warning.ts';
+import type { VerdictName } from './evaluation/verdict.ts';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
 export interface EvaluationSummary {
@@ -59,7 +59,11 @@ export interface TrainingSummary {
   readonly runId: string;
   readonly before: EvaluationSummary;
   readonly after: EvaluationSummary;
-  /** Whether the held-out reward rose: paired t-test, 5 % two-sided; null when too many rewards are missing to decide. */
+  /** The comparison of `before` and `after`: paired t-test, 5 % two-sided. */
+  readonly verdict: VerdictName;
+  /** What the verdict on the mean reward does not show: falling parts, or rewards that change by themselves. */
+  readonly caveats: readonly string[];
+  /** Whether the verdict is `better`; null when it is `undecided`, because too many rewards are missing. */
   readonly isImproved: boolean | null;
   /** Probability of a change at least this large by chance; null when no task has a reward before and after. */
   readonly pValue: number | null;

@@ -30,11 +30,43 @@ test('occasional failures of an agent cause a warning, and training continues', 
   const events = await train(async (task) => {
     const call = calls++;
     const text = await ask(task);
-    if (call % 3 === 0) throw new Error('the printer is on fire');
+    if (call % 6 === 0) throw new Error('the printer is on fire');
     return text.length;
   });
   expect(warnings(events).join()).toMatch(/of 8 rollouts failed; the first: .*the printer is on fire/);
   expect(events.at(-1)?.type).toBe('finished');
+});
+
+/** Throws on most responses, as a parser does on malformed ones. */
+const parsesAnswer: Agent<SmallTask> = async (task, context) => {
+  const text = await ask(task);
+  if (Number(context.metadata?.['sample']) > 0) throw new SyntaxError(`no JSON: ${text}`);
+  return 1;
+};
+
+test('failures of an agent count 0 in the groups, the metrics and the curve, and are reported with file and line', async () => {
+  const events = await train(parsesAnswer, { algorithm: { type: 'grpo', groupSize: 4 }, concurrency: 4 });
+  const { metrics, reward } = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []))[0] ?? {};
+  expect(reward).toBe(0.25);
+  expect(metrics).toMatchObject({
+    'reward/mean': 0.25,
+    'collection/reward_mean': 0.25,
+    'rollouts/used': 16,
+    'groups/constant': 0,
+    'failures/agent_share': 0.75,
+  });
+  const [condition] = events.flatMap((event) => (event.type === 'warning' ? (event.condition ?? []) : []));
+  expect(condition).toMatchObject({ name: 'agent-failures', step: 1 });
+  expect(condition?.message).toMatch(/75 % .*SyntaxError: no JSON: .*agent-failures\.test\.ts:\d+ \(agl show ro-/);
+  expect(warnings(events).filter((message) => message.includes('no JSON') && message.includes('of 16'))).toEqual([]);
+});
+
+test('failures of an agent are left out with `failedReward: null`', async () => {
+  const events = await train(parsesAnswer, { algorithm: { type: 'grpo', groupSize: 4 }, failedReward: null });
+  const [step] = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
+  expect(step).toMatchObject({ reward: 1, metrics: { 'reward/mean': 1, 'rollouts/used': 4 } });
+  const evaluated = events.flatMap((event) => (event.type === 'evaluated' ? [event.summary] : []));
+  expect(evaluated).toMatchObject([{ missing: 0 }, { missing: 0 }]);
 });
 
 test('an agent that always throws stops the run with its error', async () => {

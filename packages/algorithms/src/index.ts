@@ -93,3 +93,4 @@ export type { CallChoice } from './transition/call-choice.ts';
 export type { CollectedTransitions, TransitionOptions } from './transition/transitions-from-spans.ts';
 export { transitionsFromSpans } from './transition/transitions-from-spans.ts';
 export type { RewardChoice } from './transition/turn-rewards.ts';
+export { finalReward } from './transition/turn-rewards.ts';

@@ -3,7 +3,7 @@ import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
 /** Exit codes of `agl`. */
 export const exitCodes = {
   done: 0,
-  /** The run ended and the held-out reward did not rise significantly, or an unexpected error occurred. */
+  /** The run ended with another verdict than `better`, or an unexpected error occurred. */
   failed: 1,
   /** A flag, configuration or task file is wrong. */
   usage: 2,

@@ -98,12 +98,13 @@ export class AsyncCollector implements Collector {
 
   /** Adds the groups that have finished since the last call; removes those that are too stale, or have no learning signal. */
   #addFinished(ready: Map<number, FinishedGroup>, versions: PolicyVersions, dropped: DroppedGroups): void {
-    const { maxStaleness, refillGroups } = this.#session.config.collection;
+    const { collection, reward } = this.#session.config;
+    const { maxStaleness, refillGroups } = collection;
     for (const { index, rollouts } of byIndex(this.#open.values())) {
       if (rollouts === null || ready.has(index)) continue;
       const staleness = groupStaleness(rollouts, versions);
       const isFresh = !staleness.isAhead && staleness.max <= maxStaleness;
-      if (isFresh && (dropped.replaced >= refillGroups || hasLearningSignal(rollouts))) {
+      if (isFresh && (dropped.replaced >= refillGroups || hasLearningSignal(rollouts, reward))) {
         ready.set(index, { index, rollouts, staleness });
         continue;
       }

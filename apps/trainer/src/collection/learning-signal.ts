@@ -1,7 +1,8 @@
+import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { primaryRewards } from '../trace/primary-reward.ts';
+import { rolloutReward } from '../evaluation/rollout-reward.ts';
 
 /** Whether two rollouts of a group have different rewards: otherwise comparing them has no result. */
-export function hasLearningSignal(rollouts: readonly FinishedRollout[]): boolean {
-  return new Set(primaryRewards(rollouts)).size > 1;
+export function hasLearningSignal(rollouts: readonly FinishedRollout[], reward: RewardDefinition): boolean {
+  return new Set(rollouts.flatMap((rollout) => rolloutReward(rollout, reward) ?? [])).size > 1;
 }

@@ -1,3 +1,4 @@
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { collectPhase } from '../rollouts/collect-phase.ts';
@@ -43,7 +44,7 @@ export class SyncCollector implements Collector {
       replaced += count;
     }
     return {
-      ...selectGroups(all, tasksPerStep),
+      ...selectGroups(all, this.#session.config),
       isOnPolicy: true,
       metrics: { 'collection/replaced_groups': replaced },
     };
@@ -61,17 +62,21 @@ export class SyncCollector implements Collector {
 
   /** The number of groups without a learning signal to replace, within the budget. */
   #replaceable(all: readonly FinishedRollout[], replaced: number): number {
-    const { tasksPerStep, collection } = this.#session.config;
-    const missing = tasksPerStep - groupRollouts(all).filter(({ rollouts }) => hasLearningSignal(rollouts)).length;
+    const { tasksPerStep, collection, reward } = this.#session.config;
+    const useful = groupRollouts(all).filter(({ rollouts }) => hasLearningSignal(rollouts, reward));
+    const missing = tasksPerStep - useful.length;
     return Math.min(Math.max(0, missing), collection.refillGroups - replaced);
   }
 }
 
-/** Selects `count` groups, in order: those with a learning signal first, then others. */
-function selectGroups(all: readonly FinishedRollout[], count: number): Pick<CollectedStep, 'rollouts' | 'setAside'> {
+/** Selects the groups of a step, in order: those with a learning signal first, then others. */
+function selectGroups(
+  all: readonly FinishedRollout[],
+  { tasksPerStep: count, reward }: Pick<ResolvedConfig, 'tasksPerStep' | 'reward'>,
+): Pick<CollectedStep, 'rollouts' | 'setAside'> {
   const groups = groupRollouts(all);
-  const useful = groups.filter(({ rollouts }) => hasLearningSignal(rollouts));
-  const others = groups.filter(({ rollouts }) => !hasLearningSignal(rollouts));
+  const useful = groups.filter(({ rollouts }) => hasLearningSignal(rollouts, reward));
+  const others = groups.filter(({ rollouts }) => !hasLearningSignal(rollouts, reward));
   const ordered = [...useful, ...others];
   return {
     rollouts: ordered.slice(0, count).flatMap(({ rollouts }) => rollouts),

@@ -42,6 +42,7 @@ test('resolves paths from the folder of the configuration, and keeps URLs', () =
 test('fills in the rest of an evaluation', () => {
   expect(resolveConfig({ ...minimal, evaluation: { every: 5 } }, '/').evaluation).toEqual({
     every: 5,
+    choice: {},
     failedReward: 0,
     missingReward: null,
     tasks: 128,

@@ -9,6 +9,7 @@ import { type WarningName, warningNames } from '../diagnosis/run-warning.ts';
 import { isCheckpointReference } from '../run/checkpoint-reference.ts';
 import { ConfigProblems } from './config-problems.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
+import { definedRange, type RewardDefinition, type RewardRange, rewardDefinition } from './reward-definition.ts';
 import { samplingSchema, trainingSamplingSchema } from './sampling-schema.ts';
 import { checkTokenSecret, type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
 import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
@@ -28,7 +29,9 @@ export interface ResolvedConfig extends SharedSettings {
   readonly steps: number;
   readonly tasksPerStep: number;
   readonly sampling: SamplingConfig;
-  readonly evaluation: ResolvedEvaluation & RewardSubstitutes & { readonly every: number };
+  /** The rewards of training rollouts. */
+  readonly reward: RewardDefinition;
+  readonly evaluation: ResolvedEvaluation & RewardDefinition & { readonly every: number };
   readonly checkpointEvery: number;
   readonly keepCheckpoints: number;
   readonly keepBestCheckpoint: boolean;
@@ -59,8 +62,6 @@ export interface ResolvedRewards {
   readonly parts: Readonly<Record<string, { readonly range: RewardRange | null }>>;
 }
 
-/** Lowest and highest possible reward. */ export type RewardRange = readonly [low: number, high: number];
-
 /** Settings of evaluations, with all defaults. */
 export interface ResolvedEvaluation {
   readonly tasks: number;
@@ -68,14 +69,6 @@ export interface ResolvedEvaluation {
   readonly sampling: SamplingConfig;
   /** Lowest and highest possible reward. @default 0 to 1, or wider as observed */
   readonly rewardRange?: readonly [low: number, high: number] | undefined;
-}
-
-/** Substitutes for missing rewards in a mean; null excludes the rollouts. */
-export interface RewardSubstitutes {
-  /** Reward of a rollout whose agent failed. */
-  readonly failedReward: number | null;
-  /** Reward of a rollout that succeeded without one. */
-  readonly missingReward: number | null;
 }
 
 const count = z.int().min(1);
@@ -136,8 +129,8 @@ const evaluationSchema = z.strictObject({
   tasks: count.default(128),
   rolloutsPerTask: count.default(1),
   sampling: samplingSchema.optional(),
-  failedReward: z.number().nullable().default(0),
-  missingReward: z.number().nullable().default(null),
+  failedReward: z.number().nullable().optional(),
+  missingReward: z.number().nullable().optional(),
   rewardRange: rewardRangeSchema.optional(),
 });
 
@@ -157,6 +150,7 @@ const policiesSchema = z.record(z.string(), policySchema).optional();
 const configSchema = z.strictObject({
   ...sharedShape,
   tasks: z.strictObject({ train: taskSourceSchema, test: taskSourceSchema, validation: taskSourceSchema.optional() }),
+  failedReward: z.number().nullable().default(0),
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
   policies: policiesSchema,
   runtime: runtimeSchema.optional(),
@@ -209,7 +203,9 @@ export function resolveConfig(
   const { tasks, runtime, sampling, evaluation, stopAtReward } = given;
   const { steps, tasksPerStep, checkpointEvery, keepCheckpoints, keepBestCheckpoint, finish, maxLogprobGap } = given;
   const { stopWhen, rewards, diagnosis, collection, curriculum } = given;
-  const rewardRange = evaluation.rewardRange ?? rewards.range ?? undefined;
+  const reward = rewardDefinition(resolvedPolicies, given.failedReward);
+  const { failedReward = reward.failedReward, missingReward = reward.missingReward } = evaluation;
+  const rewardRange = evaluation.rewardRange ?? definedRange(reward.choice ?? {}, rewards);
   return {
     ...sharedSettings(given, folder),
     tasks: {
@@ -224,7 +220,15 @@ export function resolveConfig(
     steps,
     tasksPerStep,
     sampling,
-    evaluation: { ...evaluation, rewardRange, sampling: evaluation.sampling ?? sampling },
+    reward,
+    evaluation: {
+      ...evaluation,
+      choice: reward.choice ?? {},
+      failedReward,
+      missingReward,
+      rewardRange,
+      sampling: evaluation.sampling ?? sampling,
+    },
     checkpointEvery: checkpointEvery ?? (runtime?.type === 'grpc' ? 10 : 1),
     keepCheckpoints,
     keepBestCheckpoint,
@@ -283,6 +287,6 @@ function checkedPolicies(
 
 /** Hint for keys of prompt searches. */
 function searchHint(key: string): string | null {
-  if (!['prompts', 'optimizer', 'failedReward', 'missingReward', 'promptsFile'].includes(key)) return null;
+  if (!['prompts', 'optimizer', 'missingReward', 'promptsFile'].includes(key)) return null;
   return "it is of a search for better prompts: algorithm 'apo' or 'gepa'";
 }

@@ -5,8 +5,9 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import type { ConfigProblems } from './config-problems.ts';
 import type { PromptConfig } from './prompt-search-config.ts';
-import { type ResolvedEvaluation, type RewardSubstitutes, rewardRangeSchema, runtimeSchema } from './resolve-config.ts';
+import { type ResolvedEvaluation, rewardRangeSchema, runtimeSchema } from './resolve-config.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
+import type { RewardDefinition } from './reward-definition.ts';
 import { samplingSchema } from './sampling-schema.ts';
 import { secretFromEnvironment, variableName } from './secret-from-environment.ts';
 import { checkTokenSecret, type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
@@ -31,7 +32,7 @@ export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxC
 }
 
 /** The configuration of a prompt search, with all defaults and absolute paths. */
-export interface ResolvedPromptSearch extends RewardSubstitutes {
+export interface ResolvedPromptSearch extends RewardDefinition {
   readonly kind: 'prompt-search';
   /** Settings shared with trainings. */
   readonly shared: SharedSettings;

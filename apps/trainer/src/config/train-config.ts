@@ -83,12 +83,7 @@ export interface EvaluationConfig {
   readonly rolloutsPerTask?: number;
   /** @default the training sampling */
   readonly sampling?: SamplingConfig;
-  /**
-   * Reward of a rollout whose agent failed; null excludes it. A rollout that timed out while its model had not responded for
-   * half of the timeout or longer is excluded in any case.
-   *
-   * @default 0
-   */
+  /** Reward of a rollout whose agent failed; null excludes it. @default `failedReward` of the training */
   readonly failedReward?: number | null;
   /** Reward of a rollout that succeeded without one; null excludes it. @default null */
   readonly missingReward?: number | null;
@@ -149,6 +144,14 @@ export interface TrainConfig<TTask = unknown> {
      */
     readonly validation?: string | readonly TTask[];
   };
+  /**
+   * Reward of a rollout whose agent failed, in training and evaluations: it threw, for example on a malformed response, or
+   * exceeded its timeout. null excludes such rollouts from both. Infrastructure failures never count: of a service, or of a
+   * model that had not responded for half of the timeout or longer.
+   *
+   * @default 0
+   */
+  readonly failedReward?: number | null;
   /** Schema of a task; invalid tasks are reported with file, line and field. @default any JSON object */
   readonly taskSchema?: z.ZodType<TTask>;
   /** Training algorithm: a name, or a name with options. @default 'grpo' */

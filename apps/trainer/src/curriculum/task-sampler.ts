@@ -1,8 +1,8 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { RewardRange } from '../config/resolve-config.ts';
+import type { RewardDefinition, RewardRange } from '../config/reward-definition.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { rolloutReward } from '../evaluation/rollout-reward.ts';
 import { type NumberedTask, taskAt } from '../rollouts/rollout-plan.ts';
-import { primaryReward } from '../trace/primary-reward.ts';
 import type { CurriculumSettings } from './curriculum-settings.ts';
 import { drawTasks } from './draw-tasks.ts';
 import {
@@ -25,6 +25,7 @@ export interface TaskSamplerOptions {
   readonly curriculum: CurriculumSettings | null;
   /** The initial results. */
   readonly passRates: StoredPassRates;
+  readonly reward: RewardDefinition;
   /** The range of rewards. */
   readonly rewardRange: RewardRange;
 }
@@ -109,11 +110,12 @@ export class TaskSampler {
     return curriculum === null ? [] : taskWeights(this.#rates, tasks.length, curriculum.floor);
   }
 
-  /** Rollouts that infrastructure failed, and cancelled ones, have no outcome. An agent that failed has not passed. */
-  #outcomeOf({ rollout, failure, spans }: FinishedRollout, settings: CurriculumSettings): readonly TaskOutcome[] {
+  /** Rollouts that infrastructure failed, and cancelled ones, have no outcome. One without a reward has not passed. */
+  #outcomeOf(finished: FinishedRollout, settings: CurriculumSettings): readonly TaskOutcome[] {
+    const { rollout, failure } = finished;
     const task = rollout.metadata?.['task_index'];
     if (typeof task !== 'number' || (failure !== null && failure !== 'agent')) return [];
-    const reward = failure === null ? primaryReward(spans) : null;
+    const reward = rolloutReward(finished, this.#options.reward);
     return [{ task, passed: reward === null ? 0 : passedShare(reward, settings, this.#options.rewardRange) }];
   }
 }

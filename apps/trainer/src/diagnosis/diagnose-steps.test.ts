@@ -69,9 +69,29 @@ test.each<[string, readonly Values[], readonly string[]]>([
   ['clips of most tokens of one step', [{ 'policy/clip_fraction': 1 }], []],
   ['few effective samples', repeated({ 'policy/effective_sample_fraction': 0.49 }, 3), ['4 low-effective-samples']],
   ['effective samples above the threshold', repeated({ 'policy/effective_sample_fraction': 0.51 }, 3), []],
+  [
+    'a part that falls while the reward rises',
+    [1, 2, 3, 4, 5].map((step) => ({
+      'collection/reward_mean': step / 10,
+      'reward/correct/mean': step > 2 ? 0 : 0.3,
+      'reward/correct/std': 0.45,
+    })),
+    ['6 reward-part-falls'],
+  ],
   ['rewards out of range', [{ 'reward/out_of_range': 3 }, { 'reward/out_of_range': 1 }, {}], ['2 reward-out-of-range']],
 ])('%s', (_, changes, expected) => {
   expect(warningsOf(stepsOf(...changes))).toEqual(expected);
+});
+
+test('a penalised part may fall', () => {
+  const values = (step: number) => ({ 'reward/length/mean': 10 - step, 'reward/length/std': 1, 'reward/mean': step });
+  const steps = [1, 2, 3, 4, 5, 6].map((step) => ({
+    step,
+    values: { ...healthy, ...values(step), 'collection/reward_mean': step },
+  }));
+  const history = { steps, policies: [null], range: [0, 10] as const };
+  expect(diagnoseSteps(history, settings)).toMatchObject([{ name: 'reward-part-falls' }]);
+  expect(diagnoseSteps({ ...history, penalised: new Set(['length']) }, settings)).toEqual([]);
 });
 
 test('each policy is diagnosed with its own metrics', () => {

@@ -6,6 +6,8 @@ import type { RunWarning, WarningName } from './run-warning.ts';
 export interface StepRecord {
   readonly step: number;
   readonly values: Readonly<Record<string, number>>;
+  /** The first failure of an agent in the step. @default none */
+  readonly failure?: string | null;
 }
 
 /** The steps of a run, with its policies and range of rewards. */
@@ -16,6 +18,8 @@ export interface StepHistory {
   readonly policies: readonly (string | null)[];
   /** The lowest and the highest reward possible. */
   readonly range: readonly [low: number, high: number];
+  /** Parts of the reward with a negative weight, which are to fall. @default none */
+  readonly penalised?: ReadonlySet<string>;
 }
 
 /** The warnings whose conditions hold after the last step, and did not hold after the step before. */
@@ -38,10 +42,62 @@ function conditions(history: StepHistory, settings: DiagnosisSettings): readonly
       return message === null ? [] : [{ name: name as keyof typeof detectors, step: last.step, policy, message }];
     });
   });
-  const outside = last.values['reward/out_of_range'] ?? 0;
-  if (outside === 0) return found;
-  const message = `${outside} rewards are outside of ${history.range[0]} to ${history.range[1]}`;
-  return [...found, { name: 'reward-out-of-range', step: last.step, policy: null, message }];
+  return [...found, ...runConditions(history, last, settings)];
+}
+
+/** The share of rollouts whose agents fail, above which `agent-failures` is reported. */
+export const failingShare = 0.25;
+
+/** The conditions of the run as a whole. */
+function runConditions(
+  history: StepHistory,
+  { step, values, failure = null }: StepRecord,
+  settings: DiagnosisSettings,
+): readonly RunWarning[] {
+  const {
+    steps,
+    range: [low, high],
+  } = history;
+  const recent = steps.slice(-settings.steps).map((each) => each.values['failures/agent_share'] ?? 0);
+  const share = mean(recent) ?? 0;
+  const failing = `the agents of ${Math.round(share * 100)} % of the rollouts failed in ${stepsText(recent.length)}`;
+  const falling = fallingPart(history, settings.steps);
+  const outside = values['reward/out_of_range'] ?? 0;
+  const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
+  return [
+    ...(share > failingShare
+      ? [{ name: 'agent-failures' as const, message: failure === null ? failing : `${failing}; the first: ${failure}` }]
+      : []),
+    ...(falling === null ? [] : [{ name: 'reward-part-falls' as const, message: falling }]),
+    ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),
+  ].map((condition) => ({ ...condition, step, policy: null }));
+}
+
+/** The fall of a part's mean that is reported, in standard deviations of the part over the rollouts of the first steps. */
+const partFall = 0.5;
+
+/** A part of the reward whose mean in the last steps is below that of the first ones, while the reward rises. */
+function fallingPart({ steps, penalised }: StepHistory, count: number): string | null {
+  if (steps.length < 2 * count) return null;
+  const meanOf = (part: readonly StepRecord[], name: string): number | null =>
+    mean(part.flatMap(({ values }) => values[name] ?? []));
+  const [first, last] = [steps.slice(0, count), steps.slice(-count)];
+  const rewards = [first, last].map((part) => meanOf(part, 'collection/reward_mean') ?? 0);
+  if ((rewards[1] ?? 0) <= (rewards[0] ?? 0)) return null;
+  const parts = Object.keys(last[0]?.values ?? {}).flatMap((name) => /^reward\/(.+)\/mean$/.exec(name)?.[1] ?? []);
+  for (const part of parts) {
+    const before = meanOf(first, `reward/${part}/mean`);
+    const after = meanOf(last, `reward/${part}/mean`);
+    const spread = meanOf(first, `reward/${part}/std`) ?? 0;
+    if (penalised?.has(part) || before === null || after === null || spread === 0) continue;
+    if (before - after > partFall * spread) {
+      return (
+        `the part \`${part}\` of the training reward fell from ${before.toFixed(2)} to ${after.toFixed(2)}, ` +
+        `while the reward rose from ${rewards[0]?.toFixed(2)} to ${rewards[1]?.toFixed(2)}`
+      );
+    }
+  }
+  return null;
 }
 
 /** The metrics of a policy over the steps of a run. */

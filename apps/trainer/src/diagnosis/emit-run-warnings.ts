@@ -1,8 +1,10 @@
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RunState } from '../run/run-state.ts';
 import { trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { diagnoseEvaluation } from './diagnose-evaluation.ts';
+import { diagnoseFinal, type FinalCondition } from './diagnose-final.ts';
 import { diagnoseSteps, type StepRecord } from './diagnose-steps.ts';
 import { type RunWarning, warningExplanations, warningText } from './run-warning.ts';
 
@@ -14,7 +16,9 @@ export function warnOfStep(session: DiagnosedSession, record: StepRecord): reado
   const { config, policies, stepHistory, emit } = session;
   stepHistory.add(record);
   const names = trainedPolicies(policies).map(({ name }) => name);
-  const history = { steps: stepHistory.steps, policies: names, range: rangeOf(session) };
+  const weights = Object.entries(config.reward.choice?.rewardWeights ?? {});
+  const penalised = new Set(weights.flatMap(([part, weight]) => (weight < 0 ? [part] : [])));
+  const history = { steps: stepHistory.steps, policies: names, range: rangeOf(session), penalised };
   return emitted(emit, diagnoseSteps(history, config.diagnosis));
 }
 
@@ -29,7 +33,27 @@ export function warnOfEvaluation(session: DiagnosedSession, state: RunState): re
     ...(after === null ? [] : [{ step: finalStep ?? finishedStep, summary: after, isValidation: false }]),
   ];
   const history = { evaluations: measured, rewardCurve, range: rangeOf(session) };
-  return emitted(session.emit, diagnoseEvaluation(history, session.config.diagnosis));
+  const final = finalConditions(state, session.config).map((condition) => ({
+    ...condition,
+    step: finalStep ?? finishedStep,
+    policy: null,
+  }));
+  return emitted(session.emit, [...diagnoseEvaluation(history, session.config.diagnosis), ...final]);
+}
+
+/** What the verdict of a finished run does not show; nothing before its end. */
+export function finalConditions(
+  { before, after, finalStep, finishedStep, evaluations }: RunState,
+  { tasks, reward }: Pick<ResolvedConfig, 'tasks' | 'reward'>,
+): readonly FinalCondition[] {
+  if (before === null || after === null) return [];
+  return diagnoseFinal({
+    before,
+    after,
+    finalStep: finalStep ?? finishedStep,
+    evaluations: tasks.validation === null ? evaluations : [],
+    weights: reward.choice?.rewardWeights,
+  });
 }
 
 /** Emits warnings. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 /** The conditions that are detected in a run that does not learn. */
 export const warningNames = [
+  'agent-failures',
   'constant-groups',
   'constant-rewards',
   'zero-advantages',
@@ -12,6 +13,8 @@ export const warningNames = [
   'low-effective-samples',
   'sampler-drift',
   'held-out-reward-falls',
+  'reward-part-falls',
+  'non-stationary-reward',
   'missing-rewards',
   'unmatched-selector',
   'reward-out-of-range',
@@ -47,6 +50,11 @@ export interface WarningExplanation {
 
 /** The explanation of each warning. */
 export const warningExplanations: Readonly<Record<WarningName, WarningExplanation>> = {
+  'agent-failures': {
+    cause: 'The agent throws on responses that it cannot use, or it has an error of its own.',
+    remedy:
+      'Handle malformed responses in the agent and return their reward, or correct the line. `failedReward` is the reward of such rollouts.',
+  },
   'constant-groups': {
     cause: 'Tasks are too easy or too hard for the model, or the sampling temperature is too low.',
     remedy: 'Use tasks of mixed difficulty, a graded reward, a larger `groupSize` or a higher `sampling.temperature`.',
@@ -86,6 +94,16 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'held-out-reward-falls': {
     cause: 'The policy overfits the training tasks, or exploits a flaw of the reward.',
     remedy: 'Use more training tasks or fewer steps (`stopWhen.patience`), and inspect rollouts with high rewards.',
+  },
+  'reward-part-falls': {
+    cause: 'The reward can rise without this part: the policy trades it for another one.',
+    remedy:
+      'Raise its weight in `rewardWeights`, or make the reward require it, and inspect rollouts with high rewards.',
+  },
+  'non-stationary-reward': {
+    cause:
+      'The reward depends on more than weights and task: the time, a quota, an external service, a judge, or state that the agent keeps between rollouts.',
+    remedy: 'Reset such state for each rollout, and measure again with `agl eval` until two results agree.',
   },
   'missing-rewards': {
     cause: 'Rollouts failed, or the agent returned no reward.',

@@ -16,7 +16,7 @@ export function compareSubjects(
     settings,
   }: { readonly tasks: readonly JsonValue[]; readonly settings: Pick<EvaluationSettings, 'shared' | 'evaluation'> },
 ): EvaluationComparison {
-  const { isImproved, pValue, missingShare } = judgeImprovement(against, of, settings.shared.maxMissingShare);
+  const { verdict, pValue, missingShare } = judgeImprovement(against, of, settings.shared.maxMissingShare);
   const pairs = pairByTask(against, of).tasks;
   const [low, high] = settings.evaluation.rewardRange ?? [0, 1];
   const interval =
@@ -32,7 +32,7 @@ export function compareSubjects(
     difference: interval?.mean ?? null,
     ci95: interval === null ? null : [interval.low, interval.high],
     pValue,
-    verdict: verdictOf({ isImproved, pValue, difference: interval?.mean ?? 0 }),
+    verdict,
     tasks: pairs.length,
     missingShare,
     gains: sorted.filter(({ difference }) => difference > 0).slice(0, listedTasks),
@@ -41,20 +41,6 @@ export function compareSubjects(
       .toReversed()
       .slice(0, listedTasks),
   };
-}
-
-function verdictOf({
-  isImproved,
-  pValue,
-  difference,
-}: {
-  readonly isImproved: boolean | null;
-  readonly pValue: number | null;
-  readonly difference: number;
-}): EvaluationComparison['verdict'] {
-  if (isImproved === null || pValue === null) return 'undecided';
-  if (pValue >= 0.05) return 'not-significant';
-  return difference > 0 ? 'better' : 'worse';
 }
 
 function taskDifference(

@@ -1,4 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
+import type { VerdictName } from '../evaluation/verdict.ts';
 import type { FailureCause } from '../rollouts/failure-cause.ts';
 import type { EvaluationSummary } from '../training-event.ts';
 
@@ -46,7 +47,7 @@ export interface EvaluationComparison {
   /** Probability of a difference at least this large by chance: paired t-test over the tasks. */
   readonly pValue: number | null;
   /** `undecided`: too many rewards are missing; `not-significant`: the p-value is 5 % or more. */
-  readonly verdict: 'better' | 'worse' | 'not-significant' | 'undecided';
+  readonly verdict: VerdictName;
   /** The number of tasks with a pair. */
   readonly tasks: number;
   /** The share of pairs in which a reward is missing, from 0 to 1. */

@@ -1,6 +1,7 @@
 import type { PromptSet } from '@agentlightning/core/algorithm';
-import type { ResolvedEvaluation, ResolvedRewards, RewardSubstitutes } from '../config/resolve-config.ts';
+import type { ResolvedEvaluation, ResolvedRewards } from '../config/resolve-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
+import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { SharedSettings } from '../config/shared-settings.ts';
 import type { TaskSource } from '../config/task-source.ts';
 import type { SamplingConfig } from '../config/train-config.ts';
@@ -12,7 +13,7 @@ export interface EvaluationSettings {
   readonly shared: SharedSettings;
   readonly evaluation: ResolvedEvaluation;
   readonly sampling: SamplingConfig;
-  readonly substitutes: RewardSubstitutes;
+  readonly substitutes: RewardDefinition;
   readonly rewards: ResolvedRewards;
   /** The initial prompts of a search; null for a training. */
   readonly prompts: PromptSet | null;

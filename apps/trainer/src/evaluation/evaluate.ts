@@ -44,6 +44,10 @@ export async function measure(session: TrainingSession, options: EvaluationOptio
     tasks: heldOut.slice(0, config.evaluation.tasks).map((input, index) => ({ index, input })),
     rolloutsPerTask,
   };
-  const collected = await collectEvaluation(planPhase(session, plan), { ...phaseServices(session, plan), emit });
+  const collected = await collectEvaluation(planPhase(session, plan), {
+    ...phaseServices(session, plan),
+    emit,
+    mayAllFail: options.step > 0 && config.evaluation.failedReward !== null,
+  });
   return summariseRewards(measureRewards(collected, config.evaluation, rolloutsPerTask), rewardRange);
 }

@@ -38,6 +38,8 @@ describe('the verdict', () => {
 
   test('compares the tasks with both rewards while few rewards are missing', () => {
     expect(judgeImprovement(before, after(1), 0.05)).toEqual({
+      verdict: 'better',
+      means: { before: 0, after: 1 },
       isImproved: true,
       pValue: expect.closeTo(2 / 2 ** 19, 12),
       missingShare: 0.05,
@@ -47,12 +49,18 @@ describe('the verdict', () => {
   test('is null when more rewards are missing', () => {
     expect(judgeImprovement(before, after(2), 0.05)).toMatchObject({ isImproved: null, missingShare: 0.1 });
     expect(judgeImprovement(before, after(2), 0.1)).toMatchObject({ isImproved: true });
-    expect(judgeImprovement(before, after(20), 1)).toEqual({ isImproved: null, pValue: null, missingShare: 1 });
+    expect(judgeImprovement(before, after(20), 1)).toMatchObject({ isImproved: null, pValue: null, missingShare: 1 });
+  });
+
+  test('of a significant fall is `worse`, and of no change `not-significant`', () => {
+    expect(judgeImprovement(after(0), before, 0.05)).toMatchObject({ verdict: 'worse', isImproved: false });
+    expect(judgeImprovement(before, before, 0.05)).toMatchObject({ verdict: 'not-significant', isImproved: false });
+    expect(judgeImprovement(before, after(2), 0.05)).toMatchObject({ verdict: 'undecided' });
   });
 
   test('is that of the tasks: more samples of the same few tasks do not make it significant', () => {
     const often = { rewards: before.rewards, rolloutsPerTask: 10 };
-    expect(judgeImprovement(often, { ...after(0), rolloutsPerTask: 10 }, 0.05)).toEqual({
+    expect(judgeImprovement(often, { ...after(0), rolloutsPerTask: 10 }, 0.05)).toMatchObject({
       isImproved: false,
       pValue: 0.5,
       missingShare: 0,

@@ -1,5 +1,6 @@
 import { findFinalReward } from '@agentlightning/core/spans';
-import type { ResolvedRewards, RewardRange } from '../config/resolve-config.ts';
+import type { ResolvedRewards } from '../config/resolve-config.ts';
+import type { RewardRange } from '../config/reward-definition.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
 import { mean } from './mean.ts';
 

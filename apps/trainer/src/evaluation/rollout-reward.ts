@@ -1,15 +1,21 @@
-import type { RewardSubstitutes } from '../config/resolve-config.ts';
-import { primaryReward } from '../trace/primary-reward.ts';
+import { finalReward } from '@agentlightning/algorithms';
+import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
+import { mean } from './mean.ts';
 
 /**
- * The reward of a rollout for means; null excludes the rollout. Infrastructure failures are always excluded;
- * `failedReward` applies to failures of the agent only.
+ * The reward of a rollout; null excludes the rollout. Infrastructure failures are always excluded; `failedReward` applies to
+ * failures of the agent only.
  */
 export function rolloutReward(
   { failure, spans }: Pick<FinishedRollout, 'failure' | 'spans'>,
-  substitutes: RewardSubstitutes,
+  { choice, failedReward, missingReward }: RewardDefinition,
 ): number | null {
-  if (failure === null) return primaryReward(spans) ?? substitutes.missingReward;
-  return failure === 'agent' ? substitutes.failedReward : null;
+  if (failure === null) return finalReward(spans, choice) ?? missingReward;
+  return failure === 'agent' ? failedReward : null;
+}
+
+/** The mean reward of rollouts; null when none has one. */
+export function meanReward(rollouts: readonly FinishedRollout[], definition: RewardDefinition): number | null {
+  return mean(rollouts.flatMap((rollout) => rolloutReward(rollout, definition) ?? []));
 }

@@ -1,7 +1,8 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
+import { findFinalReward } from '@agentlightning/core/spans';
 import { z } from 'zod';
-import type { RewardSubstitutes } from '../config/resolve-config.ts';
+import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { EvaluationSummary } from '../training-event.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
 import { rolloutReward } from './rollout-reward.ts';
@@ -15,6 +16,8 @@ export interface MeasuredRewards {
   readonly failed: number;
   /** The number of rollouts of each task, which are next to each other. */
   readonly rolloutsPerTask: number;
+  /** The values of each part of a reward with several, in the same order. @default none */
+  readonly parts?: Readonly<Record<string, readonly (number | null)[]>>;
 }
 
 /** An evaluation with the rewards that the final comparison needs. */
@@ -41,12 +44,13 @@ export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.object({
   rolloutIds: z.array(z.string()),
   // Absent in older states.
   rolloutsPerTask: z.int().min(1).default(1),
+  parts: z.record(z.string(), z.array(z.number().nullable())).exactOptional(),
 });
 
 /** The rewards of finished rollouts, in the order of tasks. */
 export function measureRewards(
   rollouts: readonly FinishedRollout[],
-  substitutes: RewardSubstitutes,
+  substitutes: RewardDefinition,
   rolloutsPerTask: number,
 ): MeasuredRewards {
   return {
@@ -54,7 +58,23 @@ export function measureRewards(
     rewards: rollouts.map((rollout) => rolloutReward(rollout, substitutes)),
     rolloutIds: rollouts.map(({ rollout }) => rollout.rolloutId),
     failed: rollouts.filter(({ failure }) => failure === 'agent').length,
+    ...partsOf(rollouts, substitutes),
   };
+}
+
+/** The parts of the rewards; of a failed agent, each is `failedReward`. */
+function partsOf(
+  rollouts: readonly FinishedRollout[],
+  { failedReward }: RewardDefinition,
+): Pick<MeasuredRewards, 'parts'> {
+  const final = rollouts.map(({ failure, spans }) => (failure === null ? (findFinalReward(spans)?.rewards ?? []) : []));
+  const names = [...new Set(final.flatMap((rewards) => rewards.map(({ name }) => name)))];
+  if (names.length < 2) return {};
+  const valuesOf = (name: string): readonly (number | null)[] =>
+    rollouts.map(({ failure }, index) =>
+      failure === 'agent' ? failedReward : (final[index]?.find((reward) => reward.name === name)?.value ?? null),
+    );
+  return { parts: Object.fromEntries(names.map((name) => [name, valuesOf(name)])) };
 }
 
 /**

@@ -1,14 +1,23 @@
 import { comparePairs } from '@agentlightning/algorithms';
 import type { MeasuredRewards } from './stored-evaluation.ts';
 
+/**
+ * The comparison of two evaluations by a paired t-test, 5 % two-sided: significantly better or worse, no difference shown
+ * (`not-significant`), or too many rewards are missing (`undecided`).
+ */
+export type VerdictName = 'better' | 'worse' | 'not-significant' | 'undecided';
+
 /** Whether an agent improved between two evaluations. */
 export interface Verdict {
-  /** Paired t-test, 5 % two-sided; null when too many rewards are missing to decide. */
+  readonly verdict: VerdictName;
+  /** Whether the verdict is `better`; null when it is `undecided`. */
   readonly isImproved: boolean | null;
   /** The probability of a difference at least as large by chance; null when there is no pair of rewards. */
   readonly pValue: number | null;
   /** The share of samples without a reward before or after, from 0 to 1. */
   readonly missingShare: number;
+  /** The means over the tasks with a reward in both; null without one. */
+  readonly means: { readonly before: number; readonly after: number } | null;
 }
 
 /** The rewards of a task in two evaluations, over the samples with a reward in both. */
@@ -79,13 +88,20 @@ function meanOf(values: readonly number[]): number {
  */
 export function judgeImprovement(before: ComparedRewards, after: ComparedRewards, maxMissingShare: number): Verdict {
   const { tasks, missingShare } = pairByTask(before, after);
-  if (tasks.length === 0) return { isImproved: null, pValue: null, missingShare };
+  if (tasks.length === 0) return { verdict: 'undecided', isImproved: null, pValue: null, missingShare, means: null };
   const { difference, pValue } = comparePairs(
     tasks.map((task) => task.before),
     tasks.map((task) => task.after),
   );
   const isDecided = missingShare <= maxMissingShare;
-  return { isImproved: isDecided ? difference > 0 && pValue < 0.05 : null, pValue, missingShare };
+  const verdict = isDecided ? verdictOf(difference, pValue) : 'undecided';
+  const means = { before: meanOf(tasks.map((task) => task.before)), after: meanOf(tasks.map((task) => task.after)) };
+  return { verdict, isImproved: isDecided ? verdict === 'better' : null, pValue, missingShare, means };
+}
+
+function verdictOf(difference: number, pValue: number): VerdictName {
+  if (pValue >= 0.05) return 'not-significant';
+  return difference > 0 ? 'better' : 'worse';
 }
 
 /** With fewer tasks, the paired t-test detects no improvement of rewards that are 0 or 1, one rollout each. */

@@ -1,24 +1,28 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { allFailed, warnOfRollouts } from '../rollouts/rollout-failures.ts';
+import { rolloutReward } from '../evaluation/rollout-reward.ts';
+import { allFailed } from '../rollouts/rollout-failures.ts';
 import type { TrainingSession } from '../session/training-session.ts';
-import { primaryReward } from '../trace/primary-reward.ts';
 
 /**
- * Asserts that at least one rollout succeeded, one called the model, and one has a reward. Emits a warning for the
- * rollouts that failed.
+ * Asserts that at least one rollout did not fail by infrastructure, one called the model, and one has a reward. A step in
+ * which all agents failed is a result of the policy, if `failedReward` counts failures and the agents called the model.
  *
  * @throws AgentLightningError AGENT_FAILED, UPSTREAM_FAILED, NOTHING_TO_TRAIN or INVALID_REWARD; RUNTIME_UNAVAILABLE or
  *   UNREACHABLE when rollouts failed because the model is unreachable
  */
 export async function assertTrainable(session: TrainingSession, collected: readonly FinishedRollout[]): Promise<void> {
-  const failed = collected.filter(({ rollout }) => rollout.status !== 'succeeded');
-  if (failed.length > 0) await session.assertHealthy();
-  const succeeded = collected.filter(({ rollout }) => rollout.status === 'succeeded');
-  if (succeeded.length === 0) throw await allFailed(session.store, collected);
-  const hints = { rollout: succeeded[0]?.rollout.rolloutId ?? '' };
-  if (!succeeded.some(({ spans }) => spans.some((span) => modelCallFromSpan(span) !== null))) {
+  const { config, store, assertHealthy } = session;
+  if (collected.some(({ failure }) => failure !== null)) await assertHealthy();
+  const succeeded = collected.filter(({ failure }) => failure === null);
+  const counted = collected.filter((rollout) => rolloutReward(rollout, config.reward) !== null);
+  const hasCalled = [...succeeded, ...counted].some(({ spans }) =>
+    spans.some((span) => modelCallFromSpan(span) !== null),
+  );
+  if (succeeded.length === 0 && (counted.length === 0 || !hasCalled)) throw await allFailed(store, collected);
+  const hints = { rollout: (succeeded[0] ?? collected[0])?.rollout.rolloutId ?? '' };
+  if (!hasCalled) {
     throw new AgentLightningError({
       code: 'NOTHING_TO_TRAIN',
       message: `none of the step's ${succeeded.length} rollouts called the model through the gateway`,
@@ -26,12 +30,15 @@ export async function assertTrainable(session: TrainingSession, collected: reado
       details: hints,
     });
   }
-  if (!succeeded.some(({ spans }) => primaryReward(spans) !== null)) {
-    throw new AgentLightningError({
-      code: 'INVALID_REWARD',
-      message: `none of the step's ${succeeded.length} rollouts has a reward`,
-      details: hints,
-    });
-  }
-  await warnOfRollouts(session, { rollouts: failed, total: collected.length, what: 'failed' });
+  if (counted.length > 0) return;
+  const { rewardName, rewardWeights } = config.reward.choice ?? {};
+  const names = rewardWeights === undefined ? [rewardName ?? []].flat() : Object.keys(rewardWeights);
+  throw new AgentLightningError({
+    code: 'INVALID_REWARD',
+    message: `none of the step's ${succeeded.length} rollouts has a reward${names.length === 0 ? '' : ` with ${names.join(' and ')}`}`,
+    ...(names.length === 0
+      ? {}
+      : { remedy: `Return an object with ${names.join(' and ')} from the agent, or correct \`algorithm\`.` }),
+    details: hints,
+  });
 }

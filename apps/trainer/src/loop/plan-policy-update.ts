@@ -1,4 +1,6 @@
 import type { CollectedRollout, StepContext, StepPlan } from '@agentlightning/core/algorithm';
+import type { RewardDefinition } from '../config/reward-definition.ts';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
@@ -8,11 +10,11 @@ import { scoreSequences } from './score-sequences.ts';
 export async function planPolicyUpdate(
   { config, capabilities }: TrainingSession,
   policy: TrainedPolicy,
-  { collected, step }: { readonly collected: readonly CollectedRollout[]; readonly step: number },
+  { collected, step }: { readonly collected: readonly FinishedRollout[]; readonly step: number },
 ): Promise<StepPlan> {
   const { learner, model, reference } = policy;
   const { maxBatchTokens } = capabilities;
-  const groups = groupRollouts(collected);
+  const groups = groupRollouts(collected.map((rollout) => withFailedReward(rollout, config.reward)));
   const context: StepContext = {
     step,
     totalSteps: config.steps,
@@ -24,6 +26,13 @@ export async function planPolicyUpdate(
   if (request === null) return learner.planStep(groups, context);
   const scores = await scoreSequences(request, { model, reference, maxBatchTokens });
   return learner.planStep(groups, { ...context, scores });
+}
+
+/** Gives a rollout whose agent failed its reward. What infrastructure failed has none, also when the agent hid the failure. */
+function withFailedReward(finished: FinishedRollout, { failedReward }: RewardDefinition): CollectedRollout {
+  const { rollout, attemptId, spans, failure } = finished;
+  if (failure === 'agent' && failedReward !== null) return { rollout, attemptId, spans, failedReward };
+  return failure === 'infrastructure' ? { rollout: { ...rollout, status: 'failed' }, attemptId, spans } : finished;
 }
 
 /** Spreads neighbouring seeds: the seeds of step 2 of seed 1 and step 1 of seed 2 differ. */

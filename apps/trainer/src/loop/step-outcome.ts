@@ -1,9 +1,6 @@
-import { collectTrajectories } from '@agentlightning/algorithms';
-import type { CollectedRollout, StepPlan } from '@agentlightning/core/algorithm';
+import type { StepPlan } from '@agentlightning/core/algorithm';
 import { mean } from '../evaluation/mean.ts';
-import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
-import { primaryRewards } from '../trace/primary-reward.ts';
 import type { UpdateResult } from './update-weights.ts';
 
 /** The update of one policy in a step. */
@@ -23,37 +20,12 @@ export interface StepMetrics {
 }
 
 /**
- * The mean reward of all rollouts that a step has collected, also of those that it does not train on. Which rollouts are
- * set aside depends on their rewards: the mean of the others does not measure the policy.
+ * Combines the metrics of all policies.
+ *
+ * @param reward - the mean reward of the rollouts that the step trains on
  */
-export function collectedReward(
-  steps: readonly PolicyStep[],
-  {
-    rollouts,
-    setAside,
-  }: { readonly rollouts: readonly CollectedRollout[]; readonly setAside: readonly CollectedRollout[] },
-): number {
-  const [first] = steps;
-  if (setAside.length === 0 || first === undefined) return trainedReward(steps, rollouts);
-  const all = [...rollouts, ...setAside];
-  if (first.policy.name !== null) return trainedReward(steps, all);
-  const { trajectories } = collectTrajectories(groupRollouts(all), first.policy.algorithm ?? {});
-  return mean(trajectories.flatMap(({ reward }) => reward ?? [])) ?? 0;
-}
-
-/**
- * The mean reward of the rollouts that a step trains on. Named policies may learn from different reward dimensions; it is then
- * the primary reward, which evaluations measure.
- */
-export function trainedReward(steps: readonly PolicyStep[], collected: readonly CollectedRollout[]): number {
-  const [first] = steps;
-  if (first?.policy.name === null) return first.plan.metrics['reward/mean'] ?? 0;
-  return mean(primaryRewards(collected)) ?? 0;
-}
-
-/** Combines the metrics of all policies. */
-export function policyMetrics(steps: readonly PolicyStep[], reward: number): StepMetrics {
-  const shared = steps[0]?.policy.name === null ? {} : { 'reward/mean': reward };
+export function policyMetrics(steps: readonly PolicyStep[], reward: number | null): StepMetrics {
+  const shared = reward === null ? {} : { 'reward/mean': reward };
   const entries = steps.flatMap(({ policy, plan, result }) =>
     finiteEntries({ ...plan.metrics, ...result.metrics }).map(([name, value]) => [
       policy.name === null ? name : `${policy.name}/${name}`,

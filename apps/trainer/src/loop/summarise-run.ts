@@ -1,5 +1,6 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { finalConditions } from '../diagnosis/emit-run-warnings.ts';
 import type { StoredEvaluation } from '../evaluation/stored-evaluation.ts';
 import { judgeImprovement } from '../evaluation/verdict.ts';
 import { allEvaluations } from '../run/best-checkpoint.ts';
@@ -14,7 +15,15 @@ export function summariseRun(options: {
   readonly state: RunState;
   readonly config: Pick<
     ResolvedConfig,
-    'storeUrl' | 'maxMissingShare' | 'steps' | 'stopAtReward' | 'stopWhen' | 'finish' | 'evaluation'
+    | 'storeUrl'
+    | 'maxMissingShare'
+    | 'reward'
+    | 'tasks'
+    | 'steps'
+    | 'stopAtReward'
+    | 'stopWhen'
+    | 'finish'
+    | 'evaluation'
   >;
   readonly seconds: number;
 }): TrainingSummary {
@@ -22,11 +31,16 @@ export function summariseRun(options: {
   const { before, after } = state;
   if (before === null || after === null) throw missingEvaluation(run.runId);
   const examples = pickExamples(before, after);
+  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(before, after, config.maxMissingShare);
   return {
     runId: run.runId,
     before,
     after,
-    ...judgeImprovement(before, after, config.maxMissingShare),
+    verdict,
+    caveats: finalConditions(state, config).map(({ message }) => message),
+    isImproved,
+    pValue,
+    missingShare,
     rewardCurve: state.rewardCurve,
     training: {
       ended: completionReason(state, config) ?? 'steps',

@@ -1,12 +1,17 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import type { PublicationRecord } from '@agentlightning/core/protocol';
-import type { Collector } from '../collection/collector.ts';
+import type { CollectedStep, Collector } from '../collection/collector.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
+import { failingShare } from '../diagnosis/diagnose-steps.ts';
 import { warnOfStep } from '../diagnosis/emit-run-warnings.ts';
+import { warnOfFailed, warnOfLost } from '../evaluation/collect-evaluation.ts';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
+import { meanReward } from '../evaluation/rollout-reward.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
+import { failureText } from '../rollouts/rollout-failures.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
 import { withPublications } from '../run/publication.ts';
 import type { RunState } from '../run/run-state.ts';
@@ -19,7 +24,7 @@ import { checkSelectors } from './check-selectors.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
 import { planPolicyUpdate } from './plan-policy-update.ts';
 import { recordTraining } from './record-training.ts';
-import { collectedReward, type PolicyStep, policyMetrics, trainedReward } from './step-outcome.ts';
+import { type PolicyStep, policyMetrics, type StepMetrics } from './step-outcome.ts';
 import type { TimeEstimate } from './time-estimate.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { updateWeights } from './update-weights.ts';
@@ -48,17 +53,11 @@ export async function trainStep(options: {
   await recordTraining(session, { collected, outcomes, step });
   const unmatched = checkSelectors(session, { collected, outcomes, step });
   warnExcluded(session, { collected, outcomes, step });
-  const reward = collectedReward(outcomes, collection);
+  const { reward, metrics, entropy, trainedTokens } = measureStep(config, collection, outcomes);
   const rewardCurve = [...state.rewardCurve, reward];
-  const { metrics: learned, entropy, trainedTokens } = policyMetrics(outcomes, trainedReward(outcomes, collected));
-  const metrics = {
-    ...learned,
-    'collection/reward_mean': reward,
-    ...failureMetrics(collected),
-    ...rewardMetrics(collected, config.rewards, rewardWeights(config)),
-  };
   sampler.record([...collected, ...collection.setAside]);
-  const warnings = [...state.warnings, ...unmatched, ...warnOfStep(session, { step, values: metrics })];
+  const failure = await warnOfFailures(session, collected, metrics);
+  const warnings = [...state.warnings, ...unmatched, ...warnOfStep(session, { step, values: metrics, failure })];
   const checkpoint = await saveCheckpoint(session, { ...state, rewardCurve, warnings }, step);
   const seconds = (systemClock.now() - startedMs) / 1000;
   const summary: StepSummary = {
@@ -99,6 +98,43 @@ export async function trainStep(options: {
   return await discardOldCheckpoints(session, next);
 }
 
+/** The reward of a step and its metrics, without those of collection and time. */
+function measureStep(
+  { reward: definition, rewards }: ResolvedConfig,
+  { rollouts, setAside }: CollectedStep,
+  outcomes: readonly PolicyStep[],
+): StepMetrics & { readonly reward: number } {
+  // Which rollouts are set aside depends on their rewards: the mean of the others does not measure the policy.
+  const reward = meanReward([...rollouts, ...setAside], definition) ?? 0;
+  const { metrics, ...learned } = policyMetrics(outcomes, meanReward(rollouts, definition));
+  return {
+    ...learned,
+    reward,
+    metrics: {
+      ...metrics,
+      'collection/reward_mean': reward,
+      ...failureMetrics(rollouts),
+      ...rewardMetrics(rollouts, rewards, definition.choice?.rewardWeights ?? null),
+    },
+  };
+}
+
+/**
+ * Warns of the step's failed rollouts. Where the agents of many fail, `agent-failures` is the warning.
+ *
+ * @returns the first failure of an agent; null without one
+ */
+async function warnOfFailures(
+  session: TrainingSession,
+  collected: readonly FinishedRollout[],
+  metrics: Readonly<Record<string, number>>,
+): Promise<string | null> {
+  await warnOfLost(session, collected);
+  if ((metrics['failures/agent_share'] ?? 0) <= failingShare) await warnOfFailed(session, collected);
+  const first = collected.find(({ failure }) => failure === 'agent');
+  return first === undefined ? null : await failureText(session.store, first);
+}
+
 /** The publications of a step, of each policy that had an update. */
 function publicationsOf(outcomes: readonly PolicyStep[], step: number): readonly PublicationRecord[] {
   return outcomes.flatMap(({ policy, result: { publication } }) =>
@@ -106,15 +142,10 @@ function publicationsOf(outcomes: readonly PolicyStep[], step: number): readonly
   );
 }
 
-/** The weights of the dimensions of the reward; null when only the primary one is trained. */
-function rewardWeights({ algorithm }: ResolvedConfig): Readonly<Record<string, number>> | null {
-  return 'rewardWeights' in algorithm ? (algorithm.rewardWeights ?? null) : null;
-}
-
 /** Plans and applies the updates of every trained policy, concurrently: their models are independent. */
 async function updatePolicies(
   session: TrainingSession,
-  rollouts: { readonly collected: readonly CollectedRollout[]; readonly isOnPolicy: boolean; readonly step: number },
+  rollouts: { readonly collected: readonly FinishedRollout[]; readonly isOnPolicy: boolean; readonly step: number },
 ): Promise<readonly PolicyStep[]> {
   const { pauseCalls } = session;
   // Older weights differ from the trainer's for another reason than misaligned tokens.

@@ -63,7 +63,7 @@ async function saveLastModel(session: TrainingSession, state: RunState): Promise
 
 /** The task sampler of a session, with the recorded results of its run. */
 function createTaskSampler({ config, tasks }: TrainingSession, { passRates }: RunState): TaskSampler {
-  const { curriculum, seed, evaluation } = config;
+  const { curriculum, seed, evaluation, reward } = config;
   const rewardRange = evaluation.rewardRange ?? [0, 1];
-  return new TaskSampler({ tasks: tasks.train, seed, curriculum, passRates: passRates.current, rewardRange });
+  return new TaskSampler({ tasks: tasks.train, seed, curriculum, passRates: passRates.current, reward, rewardRange });
 }

@@ -20,11 +20,16 @@ export function summariseSearch(options: {
     throw new AgentLightningError({ code: 'INTERNAL', message: `run ${run.runId} ended without an outcome` });
   }
   const examples = pickExamples(before, after);
+  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(before, after, config.shared.maxMissingShare);
   return {
     runId: run.runId,
     before,
     after,
-    ...judgeImprovement(before, after, config.shared.maxMissingShare),
+    verdict,
+    caveats: [],
+    isImproved,
+    pValue,
+    missingShare,
     rewardCurve: bestSoFar(versions.map(({ score }) => score)),
     seconds,
     exampleBefore: examples.before,

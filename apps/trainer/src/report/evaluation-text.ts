@@ -82,7 +82,7 @@ function comparisonLines(
 const verdictTexts: Readonly<Record<EvaluationComparison['verdict'], string>> = {
   better: 'better',
   worse: 'worse',
-  'not-significant': 'no significant difference',
+  'not-significant': 'no difference shown',
   undecided: 'not decided, too many rewards are missing',
 };
 

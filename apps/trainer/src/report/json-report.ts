@@ -119,6 +119,8 @@ function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summa
     heldout: summary.after.rollouts,
     ci95_before: summary.before.ci95,
     ci95_after: summary.after.ci95,
+    verdict: summary.verdict,
+    caveats: summary.caveats,
     improved: summary.isImproved,
     p_value: summary.pValue,
     missing_share: summary.missingShare,

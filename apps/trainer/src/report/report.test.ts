@@ -59,6 +59,8 @@ test('a json report ends with the done object that programs read', () => {
       runId: 'run-1',
       before: { ...evaluation, reward: 0.2, ci95: [0.1, 0.3] },
       after: evaluation,
+      verdict: 'better',
+      caveats: [],
       isImproved: true,
       pValue: 1e-9,
       missingShare: 0,
@@ -221,12 +223,40 @@ test('removes line breaks and control characters from untrusted text', () => {
   expect(shown).toContain('\uFFFD2Jgone');
 });
 
+test.each([
+  ['worse', 'The agent got worse.'],
+  ['not-significant', 'No difference shown.'],
+] as const)('the verdict %s is a sentence, followed by what it does not show', (verdict, sentence) => {
+  const evaluation = { reward: 0.5, ci95: [0.4, 0.6] as const, rollouts: 90, failed: 0, missing: 0 };
+  const summary: TrainingSummary = {
+    runId: 'run-1',
+    before: evaluation,
+    after: evaluation,
+    verdict,
+    caveats: ['a part fell'],
+    isImproved: false,
+    pValue: 0.001,
+    missingShare: 0,
+    rewardCurve: [],
+    seconds: 1,
+    exampleBefore: null,
+    exampleAfter: null,
+    dataDir: '.agl',
+    storeUrl: 'sqlite:.agl/agl.db',
+  };
+  const text = summaryText(summary, { before: null, after: null }, { command: 'agl', resume: null });
+  const [, first, second] = stripVTControlCharacters(text).split('\n');
+  expect([first, second]).toEqual([expect.stringContaining(sentence), 'But a part fell.']);
+});
+
 test('a run with too many missing rewards ends without a verdict', () => {
   const evaluation = { reward: 0.5, ci95: [0.4, 0.6] as const, rollouts: 90, failed: 0, missing: 10 };
   const summary: TrainingSummary = {
     runId: 'run-1',
     before: evaluation,
     after: { ...evaluation, reward: 0.9 },
+    verdict: 'undecided',
+    caveats: [],
     isImproved: null,
     pValue: 0.001,
     missingShare: 0.1,

@@ -33,6 +33,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
   return [
     '',
     `${verdict} ${what.replace(/^./, (first) => first.toUpperCase())} ${before.reward.toFixed(2)} → ${after.reward.toFixed(2)} in ${shortDuration(summary.seconds)} (${pValueText(summary.pValue)}).`,
+    ...caveatLines(summary),
     '',
     evaluationLine('before', before),
     evaluationLine('after', after),
@@ -51,13 +52,22 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
   ].join('\n');
 }
 
-function verdictText({ isImproved, missingShare }: TrainingSummary, what: string): string {
-  if (isImproved === null) {
-    const share = percent(missingShare);
-    return styleText('yellow', `No verdict: the ${what} of ${share} of the tasks is missing.`);
+function verdictText({ verdict, missingShare }: TrainingSummary, what: string): string {
+  switch (verdict) {
+    case 'better':
+      return styleText('green', 'The agent got better.');
+    case 'worse':
+      return styleText('red', 'The agent got worse.');
+    case 'not-significant':
+      return styleText('yellow', 'No difference shown.');
+    case 'undecided':
+      return styleText('yellow', `No verdict: the ${what} of ${percent(missingShare)} of the tasks is missing.`);
   }
-  if (isImproved) return styleText('green', 'The agent got better.');
-  return styleText('red', `The ${what} did not rise significantly.`);
+}
+
+/** What the verdict does not show, each as a sentence. */
+function caveatLines({ caveats }: TrainingSummary): readonly string[] {
+  return caveats.map((caveat) => styleText('red', `But ${caveat}.`));
 }
 
 function curveLines({ rewardCurve: curve }: TrainingSummary): readonly string[] {

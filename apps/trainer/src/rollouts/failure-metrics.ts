@@ -3,9 +3,15 @@ import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
 import { type FailureCause, failureCauses } from './failure-cause.ts';
 
-/** The number of rollouts of a step by failure cause, as metrics: `failures/timeout`. */
+/**
+ * The number of rollouts of a step by failure cause, as metrics: `failures/timeout`. `failures/agent_share` is the share of
+ * rollouts whose agents failed, without infrastructure failures.
+ */
 export function failureMetrics(collected: readonly FinishedRollout[]): Readonly<Record<string, number>> {
-  return Object.fromEntries(Object.entries(countFailures(collected)).map(([cause, n]) => [`failures/${cause}`, n]));
+  const finished = collected.filter(({ failure }) => failure === null || failure === 'agent');
+  const share = finished.filter(({ failure }) => failure === 'agent').length / Math.max(1, finished.length);
+  const counts = Object.entries(countFailures(collected)).map(([cause, n]) => [`failures/${cause}`, n]);
+  return { ...Object.fromEntries(counts), 'failures/agent_share': share };
 }
 
 /** The number of rollouts by failure cause. */

@@ -3,6 +3,7 @@ import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { recordedFailure } from '@agentlightning/core/store';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import type { ServiceListener } from '../training-event.ts';
+import { failureLocation } from './failure-location.ts';
 
 /** The error of a step or evaluation in which all rollouts failed. */
 export async function allFailed(store: Store, collected: readonly FinishedRollout[]): Promise<AgentLightningError> {
@@ -17,11 +18,13 @@ export async function allFailed(store: Store, collected: readonly FinishedRollou
   });
 }
 
-/** The failure of a rollout, with the command that shows its trace. */
-export async function failureText(store: Store, { rollout }: CollectedRollout): Promise<string> {
+/** The failure of a rollout, with its file and line and the command that shows its trace. */
+export async function failureText(store: Store, { rollout, spans }: CollectedRollout): Promise<string> {
   const attempt = await store.getLatestAttempt(rollout.rolloutId);
   const recorded = attempt === null ? null : recordedFailure(attempt)?.message;
-  return `${recorded ?? unrecorded(rollout, attempt)} (agl show ${rollout.rolloutId})`;
+  const location = failureLocation(spans);
+  const at = location === null ? '' : ` at ${location}`;
+  return `${recorded ?? unrecorded(rollout, attempt)}${at} (agl show ${rollout.rolloutId})`;
 }
 
 /** Where warnings read failures and are emitted. */

@@ -21,8 +21,8 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
     groupSize: settings.groupSize ?? 8,
     planStep: (groups, context) => {
       const collected = collectStep(groups, settings);
-      // A rollout without trained tokens must not be selected instead of one that can be imitated.
-      const trainable = collected.trajectories.filter(({ rows }) => rows.length > 0);
+      // A rollout without trained tokens must not be selected instead of one that can be imitated, nor one that failed.
+      const trainable = collected.trajectories.filter(({ rows, isFailed }) => rows.length > 0 && isFailed !== true);
       const imitated = selectBest(trainable, settings).map(scoredAlike);
       const { epochs = 1, minibatches: parts = 1 } = settings;
       const updates = minibatches(imitated, { epochs, minibatches: parts, seed: context.seed }).map(

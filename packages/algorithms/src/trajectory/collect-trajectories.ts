@@ -18,7 +18,7 @@ export interface CollectOptions extends TransitionOptions {
 
 /** The trajectories of a step, and counts of excluded data. */
 export interface CollectedTrajectories {
-  /** Trajectories of all successful rollouts, including those without a reward, in input order. */
+  /** Trajectories of all successful rollouts, including those without a reward, and of failed ones with a `failedReward`; in input order. */
   readonly trajectories: readonly Trajectory[];
   /** Number of rollouts that did not succeed. */
   readonly failedRollouts: number;
@@ -36,18 +36,21 @@ export interface CollectedTrajectories {
   readonly truncatedRows: number;
 }
 
-/** Builds a trajectory of every successful rollout: spans, transitions, rows. */
+/** Builds a trajectory of every successful rollout, and of every failed one with a `failedReward`: spans, transitions, rows. */
 export function collectTrajectories(
   groups: readonly CollectedGroup[],
   options: CollectOptions = {},
 ): CollectedTrajectories {
   const members = groups.flatMap(({ groupId, rollouts }) => rollouts.map((collected) => ({ groupId, collected })));
-  const succeeded = members.filter(({ collected }) => collected.rollout.status === 'succeeded');
-  const parts = succeeded.map(({ groupId, collected }) => collect(collected, groupId, options));
+  const isUsed = ({ rollout, failedReward }: CollectedRollout): boolean =>
+    rollout.status === 'succeeded' || failedReward !== undefined;
+  const parts = members
+    .filter(({ collected }) => isUsed(collected))
+    .map(({ groupId, collected }) => collect(collected, groupId, options));
   const total = (count: (part: CollectedPart) => number): number => parts.reduce((sum, part) => sum + count(part), 0);
   return {
     trajectories: parts.map(({ trajectory }) => trajectory),
-    failedRollouts: members.length - succeeded.length,
+    failedRollouts: members.filter(({ collected }) => collected.rollout.status !== 'succeeded').length,
     modelCalls: total((part) => part.modelCalls),
     untrainableCalls: sumReasonCounts(parts.map((part) => part.excluded)),
     unassignedRewards: total((part) => part.unassignedRewards),
@@ -62,19 +65,20 @@ type CollectedPart = LimitedTrajectory &
   Pick<CollectedTransitions, 'modelCalls' | 'excluded' | 'unassignedRewards'>;
 
 function collect(collected: CollectedRollout, groupId: string, options: CollectOptions): CollectedPart {
-  const { rollout, attemptId, spans } = collected;
+  const { rollout, attemptId, spans, failedReward } = collected;
   const ownSpans = spans.filter((span) => span.attemptId === attemptId);
   const { transitions, finalReward, rewardedCall, agentRewards, ...counts } = transitionsFromSpans(ownSpans, options);
   const { trajectory, splits } = trajectoryFromTransitions({
     rolloutId: rollout.rolloutId,
     attemptId: attemptId ?? '',
     groupId,
-    reward: finalReward,
-    rewardedCall,
+    reward: failedReward ?? finalReward,
+    rewardedCall: failedReward === undefined ? rewardedCall : null,
     agentRewards,
     transitions,
     ...(options.level === undefined ? {} : { level: options.level }),
   });
   const limited = limitRowLength(trajectory, options.rowLength ?? { maxTokens: Infinity, tooLong: 'drop' });
-  return { ...counts, splits, ...limited };
+  if (failedReward === undefined) return { ...counts, splits, ...limited };
+  return { ...counts, splits, ...limited, trajectory: { ...limited.trajectory, isFailed: true } };
 }

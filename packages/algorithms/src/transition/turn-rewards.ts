@@ -31,6 +31,19 @@ export interface TurnRewards {
 }
 
 /**
+ * The reward of an attempt: its last one that has the selected dimensions; null without one.
+ *
+ * @param spans - the spans of one attempt, in any order
+ */
+export function finalReward(spans: readonly Span[], choice: RewardChoice = {}): number | null {
+  return (
+    findRewards(spans)
+      .flatMap((emitted) => chosenValue(emitted, choice) ?? [])
+      .at(-1) ?? null
+  );
+}
+
+/**
  * Matches rewards with model calls by link and sequence id, not by time. A reward linked to a span belongs to that span's
  * turn; a reward emitted while an agent was active, to the agent's last call before it; any other reward, to the last call
  * before it. Rewards of the same call are summed. The last reward is the reward of the attempt. It is also the reward of its

@@ -8,6 +8,12 @@ export interface CollectedRollout {
   readonly rollout: Rollout;
   readonly attemptId: string | null;
   readonly spans: readonly Span[];
+  /**
+   * Reward of a rollout whose agent failed, in place of those that it emitted. Infrastructure failures have none.
+   *
+   * @default none: a rollout that did not succeed is not trained on
+   */
+  readonly failedReward?: number;
 }
 
 /** The finished rollouts of one task in one training step. */

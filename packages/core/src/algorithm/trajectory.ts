@@ -46,6 +46,8 @@ export interface Trajectory {
   readonly agentRewards?: Readonly<Record<string, number>>;
   /** Whether the end was truncated, so that the state after the last token is unknown. @default false */
   readonly isTruncated?: boolean;
+  /** Whether the agent failed, so that `reward` is {@link CollectedRollout.failedReward}: it is not imitated. @default false */
+  readonly isFailed?: boolean;
   /** One row when every prompt continues the previous tokens; more otherwise. */
   readonly rows: readonly TrajectoryRow[];
 }

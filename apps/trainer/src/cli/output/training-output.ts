@@ -88,6 +88,8 @@ const doneLine = z.strictObject({
   heldout: z.int(),
   ci95_before: interval.nullable(),
   ci95_after: interval.nullable(),
+  verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']),
+  caveats: z.array(z.string()).describe('what the verdict on the mean reward does not show'),
   improved: z.boolean().nullable().describe('null: too many rewards are missing'),
   p_value: z.number().nullable(),
   missing_share: z.number(),

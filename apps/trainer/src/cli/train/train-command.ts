@@ -71,5 +71,5 @@ const helpText = `
 Flags override the configuration file. Keys: AGL_STORE_KEY for --store, AGL_RUNTIME_KEY for --runtime,
 AGL_INFERENCE_KEY for the model API that it names, AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
 
-Exit codes: 0 improved, 1 not improved, undecided or failed, 2 invalid flag, configuration or task, 3 store, gateway, runtime or
+Exit codes: 0 better, 1 worse, no difference shown, undecided or failed, 2 invalid flag, configuration or task, 3 store, gateway, runtime or
 model unavailable (the run can be resumed), 4 an agent blocked the event loop with --in-process (likewise), 130 stopped by Ctrl+C (likewise).`;

@@ -1,0 +1,54 @@
+import { aRewardSpan } from '@agentlightning/core/testing';
+import { expect, test } from 'vitest';
+import { hasLearningSignal } from '../collection/learning-signal.ts';
+import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { rolloutReward } from '../evaluation/rollout-reward.ts';
+import { resolveConfig } from './resolve-config.ts';
+
+const base = { agent: () => 0, tasks: { train: [{}], test: [{}] } };
+
+const resolved = (changes: object) => resolveConfig({ ...base, ...changes }, '/');
+
+const weighted = { algorithm: { type: 'grpo', rewardWeights: { correct: 1, primary: -0.5 } } };
+
+/** A rollout with these dimensions. */
+const finished = (parts: Readonly<Record<string, number>>): FinishedRollout => ({
+  rollout: { rolloutId: 'ro-1', status: 'succeeded' } as FinishedRollout['rollout'],
+  attemptId: 'at-1',
+  spans: [aRewardSpan(parts)],
+  failure: null,
+  failureCause: null,
+});
+
+test('updates, evaluations and refills have the reward of the weights', () => {
+  const { reward, evaluation } = resolved(weighted);
+  for (const definition of [reward, evaluation]) {
+    expect(rolloutReward(finished({ primary: 1, correct: 1 }), definition)).toBe(0.5);
+    expect(rolloutReward(finished({ primary: 1 }), definition)).toBeNull();
+  }
+  const equalPrimary = [finished({ primary: 1, correct: 0 }), finished({ primary: 1, correct: 1 })];
+  expect(hasLearningSignal(equalPrimary, reward)).toBe(true);
+  const equalSum = [finished({ primary: 0, correct: 0 }), finished({ primary: 1, correct: 0.5 })];
+  expect(hasLearningSignal(equalSum, reward)).toBe(false);
+});
+
+test('the substitutes of evaluations are those of the training, unless they differ on purpose', () => {
+  const training = { failedReward: -1, algorithm: { type: 'grpo', missingReward: 0.5 } };
+  expect(resolved(training).evaluation).toMatchObject({ failedReward: -1, missingReward: 0.5 });
+  const evaluation = { failedReward: null, missingReward: null };
+  expect(resolved({ ...training, evaluation }).evaluation).toMatchObject(evaluation);
+});
+
+test('the range of a weighted reward follows from the ranges of its parts', () => {
+  const rewards = { parts: { correct: { range: [0, 1] }, primary: { range: [0, 2] } } };
+  expect(resolved({ ...weighted, rewards }).evaluation.rewardRange).toEqual([-1, 1]);
+  expect(resolved({ rewards: { range: [0, 5] } }).evaluation.rewardRange).toEqual([0, 5]);
+});
+
+test('policies with different rewards have the primary one in common', () => {
+  const own = (name: string) => ({ algorithm: { type: 'grpo', rewardName: name } });
+  expect(resolved({ policies: { writer: own('style'), critic: own('style') } }).reward.choice).toEqual({
+    rewardName: 'style',
+  });
+  expect(resolved({ policies: { writer: own('style'), critic: own('truth') } }).reward.choice ?? {}).toEqual({});
+});
