@@ -16,6 +16,7 @@ import { generatedCodeStep } from './verify/generated-code-step.ts';
 import { gpuRuntimeStep } from './verify/gpu-runtime-step.ts';
 import { installStep } from './verify/install-step.ts';
 import { matrixStep } from './verify/matrix-step.ts';
+import { nodeVersionsStep } from './verify/node-versions-step.ts';
 import { packageStep } from './verify/package-step.ts';
 import { type FinishedStep, StepProgress, showFailures } from './verify/progress.ts';
 import { pythonStep } from './verify/python-step.ts';
@@ -87,6 +88,7 @@ const steps: readonly Step[] = [
   packageStep,
   sizeStep,
   matrixStep,
+  nodeVersionsStep,
   recipeStep,
   releaseStep,
   snippetStep,

@@ -1,35 +1,52 @@
 import { readFileSync } from 'node:fs';
-import type { RegisterHooksOptions } from 'node:module';
+import { type ModuleHooks, type RegisterHooksOptions, registerHooks } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** User files that are loaded as ES modules although their package says, or defaults to, CommonJS. */
-const forcedModules = new Map<string, string>();
+const forcedModules = new Set<string>();
 
-/** Loads user files that use `import` or `export` as ES modules, with the globals of CommonJS where they use those. */
+/**
+ * Loads user files that use `import` or `export` as ES modules, with the globals of CommonJS where they use those.
+ *
+ * There is no permanent `load` hook: with one, Node 22.16 to 22.22.0 and 24.0 to 24.11.0 reject CommonJS modules, whose source
+ * the default step does not return.
+ */
 export const userModuleHooks: RegisterHooksOptions = {
   resolve: (specifier, context, nextResolve) => {
     const resolved = nextResolve(specifier, context);
-    if (!context.conditions.includes('import') || !isAmbiguous(resolved.url, resolved.format)) return resolved;
+    if (![...context.conditions].includes('import') || !isAmbiguous(resolved.url, resolved.format)) return resolved;
     const source = readFileSync(fileURLToPath(resolved.url), 'utf8');
     if (!hasModuleSyntax(source)) return resolved;
-    forcedModules.set(resolved.url, source);
+    if (!forcedModules.has(resolved.url)) {
+      forcedModules.add(resolved.url);
+      const globals = undeclaredGlobals(source);
+      if (globals.length > 0) declareGlobals(resolved.url, globals);
+    }
     return { ...resolved, format: 'module' };
   },
-  load: (url, context, nextLoad) => {
-    const loaded = nextLoad(url, context);
-    const source = forcedModules.get(url);
-    const globals = source === undefined ? [] : undeclaredGlobals(source);
-    if (globals.length === 0) return loaded;
-    const code =
-      typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString();
-    // Appended, because imports are hoisted and lines and columns stay those of the source map.
-    return {
-      ...loaded,
-      source: `${code}\nimport { ${globals.join(', ')} } from ${JSON.stringify(globalsModule(url))};\n`,
-    };
-  },
 };
+
+/** Declares globals of CommonJS in a file when it is loaded, which is the step after its first resolution. */
+function declareGlobals(target: string, globals: readonly string[]): void {
+  const hooks: ModuleHooks = registerHooks({
+    load: (url, context, nextLoad) => {
+      const loaded = nextLoad(url, context);
+      if (url !== target) return { ...loaded, ...(loaded.source == null ? sourceOf(url) : undefined) };
+      hooks.deregister();
+      const code =
+        typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString();
+      // Appended, because imports are hoisted and lines and columns stay those of the source map.
+      const source = `${code}\nimport { ${globals.join(', ')} } from ${JSON.stringify(globalsModule(url))};\n`;
+      return { ...loaded, source };
+    },
+  });
+}
+
+/** The source of a CommonJS file that is loaded between a resolution and its load. */
+function sourceOf(url: string): { readonly source: string } | undefined {
+  return url.startsWith('file:') ? { source: readFileSync(fileURLToPath(url), 'utf8') } : undefined;
+}
 
 /** Whether a file is user code whose extension leaves open if it is an ES module. */
 function isAmbiguous(url: string, format: string | null | undefined): boolean {

@@ -1,9 +1,12 @@
 import { serveWorker } from '@agentlightning/runner/workers';
+import { silenceExpectedWarnings } from '../cli/node-version.ts';
 import { loadAgent } from '../user-modules/load-agent.ts';
 
 /*
  * A process that runs the agent of a module, for the supervisor that started it. The argument is the file of the module.
  */
+
+silenceExpectedWarnings(process);
 
 const [file = ''] = process.argv.slice(2);
 
