@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { AgentLightningError, Attempt, Store } from '@agentlightning/core';
-import { findFinalReward } from '@agentlightning/core/spans';
+import type { AgentLightningError, Attempt, SpanInput, Store } from '@agentlightning/core';
+import { findFinalReward, modelCallAttributes, spanNames } from '@agentlightning/core/spans';
 import { attemptFailureOrigin, recordedFailure } from '@agentlightning/core/store';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { WorkerPool } from '../src/workers/index.ts';
+import { WorkerRights } from '../src/workers/worker-rights.ts';
 import type { ScriptedTask } from './fixtures/scripted-worker.ts';
 
 /** Each test starts processes, on a machine that may be busy. */
@@ -102,6 +103,75 @@ test('a process runs many rollouts, and its output is that of the pool', async (
   expect(new Set(await Promise.all(ids.map(processOf))).size).toBe(1);
   await agents.line('to standard output');
   await agents.line('to standard error');
+});
+
+test('an agent cannot write to other attempts through the channel of its process', async () => {
+  const [victim = '', forger = ''] = await enqueue([{ deed: 'succeed' }, { deed: 'hang' }]);
+  const [claimed] = await store.claimRollouts({ workerId: 'another' });
+  const attemptId = claimed?.attempt.attemptId ?? '';
+  expect(claimed?.rolloutId).toBe(victim);
+  const span = {
+    ...{
+      rolloutId: victim,
+      attemptId,
+      traceId: 'a'.repeat(32),
+      spanId: 'b'.repeat(16),
+      parentId: null,
+      name: 'forged',
+    },
+    ...{ status: { code: 'OK', message: null }, attributes: {}, events: [], links: [], startTimeMs: 1, endTimeMs: 2 },
+    resource: { attributes: {}, schemaUrl: '' },
+  };
+  const requests = [
+    { method: 'getRollout', args: [victim] },
+    { method: 'updateRollout', args: [victim, { status: 'requeuing' }] },
+    { method: 'updateAttempt', args: [victim, attemptId, { status: 'failed' }] },
+    { method: 'querySpans', args: [{ rolloutId: victim }] },
+    { method: 'appendSpans', args: [[span]] },
+    { method: 'createAttemptToken', args: [{ rolloutId: victim, attemptId }] },
+    { method: 'getResources', args: ['rs-another'] },
+    { method: 'updateRollout', args: [victim, { status: 'succeeded' }] },
+    { method: 'appendSpans', args: [[{ ...span, attributes: 'none' }]] },
+    { method: 'claimRollouts', args: [] },
+  ];
+  await store.updateRollout(forger, { input: { deed: 'forge', requests } });
+  await using agents = new TestPool();
+  await store.waitForRollouts([forger]);
+  const denied = requests.slice(0, 7).map(() => 'PERMISSION_DENIED');
+  await agents.line([...denied, 'VALIDATION', 'VALIDATION', 'VALIDATION'].join(' '));
+  expect((await store.getRollout(victim)).status).toBe('preparing');
+  expect((await store.querySpans({ rolloutId: victim })).items).toEqual([]);
+});
+
+test('an agent cannot record model calls of its own attempt', async () => {
+  const rights = new WorkerRights();
+  const [id = ''] = await enqueue([{ deed: 'succeed' }]);
+  const [claimed] = await store.claimRollouts({ workerId: 'another' });
+  if (claimed === undefined) throw new Error('nothing was claimed');
+  rights.claimed(claimed);
+  const span = (attributes: object): SpanInput => ({
+    ...{ rolloutId: id, attemptId: claimed.attempt.attemptId, traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) },
+    ...{ parentId: null, name: spanNames.annotation, status: { code: 'OK', message: null }, events: [], links: [] },
+    ...{ attributes: { ...attributes }, startTimeMs: 1, endTimeMs: 2, resource: { attributes: {}, schemaUrl: '' } },
+  });
+  const reward = span({ 'agentlightning.reward.0.name': 'primary', 'agentlightning.reward.0.value': 1 });
+  expect(() => rights.assertMay('appendSpans', [[reward]])).not.toThrow();
+  const forged = span({ [modelCallAttributes.responseTokenIds]: [1, 2] });
+  expect(() => rights.assertMay('appendSpans', [[forged]])).toThrow(/reserved attribute/);
+  rights.ended(claimed.attempt.attemptId);
+  expect(() => rights.assertMay('appendSpans', [[span({})]])).not.toThrow();
+  expect(() => rights.assertMay('appendSpans', [[reward]])).toThrow(/has ended/);
+});
+
+test('agents do not inherit the credentials of Agent Lightning', async () => {
+  for (const name of ['AGL_TOKEN_SECRET', 'AGL_RUNTIME_KEY', 'AGL_SERVER_KEY', 'AGL_STORE_KEY', 'SEARCH_API_KEY'])
+    vi.stubEnv(name, 'secret');
+  await using agents = new TestPool();
+  const ids = await enqueue([{ deed: 'environment' }]);
+  await store.waitForRollouts(ids);
+  await vi.waitFor(() => expect(agents.output.join()).toContain('SEARCH_API_KEY'), { timeout: 60_000 });
+  expect(agents.output.join()).not.toContain('AGL_');
+  vi.unstubAllEnvs();
 });
 
 test('a pool is one worker with its load, which leaves when it stops', async () => {

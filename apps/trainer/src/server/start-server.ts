@@ -152,6 +152,7 @@ async function openStores(
     store: stores.main,
     projects: stores,
     apiKey: serverKey,
+    workerKey: secrets.workerKey,
     attemptTokens,
     isServerRun: (project: string, runId: string) => folder.project(project).hasRequest(runId),
     log,

@@ -19,6 +19,9 @@ const chart = path.resolve(import.meta.dirname, '../../deploy/helm/agentlightnin
 const agentFile = path.resolve(import.meta.dirname, '../fixtures/batch-agent.ts');
 const key = 'a key of the server, thirty-two bytes';
 
+/** The key of the runners. */
+const workerKey = 'the-key-of-the-runners';
+
 let folder: RunFolder;
 beforeEach(() => {
   folder = new RunFolder();
@@ -42,11 +45,11 @@ await describeWithKubernetes('agl kubernetes-runner', ({ helm, schemas }) => {
     return file;
   };
 
-  const startCluster = (): TestApiServer => new TestApiServer(schemas, { 'demo-keys/server-key': key });
+  const startCluster = (): TestApiServer => new TestApiServer(schemas, { 'demo-keys/worker-key': workerKey });
 
   const startServer = (): AglProcess =>
     new AglProcess(['server', '--port', '0', '--data', path.join(folder.path, 'data')], {
-      env: { AGL_SERVER_KEY: key },
+      env: { AGL_SERVER_KEY: key, AGL_WORKER_KEY: workerKey },
     });
 
   const startController = async (cluster: TestApiServer, url: string, ...flags: string[]): Promise<AglProcess> => {

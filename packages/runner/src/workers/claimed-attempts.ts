@@ -7,6 +7,7 @@ import type { RunnerStore } from '../runner-store.ts';
 import type { ClaimBudget } from './claim-budget.ts';
 import type { CrashSuspects } from './crash-suspects.ts';
 import type { SupervisorCalls, SupervisorMethod } from './worker-messages.ts';
+import { WorkerRights } from './worker-rights.ts';
 
 /** An attempt that a worker process runs. */
 export interface ClaimedAttempt {
@@ -26,6 +27,10 @@ export interface WorkerServices {
   readonly createAttemptToken?: ((request: AttemptTokenRequest) => Promise<string>) | undefined;
   readonly suspects: CrashSuspects;
   readonly budget: ClaimBudget;
+  /** Only rollouts of this run are claimed; null for any. */
+  readonly runId: string | null;
+  /** Largest number of attempts that the process has at a time. */
+  readonly concurrency: number;
 }
 
 /**
@@ -35,6 +40,7 @@ export interface WorkerServices {
 export class ClaimedAttempts {
   readonly #services: WorkerServices;
   readonly #attempts = new Map<string, ClaimedAttempt>();
+  readonly #rights = new WorkerRights();
   readonly #inFlight = new Map<number, { readonly done: Promise<unknown>; readonly cancel: AbortController }>();
   #claims = 0;
   #isClosed = false;
@@ -69,6 +75,7 @@ export class ClaimedAttempts {
   ended(attemptId: string, outcome = 'ended'): void {
     const attempt = this.#attempts.get(attemptId);
     this.#attempts.delete(attemptId);
+    this.#rights.ended(attemptId);
     attempt?.end(outcome);
     if (attempt !== undefined) this.#services.suspects.remove(attempt.rollout.rolloutId);
   }
@@ -82,11 +89,11 @@ export class ClaimedAttempts {
   }
 
   async #perform(method: SupervisorMethod, args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
+    this.#rights.assertMay(method, args);
     if (method === 'claimRollouts')
       return await this.#claim(args as Parameters<SupervisorCalls['claimRollouts']>, signal);
     const { store, createAttemptToken } = this.#services;
     if (method === 'createAttemptToken') return await createAttemptToken?.(args[0] as AttemptTokenRequest);
-    // The arguments are those of the client in the worker process, and the store validates them.
     const call = store[method] as (...given: readonly unknown[]) => Promise<unknown>;
     const result = await call.apply(store, [...args]);
     if (method === 'updateAttempt') {
@@ -101,6 +108,9 @@ export class ClaimedAttempts {
     [options]: Parameters<SupervisorCalls['claimRollouts']>,
     signal: AbortSignal,
   ): Promise<readonly AttemptedRollout[]> {
+    const { runId, concurrency, workerId } = this.#services;
+    // The agent may send claims too; those of the runner are as many as its free slots.
+    if (this.#attempts.size + this.#claims >= concurrency) return [];
     const isBusy = (): boolean => this.#attempts.size + this.#claims > 0;
     while (this.#services.suspects.isExclusive && isBusy() && !signal.aborted)
       await this.#services.suspects.change(signal);
@@ -108,7 +118,13 @@ export class ClaimedAttempts {
     this.#claims += 1;
     try {
       const claim = (): Promise<readonly AttemptedRollout[]> =>
-        this.#take({ ...options, workerId: this.#services.workerId, signal });
+        this.#take({
+          ...(options?.waitMs === undefined ? {} : { waitMs: options.waitMs }),
+          limit: 1,
+          ...(runId === null ? {} : { runId }),
+          workerId,
+          signal,
+        });
       return await this.#services.budget.spend(claim, signal);
     } finally {
       this.#claims -= 1;
@@ -125,6 +141,7 @@ export class ClaimedAttempts {
     for (const rollout of claimed) {
       const { timeoutMs } = rollout.config;
       const deadlineMs = timeoutMs === null ? null : systemClock.now() + timeoutMs;
+      this.#rights.claimed(rollout);
       this.#attempts.set(rollout.attempt.attemptId, { rollout, deadlineMs, end: observeAttempt(rollout) });
     }
     return claimed;
@@ -135,6 +152,7 @@ export class ClaimedAttempts {
     for (const [attemptId, { rollout, end }] of this.#attempts) {
       if (rollout.rolloutId !== rolloutId) continue;
       this.#attempts.delete(attemptId);
+      this.#rights.ended(attemptId);
       end('returned');
     }
     this.#services.suspects.notify();

@@ -194,7 +194,15 @@ export class WorkerPool {
     const hasAttemptTokens = createAttemptToken !== undefined;
     const process = new WorkerProcess({
       program,
-      services: { store, workerId, createAttemptToken, suspects: this.#suspects, budget: this.#budget },
+      services: {
+        store,
+        workerId,
+        createAttemptToken,
+        suspects: this.#suspects,
+        budget: this.#budget,
+        runId,
+        concurrency,
+      },
       settings: { concurrency, runId, hasAttemptTokens, gatewayUrl: gatewayUrl ?? null },
       onOutput,
       onError,

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { env } from 'node:process';
 import type { Readable } from 'node:stream';
 import type { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
@@ -93,6 +94,7 @@ export class WorkerProcess {
     const child = spawn(process.execPath, [...nodeFlags(process.execArgv), entry, ...args], {
       // The last one is for what it writes synchronously before it ends.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
+      env: agentEnvironment(env),
       serialization: 'advanced',
       detached: process.platform !== 'win32',
     });
@@ -240,6 +242,14 @@ function readExitReport(exitReports: OutputTail): ExitReport | null {
   } catch {
     return null;
   }
+}
+
+/** Variables with a key or secret of Agent Lightning: of the store, server, gateway, runtime, and of attempt tokens. */
+const ownCredential = /^(?:AGL|AGENTLIGHTNING)_\w*(?:KEY|SECRET|TOKEN)$/i;
+
+/** The environment of agents: that of this process, without the credentials of Agent Lightning. Agents have attempt tokens. */
+function agentEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownCredential.test(name)));
 }
 
 /** Flags of Node that are of this process only: programs on the command line, the debugger, tests. */

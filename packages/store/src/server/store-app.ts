@@ -81,7 +81,9 @@ export function createStoreApp(options: StoreAppOptions): Hono {
   app.notFound((context) => unknownRouteResponse(app, context));
   app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
   const revokedTokens = (): Promise<readonly string[]> => store.revokedAttemptTokens();
-  const { authenticator = new Authenticator({ keys: store, revokedTokens, apiKey, attemptTokens, clock }) } = options;
+  const {
+    authenticator = new Authenticator({ keys: store, revokedTokens, apiKey, workerKey: null, attemptTokens, clock }),
+  } = options;
   app.use(guardRoutes(authenticator, project));
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
   const handlers = handlersOf({

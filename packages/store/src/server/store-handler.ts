@@ -45,6 +45,8 @@ export interface StoreHandlerOptions {
    * @default null none
    */
   readonly apiKey?: string | null;
+  /** An additional key of the role worker, for the default project: that of runners. @default null none */
+  readonly workerKey?: string | null;
   /**
    * Signs and verifies attempt tokens; its secret is shared with the gateway. @default null attempt tokens are disabled
    */
@@ -113,13 +115,14 @@ export interface StoreHandler {
  * ```
  */
 export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
-  const { store, apiKey = null, attemptTokens = null, clock = systemClock, log = null } = options;
+  const { store, apiKey = null, workerKey = null, attemptTokens = null, clock = systemClock, log = null } = options;
   const projects = options.projects ?? onlyProject(store);
   const closing = new AbortController();
   const authenticator = new Authenticator({
     keys: store,
     revokedTokens: async (project) => (await projects.store(project)).revokedAttemptTokens(),
     apiKey,
+    workerKey,
     attemptTokens,
     clock,
   });

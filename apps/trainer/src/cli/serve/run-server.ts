@@ -54,6 +54,7 @@ Key:    ${key}
 function secretsOf(environment: NodeJS.ProcessEnv): ServerSecrets {
   return {
     serverKey: environment['AGL_SERVER_KEY'] || null,
+    workerKey: environment['AGL_WORKER_KEY'] || null,
     tokenSecret: environment['AGL_TOKEN_SECRET'] || null,
     runtimeKey: environment['AGL_RUNTIME_KEY'] || null,
     inferenceKey: environment['AGL_INFERENCE_KEY'] || null,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { AttemptTokens, RevokedAttemptTokens } from '@agentlightning/core/protocol';
+import { AttemptTokens, defaultProject, RevokedAttemptTokens } from '@agentlightning/core/protocol';
 import { digestOf, keyIdOf, type StoredAccessKey } from '../../access/access-key.ts';
 import type { Bearer } from './bearer.ts';
 
@@ -17,6 +17,8 @@ export interface AuthenticatorOptions {
   readonly revokedTokens: (project: string) => Promise<readonly string[]>;
   /** An additional admin key; null for none. */
   readonly apiKey: string | null;
+  /** An additional key of the role worker, for the default project; null for none. */
+  readonly workerKey: string | null;
   /** Verifies attempt tokens; null when they are disabled. */
   readonly attemptTokens: AttemptTokens | null;
   readonly clock: Clock;
@@ -28,7 +30,7 @@ const keyCacheMs = 5000;
 /** Authenticates requests. Created and revoked keys take effect within five seconds. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
-  readonly #apiKeyDigest: string | null;
+  readonly #configured: readonly { readonly digest: string; readonly bearer: Bearer }[];
   /** By project. */
   readonly #revoked = new Map<string, RevokedAttemptTokens>();
   readonly #known = new Map<string, { readonly stored: StoredAccessKey; readonly readAtMs: number }>();
@@ -39,8 +41,14 @@ export class Authenticator {
 
   constructor(options: AuthenticatorOptions) {
     this.#options = options;
-    this.#apiKeyDigest = options.apiKey === null ? null : digestOf(options.apiKey);
-    this.#isLocked = options.apiKey !== null;
+    const { apiKey, workerKey } = options;
+    const admin: Bearer = { kind: 'key', keyId: 'AGL_STORE_KEY', role: 'admin', project: null };
+    const worker: Bearer = { kind: 'key', keyId: 'AGL_WORKER_KEY', role: 'worker', project: defaultProject };
+    this.#configured = [
+      ...(apiKey === null ? [] : [{ digest: digestOf(apiKey), bearer: admin }]),
+      ...(workerKey === null ? [] : [{ digest: digestOf(workerKey), bearer: worker }]),
+    ];
+    this.#isLocked = this.#configured.length > 0;
   }
 
   /** Whether requests need a key: one was configured or ever created. */
@@ -70,10 +78,8 @@ export class Authenticator {
     if (key === undefined) throw unauthenticated('The request has no key');
     if (isToken) throw unknownSecret();
     const digest = digestOf(key);
-    if (this.#apiKeyDigest !== null && isSame(digest, this.#apiKeyDigest)) {
-      return { kind: 'key', keyId: 'AGL_STORE_KEY', role: 'admin', project: null };
-    }
-    return this.#listed(key, digest);
+    const configured = this.#configured.find((each) => isSame(digest, each.digest));
+    return configured?.bearer ?? (await this.#listed(key, digest));
   }
 
   #revokedOf(project: string): RevokedAttemptTokens {

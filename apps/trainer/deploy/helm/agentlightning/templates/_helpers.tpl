@@ -104,14 +104,13 @@ resources:
 {{- default (printf "http://%s.%s.svc:%v" (include "agl.name" .) .Release.Namespace .Values.server.service.port) .Values.runners.serverUrl -}}
 {{- end }}
 
-{{/* Key and URL of a process that reaches the server. */}}
+{{/* Key of a process that reaches the server, unless keySecret has one: (dict "root" . "key" "worker-key") */}}
 {{- define "agl.serverAccess" -}}
+{{- $secret := .root.Values.runners.keySecret -}}
 - name: AGL_STORE_KEY
   valueFrom:
-    {{- with .Values.runners.keySecret }}
-    secretKeyRef: { name: {{ default (include "agl.keysSecret" $) .name }}, key: {{ .name | empty | ternary "server-key" .key }} }
-    {{- end }}
-{{- if hasPrefix "http:" (include "agl.serverUrl" .) }}
+    secretKeyRef: { name: {{ default (include "agl.keysSecret" .root) $secret.name }}, key: {{ $secret.name | empty | ternary .key $secret.key }} }
+{{- if hasPrefix "http:" (include "agl.serverUrl" .root) }}
 # Plain HTTP, inside the cluster.
 - { name: AGL_ALLOW_INSECURE_KEYS, value: "1" }
 {{- end }}

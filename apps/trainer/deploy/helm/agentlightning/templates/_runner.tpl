@@ -20,7 +20,7 @@ containers:
       - {{ . }}
       {{- end }}
     env:
-      {{- include "agl.serverAccess" .root | nindent 6 }}
+      {{- include "agl.serverAccess" (dict "root" .root "key" "worker-key") | nindent 6 }}
       {{- with $runners.extraEnv }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
