@@ -9,6 +9,7 @@ import type { RunSettings } from './run-config.ts';
 import type { RunLog } from './run-log.ts';
 import { type RunError, runErrorOf } from './run-messages.ts';
 import { RunProcess } from './run-process.ts';
+import type { RunSlot } from './run-slots.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 /** What runs of a project need of the server. */
@@ -29,6 +30,7 @@ export interface RunJobOptions {
   readonly services: RunServices;
   readonly runId: string;
   readonly events: RunLog;
+  readonly slot: Pick<RunSlot, 'setIdle'>;
   /** Aborted when the server closes: the run is queued for its next start. */
   readonly closing: AbortSignal;
 }
@@ -40,18 +42,23 @@ const restartDelayMs = 1000;
 
 /** The training of one run, in one process after another. */
 export class RunJob {
-  /** Resolves when the run has ended, or was queued again. */
-  readonly done: Promise<void>;
+  /** Resolves when the run has ended: whether it must be queued again, for another project. */
+  readonly done: Promise<boolean>;
   readonly #options: RunJobOptions;
   #process: RunProcess | null = null;
   #isStopping = false;
+  #isYielding = false;
 
   /** Starts the run. */
   constructor(options: RunJobOptions) {
     this.#options = options;
     const { services, runId } = options;
-    this.done = this.#train().catch((error: unknown) =>
-      services.log.error({ err: error, run: runId }, 'run could not be recorded'),
+    this.done = this.#train().then(
+      () => this.#isYielding && !this.#isStopping,
+      (error: unknown) => {
+        services.log.error({ err: error, run: runId }, 'run could not be recorded');
+        return false;
+      },
     );
   }
 
@@ -60,6 +67,12 @@ export class RunJob {
     if (this.#isStopping) return;
     this.#isStopping = true;
     await this.#setStatus('stopping');
+    this.interrupt();
+  }
+
+  /** Ends the process for a run of another project; the run continues later. */
+  yield(): void {
+    this.#isYielding = true;
     this.interrupt();
   }
 
@@ -85,10 +98,13 @@ export class RunJob {
         // A request to stop that came too late has replaced it.
         await this.#setStatus('finished');
         log.info({ run: runId }, 'run has finished');
+        this.#isYielding = false;
         return;
       }
       if (this.#isStopping) return await this.#end('stopped', { event: 'stopped', run: runId });
       if (closing.aborted) return await this.#setStatus('queued');
+      if (this.#isYielding)
+        return await this.#end('queued', { event: 'queued', run: runId, reason: 'another project' });
       log.warn({ run: runId, code: error.code, restarts }, error.message);
       if (!isLost(error) || restarts >= maxRestarts) {
         return await this.#end('failed', { event: 'failed', run: runId, ...error });
@@ -99,7 +115,7 @@ export class RunJob {
   }
 
   async #runOnce(): Promise<RunError | null> {
-    const { services, runId, events, closing } = this.#options;
+    const { services, runId, events, slot, closing } = this.#options;
     const { settingsOf, folder, onUpstreams, metrics, log } = services;
     let settings: RunSettings;
     try {
@@ -113,6 +129,7 @@ export class RunJob {
       logFile: folder.logFile(runId),
       onEvent: (event) => {
         followRecordedEvent(metrics, event);
+        if (event['event'] === 'runners') slot.setIdle(event['runners'] === 0);
         // The run continues without the event, as when the disk is full.
         events
           .append(event)
@@ -121,7 +138,7 @@ export class RunJob {
       onUpstreams: (upstreams) => onUpstreams(runId, upstreams),
     });
     this.#process = process;
-    if (this.#isStopping || closing.aborted) process.stop();
+    if (this.#isStopping || this.#isYielding || closing.aborted) process.stop();
     const error = await process.ended;
     metrics.ended();
     this.#process = null;

@@ -117,7 +117,7 @@ async function openProject(name: string, services: ServerServices): Promise<Serv
       log,
       clock,
     },
-    slots,
+    { slots, project: name },
   );
   countRuns(registry, () => queue.runs());
   const server = createServerApp({

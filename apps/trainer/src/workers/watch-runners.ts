@@ -67,9 +67,11 @@ class RunnerWatch {
   async check(): Promise<void> {
     const { store, emit } = this.#options;
     const { items } = await store.queryWorkers();
-    const runners = this.#registered(items);
     const nowMs = this.#clock.now();
-    if (runners > 0 || this.#areOthersActive(items, nowMs)) this.#seenMs = nowMs;
+    const registered = this.#registered(items);
+    // The number of others is unknown.
+    const runners = this.#areOthersActive(items, nowMs) ? Math.max(1, registered) : registered;
+    if (runners > 0) this.#seenMs = nowMs;
     else if (nowMs - this.#seenMs >= this.#options.timeoutMs) await this.#giveUp();
     if (runners === this.#reported) return;
     this.#reported = runners;
