@@ -38,6 +38,32 @@ export interface RunJobOptions {
 /** Maximum number of consecutive restarts of a run after a loss of its process or its runtime. */
 const maxRestarts = 3;
 
+/** The restarts of a run without progress between them: a new step, not the repetition of one after the last checkpoint. */
+export class RunRestarts {
+  #inARow = 0;
+  #lastStep = 0;
+
+  /** The restarts since the last progress. */
+  get inARow(): number {
+    return this.#inARow;
+  }
+
+  /** Observes the events of the run. */
+  observe(event: JsonObject): void {
+    const step = event['event'] === 'step' ? Number(event['step']) : 0;
+    if (step <= this.#lastStep) return;
+    this.#lastStep = step;
+    this.#inARow = 0;
+  }
+
+  /** Begins a restart; false when there were too many. */
+  begin(): boolean {
+    if (this.#inARow >= maxRestarts) return false;
+    this.#inARow += 1;
+    return true;
+  }
+}
+
 const restartDelayMs = 1000;
 
 /** The training of one run, in one process after another. */
@@ -48,6 +74,7 @@ export class RunJob {
   #process: RunProcess | null = null;
   #isStopping = false;
   #isYielding = false;
+  readonly #restarts = new RunRestarts();
 
   /** Starts the run. */
   constructor(options: RunJobOptions) {
@@ -90,9 +117,9 @@ export class RunJob {
   async #train(): Promise<void> {
     const { services, runId, events, closing } = this.#options;
     const { log, clock } = services;
-    for (let restarts = 0; ; restarts += 1) {
-      log.info({ run: runId, restarts }, 'run starts');
-      if (restarts === 0) await this.#setStatus('running');
+    await this.#setStatus('running');
+    for (;;) {
+      log.info({ run: runId, restarts: this.#restarts.inARow }, 'run starts');
       const error = await this.#runOnce();
       if (error === null) {
         // A request to stop that came too late has replaced it.
@@ -105,8 +132,8 @@ export class RunJob {
       if (closing.aborted) return await this.#setStatus('queued');
       if (this.#isYielding)
         return await this.#end('queued', { event: 'queued', run: runId, reason: 'another project' });
-      log.warn({ run: runId, code: error.code, restarts }, error.message);
-      if (!isLost(error) || restarts >= maxRestarts) {
+      log.warn({ run: runId, code: error.code, restarts: this.#restarts.inARow }, error.message);
+      if (!isLost(error) || !this.#restarts.begin()) {
         return await this.#end('failed', { event: 'failed', run: runId, ...error });
       }
       await events.append({ event: 'warning', message: `${error.message}; the run starts again` });
@@ -129,6 +156,7 @@ export class RunJob {
       logFile: folder.logFile(runId),
       onEvent: (event) => {
         followRecordedEvent(metrics, event);
+        this.#restarts.observe(event);
         if (event['event'] === 'runners') slot.setIdle(event['runners'] === 0);
         // The run continues without the event, as when the disk is full.
         events
