@@ -79,3 +79,19 @@ test('clients write no state of the runs that a server trains', async () => {
   });
   expect(await trainer.send('GET', '/v1/server/runs/run-2')).toMatchObject({ status: 404 });
 });
+
+test('a run without a runner does not keep the slot from another project', { tags: ['long'] }, async () => {
+  const { process, admin } = await startServer();
+  await using _server = process;
+  const red = await createTenant(admin.url, 'trainer', 'red');
+  const blue = await createTenant(admin.url, 'trainer', 'blue');
+  const tooLong = { training: { runnerTimeoutMs: 3_600_001 } };
+  expect(await red.createRun(tooLong)).toMatchObject({ status: 400, body: { error: { code: 'CONFIG' } } });
+  await red.createRun({ run_id: 'run-red', training: { runnerTimeoutMs: 3_600_000 } });
+  await blue.createRun({ run_id: 'run-blue' });
+  const statusOf = async (tenant: Tenant, run: string): Promise<unknown> =>
+    (await tenant.send('GET', `/v1/server/runs/${run}`)).body['status'];
+  expect(await statusOf(blue, 'run-blue')).toBe('queued');
+  await vi.waitFor(async () => expect(await statusOf(blue, 'run-blue')).toBe('running'), { timeout: 120_000 });
+  expect(await statusOf(red, 'run-red')).toBe('queued');
+});

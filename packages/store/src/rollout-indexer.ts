@@ -1,5 +1,7 @@
+import process from 'node:process';
+import { AgentLightningError } from '@agentlightning/core';
 import type { OperationRunner } from './operation-runner.ts';
-import { hasTextsToIndex, indexRolloutTexts } from './operations/rollouts/index-rollout-texts.ts';
+import { hasTextsToIndex, indexTexts, nextText, removeRequest } from './operations/rollouts/index-rollout-texts.ts';
 import { hasRolloutsToIndex, indexRollouts } from './operations/rollouts/index-rollouts.ts';
 
 /**
@@ -10,6 +12,8 @@ export class RolloutIndexer {
   readonly #runner: OperationRunner;
   #isRunning = false;
   #texts: Promise<void> | null = null;
+  /** Whether a batch failed: the next ones have one text, to find the one that caused it. */
+  #isSearchingError = false;
 
   constructor(runner: OperationRunner) {
     this.#runner = runner;
@@ -33,7 +37,7 @@ export class RolloutIndexer {
     }
   }
 
-  /** Indexes up to a number of batches of texts of about one MiB each, after those of calls that are already running. */
+  /** Indexes up to a number of batches of texts of about 256 KiB each, or one larger text in steps, after those of calls that are already running. */
   async indexTexts(batches: number): Promise<void> {
     while (this.#texts !== null) await this.#texts;
     const ended = (): void => {
@@ -46,7 +50,25 @@ export class RolloutIndexer {
   async #indexTexts(batches: number): Promise<void> {
     for (let batch = 0; batch < batches; batch += 1) {
       if (!(await this.#runner.read(hasTextsToIndex))) return;
-      await this.#runner.write(indexRolloutTexts);
+      await this.#indexBatch();
+    }
+  }
+
+  /** A text that cannot be indexed is set aside and reported: it would delay all others for ever. */
+  async #indexBatch(): Promise<void> {
+    const position = this.#isSearchingError ? await this.#runner.read(nextText) : null;
+    try {
+      await indexTexts(this.#runner, this.#isSearchingError ? 1 : undefined);
+      this.#isSearchingError = false;
+    } catch (error) {
+      if (AgentLightningError.isInstance(error) && error.code !== 'VALIDATION') throw error;
+      if (position !== null) {
+        await this.#runner.write((context) => removeRequest(context, position));
+        process.emitWarning(
+          `The text of the rollout at position ${position} is not found by searches: ${String(error)}`,
+        );
+      }
+      this.#isSearchingError = true;
     }
   }
 }

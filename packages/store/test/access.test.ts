@@ -382,3 +382,24 @@ describe('a forged request', () => {
 function closing(store: StoreClient): AsyncDisposable & { readonly store: StoreClient } {
   return { store, [Symbol.asyncDispose]: () => store.close() };
 }
+
+test('a worker key does not write the record of a trainer, which holds and stops its run', async () => {
+  const store = await openStore(':memory:');
+  const server = await createStoreServer({ store, port: 0, apiKey: 'the one key' });
+  const clients = await Promise.all(
+    (['worker', 'trainer'] as const).map(async (role) => {
+      const { key } = await store.createAccessKey({ name: role, role });
+      return new StoreClient({ baseUrl: server.url, apiKey: key });
+    }),
+  );
+  const [worker, trainer] = clients;
+  await expect(worker?.updateWorker('trainer-run-1', { is_stop_requested: true })).rejects.toMatchObject({
+    code: 'PERMISSION_DENIED',
+  });
+  expect(await store.getWorker('trainer-run-1')).toBeNull();
+  expect(await worker?.updateWorker('worker-1', {})).toMatchObject({ workerId: 'worker-1' });
+  expect(await trainer?.updateWorker('trainer-run-1', {})).toMatchObject({ workerId: 'trainer-run-1' });
+  await Promise.all(clients.map((client) => client.close()));
+  await server.close();
+  await store.close();
+});

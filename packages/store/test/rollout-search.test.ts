@@ -143,8 +143,8 @@ test('the words of a rollout are limited', () => {
   const empty = { attempt: null, spans: [] };
   const text = Array.from({ length: 200_000 }, (_, index) => `word${index}`).join(' ');
   const words = rolloutWords(text, empty);
-  expect(words.join('').length).toBeLessThan(500_000);
-  expect(words.length).toBeGreaterThan(40_000);
+  expect(words.join('').length).toBeLessThan(200_000);
+  expect(words.length).toBeGreaterThan(15_000);
   expect(rolloutWords('x'.repeat(10_000), empty)).toEqual(['x'.repeat(64)]);
   // Deep JSON neither fails nor blocks.
   expect(rolloutWords('['.repeat(100_000) + ']'.repeat(100_000), empty)).toEqual([]);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { AgentLightningError, type Clock, type JsonObject, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import type { Worker } from '@agentlightning/core/store';
+import { trainerWorkerPrefix, type Worker } from '@agentlightning/core/store';
 import { z } from 'zod';
 
 /** The interval of lease renewals, in milliseconds. */
@@ -111,7 +111,7 @@ export async function requestStop(store: Store, runId: string): Promise<boolean>
 }
 
 function leaseWorkerId(runId: string): string {
-  return `trainer-${runId}`;
+  return `${trainerWorkerPrefix}${runId}`;
 }
 
 function holderOf(worker: Worker): Holder | null {

@@ -9,6 +9,7 @@ import type { RunSettings } from './run-config.ts';
 import type { RunLog } from './run-log.ts';
 import { type RunError, runErrorOf } from './run-messages.ts';
 import { RunProcess } from './run-process.ts';
+import type { RunSlot } from './run-slots.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 /** What runs of a project need of the server. */
@@ -29,6 +30,7 @@ export interface RunJobOptions {
   readonly services: RunServices;
   readonly runId: string;
   readonly events: RunLog;
+  readonly slot: Pick<RunSlot, 'setIdle'>;
   /** Aborted when the server closes: the run is queued for its next start. */
   readonly closing: AbortSignal;
 }
@@ -36,22 +38,54 @@ export interface RunJobOptions {
 /** Maximum number of consecutive restarts of a run after a loss of its process or its runtime. */
 const maxRestarts = 3;
 
+/** The restarts of a run without progress between them: a new step, not the repetition of one after the last checkpoint. */
+export class RunRestarts {
+  #inARow = 0;
+  #lastStep = 0;
+
+  /** The restarts since the last progress. */
+  get inARow(): number {
+    return this.#inARow;
+  }
+
+  /** Observes the events of the run. */
+  observe(event: JsonObject): void {
+    const step = event['event'] === 'step' ? Number(event['step']) : 0;
+    if (step <= this.#lastStep) return;
+    this.#lastStep = step;
+    this.#inARow = 0;
+  }
+
+  /** Begins a restart; false when there were too many. */
+  begin(): boolean {
+    if (this.#inARow >= maxRestarts) return false;
+    this.#inARow += 1;
+    return true;
+  }
+}
+
 const restartDelayMs = 1000;
 
 /** The training of one run, in one process after another. */
 export class RunJob {
-  /** Resolves when the run has ended, or was queued again. */
-  readonly done: Promise<void>;
+  /** Resolves when the run has ended: whether it must be queued again, for another project. */
+  readonly done: Promise<boolean>;
   readonly #options: RunJobOptions;
   #process: RunProcess | null = null;
   #isStopping = false;
+  #isYielding = false;
+  readonly #restarts = new RunRestarts();
 
   /** Starts the run. */
   constructor(options: RunJobOptions) {
     this.#options = options;
     const { services, runId } = options;
-    this.done = this.#train().catch((error: unknown) =>
-      services.log.error({ err: error, run: runId }, 'run could not be recorded'),
+    this.done = this.#train().then(
+      () => this.#isYielding && !this.#isStopping,
+      (error: unknown) => {
+        services.log.error({ err: error, run: runId }, 'run could not be recorded');
+        return false;
+      },
     );
   }
 
@@ -60,6 +94,12 @@ export class RunJob {
     if (this.#isStopping) return;
     this.#isStopping = true;
     await this.#setStatus('stopping');
+    this.interrupt();
+  }
+
+  /** Ends the process for a run of another project; the run continues later. */
+  yield(): void {
+    this.#isYielding = true;
     this.interrupt();
   }
 
@@ -77,20 +117,23 @@ export class RunJob {
   async #train(): Promise<void> {
     const { services, runId, events, closing } = this.#options;
     const { log, clock } = services;
-    for (let restarts = 0; ; restarts += 1) {
-      log.info({ run: runId, restarts }, 'run starts');
-      if (restarts === 0) await this.#setStatus('running');
+    await this.#setStatus('running');
+    for (;;) {
+      log.info({ run: runId, restarts: this.#restarts.inARow }, 'run starts');
       const error = await this.#runOnce();
       if (error === null) {
         // A request to stop that came too late has replaced it.
         await this.#setStatus('finished');
         log.info({ run: runId }, 'run has finished');
+        this.#isYielding = false;
         return;
       }
       if (this.#isStopping) return await this.#end('stopped', { event: 'stopped', run: runId });
       if (closing.aborted) return await this.#setStatus('queued');
-      log.warn({ run: runId, code: error.code, restarts }, error.message);
-      if (!isLost(error) || restarts >= maxRestarts) {
+      if (this.#isYielding)
+        return await this.#end('queued', { event: 'queued', run: runId, reason: 'another project' });
+      log.warn({ run: runId, code: error.code, restarts: this.#restarts.inARow }, error.message);
+      if (!isLost(error) || !this.#restarts.begin()) {
         return await this.#end('failed', { event: 'failed', run: runId, ...error });
       }
       await events.append({ event: 'warning', message: `${error.message}; the run starts again` });
@@ -99,7 +142,7 @@ export class RunJob {
   }
 
   async #runOnce(): Promise<RunError | null> {
-    const { services, runId, events, closing } = this.#options;
+    const { services, runId, events, slot, closing } = this.#options;
     const { settingsOf, folder, onUpstreams, metrics, log } = services;
     let settings: RunSettings;
     try {
@@ -113,6 +156,8 @@ export class RunJob {
       logFile: folder.logFile(runId),
       onEvent: (event) => {
         followRecordedEvent(metrics, event);
+        this.#restarts.observe(event);
+        if (event['event'] === 'runners') slot.setIdle(event['runners'] === 0);
         // The run continues without the event, as when the disk is full.
         events
           .append(event)
@@ -121,7 +166,7 @@ export class RunJob {
       onUpstreams: (upstreams) => onUpstreams(runId, upstreams),
     });
     this.#process = process;
-    if (this.#isStopping || closing.aborted) process.stop();
+    if (this.#isStopping || this.#isYielding || closing.aborted) process.stop();
     const error = await process.ended;
     metrics.ended();
     this.#process = null;

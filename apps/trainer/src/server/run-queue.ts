@@ -3,12 +3,13 @@ import { type RunStatus, unfinishedRunStatuses } from '@agentlightning/core/stor
 import { RunJob, type RunServices } from './run-job.ts';
 import { RunLog } from './run-log.ts';
 import { readRunRequest } from './run-request.ts';
-import type { RunSlots } from './run-slots.ts';
+import type { RunSlot, RunSlots } from './run-slots.ts';
 
 /** Trains the queued runs of a project in order, as many at a time as it gets slots. Their statuses are in the store. */
 export class RunQueue {
   readonly #services: RunServices;
   readonly #slots: RunSlots;
+  readonly #project: string;
   readonly #logs = new Map<string, RunLog>();
   readonly #closing = new AbortController();
   #queued: string[] = [];
@@ -17,9 +18,10 @@ export class RunQueue {
   #wake: () => void = () => undefined;
   #worked: Promise<void> = Promise.resolve();
 
-  constructor(services: RunServices, slots: RunSlots) {
+  constructor(services: RunServices, { slots, project }: { readonly slots: RunSlots; readonly project: string }) {
     this.#services = services;
     this.#slots = slots;
+    this.#project = project;
   }
 
   /** Queues the runs that were unfinished when the server ended, in order of their creation, and starts the first. */
@@ -105,12 +107,13 @@ export class RunQueue {
         });
         continue;
       }
-      const release = await this.#slots.take(signal);
-      if (release === null) return;
+      let job: RunJob | null = null;
+      const slot = await this.#slots.take({ project: this.#project, onYield: () => job?.yield(), signal });
+      if (slot === null) return;
       // The run that was next may have been stopped meanwhile.
       const runId = this.#next();
-      if (runId === undefined) release();
-      else this.#start(runId, release);
+      if (runId === undefined) slot.release();
+      else job = this.#start(runId, slot);
     }
   }
 
@@ -119,17 +122,19 @@ export class RunQueue {
     return this.#queued.find((runId) => !this.#jobs.has(runId));
   }
 
-  #start(runId: string, release: () => void): void {
+  #start(runId: string, slot: RunSlot): RunJob {
     this.#queued = this.#queued.filter((queued) => queued !== runId);
     const events = this.log(runId);
-    const job = new RunJob({ services: this.#services, runId, events, closing: this.#closing.signal });
+    const job = new RunJob({ services: this.#services, runId, events, slot, closing: this.#closing.signal });
     this.#jobs.set(runId, job);
-    void job.done.then(() => {
+    void job.done.then((isQueuedAgain) => {
       this.#jobs.delete(runId);
-      release();
+      if (isQueuedAgain) this.#queued.push(runId);
+      slot.release();
       events.wake();
       this.#wake();
     });
+    return job;
   }
 
   async #setStatus(runId: string, status: RunStatus): Promise<void> {

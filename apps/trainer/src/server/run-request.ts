@@ -40,6 +40,9 @@ export interface RunRequest {
   readonly training: TrainingChoice;
 }
 
+/** The longest wait of a run for a runner, in milliseconds. */
+const maxRunnerTimeoutMs = 3_600_000;
+
 const requestShape = {
   name: z.string().min(1).max(200).default('run'),
   data: z.strictObject({ train: z.string(), test: z.string() }),
@@ -50,6 +53,10 @@ const storedSchema: z.ZodType<RunRequest> = z.object(requestShape);
 
 const receivedSchema = z.strictObject({
   ...requestShape,
+  training: requestShape.training.refine(({ runnerTimeoutMs: given }) => !(Number(given) > maxRunnerTimeoutMs), {
+    path: ['runnerTimeoutMs'],
+    message: `must be at most ${maxRunnerTimeoutMs}: a run without a runner holds a slot of the server`,
+  }),
   run_id: z.string().refine(isRunId, 'must be 1 to 64 letters, digits, underscores and single hyphens').optional(),
 });
 

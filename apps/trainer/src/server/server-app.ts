@@ -31,6 +31,8 @@ export interface ServerAppOptions {
   readonly description: JsonObject;
   /** Whether the server is ready, for probes. */
   readonly isReady: () => boolean;
+  /** The services that are down; the others serve requests. */
+  readonly down: () => readonly string[];
   readonly authorize: StoreHandler['authorize'];
   readonly closing: AbortSignal;
   readonly onFault: (error: unknown) => void;
@@ -108,9 +110,11 @@ export function createServerApp(options: ServerAppOptions): Hono {
   const app = new Hono();
   app.onError((error, context) => errorResponse(context, error, onFault));
   for (const path of ['/healthz', '/health']) {
-    app.get(path, (context) =>
-      options.isReady() ? context.json({ status: 'ok' }) : context.json({ status: 'stopping' }, 503),
-    );
+    app.get(path, (context) => {
+      if (!options.isReady()) return context.json({ status: 'stopping' }, 503);
+      const down = options.down();
+      return context.json(down.length === 0 ? { status: 'ok' } : { status: 'degraded', down });
+    });
   }
   for (const { method, path, right, respond } of serverRoutes) {
     const limit = bodyLimit({ maxSize: method === 'PUT' ? maxPartBytes : maxRequestBytes });

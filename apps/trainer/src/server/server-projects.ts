@@ -111,13 +111,17 @@ async function openProject(name: string, services: ServerServices): Promise<Serv
     {
       store,
       folder,
-      settingsOf: settingsOfRun,
+      settingsOf: async (runId) => {
+        // A run does not fail while the runtime is started again.
+        await runtime.whenUp(closing);
+        return await settingsOfRun(runId);
+      },
       onUpstreams: (runId, upstreams) => models.start(runId, upstreams),
       metrics: new TrainingMetrics(registry),
       log,
       clock,
     },
-    slots,
+    { slots, project: name },
   );
   countRuns(registry, () => queue.runs());
   const server = createServerApp({
@@ -126,6 +130,7 @@ async function openProject(name: string, services: ServerServices): Promise<Serv
     dataSets,
     description,
     isReady: () => !closing.aborted,
+    down: () => (runtime.isUp ? [] : ['runtime']),
     authorize: (request) => handler.authorize({ ...request, project: name }),
     closing,
     onFault: (error) => log.error({ err: error }, 'internal error'),

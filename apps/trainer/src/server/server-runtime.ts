@@ -1,4 +1,5 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { backoffMs } from '@agentlightning/core/internal';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { RuntimeConnection } from '@agentlightning/runtime';
 import type { pino } from 'pino';
@@ -24,19 +25,28 @@ export interface ServerRuntimeOptions {
   readonly onRestart: () => void;
   readonly log: pino.Logger;
   readonly clock: Clock;
+  /** Starts the runtime. @default as `choice` says */
+  readonly start?: () => Promise<LaunchedRuntime>;
 }
 
 type GrpcRuntimeConfig = Extract<RuntimeConfig, { readonly type: 'grpc' }>;
 
-const restartDelayMs = 1000;
+const restartBackoff = { baseDelayMs: 1000, maxDelayMs: 60_000 };
+
+/** A runtime that has run for so long, in milliseconds, starts the backoff again. */
+const steadyMs = 60_000;
+
 const connectTimeoutMs = 30_000;
 
 /** The training runtime of a server: a running one, or one that is started here, and again when it ends. */
 export class ServerRuntime {
   readonly #options: ServerRuntimeOptions;
   #launched: LaunchedRuntime | null = null;
+  /** Pending while the runtime starts, or is started again. */
   #config: Promise<GrpcRuntimeConfig>;
-  #isClosing = false;
+  /** Why the runtime is down; null while it is up, or starts for the first time. */
+  #failure: AgentLightningError | null = null;
+  readonly #closing = new AbortController();
 
   constructor(options: ServerRuntimeOptions) {
     this.#options = options;
@@ -51,9 +61,28 @@ export class ServerRuntime {
     return this.#options.choice.type === 'embedded';
   }
 
-  /** Where the runtime is, and the base model of runs. */
+  /** Whether it runs, as far as this process knows. */
+  get isUp(): boolean {
+    return this.#failure === null;
+  }
+
+  /**
+   * Where the runtime is, and the base model of runs.
+   *
+   * @throws AgentLightningError RUNTIME_UNAVAILABLE while it is started again
+   */
   async config(): Promise<GrpcRuntimeConfig> {
+    if (this.#failure !== null) throw isDown(this.#failure);
     return await this.#config;
+  }
+
+  /** Waits until the runtime runs. @throws the reason of the signal */
+  async whenUp(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+    await Promise.race([this.#config, aborted]);
   }
 
   /**
@@ -83,7 +112,7 @@ export class ServerRuntime {
       connection: Pick<OpenRuntime, 'inferenceKey'> & { readonly runtime: RuntimeConnection },
     ) => Promise<TResult>,
   ): Promise<TResult> {
-    const config = await this.#config;
+    const config = await this.config();
     const { folder, log } = this.#options;
     const onWait = (message: string): void => log.warn(message);
     const connection = await openRuntime(config, { dataDir: folder.path, timeoutMs: connectTimeoutMs, onWait });
@@ -96,22 +125,44 @@ export class ServerRuntime {
 
   /** Ends a runtime that was started here. */
   async close(): Promise<void> {
-    this.#isClosing = true;
+    this.#closing.abort();
     await this.#config.catch(() => undefined);
     await this.#launched?.close();
   }
 
-  async #launch(): Promise<GrpcRuntimeConfig> {
-    const { log, clock, onRestart } = this.#options;
-    const launched = await this.#start();
+  async #launch(failures = 0): Promise<GrpcRuntimeConfig> {
+    const { clock } = this.#options;
+    const launched = await (this.#options.start?.() ?? this.#start());
+    const startMs = clock.now();
     this.#launched = launched;
-    void launched.died.then(async (error) => {
-      if (this.#isClosing) return;
-      log.error({ err: error }, 'the runtime has ended, and is started again');
-      this.#config = clock.sleep(restartDelayMs).then(() => this.#launch());
-      await this.#config.then(onRestart).catch((cause: unknown) => log.error({ err: cause }, 'no runtime'));
+    void launched.died.then((error) => {
+      if (this.#closing.signal.aborted) return;
+      this.#restart(error, clock.now() - startMs >= steadyMs ? 0 : failures);
     });
     return this.#withModel({ type: 'grpc', address: launched.address, apiKey: launched.apiKey });
+  }
+
+  /** Starts a runtime that has ended again, with backoff until it runs. */
+  #restart(cause: AgentLightningError, failures: number): void {
+    const { log, clock, onRestart } = this.#options;
+    const { signal } = this.#closing;
+    const attempt = async (error: AgentLightningError, failed: number): Promise<GrpcRuntimeConfig> => {
+      this.#failure = error;
+      const delayMs = backoffMs(restartBackoff, failed);
+      log.error({ err: error, delayMs }, 'the runtime has ended, and is started again');
+      await clock.sleep(delayMs, signal);
+      try {
+        const config = await this.#launch(failed);
+        this.#failure = null;
+        onRestart();
+        return config;
+      } catch (next) {
+        return await attempt(AgentLightningError.isInstance(next) ? next : isDown(next), failed + 1);
+      }
+    };
+    this.#config = attempt(cause, failures + 1);
+    // Rejected when the server closes.
+    this.#config.catch(() => undefined);
   }
 
   #start(): Promise<LaunchedRuntime> {
@@ -147,6 +198,19 @@ export class ServerRuntime {
       ...(loraRank === null ? {} : { lora: { rank: loraRank } }),
     };
   }
+}
+
+function isDown(cause: unknown): AgentLightningError {
+  return new AgentLightningError({
+    code: 'RUNTIME_UNAVAILABLE',
+    message: `the runtime has ended, and is started again: ${errorText(cause)}`,
+    remedy: 'Retry later; the log of the server has the output of the runtime.',
+    cause,
+  });
+}
+
+function errorText(cause: unknown): string {
+  return (cause instanceof Error ? cause.message : String(cause)).replace(/^\[\w+\] /, '');
 }
 
 /** The name in `[NAME=]SOURCE`. */

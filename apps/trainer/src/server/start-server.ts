@@ -92,7 +92,7 @@ async function open(
     stores,
     handler,
     runtime,
-    slots: new RunSlots(settings.maxConcurrentRuns),
+    slots: new RunSlots(settings.maxConcurrentRuns, systemClock),
     sessions,
     serverKey,
     attemptTokens,

@@ -1,7 +1,7 @@
 import { AgentLightningError, type Clock, type Run, type Store } from '@agentlightning/core';
 import { addressText, systemClock } from '@agentlightning/core/internal';
 import { readRunner } from '@agentlightning/core/protocol';
-import type { Worker } from '@agentlightning/core/store';
+import { trainerWorkerPrefix, type Worker } from '@agentlightning/core/store';
 import type { ServiceListener } from '../training-event.ts';
 
 /** Options of {@link watchRunners}. */
@@ -67,9 +67,11 @@ class RunnerWatch {
   async check(): Promise<void> {
     const { store, emit } = this.#options;
     const { items } = await store.queryWorkers();
-    const runners = this.#registered(items);
     const nowMs = this.#clock.now();
-    if (runners > 0 || this.#areOthersActive(items, nowMs)) this.#seenMs = nowMs;
+    const registered = this.#registered(items);
+    // The number of others is unknown.
+    const runners = this.#areOthersActive(items, nowMs) ? Math.max(1, registered) : registered;
+    if (runners > 0) this.#seenMs = nowMs;
     else if (nowMs - this.#seenMs >= this.#options.timeoutMs) await this.#giveUp();
     if (runners === this.#reported) return;
     this.#reported = runners;
@@ -88,7 +90,7 @@ class RunnerWatch {
   /** Whether a runner that does not register, such as one of the Python client, has been active. */
   #areOthersActive(workers: readonly Worker[], nowMs: number): boolean {
     const isOther = ({ workerId, heartbeatStats }: Worker): boolean =>
-      !['runner', 'gateway'].includes(String(heartbeatStats?.['kind'])) && !workerId.startsWith('trainer-');
+      !['runner', 'gateway'].includes(String(heartbeatStats?.['kind'])) && !workerId.startsWith(trainerWorkerPrefix);
     const state = JSON.stringify(workers.filter(isOther));
     if (this.#others === null) this.#others = { state, changedMs: Number.NEGATIVE_INFINITY };
     else if (this.#others.state !== state) this.#others = { state, changedMs: nowMs };

@@ -57,4 +57,4 @@ export type {
 export type { StoreChange, WatchOptions } from '../store/store-change.ts';
 export type { StoreStatistics } from '../store/store-statistics.ts';
 export type { Worker, WorkerStatus } from '../store/worker.ts';
-export { workerLeaseKey } from '../store/worker.ts';
+export { trainerWorkerPrefix, workerLeaseKey } from '../store/worker.ts';

@@ -22,3 +22,6 @@ export interface Worker {
   readonly currentRolloutId: string | null;
   readonly currentAttemptId: string | null;
 }
+
+/** The start of the worker id of a trainer, followed by its run. Its record needs the right `project:write`. */
+export const trainerWorkerPrefix = 'trainer-';

@@ -1,7 +1,7 @@
 import { ValidationError, type ValidationIssue } from '@agentlightning/core';
 
-/** Maximum length of a line in bytes: above the size limit of spans. */
-const maxLineBytes = 256 * 1024 * 1024;
+/** Maximum length of a line in bytes: above the size limits of spans and of the inputs of rollouts. */
+const maxLineBytes = 64 * 1024 * 1024;
 
 const lineEnd = 0x0a;
 

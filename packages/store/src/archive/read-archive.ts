@@ -3,8 +3,13 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { ValidationError } from '@agentlightning/core';
+import type { z } from 'zod';
+import { assertJsonSize } from '../json-limits.ts';
 import { archiveError, splitLines } from './archive-lines.ts';
 import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion } from './run-archive-record.ts';
+
+/** Size of a line up to which several invalid fields are reported, instead of the first. */
+const maxReportedBytes = 100_000;
 
 /**
  * Reads an archive file record by record.
@@ -48,12 +53,14 @@ async function* unzipped(file: string): AsyncGenerator<Uint8Array> {
 
 function recordOf(line: Buffer, number: number): ArchiveRecord {
   let value: unknown;
+  assertJsonSize(line);
   try {
     value = JSON.parse(line.toString());
   } catch (cause) {
     throw archiveError(`has invalid JSON in line ${number}`, cause);
   }
-  const parsed = archiveRecordSchema.safeParse(value);
+  const options: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: line.length > maxReportedBytes };
+  const parsed = archiveRecordSchema.safeParse(value, options);
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }));
   throw archiveError(`has an invalid line ${number}`, parsed.error, issues.slice(0, 3));

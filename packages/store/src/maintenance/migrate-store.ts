@@ -4,7 +4,7 @@ import { ChangeFeed } from '../change-feed.ts';
 import { assertUnchanged, currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
 import { openDriver } from '../open-store.ts';
 import { TransactionRunner } from '../operation-runner.ts';
-import { indexRolloutTexts } from '../operations/rollouts/index-rollout-texts.ts';
+import { countTextsToIndex, indexTexts } from '../operations/rollouts/index-rollout-texts.ts';
 import { indexRollouts } from '../operations/rollouts/index-rollouts.ts';
 import type { SqlDriver } from '../sql-driver.ts';
 import { isPostgres } from '../store-location.ts';
@@ -58,11 +58,15 @@ async function indexAllRollouts(driver: SqlDriver, onIndexed: (rollouts: number)
     feed: new ChangeFeed(),
     quotas: resolveQuotas({}),
   });
-  for (const indexBatch of [indexRollouts, indexRolloutTexts]) {
-    let all = 0;
-    for (let rollouts = await runner.write(indexBatch); rollouts > 0; rollouts = await runner.write(indexBatch)) {
-      all += rollouts;
-      onIndexed(all);
-    }
+  let all = 0;
+  for (let rollouts = await runner.write(indexRollouts); rollouts > 0; rollouts = await runner.write(indexRollouts)) {
+    all += rollouts;
+    onIndexed(all);
   }
+  const texts = await runner.read(countTextsToIndex);
+  for (let left = texts; left > 0; left = await runner.read(countTextsToIndex)) {
+    onIndexed(texts - left);
+    await indexTexts(runner);
+  }
+  if (texts > 0) onIndexed(texts);
 }

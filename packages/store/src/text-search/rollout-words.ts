@@ -1,10 +1,12 @@
-import type { JsonValue } from '@agentlightning/core';
+import type { JsonValue, Span } from '@agentlightning/core';
 import { modelCallAttributes, spanNames } from '@agentlightning/core/spans';
 import type { RolloutTrace } from '@agentlightning/core/store';
 import { wordsOf } from './search-words.ts';
 
 /** Maximum bytes of the distinct words of a rollout: a `tsvector` of PostgreSQL holds 1 MiB. */
-const maxWordBytes = 500_000;
+const maxWordBytes = 200_000;
+/** Maximum characters of one text, after embedded files are left out. */
+const maxTextLength = 2 ** 18;
 /** Maximum depth of nested JSON, including JSON in strings. */
 const maxDepth = 32;
 
@@ -32,27 +34,39 @@ export function rolloutWords(input: JsonValue, { attempt, spans }: RolloutText):
   const collected = new WordCollector();
   collected.addValue(input, 0);
   collected.addValue(attempt?.metadata, 0);
-  for (const { name, status, attributes, events } of spans) {
-    if (name === spanNames.training) continue;
-    collected.addText(name, maxDepth);
-    if (status.message !== null) collected.addText(status.message, maxDepth);
-    for (const each of [attributes, ...events.map((event) => event.attributes)]) {
-      for (const [key, value] of Object.entries(each)) {
-        if (!skippedAttributes.has(key) && !identifier.test(key)) collected.addValue(value, 0);
-      }
-    }
-  }
-  return [...collected.words];
+  for (const span of spans) collected.addSpan(span);
+  return collected.words();
 }
 
-class WordCollector {
-  readonly words: Set<string> = new Set();
+/** Collects the distinct words of a rollout. */
+export class WordCollector {
+  readonly #words: Set<string> = new Set();
   /** Texts that occur again: every request of a conversation repeats its messages. */
   readonly #texts = new Set<string>();
   #bytes = 0;
 
+  /** Whether it has the most words of a rollout. */
+  get isFull(): boolean {
+    return this.#bytes >= maxWordBytes;
+  }
+
+  words(): readonly string[] {
+    return [...this.#words];
+  }
+
+  addSpan({ name, status, attributes, events }: Span): void {
+    if (name === spanNames.training) return;
+    this.addText(name, maxDepth);
+    if (status.message !== null) this.addText(status.message, maxDepth);
+    for (const each of [attributes, ...events.map((event) => event.attributes)]) {
+      for (const [key, value] of Object.entries(each)) {
+        if (!skippedAttributes.has(key) && !identifier.test(key)) this.addValue(value, 0);
+      }
+    }
+  }
+
   addValue(value: unknown, depth: number): void {
-    if (depth > maxDepth || this.#bytes >= maxWordBytes) return;
+    if (depth > maxDepth || this.isFull) return;
     if (typeof value === 'string') this.addText(value, depth);
     else if (typeof value === 'number') this.addText(String(value), maxDepth);
     else if (typeof value === 'object' && value !== null) {
@@ -63,18 +77,18 @@ class WordCollector {
   }
 
   addText(text: string, depth: number): void {
-    if (this.#texts.has(text)) return;
+    if (this.isFull || this.#texts.has(text)) return;
     this.#texts.add(text);
     const nested = depth < maxDepth ? parsedJson(text) : null;
     if (nested !== null) {
       this.addValue(nested, depth + 1);
       return;
     }
-    for (const word of wordsOf(text.replace(dataUrl, ' '))) {
-      if (this.words.has(word)) continue;
+    for (const word of wordsOf(text.replace(dataUrl, ' ').slice(0, maxTextLength))) {
+      if (this.#words.has(word)) continue;
       this.#bytes += Buffer.byteLength(word);
-      if (this.#bytes >= maxWordBytes) return;
-      this.words.add(word);
+      if (this.isFull) return;
+      this.#words.add(word);
     }
   }
 }

@@ -24,11 +24,7 @@ export async function appendSpans(
   context: OperationContext,
   spans: readonly SpanInput[],
 ): Promise<readonly (Span | null)[]> {
-  const rows = spans.map((span) => {
-    const row = spanRow(span);
-    assertSpanQuotas(context.quotas, span, bytesOf(row));
-    return row;
-  });
+  const rows = quotaRows(context, spans);
   const batches = batchesOf(rows);
   const different = new Set(batches);
   await lockRows(
@@ -68,6 +64,15 @@ export async function appendSpans(
   await recordRewards(context, added);
   await recordUsage(context, added);
   return recorded;
+}
+
+/** The rows of spans that are within the quotas of a single span. */
+function quotaRows({ quotas }: OperationContext, spans: readonly SpanInput[]): readonly SpanRow[] {
+  return spans.map((span) => {
+    const row = spanRow(span);
+    assertSpanQuotas(quotas, span, bytesOf(row));
+    return row;
+  });
 }
 
 const spanTable = {
@@ -212,10 +217,23 @@ function recordSpanChanges(context: OperationContext, batches: Iterable<SpanBatc
   }
 }
 
-/** Inserts the spans that do not exist yet, without heartbeats or notifications. */
+/**
+ * Inserts the spans that do not exist yet, without heartbeats or notifications.
+ *
+ * @throws AgentLightningError QUOTA_EXCEEDED as {@link appendSpans}
+ */
 export async function insertSpans(context: OperationContext, spans: readonly Span[]): Promise<void> {
   const rolloutIds = [...new Set(spans.map(({ rolloutId }) => rolloutId))];
-  await insertSpanRows(context, spans.map(spanRow), await positionsOf(context, rolloutIds));
+  const rows = quotaRows(context, spans);
+  const batches = batchesOf(rows);
+  for (const [index, row] of rows.entries()) {
+    const batch = batches[index];
+    if (batch === undefined) continue;
+    batch.count += 1;
+    batch.bytes += bytesOf(row);
+  }
+  for (const batch of new Set(batches)) await countSpans(context, batch);
+  await insertSpanRows(context, rows, await positionsOf(context, rolloutIds));
   await recordRewards(context, spans);
   await recordUsage(context, spans);
 }

@@ -1,16 +1,17 @@
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import { type OperationName, operationRoutes, type StoreRoute, specialRoutes } from '@agentlightning/core/protocol';
-import type {
-  AttemptQuery,
-  MetricQuery,
-  ResourcesQuery,
-  RolloutQuery,
-  SpanQuery,
-  WorkerQuery,
+import {
+  type AttemptQuery,
+  type MetricQuery,
+  type ResourcesQuery,
+  type RolloutQuery,
+  type SpanQuery,
+  trainerWorkerPrefix,
+  type WorkerQuery,
 } from '@agentlightning/core/store';
 import type { Context } from 'hono';
 import type { StreamedPage } from '../../list-pages.ts';
-import { roleOf } from '../access/access-control.ts';
+import { assertRight, roleOf } from '../access/access-control.ts';
 import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
 import { bearerOf } from '../access/bearer.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
@@ -56,6 +57,13 @@ function wrappersOf({ store, metrics, isServerRun }: StoreRouteOptions): Wrapper
     },
     nextSpanSequenceIds: async ({ context, parameters: [attempts], run }) => {
       assertOwnAttempts(context, attempts);
+      return run();
+    },
+    // Its heartbeat holds a run, and can stop it.
+    updateWorker: async ({ context, parameters: [workerId], run }) => {
+      if (workerId.startsWith(trainerWorkerPrefix)) {
+        assertRight(bearerOf(context), 'project:write', `write the record of worker ${workerId}`);
+      }
       return run();
     },
     updateRun: async ({ context, parameters: [runId, patch], run }) => {

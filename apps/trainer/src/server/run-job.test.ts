@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { RunRestarts } from './run-job.ts';
+
+test('a run that finishes steps between its restarts is restarted any number of times', () => {
+  const restarts = new RunRestarts();
+  for (let step = 1; step <= 10; step += 1) {
+    expect(restarts.begin()).toBe(true);
+    restarts.observe({ event: 'step', step });
+  }
+});
+
+test('a run that repeats its last steps only is restarted three times', () => {
+  const restarts = new RunRestarts();
+  const begun: boolean[] = [];
+  for (let restart = 0; restart < 4; restart += 1) {
+    for (const step of [1, 2]) restarts.observe({ event: 'step', step });
+    restarts.observe({ event: 'checkpoint', step: 2 });
+    begun.push(restarts.begin());
+  }
+  expect(begun).toEqual([true, true, true, false]);
+});
