@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { AgentLightningError } from '@agentlightning/core';
+import { decodeJsonText, findInexactInteger } from '@agentlightning/core/internal';
 
-/** Tasks: a list, or the path of a JSON-lines file. */
+/** Tasks: a list, or the path of a file of JSON lines or of one JSON array. */
 export type TaskSource = string | URL | Iterable<unknown>;
 
 /** Validates a task. Schemas of zod, Valibot and ArkType have this form: https://standardschema.dev. */
@@ -120,7 +122,12 @@ async function* tasksOf(source: TaskSource, name: string): AsyncGenerator<Locate
     }
     return;
   }
-  const file = createReadStream(source);
+  const { encoding, isList } = await formOf(source);
+  if (isList) {
+    yield* listedTasks(await readFile(source), source);
+    return;
+  }
+  const file = createReadStream(source, { encoding });
   let line = 0;
   try {
     for await (const text of createInterface({ input: file })) {
@@ -131,20 +138,65 @@ async function* tasksOf(source: TaskSource, name: string): AsyncGenerator<Locate
     }
   } catch (cause) {
     if (AgentLightningError.isInstance(cause)) throw cause;
+    unreadable(source)(cause);
+  } finally {
+    file.destroy();
+  }
+}
+
+/** The encoding of a task file, and whether it is one JSON array. */
+async function formOf(source: string | URL): Promise<{ readonly encoding: BufferEncoding; readonly isList: boolean }> {
+  const head = Buffer.alloc(256);
+  const file = await open(source).catch(unreadable(source));
+  try {
+    const { bytesRead } = await file.read(head, 0, head.length, 0);
+    const isLittleEndian = head[0] === 0xff && head[1] === 0xfe;
+    const isBigEndian = head[0] === 0xfe && head[1] === 0xff;
+    // A character may end beyond the head; what begins an array is ASCII.
+    const text = head.subarray(0, bytesRead).toString(isLittleEndian ? 'utf16le' : 'utf8');
+    const isList =
+      isBigEndian ||
+      text
+        .replace(/^\uFEFF/, '')
+        .trimStart()
+        .startsWith('[');
+    return { encoding: isLittleEndian ? 'utf16le' : 'utf8', isList };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The tasks of a file that is read whole: one JSON array, or a rare encoding. */
+function* listedTasks(bytes: Uint8Array, source: string | URL): Generator<LocatedTask> {
+  const text = decodeJsonText(bytes)?.trimStart() ?? null;
+  if (text === null) return yield { value: new SyntaxError('is neither UTF-8 nor UTF-16'), where: String(source) };
+  const whole = text.startsWith('[') ? parsed(text) : null;
+  // A line that is an array is an invalid task.
+  const isList = Array.isArray(whole) && whole.every((task) => typeof task === 'object');
+  const found = isList ? whole : text.split('\n').map((line) => (line.trim() === '' ? null : parsed(line)));
+  if (!Array.isArray(found)) return yield { value: found, where: String(source) };
+  for (const [index, value] of found.entries()) {
+    const where = isList ? `${String(source)}: task ${index}` : `${String(source)}:${index + 1}`;
+    if (isList || value !== null) yield { value, where };
+  }
+}
+
+function unreadable(source: string | URL): (cause: unknown) => never {
+  return (cause) => {
     throw new AgentLightningError({
       code: 'TASK_FILE',
       message: `${String(source)} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
       remedy: 'Check the path of the task file.',
       cause,
     });
-  } finally {
-    file.destroy();
-  }
+  };
 }
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const inexact = findInexactInteger(text);
+    if (inexact === null) return JSON.parse(text);
+    return new SyntaxError(`the integer ${inexact} is beyond those that JavaScript represents: write it as text`);
   } catch (error) {
     return error;
   }

@@ -37,6 +37,28 @@ test('a list and a file with the same tasks have the same content, from any offs
   expect(await contentOf(file.parts(list.totalBytes))).toBe('');
 });
 
+test.each([
+  ['a JSON array', '\n[\n  {"question": "a"},\n  {"question": "ö"}\n]\n'],
+  ['UTF-16', Buffer.from('\uFEFF{"question":"a"}\r\n{"question":"ö"}\r\n', 'utf16le')],
+  ['UTF-16, big-endian', Buffer.from('\uFEFF{"question":"a"}\n{"question":"ö"}\n', 'utf16le').swap16()],
+  ['a JSON array in UTF-16', Buffer.from('\uFEFF[{"question":"a"},{"question":"ö"}]', 'utf16le')],
+])('a file with %s has the same content as JSON lines', async (_, bytes) => {
+  const file = fileOf('');
+  writeFileSync(file, bytes);
+  const set = await readDataSet(file, anything);
+  expect(await contentOf(set.parts(0))).toBe('{"question":"a"}\n{"question":"ö"}\n');
+});
+
+test('an integer that JavaScript does not represent is refused', async () => {
+  await expect(readDataSet(fileOf('{"tweet":2512292042121000001}\n'), anything)).rejects.toMatchObject({
+    code: 'TASK_FILE',
+    message: expect.stringMatching(/tasks\.jsonl:1: the integer 2512292042121000001/),
+  });
+  await expect(
+    readDataSet(fileOf('{"tweet":"2512292042121000001","n":9007199254740991}\n'), anything),
+  ).resolves.toBeDefined();
+});
+
 test('an iterable that can be read once has its content for the upload', async () => {
   function* tasks(): Generator<object> {
     yield { question: 'a' };

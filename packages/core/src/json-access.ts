@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue } from './json.ts';
+import { parseKeepingIntegers } from './json-text.ts';
 
-/** The JSON object in a text; null for invalid JSON and other JSON values. */
+/** The JSON object in a text, with its integers unchanged; null for invalid JSON and other JSON values. */
 export function parseObject(text: string): JsonObject | null {
   try {
-    const value: JsonValue = JSON.parse(text);
+    const value = parseKeepingIntegers(text);
     return isObject(value) ? value : null;
   } catch {
     return null;

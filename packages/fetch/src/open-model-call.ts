@@ -141,7 +141,7 @@ export class OpenModelCall implements ActiveSpan {
     const httpError = this.#httpError();
     const broken = httpError === null ? (this.#reader.failure ?? failure) : null;
     const error = httpError ?? broken;
-    const reason = error ?? notChat(request.api) ?? untrainableReason(captured);
+    const reason = error ?? notChat(request.api) ?? untrainableReason(captured, request.body);
     const endTimeMs = clock.now();
     const span = modelCallToSpan(
       {

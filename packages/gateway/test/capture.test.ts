@@ -356,3 +356,16 @@ describe('other addresses', () => {
     expect((await fixture.calls(attempt))[0]).toMatchObject({ isTrainable: false });
   });
 });
+
+it('integers that JavaScript does not represent reach the upstream and the record unchanged', async () => {
+  await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
+  await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+  const attempt = await fixture.attempt();
+  const tool = '{"type":"function","function":{"name":"like","parameters":{"maximum":9223372036854775807}}}';
+  const body = `{"model":"m","api_key":"sk","messages":[{"role":"user","content":"hi"}],"tools":[${tool}]}`;
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${fixture.baseUrl(attempt)}/chat/completions`, { method: 'POST', headers, body });
+  expect(upstream.requests[0]?.body).toContain(tool);
+  const [span] = await fixture.spans(attempt);
+  expect(span?.attributes['agentlightning.request_body']).toContain(tool);
+});

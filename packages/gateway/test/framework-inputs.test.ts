@@ -70,10 +70,14 @@ const showing: readonly (readonly [string, Show])[] = [
 ];
 
 describe('an image', () => {
-  it.each(showing)('of %s reaches the model', async (_, show) => {
+  it.each(showing)('of %s reaches the model, and the call is not trained on', async (_, show) => {
     await using fixture = await startGateway({ script: [respondWith('A dot.')] });
-    await show(fixture.client(await fixture.attempt()).baseURL);
+    const attempt = await fixture.attempt();
+    await show(fixture.client(attempt).baseURL);
     expect(fixture.model.requests[0]?.messages).toMatchObject(seen);
+    expect(await fixture.calls(attempt)).toMatchObject([
+      { isTrainable: false, untrainableReason: expect.stringContaining('a part of the type `image_url`') },
+    ]);
   });
 });
 

@@ -188,7 +188,7 @@ describe('a Responses call that fails', () => {
     await using fixture = await startGateway();
     const call = fixture
       .client(await fixture.attempt())
-      .responses.create({ ...request, tools: [{ type: 'web_search' }] });
+      .responses.create({ ...request, tools: [{ type: 'computer' }] });
     await expect(call).rejects.toMatchObject({ status: 400, type: 'invalid_request_error', param: 'tools[0].type' });
   });
 

@@ -21,6 +21,29 @@ test('reads one task a line and skips blank lines', async () => {
   expect(await loadTasks(taskFile('{"a":1}\n\n{"a":2}\n'), null)).toEqual([{ a: 1 }, { a: 2 }]);
 });
 
+test.each([
+  ['a JSON array', '[\n  {"a": 1},\n  {"a": 2}\n]\n'],
+  ['UTF-16', Buffer.from('\uFEFF{"a":1}\r\n{"a":2}\r\n', 'utf16le')],
+  ['UTF-16, big-endian', Buffer.from('\uFEFF{"a":1}\n{"a":2}', 'utf16le').swap16()],
+])('reads a file with %s', async (_, bytes) => {
+  const file = path.join(folder, 'tasks.jsonl');
+  writeFileSync(file, bytes);
+  expect(await loadTasks(file, null)).toEqual([{ a: 1 }, { a: 2 }]);
+});
+
+test('refuses an integer that agents would receive as another one, and other encodings', async () => {
+  await expect(loadTasks(taskFile('{"id":1}\n{"id":2512292042121000001}\n'), null)).rejects.toMatchObject({
+    code: 'TASK_FILE',
+    message: expect.stringMatching(/tasks\.jsonl:2: the integer 2512292042121000001/),
+    remedy: expect.stringContaining('"2512292042121000001"'),
+  });
+  expect(await loadTasks(taskFile('{"id":"2512292042121000001","x":0.12345678901234567,"n":1e20}'), null)).toHaveLength(
+    1,
+  );
+  writeFileSync(path.join(folder, 'latin.jsonl'), Buffer.from([0x7b, 0xe9, 0x7d]));
+  await expect(loadTasks(path.join(folder, 'latin.jsonl'), null)).rejects.toThrow(/neither UTF-8 nor UTF-16/);
+});
+
 test('names file and line of what is not JSON', async () => {
   await expect(loadTasks(taskFile('{"a":1}\n{"a":\n'), null)).rejects.toThrow(/tasks\.jsonl:2: not JSON/);
 });

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
+import { decodeJsonText, findInexactInteger } from '@agentlightning/core/internal';
 import type { z } from 'zod';
 import { ConfigProblems } from './config-problems.ts';
 import { findNonJson } from './find-non-json.ts';
 
 /**
- * Reads tasks from a JSON-lines file or takes them from a list, and checks each.
+ * Reads tasks from a file of JSON lines, or of one JSON array, or takes them from a list, and checks each.
  *
  * @param source - an absolute path, or the tasks themselves
  * @param schema - the shape of a task; null accepts any JSON object
@@ -19,13 +20,16 @@ export async function loadTasks(
   if (typeof source !== 'string') {
     return checkAll(source, (task, index) => [checkTask(task, { where: `task ${index}`, schema })]);
   }
-  // Some editors write a byte order mark.
-  const lines = (await readTaskFile(source)).replace(/^\uFEFF/, '').split('\n');
-  const tasks = checkAll(lines, (line, index) => {
-    if (line.trim() === '') return [];
-    const where = `${source}:${index + 1}`;
-    return [checkTask(parseLine(line, where), { where, schema })];
-  });
+  const text = await readTaskFile(source);
+  const list = listOf(text, source);
+  const tasks =
+    list !== null
+      ? checkAll(list, (task, index) => [checkTask(task, { where: `${source}: task ${index}`, schema })])
+      : checkAll(text.split('\n'), (line, index) => {
+          if (line.trim() === '') return [];
+          const where = `${source}:${index + 1}`;
+          return [checkTask(parseText(line, where), { where, schema })];
+        });
   if (tasks.length === 0) throw taskError(source, 'has no task');
   return tasks;
 }
@@ -49,8 +53,11 @@ function checkAll<TItem>(
 
 async function readTaskFile(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    const text = decodeJsonText(await readFile(file));
+    if (text !== null) return text;
+    throw taskError(file, 'is neither UTF-8 nor UTF-16 with a byte order mark');
   } catch (cause) {
+    if (AgentLightningError.isInstance(cause)) throw cause;
     throw new AgentLightningError({
       code: 'TASK_FILE',
       message: `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
@@ -60,7 +67,33 @@ async function readTaskFile(file: string): Promise<string> {
   }
 }
 
-function parseLine(line: string, where: string): unknown {
+/** The tasks of a file that is one JSON array; null for JSON lines. */
+function listOf(text: string, file: string): readonly unknown[] | null {
+  const [first = ''] = text.trimStart().split('\n', 1);
+  // The lines of an array are not JSON; a line that is an array is an invalid task.
+  if (!first.startsWith('[') || (isJson(first) && text.trim() !== first.trim())) return null;
+  const tasks = parseText(text, file);
+  return Array.isArray(tasks) ? tasks : null;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parseText(line: string, where: string): unknown {
+  const inexact = inexactInteger(line);
+  if (inexact !== null) {
+    throw new AgentLightningError({
+      code: 'TASK_FILE',
+      message: `${where}: the integer ${inexact} is beyond those that JavaScript represents, so agents would receive another one`,
+      remedy: `Write it as text: "${inexact}".`,
+    });
+  }
   try {
     return JSON.parse(line);
   } catch (cause) {
@@ -70,6 +103,15 @@ function parseLine(line: string, where: string): unknown {
       message: `${where}: not JSON: ${String(cause instanceof Error ? cause.message : cause).replace(/ \(line 1 .*\)$/, '')}`,
       cause,
     });
+  }
+}
+
+function inexactInteger(text: string): string | null {
+  try {
+    return findInexactInteger(text);
+  } catch {
+    // Reported by the caller, which parses the text again.
+    return null;
   }
 }
 

@@ -34,6 +34,24 @@ function rollout(rolloutId: string, calls: readonly Span[], reward: number | nul
 const groupOf = (...rollouts: readonly CollectedRollout[]): CollectedGroup => ({ groupId: 'a', rollouts });
 
 describe('examples for fine-tuning', () => {
+  test('have only fields of the format, and compare conversations by value', () => {
+    const spaced = { ...toolCall, function: { name: 'count', arguments: '{"b": 1, "a": [2]}' } };
+    const compact = { ...toolCall, function: { name: 'count', arguments: '{"a":[2],"b":1}' } };
+    const parts = { role: 'user', content: [{ type: 'text', text: 'How many?' }] };
+    const turns = [
+      call(1, [question, { ...asking, tool_calls: [spaced] }]),
+      call(2, [
+        parts,
+        { ...asking, reasoning_content: 'Look.', audio: null, function_call: null, tool_calls: [compact] },
+        { ...found, name: 'count' },
+        { ...saying('3'), tool_calls: [] },
+      ]),
+    ];
+    expect(fineTuneExamples([groupOf(rollout('ro-1', turns, 1))])).toEqual([
+      { messages: [parts, { role: 'assistant', content: null, tool_calls: [compact] }, found, saying('3')] },
+    ]);
+  });
+
   test('a conversation of several turns is one example, with its tools', () => {
     const turns = [
       call(1, [system, question, asking], true),

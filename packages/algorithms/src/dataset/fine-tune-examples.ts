@@ -1,7 +1,7 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { type Selection, selectBest } from '../supervised/select-best.ts';
-import type { ChatMessage } from './chat-message.ts';
+import { type ChatMessage, formatMessage } from './chat-message.ts';
 import { type Conversation, conversations } from './conversations.ts';
 import { type DatasetOptions, rolloutCalls } from './rollout-calls.ts';
 
@@ -34,7 +34,7 @@ export function fineTuneExamples(
 function example({ messages, sampled, tools }: Conversation): FineTuneExample {
   const said = new Set(sampled);
   const weighed = messages.map((message, place) =>
-    message['role'] === 'assistant' && !said.has(place) ? { ...message, weight: 0 } : message,
+    formatMessage(message['role'] === 'assistant' && !said.has(place) ? { ...message, weight: 0 } : message),
   );
   return { messages: weighed, ...(tools === null ? {} : { tools }) };
 }

@@ -1,7 +1,7 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { type PairOptions, preferencePairs } from '../preference/preference-pairs.ts';
-import { type ChatMessage, isSameMessage, requestMessages, responseMessage } from './chat-message.ts';
+import { type ChatMessage, formatMessage, isSameMessage, requestMessages, responseMessage } from './chat-message.ts';
 import { type DatasetOptions, rolloutCalls } from './rollout-calls.ts';
 
 /** A line of a file for direct preference optimisation, in OpenAI's format. */
@@ -50,9 +50,9 @@ function firstDifference(chosen: readonly ModelCall[], rejected: readonly ModelC
     if (isSameMessage(better, worse)) continue;
     const tools = call.request?.['tools'];
     return {
-      input: { messages: asked, ...(tools === undefined ? {} : { tools }) },
-      preferred_output: [better],
-      non_preferred_output: [worse],
+      input: { messages: asked.map(formatMessage), ...(tools === undefined ? {} : { tools }) },
+      preferred_output: [formatMessage(better)],
+      non_preferred_output: [formatMessage(worse)],
     };
   }
   return null;

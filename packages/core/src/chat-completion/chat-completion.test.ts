@@ -114,3 +114,14 @@ test('a response with mixed policy versions is untrainable', () => {
   expect(response.policyVersion).toBe(3);
   expect(untrainableReason(response)).toBe('the weights changed while the response was generated');
 });
+
+test.each([
+  [{ messages: [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }] }] }, null],
+  [{ messages: [{ role: 'tool', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] }, '`image_url`'],
+  [{ messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] }, '`input_audio`'],
+  [{ messages: [], prompt_embeds: 'x' }, 'prompt_embeds'],
+])('a prompt that its token ids do not represent makes a response untrainable: %j', (request, reason) => {
+  const found = untrainableReason(captured(bodyWith({})), request);
+  if (reason === null) expect(found).toBeNull();
+  else expect(found).toContain(reason);
+});

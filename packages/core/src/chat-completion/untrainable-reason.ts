@@ -1,3 +1,5 @@
+import type { JsonObject } from '../json.ts';
+import { objectsOf, textOf } from '../json-access.ts';
 import type { ModelCallChoice } from '../spans/model-call.ts';
 import type { CapturedResponse } from './captured-response.ts';
 
@@ -5,9 +7,12 @@ import type { CapturedResponse } from './captured-response.ts';
  * Why a response must not be used for training: its token data is missing or inconsistent. Training on other ids than
  * the sampled ones corrupts the policy, so every check must pass.
  *
+ * @param request - the Chat Completions request; null if unknown
  * @returns null when it can be used for training
  */
-export function untrainableReason(captured: CapturedResponse): string | null {
+export function untrainableReason(captured: CapturedResponse, request: JsonObject | null = null): string | null {
+  const input = unrepresentedInput(request ?? {});
+  if (input !== null) return `the prompt has ${input}, which its token ids do not represent: only text is trained on`;
   const { promptTokenIds, choices, usage } = captured;
   if (promptTokenIds.length === 0) return 'the upstream gave no prompt token ids';
   if (!promptTokenIds.every(isTokenId)) return 'a prompt token id is not a whole number of 0 or more';
@@ -23,6 +28,21 @@ export function untrainableReason(captured: CapturedResponse): string | null {
   const outputTokens = choices.reduce((sum, choice) => sum + choice.responseTokenIds.length, 0);
   if (usage.outputTokens !== outputTokens) {
     return `${outputTokens} response token ids, but the usage says ${usage.outputTokens}`;
+  }
+  return null;
+}
+
+/** Content parts that the token ids of a prompt represent. */
+const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text', 'refusal', 'thinking']);
+
+/** An image, audio or file in a request, whose token ids are placeholders; null for none. */
+function unrepresentedInput({ messages, prompt_embeds: embeddings }: JsonObject): string | null {
+  if (embeddings !== undefined && embeddings !== null) return 'embeddings (`prompt_embeds`)';
+  for (const { content } of objectsOf(messages)) {
+    const type = objectsOf(content)
+      .map((part) => textOf(part.type) ?? 'text')
+      .find((other) => !textParts.has(other));
+    if (type !== undefined) return `a part of the type \`${type}\``;
   }
   return null;
 }

@@ -14,6 +14,7 @@ export type { AgentLightningErrorOptions } from '../errors/agent-lightning-error
 export type { ErrorCatalogueEntry } from '../errors/error-catalogue.ts';
 export { errorCatalogue } from '../errors/error-catalogue.ts';
 export { isObject as isJsonObject, parseObject as parseJsonObject } from '../json-access.ts';
+export { decodeJsonText, findInexactInteger, isRawJson } from '../json-text.ts';
 export { KeyedMutex } from '../keyed-mutex.ts';
 export { parse, validationIssues } from '../parse.ts';
 export { quantityText } from '../quantity-text.ts';

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.ts';
+import { isRawJson } from '../json-text.ts';
 import { redacted } from './secret-parameters.ts';
 
 /** Names of credential fields in requests to model APIs and their clients. */
@@ -43,7 +44,7 @@ export class SecretFields {
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
       const { copy, describesProperties } = next;
       const copyOf = (name: string, value: JsonValue): JsonValue => {
-        if (typeof value !== 'object' || value === null) return value;
+        if (typeof value !== 'object' || value === null || isRawJson(value)) return value;
         const child: Container = isList(value) ? [...value] : { ...value };
         pending.push({ copy: child, describesProperties: name === 'properties' });
         return child;

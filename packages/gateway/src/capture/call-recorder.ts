@@ -166,7 +166,7 @@ export class CallRecorder {
   }
 
   #toSpan(started: StartedCall, ended: EndedCall): SpanInput {
-    const reason = ended.failure ?? untrainableReason(ended.captured);
+    const reason = ended.failure ?? untrainableReason(ended.captured, started.request);
     this.#onEnded(started, ended, reason);
     return toSpan(started, ended, { reason, secretFields: this.#secretFields });
   }

@@ -41,6 +41,10 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   });
   for (const root of roots) {
     for (const { path, handle } of modelCalls) app.post(root + path, handle);
+    // Clients that prefer a WebSocket, such as Codex, call over HTTP at once after this status.
+    app.get(`${root}/responses`, (c) => {
+      throw c.req.header('upgrade') === undefined ? noSuchRoute(c) : noWebSocket();
+    });
     for (const path of modelLists) {
       app.get(root + path, (c) => models(options, c, null));
       app.get(`${root + path}/:model`, (c) => models(options, c, c.req.param('model') ?? null));
@@ -122,6 +126,16 @@ function healthOf({ gate, services }: RouteOptions): object {
     .states()
     .map(({ model, isUp, tokenIds }) => ({ model, up: isUp, token_ids: tokenIds }));
   return { ...stateToWire(gate.state()), upstreams };
+}
+
+function noWebSocket(): GatewayError {
+  return new GatewayError({
+    code: 'VALIDATION',
+    httpStatus: 426,
+    type: 'invalid_request_error',
+    message: 'WebSocket connections are not supported',
+    remedy: 'Send POST requests.',
+  });
 }
 
 function noSuchRoute(c: GatewayContext): GatewayError {

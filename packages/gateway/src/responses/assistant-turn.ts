@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 import { isJsonList, textOf } from '../http/json-access.ts';
+import { customArguments, namespacedName } from './tools.ts';
 
 /** An assistant message, assembled from Responses items. */
 export class AssistantTurn {
@@ -35,10 +36,15 @@ export class AssistantTurn {
   }
 
   addCall(item: JsonObject): void {
+    const { namespace, input } = item;
+    const name = textOf(item.name) ?? '';
     this.#calls.push({
       id: item.call_id ?? item.id ?? '',
       type: 'function',
-      function: { name: item.name ?? '', arguments: item.arguments ?? '' },
+      function: {
+        name: typeof namespace === 'string' ? namespacedName(namespace, name) : name,
+        arguments: item.type === 'custom_tool_call' ? customArguments(textOf(input) ?? '') : (item.arguments ?? ''),
+      },
     });
   }
 

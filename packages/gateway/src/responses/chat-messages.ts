@@ -7,6 +7,7 @@ import { AssistantTurn } from './assistant-turn.ts';
 import { chatContent } from './chat-content.ts';
 import type { Conversation } from './conversation-memory.ts';
 import { stemOf } from './response-ids.ts';
+import { isServerTool } from './tools.ts';
 
 /**
  * Converts the items of a Responses request to chat messages.
@@ -15,10 +16,15 @@ import { stemOf } from './response-ids.ts';
  * the system messages at the beginning become one.
  *
  * @param instructions - null for none
- * @throws GatewayError 400 for items of built-in tools, and for outputs without a call
+ * @param changes - receives the items of tools that run at OpenAI, which become text
+ * @throws GatewayError 400 for items of other built-in tools, and for outputs without a call
  */
-export function chatMessages({ before, items }: Conversation, instructions: string | null): readonly JsonObject[] {
-  const turns = new ChatMessageBuilder();
+export function chatMessages(
+  { before, items }: Conversation,
+  instructions: string | null,
+  changes: string[] = [],
+): readonly JsonObject[] {
+  const turns = new ChatMessageBuilder(changes);
   for (const [index, item] of items.entries()) turns.add(item, `input[${index}]`);
   const system = instructions === null || instructions === '' ? [] : [{ role: 'system', content: instructions }];
   return joinedSystem([...system, ...before, ...turns.messages()]);
@@ -27,17 +33,23 @@ export function chatMessages({ before, items }: Conversation, instructions: stri
 /** Builds chat messages from items. */
 class ChatMessageBuilder {
   readonly #entries: (JsonObject | AssistantTurn)[] = [];
+  readonly #changes: string[];
   /** The open turn, followed by its results. */
   #turn: AssistantTurn | null = null;
   /** Whether the open turn has results. */
   #hasResults = false;
 
+  constructor(changes: string[]) {
+    this.#changes = changes;
+  }
+
   add(item: JsonObject, path: string): void {
     const type = textOf(item.type) ?? 'message';
     if (type === 'message') this.#addMessage(item, path);
     else if (type === 'reasoning') this.#turnFor(item, 'reasoning').addReasoning(reasoningText(item));
-    else if (type === 'function_call') this.#turnFor(item, 'call').addCall(item);
-    else if (type === 'function_call_output') this.#addResult(item, path);
+    else if (type === 'function_call' || type === 'custom_tool_call') this.#turnFor(item, 'call').addCall(item);
+    else if (type === 'function_call_output' || type === 'custom_tool_call_output') this.#addResult(item, path);
+    else if (isServerTool(type)) this.#addServerItem(item, type, path);
     else throw notTranslatable(`${path}.type`, `an item of the type \`${type}\``);
   }
 
@@ -65,6 +77,12 @@ class ChatMessageBuilder {
     if (id === null || id === '') throw badRequest(`${path}.call_id`, `${path}.call_id is missing`);
     this.#hasResults = true;
     this.#entries.push({ role: 'tool', tool_call_id: id, content: chatContent(item.output, `${path}.output`) });
+  }
+
+  /** An item of a tool that runs at OpenAI, as text of the assistant. */
+  #addServerItem({ id: _, status: __, ...item }: JsonObject, type: string, path: string): void {
+    this.#changes.push(`${path}: ${type} as text`);
+    this.#turnFor({}, 'text').addMessage({ content: JSON.stringify(item) });
   }
 
   /** The turn of an assistant item: the open one, or a new one. */

@@ -12,6 +12,7 @@ import { reasoningEffort } from '../model-api/reasoning-effort.ts';
 import { chatMessages } from './chat-messages.ts';
 import type { Conversation } from './conversation-memory.ts';
 import { wantsLogprobs } from './response-body.ts';
+import { chatTools, isServerTool } from './tools.ts';
 
 /** Fields that a chat engine lacks. They are left out and named in the record. */
 const omittedFields: readonly string[] = ['context_management', 'max_tool_calls', 'prompt_cache_options', 'truncation'];
@@ -46,7 +47,7 @@ const refusedFields: readonly string[] = ['conversation', 'prompt'];
  * @param request - the body
  * @param conversation - its `input`, with the conversation that it continues
  * @param changes - receives what was left out
- * @throws GatewayError 400 for features that a chat engine lacks, such as built-in tools
+ * @throws GatewayError 400 for features that a chat engine lacks, such as background responses
  */
 export function chatRequestOf(request: JsonObject, conversation: Conversation, changes: string[] = []): JsonObject {
   rejectUnsupported(request);
@@ -56,8 +57,8 @@ export function chatRequestOf(request: JsonObject, conversation: Conversation, c
   );
   const hasLogprobs = wantsLogprobs(request);
   const translated = definedFields({
-    messages: chatMessages(conversation, optionalText(request.instructions, 'instructions')),
-    ...toolFields(request),
+    messages: chatMessages(conversation, optionalText(request.instructions, 'instructions'), changes),
+    ...toolFields(request, changes),
     response_format: responseFormat(objectOf(request.text)),
     max_tokens: request.max_output_tokens ?? undefined,
     reasoning_effort: reasoningEffort(objectOf(request.reasoning).effort),
@@ -85,8 +86,8 @@ function rejectUnsupported(request: JsonObject): void {
   if (request.background === true) throw notTranslatable('background', 'a background response');
 }
 
-function toolFields(request: JsonObject): JsonObject {
-  const tools = optionalObjects(request.tools, 'tools').map(chatTool);
+function toolFields(request: JsonObject, changes: string[]): JsonObject {
+  const tools = chatTools(optionalObjects(request.tools, 'tools'), changes);
   if (tools.length === 0) return {};
   const choice = request.tool_choice ?? 'auto';
   const { parallel_tool_calls: parallel } = request;
@@ -98,30 +99,12 @@ function toolFields(request: JsonObject): JsonObject {
   return { tools: kept, ...choiceField(objectOf(choice).mode ?? 'auto'), ...given };
 }
 
-function chatTool(tool: JsonObject, index: number): JsonObject {
-  if (tool.type !== 'function') {
-    throw notTranslatable(`tools[${index}].type`, `the built-in tool \`${textOf(tool.type) ?? '?'}\``);
-  }
-  const { name, description, parameters, strict } = tool;
-  if (!textOf(name)) {
-    const remedy = 'Set it next to `type`: Responses do not nest functions in a `function` field.';
-    throw badRequest(`tools[${index}].name`, `tools[${index}].name is missing`, remedy);
-  }
-  return {
-    type: 'function',
-    function: definedFields({
-      name,
-      description: description ?? undefined,
-      parameters: parameters ?? undefined,
-      strict: strict ?? undefined,
-    }),
-  };
-}
-
 function choiceField(choice: JsonValue): JsonObject {
   if (typeof choice === 'string') return choice === 'auto' ? {} : { tool_choice: choice };
   const { type, name } = objectOf(choice);
-  if (type !== 'function') throw notTranslatable('tool_choice', `the choice of \`${textOf(type) ?? '?'}\``);
+  if (isServerTool(textOf(type) ?? '')) return {};
+  if (type !== 'function' && type !== 'custom')
+    throw notTranslatable('tool_choice', `the choice of \`${textOf(type) ?? '?'}\``);
   return { tool_choice: { type: 'function', function: { name: name ?? '' } } };
 }
 

@@ -60,3 +60,11 @@ export const itemEvents = {
     }
   },
 } as const;
+
+/** The events of a call of a custom tool, before the item is done. */
+export function customInputEvents(input: string): readonly JsonObject[] {
+  return [
+    { type: 'response.custom_tool_call_input.delta', delta: input },
+    { type: 'response.custom_tool_call_input.done', input },
+  ];
+}

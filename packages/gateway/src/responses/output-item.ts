@@ -2,12 +2,15 @@ import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { encodeReasoning } from '../model-api/opaque-reasoning.ts';
 import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
 import { itemId } from './response-ids.ts';
+import { customInput, type RenamedTool, type RenamedTools } from './tools.ts';
 
 /** Options of {@link outputItem}. */
 export interface OutputOptions {
   readonly stem: string;
   /** Index in the output. */
   readonly index: number;
+  /** The tools whose calls have another form. */
+  readonly tools: RenamedTools;
   /** Whether reasoning is also returned encrypted, so that clients need not store it. */
   readonly isSealed: boolean;
   /** Whether the response is incomplete. */
@@ -28,7 +31,9 @@ export function outputItem(part: ResponsePart, options: OutputOptions): JsonObje
         ...(options.isSealed ? { encrypted_content: encodeReasoning(part.text) } : {}),
       };
     case 'call':
-      return { ...begun, status, arguments: part.text };
+      return begun.type === 'custom_tool_call'
+        ? { ...begun, status, input: customInput(part.text) }
+        : { ...begun, status, arguments: part.text };
     case 'text':
     case 'refusal':
       return { ...begun, status, content: [contentPart(part, options.logprobs)] };
@@ -36,24 +41,30 @@ export function outputItem(part: ResponsePart, options: OutputOptions): JsonObje
 }
 
 /** An item in its initial state. */
-export function startedItem(head: PartHead, { stem, index }: Pick<OutputOptions, 'stem' | 'index'>): JsonObject {
+export function startedItem(
+  head: PartHead,
+  { stem, index, tools }: Pick<OutputOptions, 'stem' | 'index' | 'tools'>,
+): JsonObject {
   const status = 'in_progress';
   switch (head.kind) {
     case 'reasoning':
       return { id: itemId('rs', stem, index), type: 'reasoning', summary: [] };
     case 'call':
-      return {
-        id: itemId('fc', stem, index),
-        type: 'function_call',
-        status,
-        arguments: '',
-        call_id: head.id,
-        name: head.name,
-      };
+      return startedCall(head, { id: itemId('fc', stem, index), status }, tools.get(head.name));
     case 'text':
     case 'refusal':
       return { id: itemId('msg', stem, index), type: 'message', status, role: 'assistant', content: [] };
   }
+}
+
+function startedCall(
+  { id, name }: { readonly id: string; readonly name: string },
+  item: { readonly id: string; readonly status: string },
+  tool: RenamedTool | undefined,
+): JsonObject {
+  if (tool?.type === 'custom') return { ...item, type: 'custom_tool_call', call_id: id, name, input: '' };
+  const called = tool === undefined ? { name } : { name: tool.name, namespace: tool.namespace };
+  return { ...item, type: 'function_call', arguments: '', call_id: id, ...called };
 }
 
 /** The content part of a message. */

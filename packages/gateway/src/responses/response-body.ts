@@ -4,6 +4,7 @@ import { type NewCallId, partsOfMessage } from '../response-parts/parts-of-messa
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
 import { type OutputOptions, outputItem } from './output-item.ts';
 import { responseId } from './response-ids.ts';
+import { renamedTools } from './tools.ts';
 
 /** Options of {@link responseOf}. */
 export interface ResponseOptions {
@@ -22,10 +23,11 @@ export function responseOf(body: JsonObject, options: ResponseOptions): JsonObje
   const pieces = parts.length > 0 ? parts : [{ kind: 'text' as const, text: '' }];
   const { content } = objectOf(choice.logprobs);
   const logprobs = wantsLogprobs(options.request) && isJsonList(content) ? content : [];
+  const outputOptions = outputOptionsOf(options);
   const output = pieces.map((part, index) =>
     // Only the last part can be incomplete.
     outputItem(part, {
-      ...outputOptionsOf(options),
+      ...outputOptions,
       logprobs,
       index,
       isTruncated: isTruncated(end) && index === pieces.length - 1,
@@ -101,8 +103,11 @@ export function isTruncated(end: ResponseEnd): boolean {
 }
 
 /** The options of output items that the request determines. */
-export function outputOptionsOf({ request, stem }: ResponseOptions): Pick<OutputOptions, 'stem' | 'isSealed'> {
-  return { stem, isSealed: includes(request, 'reasoning.encrypted_content') };
+export function outputOptionsOf({
+  request,
+  stem,
+}: ResponseOptions): Pick<OutputOptions, 'stem' | 'isSealed' | 'tools'> {
+  return { stem, tools: renamedTools(request), isSealed: includes(request, 'reasoning.encrypted_content') };
 }
 
 /** Whether the client requested log-probabilities. */

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
-import type { PartHead, PartStep } from '../response-parts/response-part.ts';
+import type { PartHead, PartStep, ResponsePart } from '../response-parts/response-part.ts';
 import { StreamedParts } from '../response-parts/streamed-parts.ts';
-import { itemEvents } from './item-events.ts';
+import { customInputEvents, itemEvents } from './item-events.ts';
 import { outputItem, startedItem } from './output-item.ts';
 import {
   endedResponse,
@@ -18,6 +18,7 @@ import {
 /** Converts the chunks of a Chat Completions stream to Responses events, in OpenAI's order. */
 export class ResponseEvents {
   readonly #options: ResponseOptions;
+  readonly #outputOptions: ReturnType<typeof outputOptionsOf>;
   readonly #parts: StreamedParts;
   readonly #end: ResponseEnd = new ResponseEnd();
   readonly #output: JsonObject[] = [];
@@ -29,6 +30,7 @@ export class ResponseEvents {
 
   constructor(options: ResponseOptions) {
     this.#options = options;
+    this.#outputOptions = outputOptionsOf(options);
     this.#parts = new StreamedParts(newCallIdOf(options.stem));
   }
 
@@ -83,9 +85,10 @@ export class ResponseEvents {
   #emitStep(step: PartStep): readonly JsonObject[] {
     const index = this.#output.length;
     if (step.step === 'extend') {
-      return this.#open === null ? [] : placed(itemEvents.extended(this.#open.head, step.text), this.#open.id, index);
+      if (this.#open === null || this.#isCustom(this.#open.head)) return [];
+      return placed(itemEvents.extended(this.#open.head, step.text), this.#open.id, index);
     }
-    const options = { ...outputOptionsOf(this.#options), index };
+    const options = { ...this.#outputOptions, index };
     if (step.step === 'begin') {
       const item = startedItem(step.head, options);
       const id = textOf(item.id) ?? '';
@@ -97,7 +100,15 @@ export class ResponseEvents {
     this.#output.push(item);
     this.#open = null;
     const done = { type: 'response.output_item.done', output_index: index, item };
-    return [...placed(itemEvents.ended(step.part, this.#logprobs), textOf(item.id) ?? '', index), done];
+    // The input is a text within the arguments, which are complete only now.
+    const ended = this.#isCustom(step.part)
+      ? customInputEvents(textOf(item.input) ?? '')
+      : itemEvents.ended(withName(step.part, item), this.#logprobs);
+    return [...placed(ended, textOf(item.id) ?? '', index), done];
+  }
+
+  #isCustom(head: PartHead): boolean {
+    return head.kind === 'call' && this.#outputOptions.tools.get(head.name)?.type === 'custom';
   }
 
   #addLogprobs(choice: JsonObject): void {
@@ -119,4 +130,9 @@ const emptyMessage: readonly PartStep[] = [
 
 function placed(events: readonly JsonObject[], id: string, index: number): readonly JsonObject[] {
   return events.map((event) => ({ ...event, item_id: id, output_index: index }));
+}
+
+/** A tool call by the name that the client knows. */
+function withName(part: ResponsePart, { name }: JsonObject): ResponsePart {
+  return part.kind === 'call' ? { ...part, name: textOf(name) ?? part.name } : part;
 }

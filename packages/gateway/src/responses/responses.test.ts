@@ -206,7 +206,7 @@ describe('a Responses request', () => {
   });
 
   it.each([
-    [{ tools: [{ type: 'web_search' }] }, 'tools[0].type', 'web_search'],
+    [{ tools: [{ type: 'computer_use_preview' }] }, 'tools[0].type', 'computer_use_preview'],
     [{ background: true }, 'background', 'background'],
     [{ conversation: 'conv_1' }, 'conversation', 'conversation'],
     [{ input: [{ type: 'computer_call' }] }, 'input[0].type', 'computer_call'],

@@ -1,0 +1,65 @@
+import type { JsonValue } from './json.ts';
+
+/** An integer of 16 or more digits, which a number may not represent, or the same digits within a string. */
+const longInteger = /(?<![\d.])\d{16,}(?![\d.eE])/;
+
+/** The source text of a number, which `JSON.parse` passes to its reviver. */
+interface ParseContext {
+  readonly source?: string;
+}
+
+const raw: { readonly rawJSON: (text: string) => JsonValue; readonly isRawJSON: (value: unknown) => boolean } =
+  JSON as unknown as typeof raw;
+
+/**
+ * Parses JSON. Integers that a number cannot represent keep their text: serialised again, they are the same digits.
+ *
+ * @throws SyntaxError
+ */
+export function parseKeepingIntegers(text: string): JsonValue {
+  if (!longInteger.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, value: JsonValue, context?: ParseContext) =>
+    isInexact(value, context) ? raw.rawJSON(context?.source ?? '') : value,
+  );
+}
+
+/** The first integer in a JSON text that a number cannot represent; null for none. @throws SyntaxError */
+export function findInexactInteger(text: string): string | null {
+  if (!longInteger.test(text)) return null;
+  let found: string | null = null;
+  JSON.parse(text, (_, value: JsonValue, context?: ParseContext) => {
+    if (isInexact(value, context)) found ??= context?.source ?? null;
+    return value;
+  });
+  return found;
+}
+
+/** Whether a value is a number that kept its text. */
+export function isRawJson(value: unknown): boolean {
+  return raw.isRawJSON(value);
+}
+
+function isInexact(value: JsonValue, context: ParseContext | undefined): boolean {
+  return (
+    typeof value === 'number' &&
+    Number.isInteger(value) &&
+    !Number.isSafeInteger(value) &&
+    /^-?\d+$/.test(context?.source ?? '') &&
+    context?.source !== String(value)
+  );
+}
+
+/**
+ * The text of a JSON file: UTF-8, or UTF-16 by its byte order mark, as PowerShell writes it; without the mark.
+ *
+ * @returns null when the bytes are neither
+ */
+export function decodeJsonText(bytes: Uint8Array): string | null {
+  const encoding =
+    bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8';
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,111 @@
+import type { JsonObject } from '@agentlightning/core';
+import { parseJsonObject } from '@agentlightning/core/internal';
+import { definedFields, objectOf, objectsOf, textOf } from '../http/json-access.ts';
+import { badRequest, notTranslatable, optionalObjects } from '../model-api/bad-request.ts';
+
+/** A tool of a Responses request that the model knows as a function with another name or form. */
+export type RenamedTool =
+  /** Its input is a text, not JSON: the function has one parameter. */
+  | { readonly type: 'custom' }
+  /** It is part of a namespace, such as an MCP server. */
+  | { readonly type: 'namespace'; readonly namespace: string; readonly name: string };
+
+/** The renamed tools of a request, by the names of their functions. */
+export type RenamedTools = ReadonlyMap<string, RenamedTool>;
+
+/** The parameter of the function of a custom tool. */
+const inputName = 'input';
+
+/** Whether a tool runs at OpenAI. A chat engine does not have it. */
+export function isServerTool(type: string): boolean {
+  return /^(web_search|file_search|code_interpreter|image_generation|mcp|tool_search)/.test(type);
+}
+
+/** The name of the function of a tool in a namespace. */
+export function namespacedName(namespace: string, name: string): string {
+  return `${namespace}__${name}`;
+}
+
+/**
+ * Converts the tools of a Responses request: custom tools become functions with a text as their only parameter, those of
+ * namespaces functions with the namespace in the name. Tools that run at OpenAI are left out.
+ *
+ * @param changes - receives the tools that were left out
+ * @throws GatewayError 400 for other tools
+ */
+export function chatTools(tools: readonly JsonObject[], changes: string[]): readonly JsonObject[] {
+  return tools.flatMap((tool, index) => {
+    const path = `tools[${index}]`;
+    const type = textOf(tool.type) ?? '?';
+    if (type === 'custom') return [customFunction(tool, path)];
+    if (type === 'namespace') {
+      const inner = optionalObjects(tool.tools, `${path}.tools`);
+      return inner.map((one, at) => namespacedFunction(one, textOf(tool.name) ?? '', `${path}.tools[${at}]`));
+    }
+    if (type === 'function') return [functionTool(tool, path)];
+    if (!isServerTool(type)) throw notTranslatable(`${path}.type`, `the built-in tool \`${type}\``);
+    changes.push(`${path}: ${type} left out`);
+    return [];
+  });
+}
+
+/** The tools of a request whose calls are returned in another form than those of functions. */
+export function renamedTools(request: JsonObject): RenamedTools {
+  const renamed = new Map<string, RenamedTool>();
+  for (const { type, name, tools } of objectsOf(request.tools)) {
+    const outer = textOf(name) ?? '';
+    if (type === 'custom') renamed.set(outer, { type });
+    if (type !== 'namespace') continue;
+    for (const { name: inner } of objectsOf(tools)) {
+      const own = textOf(inner) ?? '';
+      renamed.set(namespacedName(outer, own), { type, namespace: outer, name: own });
+    }
+  }
+  return renamed;
+}
+
+/** The arguments of the function of a custom tool. */
+export function customArguments(input: string): string {
+  return JSON.stringify({ [inputName]: input });
+}
+
+/** The input of a custom tool, from the arguments of its function; models that write the text itself are understood. */
+export function customInput(text: string): string {
+  const { [inputName]: input } = objectOf(parseJsonObject(text) ?? undefined);
+  return textOf(input) ?? text;
+}
+
+function functionTool({ name, description, parameters, strict }: JsonObject, path: string): JsonObject {
+  if (!textOf(name)) {
+    const remedy = 'Set it next to `type`: Responses do not nest functions in a `function` field.';
+    throw badRequest(`${path}.name`, `${path}.name is missing`, remedy);
+  }
+  return {
+    type: 'function',
+    function: definedFields({
+      name,
+      description: description ?? undefined,
+      parameters: parameters ?? undefined,
+      strict: strict ?? undefined,
+    }),
+  };
+}
+
+function namespacedFunction(tool: JsonObject, namespace: string, path: string): JsonObject {
+  if (tool.type !== 'function') throw notTranslatable(`${path}.type`, `the tool \`${textOf(tool.type) ?? '?'}\``);
+  const { function: inner, ...rest } = functionTool(tool, path);
+  return { ...rest, function: { ...objectOf(inner), name: namespacedName(namespace, textOf(tool.name) ?? '') } };
+}
+
+function customFunction({ name, description, format }: JsonObject, path: string): JsonObject {
+  const { definition, syntax } = objectOf(format);
+  const grammar = textOf(definition);
+  const hint = grammar === null ? '' : `\n\nThe input follows this grammar (${textOf(syntax) ?? 'lark'}):\n${grammar}`;
+  const parameters = {
+    type: 'object',
+    properties: { [inputName]: { type: 'string', description: 'The whole input of the tool, as text.' } },
+    required: [inputName],
+    additionalProperties: false,
+  };
+  return functionTool({ name: name ?? null, description: `${textOf(description) ?? ''}${hint}`, parameters }, path);
+}
