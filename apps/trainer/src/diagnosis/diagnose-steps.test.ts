@@ -78,6 +78,8 @@ test.each<[string, readonly Values[], readonly string[]]>([
     })),
     ['6 reward-part-falls'],
   ],
+  ['requests that alter sampling', [{ 'calls/altered_sampling/top_p': 4 }], ['2 altered-sampling']],
+  ['failing agents', [{ 'failures/agent_share': 0.6 }], ['2 agent-failures']],
   ['rewards out of range', [{ 'reward/out_of_range': 3 }, { 'reward/out_of_range': 1 }, {}], ['2 reward-out-of-range']],
 ])('%s', (_, changes, expected) => {
   expect(warningsOf(stepsOf(...changes))).toEqual(expected);

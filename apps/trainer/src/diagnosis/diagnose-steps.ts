@@ -1,4 +1,5 @@
 import { mean } from '../evaluation/mean.ts';
+import { alteredPrefix, alteredSamplingText } from '../rollouts/call-metrics.ts';
 import type { DiagnosisSettings } from './diagnosis-settings.ts';
 import type { RunWarning, WarningName } from './run-warning.ts';
 
@@ -61,12 +62,20 @@ function runConditions(
   const recent = steps.slice(-settings.steps).map((each) => each.values['failures/agent_share'] ?? 0);
   const share = mean(recent) ?? 0;
   const failing = `the agents of ${Math.round(share * 100)} % of the rollouts failed in ${stepsText(recent.length)}`;
+  const altered = Object.fromEntries(
+    Object.entries(values).flatMap(([name, count]) =>
+      name.startsWith(alteredPrefix) ? [[name.slice(alteredPrefix.length), count]] : [],
+    ),
+  );
   const falling = fallingPart(history, settings.steps);
   const outside = values['reward/out_of_range'] ?? 0;
   const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
   return [
     ...(share > failingShare
       ? [{ name: 'agent-failures' as const, message: failure === null ? failing : `${failing}; the first: ${failure}` }]
+      : []),
+    ...(Object.keys(altered).length > 0
+      ? [{ name: 'altered-sampling' as const, message: alteredSamplingText(altered) }]
       : []),
     ...(falling === null ? [] : [{ name: 'reward-part-falls' as const, message: falling }]),
     ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 /** The conditions that are detected in a run that does not learn. */
 export const warningNames = [
   'agent-failures',
+  'altered-sampling',
   'constant-groups',
   'constant-rewards',
   'zero-advantages',
@@ -51,9 +52,14 @@ export interface WarningExplanation {
 /** The explanation of each warning. */
 export const warningExplanations: Readonly<Record<WarningName, WarningExplanation>> = {
   'agent-failures': {
-    cause: 'The agent throws on responses that it cannot use, or it has an error of its own.',
+    cause: 'The agent throws on responses that it cannot use, or its code has an error.',
     remedy:
       'Handle malformed responses in the agent and return their reward, or correct the line. `failedReward` is the reward of such rollouts.',
+  },
+  'altered-sampling': {
+    cause:
+      'The agent or its framework sets these parameters, and the recorded log-probabilities are not those of the policy.',
+    remedy: 'Remove them from the requests of training rollouts; `sampling: { topP: 1 }` overrides `top_p`.',
   },
   'constant-groups': {
     cause: 'Tasks are too easy or too hard for the model, or the sampling temperature is too low.',
