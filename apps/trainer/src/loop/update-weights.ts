@@ -107,6 +107,8 @@ async function updateModel(
 ): Promise<UpdateResult> {
   const { plan, model } = policy;
   if (plan.updates.length === 0) return { trainedTokens: 0, metrics: {}, publication: null };
+  const probe = probeOf(plan.updates);
+  const unchanged = await model.logprobs(probe);
   const batches: Promise<BatchResult>[] = [];
   const steps: Promise<StepResult>[] = [];
   for (const [index, update] of plan.updates.entries()) {
@@ -115,6 +117,7 @@ async function updateModel(
   }
   const batchResults = [...first, ...(await Promise.all(batches))];
   const stepResults = await Promise.all(steps);
+  const change = meanDifference(unchanged, await model.logprobs(probe));
   const startMs = systemClock.now();
   const endpoint = await traceActivity('train.publish', {}, () =>
     pauseCalls(async () => await (await model.publishWeights()).result),
@@ -125,6 +128,7 @@ async function updateModel(
     metrics: {
       ...aggregate(batchResults),
       ...(currentGap === null ? {} : { 'sampler/current_logprob_gap': currentGap }),
+      'policy/update_change': change,
       'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)) ?? 0,
       'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)) ?? 0,
       'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
@@ -138,6 +142,22 @@ async function updateModel(
 /** The comparison of sampler and trainer after the publication, where the runtime reports one. */
 function probeMetrics({ probe }: Pick<PublicationRecord, 'probe'>): Record<string, number> {
   return probe === null ? {} : { 'policy/publish_gap': probe.gap, 'policy/publish_gap_limit': probe.limit };
+}
+
+/** Number of sequences that measure how far a step moves the policy. */
+const probedSequences = 4;
+
+/** The first sequences of a step. */
+function probeOf([first]: readonly ModelUpdate[]): TrainingBatch {
+  return { data: (first?.batches ?? []).flatMap(({ data }) => data).slice(0, probedSequences) };
+}
+
+/** Mean `|Δlogp|` of the tokens of scored sequences, in nats. */
+function meanDifference(before: readonly Float32Array[], after: readonly Float32Array[]): number {
+  const differences = before.flatMap((scores, index) =>
+    Array.from(scores, (score, token) => Math.abs((after[index]?.[token] ?? score) - score)),
+  );
+  return mean(differences) ?? 0;
 }
 
 /** Sends the batches of an update, each with the reference's log-probabilities when its loss has a KL term. */

@@ -2,6 +2,7 @@ import type { ModelCall } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { mean } from '../evaluation/mean.ts';
+import { groupRollouts } from './collect-rollouts.ts';
 
 /** Prefix of the metrics that count calls by the request parameters that alter sampling. */
 export const alteredPrefix = 'calls/altered_sampling/';
@@ -10,6 +11,7 @@ export const alteredPrefix = 'calls/altered_sampling/';
  * Metrics of the trainable model calls of a step.
  *
  * - `response/tokens_mean`, `response/tokens_max`: the length of responses.
+ * - `response/distinct_share`: the share of rollouts of a group whose responses differ from those before them, over groups.
  * - `response/truncated_share`: the share of responses that the token limit cut.
  * - `calls/altered_sampling/<parameter>`: the number of calls whose request has a parameter by which the recorded
  *   log-probabilities differ from the policy's, such as `top_p`.
@@ -24,8 +26,22 @@ export function callMetrics(rollouts: readonly CollectedRollout[]): Readonly<Rec
     'response/tokens_mean': mean(lengths) ?? 0,
     'response/tokens_max': lengths.reduce((max, length) => Math.max(max, length), 0),
     'response/truncated_share': choices.filter(({ finishReason }) => finishReason === 'length').length / choices.length,
+    ...distinctShare(rollouts),
     ...Object.fromEntries(altered),
   };
+}
+
+/** 0 when all rollouts of a group have the same responses, and 1 when all are different. */
+function distinctShare(rollouts: readonly CollectedRollout[]): Readonly<Record<string, number>> {
+  const shares = groupRollouts(rollouts).flatMap(({ rollouts: members }) => {
+    if (members.length < 2) return [];
+    const texts = members.map((member) =>
+      JSON.stringify(trainableCalls([member]).map(({ choices }) => choices.map((choice) => choice.responseTokenIds))),
+    );
+    return [(new Set(texts).size - 1) / (members.length - 1)];
+  });
+  const share = mean(shares);
+  return share === null ? {} : { 'response/distinct_share': share };
 }
 
 /** The model calls that can be trained on. */
