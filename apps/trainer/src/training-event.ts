@@ -1,7 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
 import type { RunWarning, WarningExplanation } from './diagnosis/run-warning.ts';
-import type { VerdictName } from './evaluation/verdict.ts';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
 export interface EvaluationSummary {
@@ -54,6 +53,12 @@ export interface FinalCheckpoint {
   readonly candidates: number;
 }
 
+/**
+ * The comparison of two evaluations by a paired t-test, 5 % two-sided: significantly better or worse, no difference shown
+ * (`not-significant`), or too many rewards are missing (`undecided`).
+ */
+export type VerdictName = 'better' | 'worse' | 'not-significant' | 'undecided';
+
 /** The result of a run. */
 export interface TrainingSummary {
   readonly runId: string;
@@ -61,7 +66,7 @@ export interface TrainingSummary {
   readonly after: EvaluationSummary;
   /** The comparison of `before` and `after`: paired t-test, 5 % two-sided. */
   readonly verdict: VerdictName;
-  /** What the verdict on the mean reward does not show: falling parts, or rewards that change by themselves. */
+  /** What the verdict on the mean reward does not show: falling parts, or different rewards of equal weights. */
   readonly caveats: readonly string[];
   /** Whether the verdict is `better`; null when it is `undecided`, because too many rewards are missing. */
   readonly isImproved: boolean | null;

@@ -1,4 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Agent } from '@agentlightning/runner';
@@ -43,6 +45,34 @@ test.each<readonly [string, Agent<SmallTask>, RegExp]>([
   ['calls no model', async () => 1, /no model call was recorded/],
 ])('an agent that %s is explained', async (_name, agent, problem) => {
   expect(await problemsOf(agent)).toMatch(problem);
+});
+
+/** Chat Completions of an engine that returns no token ids. */
+async function endpointWithoutTokens(): Promise<{ readonly baseUrl: string; close(): void }> {
+  const message = { role: 'assistant', content: '42' };
+  const completion = { id: 'c', object: 'chat.completion', choices: [{ index: 0, message, finish_reason: 'stop' }] };
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(request.url?.endsWith('/models') ? { data: [{ id: 'tiny' }] } : completion));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { baseUrl: `http://127.0.0.1:${port}/v1`, close: () => server.close() };
+}
+
+test('every reason that keeps a step from training is listed: token ids, the selection, and altered sampling', async () => {
+  const server = await endpointWithoutTokens();
+  const endpoint = { baseUrl: server.baseUrl, model: 'tiny' };
+  const { problems } = await smallTrainer(folder).dev({ tasks: 1, endpoint });
+  server.close();
+  expect(problems.join()).toMatch(/1 response cannot be trained on: the upstream gave no prompt token ids; train with/);
+
+  const selective = { type: 'grpo', groupSize: 2, onlyCalls: () => false } as const;
+  const excluded = await smallTrainer(folder, { algorithm: selective }).dev({ tasks: 1 });
+  expect(excluded.problems.join()).toMatch(/the selection of the algorithm .* excludes every model call/);
+
+  const altered = await smallTrainer(folder, { sampling: { topP: 0.5 } }).dev({ tasks: 1 });
+  expect(altered.problems.join()).toMatch(/requests have `top_p` \(1 model call\)/);
 });
 
 test('a script is followed in order, and calls beyond it are reported', async () => {

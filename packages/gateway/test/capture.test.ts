@@ -214,6 +214,16 @@ describe('sampling by mode', () => {
     expect((await fixture.calls(attempt)).map((call) => call.temperature)).toEqual([1, 1]);
   });
 
+  it('leaves the parameters that alter sampling in the record of the call', async () => {
+    await using fixture = await startGateway({ script: [respondWith('5'), respondWith('5')], sampling });
+    const attempt = await fixture.attempt('train');
+    const client = fixture.client(attempt);
+    await client.chat.completions.create({ ...simpleRequest, top_p: 0.5, presence_penalty: 1 });
+    await client.chat.completions.create({ ...simpleRequest, top_p: 0.5 });
+    const calls = await fixture.calls(attempt);
+    expect(calls.map(({ alteredSampling = [] }) => alteredSampling)).toEqual([['presence_penalty'], []]);
+  });
+
   it('differs for validation, with a seed per call that another gateway reproduces', async () => {
     const script = Array.from({ length: 4 }, () => respondWith('5'));
     const seeds: unknown[] = [];

@@ -185,7 +185,6 @@ export class AsyncCollector implements Collector {
     return {
       rollouts: groups.flatMap(({ rollouts }) => rollouts),
       setAside: dropped.rollouts,
-      isOnPolicy: staleness.every((versions) => versions === 0),
       metrics: {
         ...stalenessMetrics(staleness, this.#session.config.collection.maxStaleness),
         'collection/stale_groups': dropped.stale,

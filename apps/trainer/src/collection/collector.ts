@@ -9,8 +9,6 @@ export interface CollectedStep {
    * are too stale. Their rewards count in the reward of the step: without them it would measure the selection.
    */
   readonly setAside: readonly FinishedRollout[];
-  /** Whether the current weights have sampled all of them. */
-  readonly isOnPolicy: boolean;
   /** Metrics of the collection, by name. */
   readonly metrics: Readonly<Record<string, number>>;
 }

@@ -32,7 +32,7 @@ export class SyncCollector implements Collector {
     const drawn = new Set(planned.map(({ index }) => index));
     const plan = { phase: 'step', step, rolloutsPerTask: groupSize } as const;
     const rollouts = await collectPhase(this.#session, { ...plan, tasks: planned });
-    if (collection.refillGroups === 0) return { rollouts, setAside: [], isOnPolicy: true, metrics: {} };
+    if (collection.refillGroups === 0) return { rollouts, setAside: [], metrics: {} };
     const all = [...rollouts];
     let replaced = 0;
     for (let count = this.#replaceable(all, replaced); count > 0; count = this.#replaceable(all, replaced)) {
@@ -45,7 +45,6 @@ export class SyncCollector implements Collector {
     }
     return {
       ...selectGroups(all, this.#session.config),
-      isOnPolicy: true,
       metrics: { 'collection/replaced_groups': replaced },
     };
   }

@@ -281,8 +281,8 @@ export interface TrainConfig<TTask = unknown> {
   readonly diagnosis?: DiagnosisConfig;
   /**
    * Maximum mean difference between the log-probabilities of trainer and sampler, in nats; a larger one ends the run,
-   * because it indicates misaligned tokens. Steps with rollouts of older weights are not checked. 16-bit engines need a
-   * larger value. @default 0.1
+   * because it indicates misaligned tokens. It is that of the tokens which the current weights have sampled, also with
+   * `samplerCorrection`. 16-bit engines need a larger value. @default 0.1
    */
   readonly maxLogprobGap?: number;
   /**

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { diagnoseSteps, type StepRecord } from './diagnose-steps.ts';
+import { diagnoseSteps } from './diagnose-steps.ts';
 import { diagnosisSchema } from './diagnosis-settings.ts';
+import type { StepRecord } from './step-history.ts';
 
 const settings = diagnosisSchema.parse({});
 
@@ -39,12 +40,12 @@ const noSignal = { 'reward/std': 0, 'advantage/zero_share': 1, 'groups/constant'
 test.each<[string, readonly Values[], readonly string[]]>([
   ['healthy steps', repeated({}, 5), []],
   ['no signal for too few steps', [...repeated(noSignal, 2), {}, ...repeated(noSignal, 2)], []],
-  ['equal rewards', repeated(noSignal, 5), ['4 constant-rewards', '4 constant-groups', '4 zero-advantages']],
+  ['equal rewards', repeated(noSignal, 5), ['4 constant-rewards']],
   ['equal rewards of demonstrations', repeated({ 'reward/std': 0, 'rollouts/imitated': 8 }, 5), []],
   [
     'groups with equal rewards that differ between groups',
     repeated({ ...noSignal, 'reward/std': 0.4 }, 3),
-    ['4 constant-groups', '4 zero-advantages'],
+    ['4 constant-groups'],
   ],
   ['some constant groups', repeated({ 'groups/constant': 8, 'advantage/zero_share': 0.9 }, 4), []],
   [
@@ -55,8 +56,36 @@ test.each<[string, readonly Values[], readonly string[]]>([
   [
     'a condition that holds again',
     [...repeated(noSignal, 3), {}, ...repeated({ 'reward/std': 0 }, 3)],
-    ['4 constant-rewards', '4 constant-groups', '4 zero-advantages', '8 constant-rewards'],
+    ['4 constant-rewards', '8 constant-rewards'],
   ],
+  [
+    'responses that the token limit cuts',
+    repeated({ ...noSignal, 'response/truncated_share': 0.9, 'response/distinct_share': 1 }, 3),
+    ['4 truncated-responses'],
+  ],
+  ['cut responses with a learning signal', repeated({ 'response/truncated_share': 0.9 }, 3), []],
+  [
+    'a reward that ignores different responses',
+    repeated({ ...noSignal, 'reward/std': 0.4, 'response/distinct_share': 0.9 }, 3),
+    ['4 reward-ignores-response'],
+  ],
+  [
+    'equal rewards of equal responses',
+    repeated({ ...noSignal, 'response/distinct_share': 0.1 }, 3),
+    ['4 constant-rewards'],
+  ],
+  [
+    'different responses that all fail',
+    repeated({ ...noSignal, 'reward/mean': 0, 'response/distinct_share': 1 }, 3),
+    ['4 policy-collapse'],
+  ],
+  ['a reward that falls by less than half', repeated({ 'reward/mean': 0.3 }, 3), []],
+  [
+    'a learning rate that moves nothing',
+    repeated({ 'policy/update_change': 1e-4, 'optim/learning_rate': 1e-9 }, 3),
+    ['4 weights-do-not-move'],
+  ],
+  ['updates that move the policy', repeated({ 'policy/update_change': 0.01 }, 3), []],
   ['entropy that collapses', repeated({ 'policy/entropy': 0.09 }, 3), ['4 entropy-collapse']],
   ['entropy that falls above the threshold', repeated({ 'policy/entropy': 0.11 }, 3), []],
   ['entropy that collapses on a solved task', repeated({ 'policy/entropy': 0.01, 'reward/mean': 0.95 }, 3), []],
@@ -72,12 +101,14 @@ test.each<[string, readonly Values[], readonly string[]]>([
   [
     'a part that falls while the reward rises',
     [1, 2, 3, 4, 5].map((step) => ({
-      'collection/reward_mean': step / 10,
+      'collection/reward_mean': 0.5 + step / 20,
       'reward/correct/mean': step > 2 ? 0 : 0.3,
       'reward/correct/std': 0.45,
     })),
     ['6 reward-part-falls'],
   ],
+  ['requests that alter sampling', [{ 'calls/altered_sampling/top_p': 4 }], ['2 altered-sampling']],
+  ['failing agents', [{ 'failures/agent_share': 0.6 }], ['2 agent-failures']],
   ['rewards out of range', [{ 'reward/out_of_range': 3 }, { 'reward/out_of_range': 1 }, {}], ['2 reward-out-of-range']],
 ])('%s', (_, changes, expected) => {
   expect(warningsOf(stepsOf(...changes))).toEqual(expected);

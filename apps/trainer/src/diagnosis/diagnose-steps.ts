@@ -1,26 +1,8 @@
 import { mean } from '../evaluation/mean.ts';
 import type { DiagnosisSettings } from './diagnosis-settings.ts';
-import type { RunWarning, WarningName } from './run-warning.ts';
-
-/** The recorded metrics of a step. */
-export interface StepRecord {
-  readonly step: number;
-  readonly values: Readonly<Record<string, number>>;
-  /** The first failure of an agent in the step. @default none */
-  readonly failure?: string | null;
-}
-
-/** The steps of a run, with its policies and range of rewards. */
-export interface StepHistory {
-  /** All finished steps, in order. */
-  readonly steps: readonly StepRecord[];
-  /** The names of the trained policies; null for the only one of a run without named policies. */
-  readonly policies: readonly (string | null)[];
-  /** The lowest and the highest reward possible. */
-  readonly range: readonly [low: number, high: number];
-  /** Parts of the reward with a negative weight, which are to fall. @default none */
-  readonly penalised?: ReadonlySet<string>;
-}
+import { runConditions } from './run-conditions.ts';
+import { impliedWarnings, type RunWarning, type WarningName } from './run-warning.ts';
+import { type StepHistory, type StepRecord, stepsText } from './step-history.ts';
 
 /** The warnings whose conditions hold after the last step, and did not hold after the step before. */
 export function diagnoseSteps(history: StepHistory, settings: DiagnosisSettings): readonly RunWarning[] {
@@ -42,62 +24,17 @@ function conditions(history: StepHistory, settings: DiagnosisSettings): readonly
       return message === null ? [] : [{ name: name as keyof typeof detectors, step: last.step, policy, message }];
     });
   });
-  return [...found, ...runConditions(history, last, settings)];
+  return oneForEachCause([...found, ...runConditions(history, last, settings)]);
 }
 
-/** The share of rollouts whose agents fail, above which `agent-failures` is reported. */
-export const failingShare = 0.25;
-
-/** The conditions of the run as a whole. */
-function runConditions(
-  history: StepHistory,
-  { step, values, failure = null }: StepRecord,
-  settings: DiagnosisSettings,
-): readonly RunWarning[] {
-  const {
-    steps,
-    range: [low, high],
-  } = history;
-  const recent = steps.slice(-settings.steps).map((each) => each.values['failures/agent_share'] ?? 0);
-  const share = mean(recent) ?? 0;
-  const failing = `the agents of ${Math.round(share * 100)} % of the rollouts failed in ${stepsText(recent.length)}`;
-  const falling = fallingPart(history, settings.steps);
-  const outside = values['reward/out_of_range'] ?? 0;
-  const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
-  return [
-    ...(share > failingShare
-      ? [{ name: 'agent-failures' as const, message: failure === null ? failing : `${failing}; the first: ${failure}` }]
-      : []),
-    ...(falling === null ? [] : [{ name: 'reward-part-falls' as const, message: falling }]),
-    ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),
-  ].map((condition) => ({ ...condition, step, policy: null }));
-}
-
-/** The fall of a part's mean that is reported, in standard deviations of the part over the rollouts of the first steps. */
-const partFall = 0.5;
-
-/** A part of the reward whose mean in the last steps is below that of the first ones, while the reward rises. */
-function fallingPart({ steps, penalised }: StepHistory, count: number): string | null {
-  if (steps.length < 2 * count) return null;
-  const meanOf = (part: readonly StepRecord[], name: string): number | null =>
-    mean(part.flatMap(({ values }) => values[name] ?? []));
-  const [first, last] = [steps.slice(0, count), steps.slice(-count)];
-  const rewards = [first, last].map((part) => meanOf(part, 'collection/reward_mean') ?? 0);
-  if ((rewards[1] ?? 0) <= (rewards[0] ?? 0)) return null;
-  const parts = Object.keys(last[0]?.values ?? {}).flatMap((name) => /^reward\/(.+)\/mean$/.exec(name)?.[1] ?? []);
-  for (const part of parts) {
-    const before = meanOf(first, `reward/${part}/mean`);
-    const after = meanOf(last, `reward/${part}/mean`);
-    const spread = meanOf(first, `reward/${part}/std`) ?? 0;
-    if (penalised?.has(part) || before === null || after === null || spread === 0) continue;
-    if (before - after > partFall * spread) {
-      return (
-        `the part \`${part}\` of the training reward fell from ${before.toFixed(2)} to ${after.toFixed(2)}, ` +
-        `while the reward rose from ${rewards[0]?.toFixed(2)} to ${rewards[1]?.toFixed(2)}`
-      );
-    }
-  }
-  return null;
+/** The conditions without those that follow from another one: a cause has one warning. */
+function oneForEachCause(found: readonly RunWarning[]): readonly RunWarning[] {
+  return found.filter(
+    ({ name, policy }) =>
+      !found.some(
+        (other) => (other.policy === null || other.policy === policy) && impliedWarnings[other.name]?.includes(name),
+      ),
+  );
 }
 
 /** The metrics of a policy over the steps of a run. */
@@ -133,6 +70,12 @@ class PolicyMetrics {
     return null;
   }
 
+  /** The values of the run as a whole in the last `count` steps; null unless each of them has one. */
+  ofRun(name: string, count: number): readonly number[] | null {
+    const values = this.#steps.slice(-count).flatMap((step) => step.values[name] ?? []);
+    return values.length === count ? values : null;
+  }
+
   /** The mean reward of the run's last steps. */
   reward(count: number): number | null {
     const steps = this.#steps.slice(-count);
@@ -154,6 +97,18 @@ type Detector = (metrics: PolicyMetrics, settings: DiagnosisSettings) => string 
 /** The share of the range of rewards above which a low entropy means that the task is solved. */
 const solvedShare = 0.9;
 
+/** The share of truncated responses that explains a missing learning signal. */
+const truncatedShare = 0.5;
+
+/** The share of different responses of a group from which equal rewards do not follow from equal responses. */
+const distinctShare = 0.5;
+
+/** The share of the range of rewards at its ends in which all rollouts may fail, or succeed. */
+const extremeShare = 0.02;
+
+/** Change of the log-probability of a token in a step, in nats, below which a policy does not move in a usual run. */
+const smallestChange = 2e-3;
+
 const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   'constant-rewards': (metrics, { steps }) => {
     // Demonstrations all have one reward, and are learned without comparison.
@@ -172,6 +127,28 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
     hasZeroAdvantages(metrics, steps)
       ? `all advantages are 0, so no update has a learning signal, for ${stepsText(steps)}`
       : null,
+  'truncated-responses': (metrics, { steps }) => {
+    const shares = metrics.ofRun('response/truncated_share', steps);
+    if (shares?.every((share) => share >= truncatedShare) !== true || !hasZeroAdvantages(metrics, steps)) return null;
+    if (isExtreme(metrics, steps, 'high')) return null;
+    return `the token limit cut ${percentText(shares)} of the responses, and no update has a learning signal, for ${stepsText(steps)}`;
+  },
+  'reward-ignores-response': (metrics, { steps }) => {
+    const distinct = metrics.ofRun('response/distinct_share', steps);
+    if (distinct?.every((share) => share >= distinctShare) !== true || !hasZeroAdvantages(metrics, steps)) return null;
+    // All at the lowest or at the highest reward: the tasks may be too hard, or solved.
+    if (isExtreme(metrics, steps, 'low') || isExtreme(metrics, steps, 'high')) return null;
+    return (
+      `the rewards within every group are equal, ${metrics.reward(steps)?.toPrecision(3)} in the mean, although ${percentText(distinct)} of the ` +
+      `responses to a task differ, for ${stepsText(steps)}`
+    );
+  },
+  'weights-do-not-move': (metrics, { steps }) => {
+    const changes = metrics.lastKnown('policy/update_change', steps);
+    if (changes === null || Math.max(...changes) >= smallestChange) return null;
+    const rate = metrics.lastKnown('optim/learning_rate', 1)?.[0] ?? 0;
+    return `a step changes the log-probability of a token by ${(mean(changes) ?? 0).toPrecision(2)} nats, with the learning rate ${rate}, for ${stepsText(steps)}`;
+  },
   'entropy-collapse': (metrics, { steps, entropyCollapse }) => {
     const [low, high] = metrics.range;
     const reward = metrics.reward(steps);
@@ -201,6 +178,14 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   },
 };
 
+/** Whether the mean reward of the last steps is at an end of the range. */
+function isExtreme(metrics: PolicyMetrics, steps: number, end: 'low' | 'high'): boolean {
+  const [low, high] = metrics.range;
+  const reward = metrics.reward(steps) ?? low;
+  const margin = extremeShare * (high - low);
+  return end === 'low' ? reward <= low + margin : reward >= high - margin;
+}
+
 function hasZeroAdvantages(metrics: PolicyMetrics, steps: number): boolean {
   return metrics.last('advantage/zero_share', steps)?.every((share) => share === 1) === true;
 }
@@ -228,8 +213,4 @@ function divergenceText(
 /** The last of some shares. */
 function percentText(shares: readonly number[]): string {
   return `${Math.round((shares.at(-1) ?? 0) * 100)} %`;
-}
-
-function stepsText(steps: number): string {
-  return steps === 1 ? '1 step' : `${steps} steps in a row`;
 }

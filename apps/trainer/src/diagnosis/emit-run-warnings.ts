@@ -5,8 +5,9 @@ import type { TrainingSession } from '../session/training-session.ts';
 import type { TrainingListener } from '../training-event.ts';
 import { diagnoseEvaluation } from './diagnose-evaluation.ts';
 import { diagnoseFinal, type FinalCondition } from './diagnose-final.ts';
-import { diagnoseSteps, type StepRecord } from './diagnose-steps.ts';
+import { diagnoseSteps } from './diagnose-steps.ts';
 import { type RunWarning, warningExplanations, warningText } from './run-warning.ts';
+import type { StepRecord } from './step-history.ts';
 
 /** The part of a session that its warnings depend on. */
 type DiagnosedSession = Pick<TrainingSession, 'config' | 'tasks' | 'policies' | 'emit' | 'stepHistory'>;

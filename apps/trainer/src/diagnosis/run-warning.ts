@@ -3,9 +3,14 @@ import { z } from 'zod';
 /** The conditions that are detected in a run that does not learn. */
 export const warningNames = [
   'agent-failures',
+  'altered-sampling',
   'constant-groups',
   'constant-rewards',
   'zero-advantages',
+  'truncated-responses',
+  'reward-ignores-response',
+  'policy-collapse',
+  'weights-do-not-move',
   'entropy-collapse',
   'entropy-explosion',
   'kl-blow-up',
@@ -51,9 +56,14 @@ export interface WarningExplanation {
 /** The explanation of each warning. */
 export const warningExplanations: Readonly<Record<WarningName, WarningExplanation>> = {
   'agent-failures': {
-    cause: 'The agent throws on responses that it cannot use, or it has an error of its own.',
+    cause: 'The agent throws on responses that it cannot use, or its code has an error.',
     remedy:
       'Handle malformed responses in the agent and return their reward, or correct the line. `failedReward` is the reward of such rollouts.',
+  },
+  'altered-sampling': {
+    cause:
+      'The agent or its framework sets these parameters, and the recorded log-probabilities are not those of the policy.',
+    remedy: 'Remove them from the requests of training rollouts; `sampling: { topP: 1 }` overrides `top_p`.',
   },
   'constant-groups': {
     cause: 'Tasks are too easy or too hard for the model, or the sampling temperature is too low.',
@@ -66,6 +76,23 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'zero-advantages': {
     cause: 'No rollout is better than those that it is compared with.',
     remedy: 'Make rewards differ within a group: a graded reward, a larger `groupSize`, or tasks of mixed difficulty.',
+  },
+  'truncated-responses': {
+    cause: 'Responses end at `max_tokens`, or at the limit of the model, before the agent has its answer.',
+    remedy: 'Raise `sampling.maxTokens` and the limit of the requests, or ask for shorter responses in the prompt.',
+  },
+  'reward-ignores-response': {
+    cause: 'The reward does not depend on the response: it reads the task only, or a value that the agent did not set.',
+    remedy: 'Inspect two rollouts of a task with `agl show`, and make the reward depend on the response.',
+  },
+  'policy-collapse': {
+    cause: 'An update destroyed what the policy had learned: the learning rate, `epochs` or staleness is too high.',
+    remedy:
+      'Lower `learningRate` by a factor of 3 to 10, and begin again from a checkpoint before the fall (`agl train --from <run>@best`).',
+  },
+  'weights-do-not-move': {
+    cause: 'The learning rate is too small for what is trained, or its schedule is near 0.',
+    remedy: 'Raise `learningRate` by a factor of 10, or remove it: the default fits the model.',
   },
   'entropy-collapse': {
     cause: 'The policy became deterministic before the task was solved, so it stops exploring.',
@@ -124,4 +151,21 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
 export function warningText({ name, step, policy, message }: RunWarning): string {
   const { cause, remedy } = warningExplanations[name];
   return `[${name}] ${policy === null ? '' : `policy ${policy}, `}step ${step}: ${message}. Likely cause: ${cause} Remedy: ${remedy}`;
+}
+
+/** Without differences between the rewards of a group, all of these hold, the strongest first. */
+const withoutSignal: readonly WarningName[] = ['constant-rewards', 'constant-groups', 'zero-advantages'];
+
+/** The conditions that follow from another one. Only that one is emitted, and it satisfies `stopWhen.warnings` for all of them. */
+export const impliedWarnings: Readonly<Partial<Record<WarningName, readonly WarningName[]>>> = {
+  'constant-rewards': withoutSignal.slice(1),
+  'constant-groups': withoutSignal.slice(2),
+  'truncated-responses': [...withoutSignal, 'reward-ignores-response'],
+  'reward-ignores-response': withoutSignal,
+  'policy-collapse': [...withoutSignal, 'truncated-responses'],
+};
+
+/** Whether one of the emitted warnings is, or implies, one of these. */
+export function includesWarning(emitted: readonly Pick<RunWarning, 'name'>[], names: readonly WarningName[]): boolean {
+  return emitted.some(({ name }) => [name, ...(impliedWarnings[name] ?? [])].some((each) => names.includes(each)));
 }

@@ -1,5 +1,5 @@
 import type { Store } from '@agentlightning/core';
-import type { StepRecord } from './diagnose-steps.ts';
+import type { StepRecord } from './step-history.ts';
 
 /** Number of first and of last steps that are kept: a diagnosis compares the last steps with the first. */
 const edge = 100;

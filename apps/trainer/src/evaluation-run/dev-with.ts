@@ -1,7 +1,8 @@
+import { finalReward } from '@agentlightning/algorithms';
 import { AgentLightningError, type JsonValue, type Store } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { loadTasks } from '../config/load-tasks.ts';
-import type { ResolvedRun } from '../config/resolve-run.ts';
+import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { unmatchedAgents } from '../loop/check-selectors.ts';
 import { collectRollouts } from '../rollouts/collect-rollouts.ts';
@@ -16,6 +17,7 @@ import { type EvaluationSettings, evaluationSettings } from './evaluation-settin
 import { openSubject } from './open-subject.ts';
 import { recordEnd } from './record-end.ts';
 import { scriptedModelName, serveScript } from './scripted-endpoint.ts';
+import { trainingObstacles } from './training-obstacles.ts';
 
 /** Default number of tasks. */
 const defaultTasks = 3;
@@ -56,7 +58,7 @@ async function runTasks(config: ResolvedRun, options: Request): Promise<DevRepor
       emit({ type: 'started', runId: run.runId, name: run.name, tasks: tasks.length, samples: 1, subjects: labels });
       const collected = await collect(session, tasks);
       await store.updateRun(run.runId, { status: 'finished' });
-      const rollouts = await Promise.all(collected.map((each) => devRollout(store, each)));
+      const rollouts = await Promise.all(collected.map((each) => devRollout(store, each, config)));
       const problems = [...rollouts.flatMap(namedProblems), ...unmatchedSelectors(config, collected)];
       return { runId: run.runId, rollouts, problems, storeUrl: settings.shared.storeUrl };
     });
@@ -94,10 +96,10 @@ async function collect(session: EvaluationSession, tasks: readonly JsonValue[]):
   });
 }
 
-async function devRollout(store: Store, finished: FinishedRollout): Promise<DevRollout> {
+async function devRollout(store: Store, finished: FinishedRollout, config: ResolvedRun): Promise<DevRollout> {
   const { rollout, spans, failure } = finished;
   const { items: attempts } = await store.queryAttempts(rollout.rolloutId);
-  const reward = primaryReward(spans);
+  const reward = isPromptSearch(config) ? primaryReward(spans) : finalReward(spans, config.reward.choice);
   const hasCall = spans.some((span) => modelCallFromSpan(span) !== null);
   const problems = [
     ...(failure === null ? [] : [`the rollout failed: ${await failureText(store, finished)}`]),
@@ -107,6 +109,7 @@ async function devRollout(store: Store, finished: FinishedRollout): Promise<DevR
       : [
           'no model call was recorded: send the calls of the agent through the adapter of its framework (`agl init` adds it)',
         ]),
+    ...(isPromptSearch(config) || !hasCall ? [] : trainingObstacles(finished, config)),
   ];
   return { rollout, attempts, spans, reward, problems };
 }

@@ -1,7 +1,6 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { VerdictName } from '../evaluation/verdict.ts';
 import type { FailureCause } from '../rollouts/failure-cause.ts';
-import type { EvaluationSummary } from '../training-event.ts';
+import type { EvaluationSummary, VerdictName } from '../training-event.ts';
 
 /** The result of an evaluation. */
 export interface EvaluationReport {

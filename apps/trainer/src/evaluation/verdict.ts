@@ -1,11 +1,6 @@
 import { comparePairs } from '@agentlightning/algorithms';
+import type { VerdictName } from '../training-event.ts';
 import type { MeasuredRewards } from './stored-evaluation.ts';
-
-/**
- * The comparison of two evaluations by a paired t-test, 5 % two-sided: significantly better or worse, no difference shown
- * (`not-significant`), or too many rewards are missing (`undecided`).
- */
-export type VerdictName = 'better' | 'worse' | 'not-significant' | 'undecided';
 
 /** Whether an agent improved between two evaluations. */
 export interface Verdict {

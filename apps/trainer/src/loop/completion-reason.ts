@@ -1,4 +1,5 @@
 import type { ResolvedConfig, ResolvedStop } from '../config/resolve-config.ts';
+import { includesWarning } from '../diagnosis/run-warning.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { CompletionReason } from '../training-event.ts';
 
@@ -13,7 +14,7 @@ export function completionReason(
   const { finishedStep, rewardCurve, warnings } = state;
   // The goal takes precedence: a run that has reached it does not continue with more steps.
   if (hasReachedGoal(rewardCurve, stopAtReward)) return 'goal';
-  if (warnings.some(({ name }) => stopWhen.warnings.includes(name))) return 'warning';
+  if (includesWarning(warnings, stopWhen.warnings)) return 'warning';
   const { patience, minDelta } = stopWhen;
   if (patience !== null && evaluationsSinceBest(state, minDelta) >= patience) return 'patience';
   return finishedStep < steps ? null : 'steps';

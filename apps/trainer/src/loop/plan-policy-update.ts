@@ -6,26 +6,34 @@ import type { TrainedPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { scoreSequences } from './score-sequences.ts';
 
+/** The plan of a policy's step. */
+export interface PlannedUpdate {
+  readonly plan: StepPlan;
+  /** Of the weights before the step. */
+  readonly policyVersion: number;
+}
+
 /** Plans the update of a policy from the rollouts of a step. */
 export async function planPolicyUpdate(
   { config, capabilities }: TrainingSession,
   policy: TrainedPolicy,
   { collected, step }: { readonly collected: readonly FinishedRollout[]; readonly step: number },
-): Promise<StepPlan> {
+): Promise<PlannedUpdate> {
   const { learner, model, reference } = policy;
   const { maxBatchTokens } = capabilities;
   const groups = groupRollouts(collected.map((rollout) => withFailedReward(rollout, config.reward)));
+  const { policyVersion } = await model.state();
   const context: StepContext = {
     step,
     totalSteps: config.steps,
-    policyVersion: (await model.state()).policyVersion,
+    policyVersion,
     seed: (spreadSeed(config.seed) + step) >>> 0,
     maxBatchTokens,
   };
   const request = learner.scoring?.(groups, context) ?? null;
-  if (request === null) return learner.planStep(groups, context);
+  if (request === null) return { plan: learner.planStep(groups, context), policyVersion };
   const scores = await scoreSequences(request, { model, reference, maxBatchTokens });
-  return learner.planStep(groups, { ...context, scores });
+  return { plan: learner.planStep(groups, { ...context, scores }), policyVersion };
 }
 
 /** Gives a rollout whose agent failed its reward. What infrastructure failed has none, also when the agent hid the failure. */

@@ -4,12 +4,13 @@ import type { PublicationRecord } from '@agentlightning/core/protocol';
 import type { CollectedStep, Collector } from '../collection/collector.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
-import { failingShare } from '../diagnosis/diagnose-steps.ts';
 import { warnOfStep } from '../diagnosis/emit-run-warnings.ts';
+import { failingShare } from '../diagnosis/run-conditions.ts';
 import { warnOfFailed, warnOfLost } from '../evaluation/collect-evaluation.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import { meanReward } from '../evaluation/rollout-reward.ts';
+import { callMetrics } from '../rollouts/call-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
 import { failureText } from '../rollouts/rollout-failures.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
@@ -43,12 +44,12 @@ export async function trainStep(options: {
   const step = state.finishedStep + 1;
   const startedMs = systemClock.now();
   const collection = await traceActivity('train.collect', { step }, () => collector.collect(step));
-  const { rollouts: collected, isOnPolicy } = collection;
+  const { rollouts: collected } = collection;
   const collectedMs = systemClock.now();
   await assertTrainable(session, collected);
   await annotate(session, collected);
   const outcomes = await traceActivity('train.learn', { step, rollouts: collected.length }, () =>
-    updatePolicies(session, { collected, isOnPolicy, step }),
+    updatePolicies(session, { collected, step }),
   );
   await recordTraining(session, { collected, outcomes, step });
   const unmatched = checkSelectors(session, { collected, outcomes, step });
@@ -114,6 +115,7 @@ function measureStep(
       ...metrics,
       'collection/reward_mean': reward,
       ...failureMetrics(rollouts),
+      ...callMetrics(rollouts),
       ...rewardMetrics(rollouts, rewards, definition.choice?.rewardWeights ?? null),
     },
   };
@@ -145,17 +147,15 @@ function publicationsOf(outcomes: readonly PolicyStep[], step: number): readonly
 /** Plans and applies the updates of every trained policy, concurrently: their models are independent. */
 async function updatePolicies(
   session: TrainingSession,
-  rollouts: { readonly collected: readonly FinishedRollout[]; readonly isOnPolicy: boolean; readonly step: number },
+  rollouts: { readonly collected: readonly FinishedRollout[]; readonly step: number },
 ): Promise<readonly PolicyStep[]> {
-  const { pauseCalls } = session;
-  // Older weights differ from the trainer's for another reason than misaligned tokens.
-  const maxLogprobGap = rollouts.isOnPolicy ? session.config.maxLogprobGap : Infinity;
+  const { pauseCalls, config } = session;
   const update = async (): Promise<readonly PolicyStep[]> => {
     const plans = trainedPolicies(session.policies).map(async (policy) => {
       const { model, reference } = policy;
-      return { policy, model, reference, plan: await planPolicyUpdate(session, policy, rollouts) };
+      return { policy, model, reference, ...(await planPolicyUpdate(session, policy, rollouts)) };
     });
-    return await updateWeights(await Promise.all(plans), { maxLogprobGap, pauseCalls });
+    return await updateWeights(await Promise.all(plans), { maxLogprobGap: config.maxLogprobGap, pauseCalls });
   };
   return await unlessAborted(update(), session.failure);
 }

@@ -80,9 +80,14 @@ const reference = (): Promise<TrainableModel> => Promise.reject(new Error('no KL
 /** Applies the plan of a single policy. */
 async function updateModel(
   plan: StepPlan,
-  { model, reference, ...options }: Omit<PolicyPlan, 'plan'> & UpdateWeightsOptions,
+  {
+    model,
+    reference,
+    policyVersion = 0,
+    ...options
+  }: Omit<PolicyPlan, 'plan' | 'policyVersion'> & { readonly policyVersion?: number } & UpdateWeightsOptions,
 ): Promise<UpdateResult> {
-  const [updated] = await updateWeights([{ plan, model, reference }], options);
+  const [updated] = await updateWeights([{ plan, policyVersion, model, reference }], options);
   if (updated === undefined) throw new Error('one plan has one result');
   return updated.result;
 }
@@ -174,8 +179,8 @@ test('takes no step for any policy when one of them is misaligned', async () => 
   };
   const updated = updateWeights(
     [
-      { plan: planOf(writer.datum), model: writer.model, reference },
-      { plan: planOf(shifted), model: editor.model, reference },
+      { policyVersion: 0, plan: planOf(writer.datum), model: writer.model, reference },
+      { policyVersion: 0, plan: planOf(shifted), model: editor.model, reference },
     ],
     { maxLogprobGap: 0.1, pauseCalls },
   );
@@ -184,6 +189,38 @@ test('takes no step for any policy when one of them is misaligned', async () => 
   expect(await editor.model.state()).toMatchObject({ step: 0, policyVersion: 0 });
   await writer.close();
   await editor.close();
+});
+
+test.each([
+  ['older weights disagree', { isStaleShifted: true, isFreshShifted: false }, true],
+  ['current weights disagree', { isStaleShifted: false, isFreshShifted: true }, false],
+] as const)('with sequences of two ages, checks those of the current weights: %s', async (name, shifts, isTaken) => {
+  const { model, datum, close } = await sampled(`ages-${name.replaceAll(' ', '-')}`);
+  const shifted = datum.samplingLogprobs.map((logprob) => logprob - 5);
+  const data = [
+    { ...datum, ...(shifts.isStaleShifted ? { samplingLogprobs: shifted } : {}) },
+    {
+      ...datum,
+      minPolicyVersion: 1,
+      maxPolicyVersion: 1,
+      ...(shifts.isFreshShifted ? { samplingLogprobs: shifted } : {}),
+    },
+  ];
+  const [update] = planOf(datum).updates;
+  if (update === undefined) throw new Error('the plan has one update');
+  const plan = { updates: [{ ...update, batches: [{ data }] }], metrics: {} };
+  const updated = updateModel(plan, { model, reference, policyVersion: 1, maxLogprobGap: 0.1, pauseCalls });
+  if (isTaken) expect((await updated).metrics['sampler/current_logprob_gap']).toBeLessThan(1e-3);
+  else await expect(updated).rejects.toMatchObject({ code: 'TOKEN_MISALIGNMENT' });
+  await close();
+});
+
+test('a sampler correction does not hide the difference to the sampler', async () => {
+  const { model, datum, close } = await sampled('corrected');
+  const metrics = { 'sampler/logprob_gap': 0.2, 'sampler/current_logprob_gap': 0.2 };
+  const updated = updateModel({ ...planOf(datum), metrics }, { model, reference, maxLogprobGap: 0.1, pauseCalls });
+  await expect(updated).rejects.toMatchObject({ code: 'TOKEN_MISALIGNMENT', details: { gap: 0.2 } });
+  await close();
 });
 
 test('names the sampling parameters that take tokens away when an agent has asked for one', async () => {

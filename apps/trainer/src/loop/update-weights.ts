@@ -16,6 +16,8 @@ import { publicationOf } from '../run/publication.ts';
 /** The plan of a policy's step, and the models that it needs. */
 export interface PolicyPlan {
   readonly plan: StepPlan;
+  /** Of the weights before the step. */
+  readonly policyVersion: number;
   readonly model: TrainableModel;
   /** Returns the reference policy of a KL term: the initial model. Called only for losses with a KL term. */
   readonly reference: () => Promise<Pick<TrainableModel, 'logprobs'>>;
@@ -61,22 +63,52 @@ export async function updateWeights<TPlan extends PolicyPlan>(
   );
 }
 
+/** The results of the first update of a step. */
+interface FirstUpdate {
+  readonly results: readonly BatchResult[];
+  /** Mean difference between trainer and sampler over the tokens of the current weights; null without such tokens. */
+  readonly currentGap: number | null;
+}
+
 /** Sends the batches of the first update and compares their log-probabilities with the sampler's. */
-async function sendFirstUpdate(policy: PolicyPlan, maxLogprobGap: number): Promise<readonly BatchResult[]> {
-  const [update] = policy.plan.updates;
-  if (update === undefined) return [];
-  const results = await Promise.all(await sendBatches(policy, update));
-  assertAligned(results, maxLogprobGap);
-  return results;
+async function sendFirstUpdate(policy: PolicyPlan, maxLogprobGap: number): Promise<FirstUpdate> {
+  const { plan, policyVersion } = policy;
+  const [update] = plan.updates;
+  if (update === undefined) return { results: [], currentGap: null };
+  const batches = update.batches.flatMap((batch) => splitByAge(batch, policyVersion));
+  const results = await Promise.all(
+    await sendBatches(policy, { ...update, batches: batches.map(({ batch }) => batch) }),
+  );
+  const current = results.filter((_, index) => batches[index]?.isCurrent === true);
+  // With a sampler correction, batches have the trainer's log-probabilities instead of the sampler's.
+  const known = plan.metrics['sampler/current_logprob_gap'] ?? null;
+  const measured = current.length === 0 ? null : (aggregate(current)['policy/logprob_gap'] ?? null);
+  const isCorrected = plan.metrics['sampler/logprob_gap'] !== undefined;
+  const currentGap = isCorrected ? known : measured;
+  assertAligned(currentGap ?? 0, maxLogprobGap);
+  return { results, currentGap };
+}
+
+/** Separates the sequences of the current weights from older ones, whose log-probabilities differ for that reason. */
+function splitByAge(
+  batch: TrainingBatch,
+  policyVersion: number,
+): readonly { readonly batch: TrainingBatch; readonly isCurrent: boolean }[] {
+  return [true, false].flatMap((isCurrent) => {
+    const data = batch.data.filter(({ minPolicyVersion }) => minPolicyVersion >= policyVersion === isCurrent);
+    return data.length === 0 ? [] : [{ batch: { ...batch, data }, isCurrent }];
+  });
 }
 
 async function updateModel(
   policy: PolicyPlan,
-  first: readonly BatchResult[],
+  { results: first, currentGap }: FirstUpdate,
   pauseCalls: UpdateWeightsOptions['pauseCalls'],
 ): Promise<UpdateResult> {
   const { plan, model } = policy;
   if (plan.updates.length === 0) return { trainedTokens: 0, metrics: {}, publication: null };
+  const probe = probeOf(plan.updates);
+  const unchanged = await model.logprobs(probe);
   const batches: Promise<BatchResult>[] = [];
   const steps: Promise<StepResult>[] = [];
   for (const [index, update] of plan.updates.entries()) {
@@ -85,6 +117,7 @@ async function updateModel(
   }
   const batchResults = [...first, ...(await Promise.all(batches))];
   const stepResults = await Promise.all(steps);
+  const change = meanDifference(unchanged, await model.logprobs(probe));
   const startMs = systemClock.now();
   const endpoint = await traceActivity('train.publish', {}, () =>
     pauseCalls(async () => await (await model.publishWeights()).result),
@@ -94,6 +127,8 @@ async function updateModel(
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
       ...aggregate(batchResults),
+      ...(currentGap === null ? {} : { 'sampler/current_logprob_gap': currentGap }),
+      'policy/update_change': change,
       'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)) ?? 0,
       'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)) ?? 0,
       'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
@@ -107,6 +142,22 @@ async function updateModel(
 /** The comparison of sampler and trainer after the publication, where the runtime reports one. */
 function probeMetrics({ probe }: Pick<PublicationRecord, 'probe'>): Record<string, number> {
   return probe === null ? {} : { 'policy/publish_gap': probe.gap, 'policy/publish_gap_limit': probe.limit };
+}
+
+/** Number of sequences that measure how far a step moves the policy. */
+const probedSequences = 4;
+
+/** The first sequences of a step. */
+function probeOf([first]: readonly ModelUpdate[]): TrainingBatch {
+  return { data: (first?.batches ?? []).flatMap(({ data }) => data).slice(0, probedSequences) };
+}
+
+/** Mean `|Δlogp|` of the tokens of scored sequences, in nats. */
+function meanDifference(before: readonly Float32Array[], after: readonly Float32Array[]): number {
+  const differences = before.flatMap((scores, index) =>
+    Array.from(scores, (score, token) => Math.abs((after[index]?.[token] ?? score) - score)),
+  );
+  return mean(differences) ?? 0;
 }
 
 /** Sends the batches of an update, each with the reference's log-probabilities when its loss has a KL term. */
@@ -124,11 +175,10 @@ async function sendBatches(
 }
 
 /**
- * Compares the trainer's log-probabilities of the sampled tokens with the sampler's, as the mean over the tokens of the first
- * update. This detects a shift by one token, a wrong temperature and a different chat template before the optimizer step.
+ * Compares the trainer's log-probabilities of the sampled tokens with the sampler's, as the mean over the tokens of the
+ * current weights in the first update. This detects a shift by one token, a wrong temperature and a different chat template before the optimizer step.
  */
-function assertAligned(first: readonly BatchResult[], maxLogprobGap: number): void {
-  const gap = aggregate(first)['policy/logprob_gap'] ?? 0;
+function assertAligned(gap: number, maxLogprobGap: number): void {
   if (gap <= maxLogprobGap) return;
   throw new AgentLightningError({
     code: 'TOKEN_MISALIGNMENT',

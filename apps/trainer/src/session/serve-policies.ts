@@ -8,6 +8,7 @@ import type { OpenRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import type { HealthCheck } from '../runtime/watch-health.ts';
 import type { Closer } from './close-all.ts';
+import { defaultLearningRate } from './default-learning-rate.ts';
 import { type ModelSource, openModel } from './open-models.ts';
 import { learnerOf, needsValueHead, type SessionPolicy } from './session-policies.ts';
 
@@ -41,7 +42,8 @@ export async function servePolicies(request: ServeRequest): Promise<ServedPolici
     const opened = await openModel(request, { policy, index, hasValueHead: needsValueHead(policy) });
     const endpoint = await opened.model.endpoint();
     // The gateway records calls with the endpoint's name of the model.
-    policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model), endpoint });
+    const learningRate = defaultLearningRate(await opened.model.state());
+    policies.push({ ...policy, ...opened, learner: learnerOf(policy, endpoint.model, learningRate), endpoint });
   }
   const { registerUpstreams = null } = request;
   const gateway = await openGateway({ config, store, run, policies, inferenceKey, wait, registerUpstreams });

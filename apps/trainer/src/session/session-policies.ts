@@ -21,10 +21,14 @@ export function trainedPolicies(policies: readonly SessionPolicy[]): readonly Tr
  * Creates the algorithm of a policy. Named policies learn only from their own model calls.
  *
  * @param model - the name of the model at its endpoint, which its calls are recorded with
+ * @param learningRate - the default, which depends on the model
  */
-export function learnerOf(policy: ResolvedPolicy, model: string): Algorithm | null {
-  if (policy.algorithm === null) return null;
-  return createAlgorithm(policy.name === null ? policy.algorithm : { ...policy.algorithm, models: [model] });
+export function learnerOf(policy: ResolvedPolicy, model: string, learningRate?: number): Algorithm | null {
+  const { algorithm, name } = policy;
+  if (algorithm === null) return null;
+  const models = name === null ? {} : { models: [model] };
+  if (algorithm.type === 'custom') return createAlgorithm({ ...algorithm, ...models });
+  return createAlgorithm({ ...(learningRate === undefined ? {} : { learningRate }), ...algorithm, ...models });
 }
 
 /** Whether a policy's algorithm trains a value head. */

@@ -120,7 +120,9 @@ class PolicyGradientPlan {
         ...judged.metrics,
         ...(settings.maxStaleness === undefined ? {} : { 'staleness/turns_left_out': fresh.staleTurns }),
         ...(settings.maxTurns === undefined ? {} : { 'turns/left_out': sampled.leftOut }),
-        ...(samplerCorrection === null ? {} : samplerMetrics(trained, scores, samplerCorrection)),
+        ...(samplerCorrection === null
+          ? {}
+          : samplerMetrics(trained, scores, { correction: samplerCorrection, policyVersion: context.policyVersion })),
         'optim/learning_rate': finalLearningRate(settings, context),
       },
       attempts,

@@ -40,14 +40,27 @@ function ratiosOf(
 /**
  * Difference between the sampler and the weights in training, over the trained tokens: mean `|Δlogp|`, the KL divergence by
  * k1 and k3 in nats, the effective sample fraction of the factors `1 / mean((w / mean(w))²)` (Kish 1965), and the fraction
- * of truncated or masked tokens. Empty without scores.
+ * of truncated or masked tokens. `sampler/current_logprob_gap` is mean `|Δlogp|` over the tokens that the current weights have
+ * sampled: it is near 0, or sampler and trainer disagree. Empty without scores.
+ *
+ * @param policyVersion - of the current weights; unknown versions count as it
  */
 export function samplerMetrics(
   trained: readonly ScoredTrajectory[],
   scores: ScoresByRow,
-  correction: SamplerCorrection,
+  { correction, policyVersion }: { readonly correction: SamplerCorrection; readonly policyVersion: number },
 ): Readonly<Record<string, number>> {
-  const sums = { tokens: 0, gap: 0, k1: 0, k3: 0, factor: 0, squaredFactor: 0, bounded: 0 };
+  const sums = {
+    currentTokens: 0,
+    currentGap: 0,
+    tokens: 0,
+    gap: 0,
+    k1: 0,
+    k3: 0,
+    factor: 0,
+    squaredFactor: 0,
+    bounded: 0,
+  };
   const rows = trained.flatMap(({ trajectory, advantages }) =>
     trajectory.rows.map((row, index) => ({ row, isTrained: trainedTokens(row, advantages[index] ?? []) })),
   );
@@ -57,12 +70,17 @@ export function samplerMetrics(
     const ratios = ratiosOf(row, current, { isTrained, correction });
     const factors = correctionFactors(ratios, correction);
     const { min, max } = boundsOf(correction);
+    const versions = tokenVersions(row);
     for (const [token, ratio] of ratios.entries()) {
       if (isTrained[token] !== true) continue;
       const difference = (current[token] ?? 0) - (row.samplingLogprobs[token] ?? 0);
       const factor = factors[token] ?? 0;
       sums.tokens += 1;
       sums.gap += Math.abs(difference);
+      if ((versions[token] ?? policyVersion) >= policyVersion) {
+        sums.currentTokens += 1;
+        sums.currentGap += Math.abs(difference);
+      }
       sums.k1 -= difference;
       sums.k3 += Math.exp(Math.min(20, difference)) - difference - 1;
       sums.factor += factor;
@@ -74,6 +92,7 @@ export function samplerMetrics(
   if (tokens === 0) return {};
   return {
     'sampler/logprob_gap': sums.gap / tokens,
+    ...(sums.currentTokens > 0 ? { 'sampler/current_logprob_gap': sums.currentGap / sums.currentTokens } : {}),
     'sampler/kl_k1': sums.k1 / tokens,
     'sampler/kl_k3': sums.k3 / tokens,
     'sampler/bounded_fraction': sums.bounded / tokens,
@@ -81,4 +100,11 @@ export function samplerMetrics(
       ? { 'sampler/effective_sample_fraction': (sums.factor * sums.factor) / (tokens * sums.squaredFactor) }
       : {}),
   };
+}
+
+/** The policy version of each sampled token of a row; null when unknown. */
+function tokenVersions({ trained }: TrajectoryRow): readonly (number | null)[] {
+  return trained.flatMap(({ start, end, policyVersion, policyVersions }) =>
+    Array.from({ length: end - start }, (_, token) => policyVersions?.[token] ?? policyVersion),
+  );
 }

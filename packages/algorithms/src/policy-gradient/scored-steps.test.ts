@@ -69,6 +69,7 @@ describe('a sampler correction', () => {
       );
       const plan = algorithm.planStep(twoTurns, { ...context, scores: { current: current ?? [] } });
       expect(plan.metrics['sampler/logprob_gap']).toBeCloseTo(Math.log(2), 5);
+      expect(plan.metrics['sampler/current_logprob_gap']).toBeCloseTo(Math.log(2), 5);
       return dataOf(plan).flatMap((datum) => [...datum.weights]);
     };
     const [fresh, stale] = [Math.log(2), Math.log(3)];

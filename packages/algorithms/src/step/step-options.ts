@@ -22,7 +22,8 @@ export interface StepOptions extends TransitionOptions {
    * model: about 1e-6 for full fine-tuning of a model with billions of parameters, 1e-5 to 1e-4 for LoRA, 1e-3 and more for
    * the embedded runtime's tiny models.
    *
-   * @default 1e-5
+   * @default 1e-5; in a training, by what is trained: 1e-4 for LoRA; for all weights 1e-6 from 1e9 weights on, 1e-5 below, and
+   *   2e-3 below 1e7, as in the embedded runtime
    */
   readonly learningRate?: LearningRate;
   /** Adam's other parameters. @default those of the runtime contract */

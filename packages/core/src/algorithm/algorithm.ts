@@ -9,7 +9,7 @@ export interface CollectedRollout {
   readonly attemptId: string | null;
   readonly spans: readonly Span[];
   /**
-   * Reward of a rollout whose agent failed, in place of those that it emitted. Infrastructure failures have none.
+   * Reward of a rollout whose agent failed, instead of those that it emitted. Infrastructure failures have none.
    *
    * @default none: a rollout that did not succeed is not trained on
    */

@@ -3,6 +3,8 @@
  *
  * @module
  */
+
+export { alteredSampling } from '../chat-completion/altered-sampling.ts';
 export type { CapturedUsage } from '../chat-completion/captured-response.ts';
 export { CapturedResponse, tokenIdFields } from '../chat-completion/captured-response.ts';
 export { errorMessageOf, httpErrorMessage } from '../chat-completion/error-message.ts';

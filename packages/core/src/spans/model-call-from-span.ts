@@ -50,6 +50,7 @@ export function modelCallFromSpan(span: Span): ModelCall | null {
     // The default of OpenAI and vLLM.
     temperature: numberOf(attributes[genAiAttributes.requestTemperature]) ?? 1,
     ...trainability(attributes, promptTokenIds, choices),
+    ...alteredSamplingOf(attributes[modelCallAttributes.alteredSampling]),
     get request() {
       return bodies.request;
     },
@@ -59,6 +60,11 @@ export function modelCallFromSpan(span: Span): ModelCall | null {
     startTimeMs: span.startTimeMs,
     endTimeMs: span.endTimeMs,
   };
+}
+
+function alteredSamplingOf(recorded: AttributeValue | undefined): Pick<ModelCall, 'alteredSampling'> {
+  const names = Array.isArray(recorded) ? recorded.filter((name) => typeof name === 'string') : [];
+  return names.length === 0 ? {} : { alteredSampling: names };
 }
 
 /** Bodies of a call, parsed on access: they are long, and token training does not read them. */

@@ -114,6 +114,7 @@ function callAttributes(call: ModelCallInput): MaybeAttributes {
     [modelCallAttributes.policyVersion]: call.policyVersion,
     [modelCallAttributes.isTrainable]: call.isTrainable,
     [modelCallAttributes.untrainableReason]: call.untrainableReason,
+    [modelCallAttributes.alteredSampling]: call.alteredSampling?.length ? [...call.alteredSampling] : null,
   };
 }
 

@@ -51,6 +51,8 @@ export interface ModelCall {
   /** False when the call must not be used for training: partial, failed, or with inconsistent token counts. */
   readonly isTrainable: boolean;
   readonly untrainableReason: string | null;
+  /** Request parameters by which the recorded log-probabilities differ from the policy's, such as `top_p`. @default none */
+  readonly alteredSampling?: readonly string[];
   /** Request body as the agent sent it; without credentials in a recorded call. */
   readonly request: JsonObject | null;
   /** Response body as the agent received it. */

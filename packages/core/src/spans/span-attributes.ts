@@ -76,6 +76,8 @@ export const modelCallAttributes = {
   isTrainable: 'agentlightning.trainable',
   /** Reason why the call cannot be used for training. */
   untrainableReason: 'agentlightning.untrainable_reason',
+  /** Request parameters by which the recorded log-probabilities differ from the policy's, such as `top_p`. */
+  alteredSampling: 'agentlightning.altered_sampling',
   /** Whether the response was streamed. */
   isStreamed: 'agentlightning.stream',
   /** Whether the response ended prematurely. */

@@ -38,6 +38,8 @@ export interface UpstreamParameters {
   readonly topP: number | null;
   readonly maxTokens: number | null;
   readonly seed: number | null;
+  /** Parameters by which the recorded log-probabilities differ from the policy's. */
+  readonly alteredSampling: readonly string[];
 }
 
 /** A finished call. */
@@ -194,6 +196,7 @@ function toSpan(
       temperature: parameters.temperature,
       isTrainable: reason === null,
       untrainableReason: reason,
+      alteredSampling: parameters.alteredSampling,
       request: started.request,
       response: ended.response,
       startTimeMs,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
+import { alteredSampling, isJsonObject } from '@agentlightning/core/internal';
 import type { CallingAttempt } from '../calling-attempt.ts';
 import type { SamplingOverrides, Upstream } from '../gateway-options.ts';
 import { numberOf, textOf } from '../http/json-access.ts';
@@ -32,6 +32,8 @@ export interface PreparedRequest {
   readonly topP: number | null;
   readonly maxTokens: number | null;
   readonly seed: number | null;
+  /** Parameters by which the recorded log-probabilities differ from the policy's. */
+  readonly alteredSampling: readonly string[];
 }
 
 /** Options of {@link prepareRequest}. */
@@ -76,6 +78,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     topP: numberOf(body.top_p),
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),
     seed: numberOf(body.seed),
+    alteredSampling: alteredSampling(body),
   };
 }
 
@@ -104,6 +107,7 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
     topP: numberOf(body.top_p),
     maxTokens: numberOf(body[limitName]),
     seed: null,
+    alteredSampling: [],
   };
 }
 

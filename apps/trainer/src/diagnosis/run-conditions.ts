@@ -1,0 +1,96 @@
+import { mean } from '../evaluation/mean.ts';
+import { alteredPrefix, alteredSamplingText } from '../rollouts/call-metrics.ts';
+import type { DiagnosisSettings } from './diagnosis-settings.ts';
+import type { RunWarning } from './run-warning.ts';
+import { type StepHistory, type StepRecord, stepsText } from './step-history.ts';
+
+/** The share of rollouts whose agents fail, above which `agent-failures` is reported. */
+export const failingShare = 0.25;
+
+/** The conditions of the run as a whole. */
+export function runConditions(
+  history: StepHistory,
+  { step, values, failure = null }: StepRecord,
+  settings: DiagnosisSettings,
+): readonly RunWarning[] {
+  const {
+    steps,
+    range: [low, high],
+  } = history;
+  const recent = steps.slice(-settings.steps).map((each) => each.values['failures/agent_share'] ?? 0);
+  const share = mean(recent) ?? 0;
+  const failing = `the agents of ${Math.round(share * 100)} % of the rollouts failed in ${stepsText(recent.length)}`;
+  const altered = Object.fromEntries(
+    Object.entries(values).flatMap(([name, count]) =>
+      name.startsWith(alteredPrefix) ? [[name.slice(alteredPrefix.length), count]] : [],
+    ),
+  );
+  const collapse = collapseText(history, settings.steps);
+  const falling = fallingPart(history, settings.steps);
+  const outside = values['reward/out_of_range'] ?? 0;
+  const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
+  return [
+    ...(share > failingShare
+      ? [{ name: 'agent-failures' as const, message: failure === null ? failing : `${failing}; the first: ${failure}` }]
+      : []),
+    ...(Object.keys(altered).length > 0
+      ? [{ name: 'altered-sampling' as const, message: alteredSamplingText(altered) }]
+      : []),
+    ...(collapse === null ? [] : [{ name: 'policy-collapse' as const, message: collapse }]),
+    ...(falling === null ? [] : [{ name: 'reward-part-falls' as const, message: falling }]),
+    ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),
+  ].map((condition) => ({ ...condition, step, policy: null }));
+}
+
+/** The fall of a part's mean that is reported, in standard deviations of the part over the rollouts of the first steps. */
+const partFall = 0.5;
+
+/** A part of the reward whose mean in the last steps is below that of the first ones, while the reward rises. */
+function fallingPart({ steps, penalised }: StepHistory, count: number): string | null {
+  if (steps.length < 2 * count) return null;
+  const meanOf = (part: readonly StepRecord[], name: string): number | null =>
+    mean(part.flatMap(({ values }) => values[name] ?? []));
+  const [first, last] = [steps.slice(0, count), steps.slice(-count)];
+  const rewards = [first, last].map((part) => meanOf(part, 'collection/reward_mean') ?? 0);
+  if ((rewards[1] ?? 0) <= (rewards[0] ?? 0)) return null;
+  const parts = Object.keys(last[0]?.values ?? {}).flatMap((name) => /^reward\/(.+)\/mean$/.exec(name)?.[1] ?? []);
+  for (const part of parts) {
+    const before = meanOf(first, `reward/${part}/mean`);
+    const after = meanOf(last, `reward/${part}/mean`);
+    const spread = meanOf(first, `reward/${part}/std`) ?? 0;
+    if (penalised?.has(part) || before === null || after === null || spread === 0) continue;
+    if (before - after > partFall * spread) {
+      return (
+        `the part \`${part}\` of the training reward fell from ${before.toFixed(2)} to ${after.toFixed(2)}, ` +
+        `while the reward rose from ${rewards[0]?.toFixed(2)} to ${rewards[1]?.toFixed(2)}`
+      );
+    }
+  }
+  return null;
+}
+
+/** The fall of the mean reward that is a collapse: to less than half of its best, and by a fifth of the range. */
+const collapse = { share: 0.5, ofRange: 0.2 };
+
+/** Whether the mean reward of the last steps is far below the best one before, after updates. */
+function collapseText({ steps, range: [low, high] }: StepHistory, count: number): string | null {
+  const rewards = steps.map(({ values }) => values['collection/reward_mean'] ?? values['reward/mean'] ?? null);
+  const now = mean(rewards.slice(-count).filter((reward) => reward !== null));
+  if (now === null || steps.length <= count) return null;
+  let best: { readonly reward: number; readonly step: number } | null = null;
+  for (const [index, { step }] of steps.slice(0, -count).entries()) {
+    // The first step is before any update, so its reward is that of the initial weights.
+    const window = index === 0 ? rewards.slice(0, 1) : rewards.slice(Math.max(0, index - count + 1), index + 1);
+    const reward = mean(window.filter((each) => each !== null));
+    if (reward !== null && reward > (best?.reward ?? Number.NEGATIVE_INFINITY)) best = { reward, step };
+  }
+  if (best === null) return null;
+  const hasFallen =
+    now - low < collapse.share * (best.reward - low) && best.reward - now > collapse.ofRange * (high - low);
+  if (!hasFallen) return null;
+  const rate = steps.at(-1)?.values['optim/learning_rate'];
+  return (
+    `the training reward fell from ${best.reward.toFixed(2)} at step ${best.step} to ${now.toFixed(2)}` +
+    (rate === undefined ? '' : `, with the learning rate ${rate}`)
+  );
+}

@@ -1,0 +1,69 @@
+import type { ModelCall } from '@agentlightning/core';
+import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { mean } from '../evaluation/mean.ts';
+import { groupRollouts } from './collect-rollouts.ts';
+
+/** Prefix of the metrics that count calls by the request parameters that alter sampling. */
+export const alteredPrefix = 'calls/altered_sampling/';
+
+/**
+ * Metrics of the trainable model calls of a step.
+ *
+ * - `response/tokens_mean`, `response/tokens_max`: the length of responses.
+ * - `response/distinct_share`: the share of rollouts of a group whose responses differ from those before them, over groups.
+ * - `response/truncated_share`: the share of responses that the token limit cut.
+ * - `calls/altered_sampling/<parameter>`: the number of calls whose request has a parameter by which the recorded
+ *   log-probabilities differ from the policy's, such as `top_p`.
+ */
+export function callMetrics(rollouts: readonly CollectedRollout[]): Readonly<Record<string, number>> {
+  const calls = trainableCalls(rollouts);
+  const choices = calls.flatMap((call) => call.choices);
+  const lengths = choices.map(({ responseTokenIds }) => responseTokenIds.length);
+  const altered = Object.entries(alteredSamplingCounts(calls)).map(([name, count]) => [alteredPrefix + name, count]);
+  if (lengths.length === 0) return {};
+  return {
+    'response/tokens_mean': mean(lengths) ?? 0,
+    'response/tokens_max': lengths.reduce((max, length) => Math.max(max, length), 0),
+    'response/truncated_share': choices.filter(({ finishReason }) => finishReason === 'length').length / choices.length,
+    ...distinctShare(rollouts),
+    ...Object.fromEntries(altered),
+  };
+}
+
+/** 0 when all rollouts of a group have the same responses, and 1 when all are different. */
+function distinctShare(rollouts: readonly CollectedRollout[]): Readonly<Record<string, number>> {
+  const shares = groupRollouts(rollouts).flatMap(({ rollouts: members }) => {
+    if (members.length < 2) return [];
+    const texts = members.map((member) =>
+      JSON.stringify(trainableCalls([member]).map(({ choices }) => choices.map((choice) => choice.responseTokenIds))),
+    );
+    return [(new Set(texts).size - 1) / (members.length - 1)];
+  });
+  const share = mean(shares);
+  return share === null ? {} : { 'response/distinct_share': share };
+}
+
+/** The model calls that can be trained on. */
+export function trainableCalls(rollouts: readonly Pick<CollectedRollout, 'spans'>[]): readonly ModelCall[] {
+  return rollouts.flatMap(({ spans }) =>
+    spans.map(modelCallFromSpan).filter((call): call is ModelCall => call?.isTrainable === true),
+  );
+}
+
+/** The number of calls with each request parameter that alters sampling. */
+export function alteredSamplingCounts(calls: readonly ModelCall[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const name of calls.flatMap(({ alteredSampling = [] }) => alteredSampling)) {
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return Object.fromEntries(counts);
+}
+
+/** What altered sampling means for training, as a clause. */
+export function alteredSamplingText(counts: Readonly<Record<string, number>>): string {
+  const names = Object.entries(counts).map(
+    ([name, count]) => `\`${name}\` (${count} model ${count === 1 ? 'call' : 'calls'})`,
+  );
+  return `requests have ${names.join(' and ')}, so tokens are sampled with other probabilities than the policy's`;
+}
