@@ -163,6 +163,25 @@ test('an agent cannot record model calls of its own attempt', async () => {
   expect(() => rights.assertMay('appendSpans', [[reward]])).toThrow(/has ended/);
 });
 
+test('functions that an agent replaces are those of its rollout only', async () => {
+  const file = path.join(folder, 'continue');
+  await using agents = new TestPool();
+  const [replacing = ''] = await enqueue([{ deed: 'replace', file }]);
+  await agents.line('replaced');
+  const ended = await store.waitForRollouts(await enqueue(others));
+  expect(ended.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+  writeFileSync(file, '');
+  expect((await store.waitForRollouts([replacing]))[0]?.status).toBe('succeeded');
+});
+
+test('an agent that never awaits does not stop the other rollouts of its process', { tags: ['long'] }, async () => {
+  await using _agents = new TestPool();
+  const [blocking = '', ...waiting] = await enqueue([{ deed: 'block' }, ...others, ...others], 600_000);
+  const ended = await store.waitForRollouts(waiting);
+  expect(ended.map(({ status }) => status)).toEqual(waiting.map(() => 'succeeded'));
+  expect(await attemptsOf(blocking)).toMatchObject([{ status: 'timeout' }, {}]);
+});
+
 test('agents do not inherit the credentials of Agent Lightning', async () => {
   for (const name of ['AGL_TOKEN_SECRET', 'AGL_RUNTIME_KEY', 'AGL_SERVER_KEY', 'AGL_STORE_KEY', 'SEARCH_API_KEY'])
     vi.stubEnv(name, 'secret');

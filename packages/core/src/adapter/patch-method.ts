@@ -36,7 +36,11 @@ export function patchMethod<TName extends string>(
   const patched = new Proxy(original, {
     apply: (_, self: unknown, args: unknown[]) => (isActive ? wrapped : original).apply(self, args),
   });
-  const place = descriptor ?? { configurable: true, enumerable: false, writable: true };
+  const { enumerable = false } = descriptor ?? {};
+  const place =
+    descriptor?.get === undefined && descriptor !== undefined
+      ? descriptor
+      : { configurable: true, enumerable, writable: true };
   Object.defineProperty(holder, name, { ...place, value: patched });
   return () => {
     isActive = false;

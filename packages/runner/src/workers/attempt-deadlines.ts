@@ -10,15 +10,18 @@ const maxMarginMs = 2000;
 /** The shortest block that ends the process, in milliseconds: shorter ones are the jitter of a busy machine. */
 const minBlockedMs = 500;
 
+/** The block that ends the process while other attempts wait for its event loop, in milliseconds. */
+const maxSharedBlockMs = 10_000;
+
 /** Time limit for pausing the blocking code, in milliseconds. */
 const pauseTimeoutMs = 1000;
 
 /**
- * Ends this process when its event loop is blocked at the timeout of an attempt. Shortly before: afterwards, the store would
- * end the attempts of agents that do not block.
+ * Ends this process when its event loop is blocked at the timeout of an attempt, or for long while it has several attempts.
+ * Shortly before a timeout: afterwards, the store would end the attempts of agents that do not block.
  */
 export class AttemptDeadlines {
-  readonly #limits = new Map<string, BlockedLimits>();
+  readonly #limits = new Map<string, Omit<BlockedLimits, 'maxBlockedMs'>>();
   readonly #eventLoop: EventLoopWatch;
 
   constructor() {
@@ -34,9 +37,8 @@ export class AttemptDeadlines {
 
   /** An attempt has started. */
   started({ attempt, config: { timeoutMs } }: AttemptedRollout): void {
-    if (timeoutMs === null) return;
-    const marginMs = Math.min(maxMarginMs, timeoutMs / 4);
-    const earliestMs = systemClock.now() + timeoutMs - marginMs;
+    const marginMs = timeoutMs === null ? maxMarginMs : Math.min(maxMarginMs, timeoutMs / 4);
+    const earliestMs = timeoutMs === null ? Number.POSITIVE_INFINITY : systemClock.now() + timeoutMs - marginMs;
     this.#limits.set(attempt.attemptId, { minBlockedMs: Math.max(minBlockedMs, marginMs), earliestMs });
     this.#update();
   }
@@ -52,6 +54,7 @@ export class AttemptDeadlines {
     this.#eventLoop.setLimits({
       minBlockedMs: Math.min(...limits.map((limit) => limit.minBlockedMs)),
       earliestMs: Math.min(...limits.map(({ earliestMs }) => earliestMs)),
+      maxBlockedMs: limits.length > 1 ? maxSharedBlockMs : Number.POSITIVE_INFINITY,
     });
   }
 }

@@ -20,8 +20,9 @@ const ticks = setInterval(() => {
   lastBeat = beat;
   // The main thread does not notice the end of the parent while its event loop is blocked.
   if (silentMs > 0 && parentPid !== null && process.ppid !== parentPid) killGroup();
-  const [minBlockedMs = 0, earliestMs = 0] = limits;
-  if (silentMs < minBlockedMs || performance.timeOrigin + performance.now() < earliestMs) return;
+  const [minBlockedMs = 0, earliestMs = 0, maxBlockedMs = 0] = limits;
+  const isEarly = silentMs < minBlockedMs || performance.timeOrigin + performance.now() < earliestMs;
+  if (isEarly && silentMs < maxBlockedMs) return;
   clearInterval(ticks);
   endProcess();
 }, tickMs);

@@ -52,7 +52,7 @@ function endError(end: WorkerEnd, attempt: ClaimedAttempt | null, isBlocked: boo
     const where = end.exitReport === null ? '' : `, in ${end.exitReport.detail}`;
     return new AgentLightningError({
       code: 'TIMEOUT',
-      message: `${subject} blocked the event loop beyond the timeout of a rollout${where}`,
+      message: `${subject} blocked the event loop beyond the timeout of a rollout, or for 10 s while others waited${where}`,
       remedy: 'Let the agent await, or run its computation in a worker thread or a child process.',
       details,
     });

@@ -5,6 +5,7 @@ import { AttemptDeadlines } from './attempt-deadlines.ts';
 import { detectStuckAgent } from './detect-stuck-agent.ts';
 import { currentAttemptId, writeExitReport } from './exit-report.ts';
 import { errorToIpc } from './ipc-error.ts';
+import { IsolatedGlobals } from './isolated-globals.ts';
 import { SupervisorClient } from './supervisor-client.ts';
 import type { SupervisorMessage, WorkerMessage, WorkerSettings } from './worker-messages.ts';
 
@@ -35,10 +36,12 @@ export async function serveWorker(loadAgent: () => Promise<Agent>): Promise<void
   process.on('unhandledRejection', (reason) => report(rejection(reason)));
   try {
     const agent = await loadAgent();
+    // After the import, whose modules may instrument them for all rollouts.
+    const globals = new IsolatedGlobals();
     // After the import, whose end is not awaited by anything that beats.
     setInterval(() => send({ type: 'beat', memoryBytes: process.memoryUsage.rss() }), beatMs);
     send({ type: 'loaded' });
-    runner = createRunner(agent, await started, { client, send, report });
+    runner = createRunner(agent, await started, { client, send, report, globals });
     await runner.run();
   } catch (error) {
     await new Promise<unknown>((resolve) => {
@@ -56,9 +59,10 @@ function createRunner(
     readonly client: SupervisorClient;
     readonly send: (message: WorkerMessage) => void;
     readonly report: (error: unknown) => void;
+    readonly globals: IsolatedGlobals;
   },
 ): Runner {
-  const { client, send, report } = supervisor;
+  const { client, send, report, globals } = supervisor;
   const deadlines = new AttemptDeadlines();
   reportEnd();
   const { concurrency, runId, hasAttemptTokens, gatewayUrl } = settings;
@@ -73,6 +77,7 @@ function createRunner(
       onAttemptStart: (rollout) => deadlines.started(rollout),
       onAttemptEnd: ({ attemptId }) => {
         deadlines.ended(attemptId);
+        globals.ended(attemptId);
         send({ type: 'attempt-ended', attemptId });
       },
       onError: report,

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 export interface EventLoopWorkerData {
   /** Counts the heartbeats of the event loop. */
   readonly beats: Int32Array;
-  /** Minimum duration of a block, in milliseconds, and start of the checks, in Unix milliseconds. */
+  /** The values of {@link BlockedLimits}, in their order. */
   readonly limits: Float64Array;
   readonly tickMs: number;
   /** The name of the symbol that the handler is registered with. */
@@ -44,6 +44,8 @@ export interface BlockedLimits {
   readonly minBlockedMs: number;
   /** Until when it is tolerated, in Unix milliseconds. */
   readonly earliestMs: number;
+  /** Duration of a block that is not tolerated at any time, in milliseconds. */
+  readonly maxBlockedMs: number;
 }
 
 /** A watch over the event loop of this process. It tolerates a blocked event loop until limits are set. */
@@ -64,7 +66,7 @@ const handler = 'agentlightning.event-loop-blocked';
 export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
   const { exitCode, onBlocked, nativeCode, parentPid = null, pauseTimeoutMs = 5000 } = options;
   const beats = new Int32Array(new SharedArrayBuffer(4));
-  const limits = new Float64Array(new SharedArrayBuffer(16)).fill(Number.POSITIVE_INFINITY);
+  const limits = new Float64Array(new SharedArrayBuffer(24)).fill(Number.POSITIVE_INFINITY);
   const holder = globalThis as Record<symbol, unknown>;
   holder[Symbol.for(handler)] = (where: string): void => {
     try {
@@ -80,7 +82,7 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
   worker.unref();
   const beating = setInterval(() => Atomics.add(beats, 0, 1), tickMs).unref();
   return {
-    setLimits: ({ minBlockedMs, earliestMs }) => limits.set([minBlockedMs, earliestMs]),
+    setLimits: ({ minBlockedMs, earliestMs, maxBlockedMs }) => limits.set([minBlockedMs, earliestMs, maxBlockedMs]),
     stop: async () => {
       clearInterval(beating);
       delete holder[Symbol.for(handler)];
