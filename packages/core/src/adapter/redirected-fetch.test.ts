@@ -70,6 +70,33 @@ describe('a redirected fetch', () => {
     expect(gateway.requests[0]?.headers['x-agl-agent-name']).toBe('inner');
   });
 
+  test('an outage of the gateway is waited for, and other errors and an ended rollout are not', async () => {
+    await using gateway = await ScriptedModel.start([respondWith('a')]);
+    const reset = new TypeError('fetch failed', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) });
+    let failures = 2;
+    const unstable: typeof fetch = (input, init) => {
+      failures -= 1;
+      return failures >= 0 ? Promise.reject(reset) : fetch(input, init);
+    };
+    const outcomes: boolean[] = [];
+    const context = { ...contextTo(gateway), onModelCall: () => (isDown: boolean) => void outcomes.push(isDown) };
+    await withRollout(context, () => post(redirectedFetch({ fetch: unstable })));
+    expect(gateway.requests).toHaveLength(1);
+    expect(outcomes).toEqual([false]);
+
+    let calls = 0;
+    const failing = (error: Error): typeof fetch =>
+      (async () => {
+        calls += 1;
+        throw error;
+      }) as typeof fetch;
+    const wrong = new TypeError('Invalid URL');
+    await expect(withRollout(context, () => post(redirectedFetch({ fetch: failing(wrong) })))).rejects.toBe(wrong);
+    const ended = { ...context, signal: AbortSignal.abort() };
+    await expect(withRollout(ended, () => post(redirectedFetch({ fetch: failing(reset) })))).rejects.toBe(reset);
+    expect(calls).toBe(2);
+  });
+
   test('a throwing sink does not prevent the call', async () => {
     await using gateway = await ScriptedModel.start([respondWith('a')]);
     const broken = (): never => {

@@ -1,5 +1,6 @@
 import { systemClock } from '../clock.ts';
 import { failureOriginOf, isInfrastructureStatus } from '../errors/failure-origin.ts';
+import { backoffMs, withRetry } from '../retry.ts';
 import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../tracing/rollout-context.ts';
 import { noteSignal } from './abort-reasons.ts';
 import type { TracePosition } from './agent-step.ts';
@@ -55,6 +56,14 @@ export interface GatewayCall {
 /** Maximum wait for earlier spans to be stored before a call, so that rewards and calls are stored in order. */
 const maxFlushMs = 1000;
 
+/**
+ * Longest outage of the gateway that a call waits for, in milliseconds: as long as the trainer's other connections do by
+ * default.
+ */
+const maxOutageMs = 30_000;
+
+const outageBackoff = { baseDelayMs: 100, maxDelayMs: 2000 };
+
 /** Maximum number of microtask turns to detect that no span is pending. */
 const turnsOfFlush = 8;
 
@@ -109,14 +118,26 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
   const headers = gatewayHeaders(given, { context, endpoint, position: call.position ?? positionOfContext(context) });
   await flushed(context);
   const ended = context.onModelCall?.();
-  try {
-    const response = await send(gatewayUrl(request, endpoint), {
+  const signal = signalOf(call);
+  const startMs = systemClock.now();
+  const sendOnce = (): Promise<Response> =>
+    send(gatewayUrl(request, endpoint), {
       ...init,
       method: 'POST',
       // A user-supplied fetch can rely on a `Headers` instance from its client; the global fetch does not.
       headers: given instanceof Headers && send !== bareFetch(globalThis.fetch) ? new Headers(headers) : headers,
       body: request.text,
-      signal: signalOf(call),
+      signal,
+    });
+  try {
+    const response = await withRetry(sendOnce, {
+      clock: systemClock,
+      signal: () => signal,
+      // An agent cannot know that its model call failed because of an outage.
+      delayMs: (error, failures) => {
+        const isOver = signal.aborted || systemClock.now() - startMs > maxOutageMs;
+        return isOver || failureOriginOf(error) !== 'infrastructure' ? null : backoffMs(outageBackoff, failures);
+      },
     });
     ended?.(isInfrastructureStatus(response.status));
     return response;
