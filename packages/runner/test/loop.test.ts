@@ -144,6 +144,7 @@ test.each(['throws', 'hides'])(
       apiKey: 'none',
       baseURL: 'http://x.invalid/v1',
       maxRetries: 0,
+      timeout: 300,
       fetch: traceFetch(),
     });
     const caller: Agent = async () => {

@@ -120,6 +120,7 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
   const ended = context.onModelCall?.();
   const signal = signalOf(call);
   const startMs = systemClock.now();
+  let isDown = false;
   const sendOnce = (): Promise<Response> =>
     send(gatewayUrl(request, endpoint), {
       ...init,
@@ -135,14 +136,16 @@ export async function throughGateway(call: GatewayCall, endpoint: RolloutEndpoin
       signal: () => signal,
       // An agent cannot know that its model call failed because of an outage.
       delayMs: (error, failures) => {
+        isDown = failureOriginOf(error) === 'infrastructure';
         const isOver = signal.aborted || systemClock.now() - startMs > maxOutageMs;
-        return isOver || failureOriginOf(error) !== 'infrastructure' ? null : backoffMs(outageBackoff, failures);
+        return isOver || !isDown ? null : backoffMs(outageBackoff, failures);
       },
     });
     ended?.(isInfrastructureStatus(response.status));
     return response;
   } catch (error) {
-    ended?.(failureOriginOf(error) === 'infrastructure');
+    // The caller's own timeout may end the wait.
+    ended?.(isDown || failureOriginOf(error) === 'infrastructure');
     throw error;
   }
 }
