@@ -135,3 +135,19 @@ function seenMs(file: string): unknown {
   database.close();
   return row?.['seen_ms'];
 }
+
+test.each([-3_600_000, 3_600_000])(
+  'a heartbeat has the time of the store, not of a worker that is off by %d ms',
+  async (skewMs) => {
+    const clock = new ManualClock();
+    const store = await openStore(':memory:', { clock, watchdogIntervalMs: 100 });
+    const { rolloutId, attempt } = await store.startRollout({ input: 1, config: { unresponsiveMs: 5000 } });
+    const { attemptId } = attempt;
+    await store.updateAttempt(rolloutId, attemptId, { status: 'running' });
+    const heartbeat = { lastHeartbeatTimeMs: clock.now() + skewMs };
+    expect(await store.updateAttempt(rolloutId, attemptId, heartbeat)).toMatchObject({
+      lastHeartbeatTimeMs: clock.now(),
+    });
+    await store.close();
+  },
+);

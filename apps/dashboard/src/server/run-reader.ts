@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock, Run } from '@agentlightning/core';
 import { costOfRun, type MetricPoint, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';
@@ -15,6 +16,15 @@ const sparklinePoints = 60;
 
 /** Prefix of the metrics that count failures by cause. */
 const failurePrefix = 'failures/';
+
+/** Steps of a run that are read at a time. */
+const metricsPerPage = 200;
+
+/** The most values of a run that are read: its latest steps. */
+const maxMetricValues = 1_000_000;
+
+/** Runs whose metrics and token usage are kept in memory. */
+const maxCachedRuns = 100;
 
 /** Options of {@link RunReader}. */
 export interface RunReaderOptions {
@@ -117,9 +127,27 @@ export class RunReader {
   async #metricsOf({ runId, updateTimeMs }: Run): Promise<readonly MetricPoint[]> {
     const known = this.#metrics.get(runId);
     if (known?.updateTimeMs === updateTimeMs) return known.points;
-    const { items: points } = await this.#store.queryMetrics(runId);
+    const points = await this.#readMetrics(runId);
+    // The least recently read are first.
+    this.#metrics.delete(runId);
     this.#metrics.set(runId, { updateTimeMs, points });
+    const [oldest] = this.#metrics.keys();
+    if (this.#metrics.size > maxCachedRuns && oldest !== undefined) this.#metrics.delete(oldest);
     return points;
+  }
+
+  /** Reads the metrics of the latest steps in pages, between which other requests are served. */
+  async #readMetrics(runId: string): Promise<readonly MetricPoint[]> {
+    const points: MetricPoint[] = [];
+    for (let values = 0; values < maxMetricValues; ) {
+      const page = { sortOrder: 'desc', limit: metricsPerPage, offset: points.length } as const;
+      const { items } = await this.#store.queryMetrics(runId, page);
+      points.push(...items);
+      if (items.length < metricsPerPage) break;
+      values += items.reduce((sum, point) => sum + Object.keys(point.values).length, 0);
+      await setImmediate();
+    }
+    return points.reverse();
   }
 }
 

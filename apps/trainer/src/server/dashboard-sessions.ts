@@ -10,8 +10,8 @@ interface Session {
   project: string | null;
 }
 
-/** The most sessions in memory; the oldest ends when there is one more. */
-const maxSessions = 1000;
+/** The most sessions of a key; the oldest of them ends when there is one more. */
+const maxSessionsOfKey = 20;
 
 const right = 'project:read';
 const action = 'read the dashboard';
@@ -81,10 +81,11 @@ export class DashboardSessions {
       if (AgentLightningError.isInstance(error)) return null;
       throw error;
     }
+    const own = [...this.#sessions].filter(([, session]) => session.authorization === authorization);
+    const [oldest] = own;
+    if (own.length >= maxSessionsOfKey && oldest !== undefined) this.#sessions.delete(oldest[0]);
     const id = randomBytes(32).toString('base64url');
     this.#sessions.set(id, { authorization, project: null });
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
     return id;
   }
 

@@ -1,13 +1,26 @@
 import { once } from 'node:events';
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { AgentLightningError, NotFoundError } from '@agentlightning/core';
+import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/core';
 import { KeyedMutex } from '@agentlightning/core/internal';
 import type { DataSetCheck } from './data-set-worker.ts';
 
 /** The largest data set in bytes: the process of a run has its tasks in memory. */
 export const maxDataSetBytes: number = 256 * 1024 ** 2;
+
+/** The most bytes of the data sets of a project. */
+const defaultMaxBytes = 10 * 1024 ** 3;
+
+/** How long an upload may be interrupted, in milliseconds. */
+const uploadLifetimeMs = 24 * 3_600_000;
+
+const expiryIntervalMs = 600_000;
+
+/** The share of the disk that uploads leave free. */
+const reservedShare = 0.05;
+
+const draftEnding = '.part';
 
 /** The state of an uploaded data set. */
 export interface DataSetState {
@@ -31,14 +44,20 @@ export interface DataSetPart {
  */
 export class DataSets {
   readonly #folder: string;
+  readonly #clock: Clock;
+  readonly #maxBytes: number;
+  #nextExpiryMs = 0;
   /** Several clients may upload the same data set at a time. */
   readonly #mutex = new KeyedMutex();
   /** One check of a project at a time. */
   readonly #checks = new KeyedMutex();
   readonly #fingerprints = new Map<string, Promise<string>>();
 
-  constructor(folder: string) {
+  /** @param options.maxBytes - the most bytes of all data sets */
+  constructor(folder: string, options: { readonly clock: Clock; readonly maxBytes?: number }) {
     this.#folder = folder;
+    this.#clock = options.clock;
+    this.#maxBytes = options.maxBytes ?? defaultMaxBytes;
   }
 
   async state(digest: string): Promise<DataSetState> {
@@ -62,6 +81,8 @@ export class DataSets {
     if (isComplete) return { bytes, isComplete };
     if (offset !== bytes) throw wrongOffset(offset, bytes);
     await mkdir(this.#folder, { recursive: true });
+    await this.#expireUploads();
+    await this.#assertSpace(totalBytes - bytes);
     const file = await open(this.#draft(digest), 'a');
     let received = bytes;
     try {
@@ -78,6 +99,28 @@ export class DataSets {
     if (received < totalBytes) return { bytes: received, isComplete: false };
     await this.#complete(digest, received > totalBytes);
     return { bytes: received, isComplete: true };
+  }
+
+  /** Removes uploads that were not continued. */
+  async #expireUploads(): Promise<void> {
+    const nowMs = this.#clock.now();
+    if (nowMs < this.#nextExpiryMs) return;
+    this.#nextExpiryMs = nowMs + expiryIntervalMs;
+    for (const name of (await readdir(this.#folder)).filter((each) => each.endsWith(draftEnding))) {
+      const draft = path.join(this.#folder, name);
+      const { mtimeMs } = await stat(draft).catch(() => ({ mtimeMs: nowMs }));
+      if (nowMs - mtimeMs > uploadLifetimeMs) await rm(draft, { force: true });
+    }
+  }
+
+  /** @throws AgentLightningError QUOTA_EXCEEDED, or STORE_FULL when the disk is almost full: runs need the rest */
+  async #assertSpace(bytes: number): Promise<void> {
+    let used = 0;
+    for (const name of await readdir(this.#folder)) used += (await sizeOf(path.join(this.#folder, name))) ?? 0;
+    if (used + bytes > this.#maxBytes) throw overQuota(used + bytes, this.#maxBytes);
+    const { bavail, blocks, bsize } = await statfs(this.#folder);
+    const free = bavail * bsize;
+    if (free - bytes < blocks * bsize * reservedShare) throw almostFull(free);
   }
 
   /**
@@ -130,7 +173,7 @@ export class DataSets {
   }
 
   #draft(digest: string): string {
-    return `${this.#file(digest)}.part`;
+    return `${this.#file(digest)}${draftEnding}`;
   }
 }
 
@@ -168,6 +211,23 @@ function wrongOffset(offset: number, bytes: number): AgentLightningError {
     message: `the part starts at byte ${offset}, and ${bytes} bytes were received`,
     remedy: 'Continue the upload with the received bytes.',
     details: { bytes },
+  });
+}
+
+function overQuota(bytes: number, limit: number): AgentLightningError {
+  return new AgentLightningError({
+    code: 'QUOTA_EXCEEDED',
+    message: `the data sets of the project would have ${bytes} bytes, the limit is ${limit}`,
+    remedy: 'Remove data sets that no run needs from the data directory of the server.',
+    details: { bytes, limit },
+  });
+}
+
+function almostFull(free: number): AgentLightningError {
+  return new AgentLightningError({
+    code: 'STORE_FULL',
+    message: `the disk of the server has ${free} bytes left, which its runs need`,
+    remedy: 'Free disk space on the server, then upload the data set again.',
   });
 }
 

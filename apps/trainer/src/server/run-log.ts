@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile } from 'node:fs/promises';
+import { appendFile, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 import type { JsonObject } from '@agentlightning/core';
 
@@ -32,15 +32,9 @@ export class RunLog {
     this.wake();
   }
 
-  /** The events after a number. */
-  async read(after: number): Promise<readonly NumberedEvent[]> {
-    const text = await readFile(this.#file, 'utf8').catch(() => '');
-    // A line without an end is being written, or was when the server was killed.
-    const lines = text.split('\n').slice(0, -1);
-    return lines.slice(after).flatMap((line, index) => {
-      const event = parsed(line);
-      return event === null ? [] : [{ number: after + index + 1, event }];
-    });
+  /** Reads the events after a number. */
+  reader(after: number): RunLogReader {
+    return new RunLogReader(this.#file, after);
   }
 
   /** Resolves at the next event, at a change of the run's status, or when the signal aborts. */
@@ -60,6 +54,50 @@ export class RunLog {
   /** Wakes all readers. */
   wake(): void {
     for (const wake of [...this.#waiting]) wake();
+  }
+}
+
+/** Bytes of a file that are read at a time. */
+const pageBytes = 64 * 1024;
+
+/** Reads the events of a run in order, with one page of the file in memory. */
+export class RunLogReader {
+  readonly #file: string;
+  readonly #after: number;
+  #position = 0;
+  #number = 0;
+
+  constructor(file: string, after: number) {
+    this.#file = file;
+    this.#after = after;
+  }
+
+  /** The next events that are in the file now. */
+  async *read(): AsyncGenerator<NumberedEvent> {
+    const file = await open(this.#file).catch(() => null);
+    if (file === null) return;
+    try {
+      // A line without an end is being written, or was when the server was killed.
+      let pending: Buffer[] = [];
+      for (let offset = this.#position; ; ) {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(pageBytes), 0, pageBytes, offset);
+        if (bytesRead === 0) return;
+        offset += bytesRead;
+        let page = buffer.subarray(0, bytesRead);
+        for (let end = page.indexOf(10); end >= 0; end = page.indexOf(10)) {
+          const line = Buffer.concat([...pending, page.subarray(0, end)]);
+          pending = [];
+          page = page.subarray(end + 1);
+          this.#position += line.length + 1;
+          this.#number += 1;
+          const event = this.#number > this.#after ? parsed(line.toString()) : null;
+          if (event !== null) yield { number: this.#number, event };
+        }
+        pending.push(page);
+      }
+    } finally {
+      await file.close();
+    }
   }
 }
 

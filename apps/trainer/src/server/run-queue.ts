@@ -1,9 +1,21 @@
-import type { Run } from '@agentlightning/core';
+import { setImmediate } from 'node:timers/promises';
+import { AgentLightningError, type Run } from '@agentlightning/core';
 import { type RunStatus, unfinishedRunStatuses } from '@agentlightning/core/store';
 import { RunJob, type RunServices } from './run-job.ts';
 import { RunLog } from './run-log.ts';
-import { readRunRequest } from './run-request.ts';
 import type { RunSlot, RunSlots } from './run-slots.ts';
+
+/** A part of the list of runs. */
+export interface RunPage {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Runs that are read at a time. */
+const runsPerPage = 100;
+
+/** The most queued runs of a project. */
+const maxQueued = 1000;
 
 /** Trains the queued runs of a project in order, as many at a time as it gets slots. Their statuses are in the store. */
 export class RunQueue {
@@ -13,6 +25,8 @@ export class RunQueue {
   readonly #logs = new Map<string, RunLog>();
   readonly #closing = new AbortController();
   #queued: string[] = [];
+  /** Whether runs of the store are runs of this server, by id. */
+  readonly #isKnown = new Map<string, boolean>();
   /** The runs that this queue works on, also between two of their processes. */
   readonly #jobs = new Map<string, RunJob>();
   #wake: () => void = () => undefined;
@@ -34,12 +48,33 @@ export class RunQueue {
     this.#worked = this.#work();
   }
 
-  /** The runs of this project, newest first. */
-  async runs(): Promise<readonly Run[]> {
-    const { store, folder } = this.#services;
-    const { items } = await store.queryRuns();
-    const requests = await Promise.all(items.map(({ runId }) => readRunRequest(folder, runId).catch(() => null)));
-    return items.filter((_, index) => requests[index] !== null);
+  /** The runs of this project, newest first. @param page - all by default */
+  async runs({ limit, offset }: RunPage = { limit: Number.POSITIVE_INFINITY, offset: 0 }): Promise<readonly Run[]> {
+    const found: Run[] = [];
+    for (let read = 0; found.length < offset + limit; read += runsPerPage) {
+      const { items } = await this.#services.store.queryRuns({ limit: runsPerPage, offset: read });
+      for (const run of items) if (await this.#isServerRun(run.runId)) found.push(run);
+      if (items.length < runsPerPage) break;
+      await setImmediate();
+    }
+    return found.slice(offset, offset + limit);
+  }
+
+  /** A run of the store never becomes one of the server, and stays one. */
+  async #isServerRun(runId: string): Promise<boolean> {
+    const known = this.#isKnown.get(runId) ?? (await this.#services.folder.hasRequest(runId));
+    this.#isKnown.set(runId, known);
+    return known;
+  }
+
+  /** @throws AgentLightningError RESOURCE_EXHAUSTED when too many runs wait */
+  assertSpace(): void {
+    if (this.#queued.length < maxQueued) return;
+    throw new AgentLightningError({
+      code: 'RESOURCE_EXHAUSTED',
+      message: `${this.#queued.length} runs of the project are queued`,
+      remedy: 'Create the run when some of them have ended, or stop some.',
+    });
   }
 
   /** The events of a run. */

@@ -5,7 +5,7 @@ import { isRunId } from '../run/model-name.ts';
 import { rolloutShape, shapeKey } from '../run/run-shape.ts';
 import type { DataSets } from './data-sets.ts';
 import { type RunSettings, resolveRunSettings } from './run-config.ts';
-import type { RunQueue } from './run-queue.ts';
+import type { RunPage, RunQueue } from './run-queue.ts';
 import { parseRunRequest, type RunRequest, readRunRequest, removeRunRequest, writeRunRequest } from './run-request.ts';
 import { runView } from './run-view.ts';
 import type { ServedModels } from './served-models.ts';
@@ -52,6 +52,7 @@ export class ServerApi {
       heldOut: await dataSets.fingerprint(test),
       validation: null,
     };
+    queue.assertSpace();
     await this.#assertNew(runId);
     // Before the run: a run without a request is not one of this server, and clients may write its state.
     await writeRunRequest(folder, runId, request);
@@ -67,8 +68,8 @@ export class ServerApi {
   }
 
   /** The runs of this server, newest first. */
-  async list(): Promise<readonly JsonObject[]> {
-    const runs = await this.#options.queue.runs();
+  async list(page: RunPage): Promise<readonly JsonObject[]> {
+    const runs = await this.#options.queue.runs(page);
     return await Promise.all(runs.map(async (run) => this.#viewOf(run, await this.#requestOf(run.runId))));
   }
 

@@ -19,6 +19,12 @@ const maxPartBytes = 16 * 1024 * 1024;
 /** The largest other body in bytes. */
 const maxRequestBytes = 256 * 1024;
 
+/** The most open event streams of a project. */
+const maxStreams = 200;
+
+/** The most runs of a list. */
+const maxListedRuns = 200;
+
 /** The interval of comments in idle event streams, in milliseconds. */
 const heartbeatMs = 15_000;
 
@@ -38,12 +44,30 @@ export interface ServerAppOptions {
   readonly onFault: (error: unknown) => void;
 }
 
+/** Counts the open event streams of a project. */
+class OpenStreams {
+  #open = 0;
+
+  /** @returns ends the stream @throws AgentLightningError RESOURCE_EXHAUSTED */
+  begin(): () => void {
+    if (this.#open >= maxStreams) throw tooManyStreams();
+    this.#open += 1;
+    let isOpen = true;
+    return () => {
+      if (isOpen) this.#open -= 1;
+      isOpen = false;
+    };
+  }
+}
+
+type RouteOptions = ServerAppOptions & { readonly streams: OpenStreams };
+
 /** A route of the server. */
 export interface ServerRoute {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly right: AccessRight;
-  readonly respond: (context: Context, options: ServerAppOptions) => Response | Promise<Response>;
+  readonly respond: (context: Context, options: RouteOptions) => Response | Promise<Response>;
 }
 
 /** The routes of the server: data sets, runs and their events. */
@@ -65,7 +89,12 @@ export const serverRoutes: readonly ServerRoute[] = [
     method: 'GET',
     path: '/v1/server/runs',
     right: 'work:read',
-    respond: async (context, { api }) => context.json({ items: await api.list() }),
+    respond: async (context, { api }) => {
+      const limit =
+        context.req.query('limit') === undefined ? maxListedRuns : wholeNumber(context, 'limit', maxListedRuns);
+      const offset = context.req.query('offset') === undefined ? 0 : wholeNumber(context, 'offset');
+      return context.json({ items: await api.list({ limit, offset }) });
+    },
   },
   {
     method: 'POST',
@@ -108,6 +137,7 @@ export const serverRoutes: readonly ServerRoute[] = [
 export function createServerApp(options: ServerAppOptions): Hono {
   const { authorize, onFault } = options;
   const app = new Hono();
+  const routeOptions = { ...options, streams: new OpenStreams() };
   app.onError((error, context) => errorResponse(context, error, onFault));
   for (const path of ['/healthz', '/health']) {
     app.get(path, (context) => {
@@ -118,7 +148,7 @@ export function createServerApp(options: ServerAppOptions): Hono {
   }
   for (const { method, path, right, respond } of serverRoutes) {
     const limit = bodyLimit({ maxSize: method === 'PUT' ? maxPartBytes : maxRequestBytes });
-    app.on(method, path, requires(right), limit, (context) => respond(context, options));
+    app.on(method, path, requires(right), limit, (context) => respond(context, routeOptions));
   }
   app.all('*', requires('work:read'), (context) => {
     const error = new AgentLightningError({ code: 'NOT_FOUND', message: `no route ${context.req.path}` });
@@ -145,32 +175,45 @@ async function appendToDataSet(context: Context, { dataSets }: ServerAppOptions)
 }
 
 /** The events of a run after `last-event-id`, until the run has ended. */
-async function streamEvents(context: Context, { api, queue, closing }: ServerAppOptions): Promise<Response> {
+async function streamEvents(context: Context, { api, queue, streams, closing }: RouteOptions): Promise<Response> {
   const runId = param(context, 'runId');
   await api.find(runId);
   const log = queue.log(runId);
   const isUnfinished = ({ status }: Run): boolean => unfinishedRunStatuses.includes(status);
+  const close = streams.begin();
   return streamSSE(context, async (stream) => {
     const gone = new AbortController();
-    stream.onAbort(() => gone.abort());
-    let last = Number(context.req.header('last-event-id') ?? context.req.query('after') ?? 0) || 0;
+    stream.onAbort(() => {
+      gone.abort();
+      close();
+    });
+    const last = Number(context.req.header('last-event-id') ?? context.req.query('after') ?? 0) || 0;
+    const reader = log.reader(last);
     while (!gone.signal.aborted && !closing.aborted) {
       // Before the events: an event that follows the last check wakes this reader.
       const woken = log.next(AbortSignal.any([gone.signal, closing, AbortSignal.timeout(heartbeatMs)]));
       const isEnding = !queue.isActive(runId);
       const { run } = await api.find(runId);
-      for (const { number, event } of await log.read(last)) {
-        last = number;
+      for await (const { number, event } of reader.read()) {
         await stream.writeSSE({ id: String(number), event: String(event['event']), data: JSON.stringify(event) });
       }
       if (isEnding && !isUnfinished(run)) {
         await stream.writeSSE({ event: 'end', data: JSON.stringify({ event: 'end', status: run.status }) });
-        return;
+        break;
       }
       await woken;
       // A comment: a client that is gone closes the stream.
       await stream.write(': \n\n');
     }
+    close();
+  });
+}
+
+function tooManyStreams(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'RESOURCE_EXHAUSTED',
+    message: `the project has ${maxStreams} open event streams`,
+    remedy: 'Close some of them, or retry later.',
   });
 }
 

@@ -102,7 +102,7 @@ async function openProject(name: string, services: ServerServices): Promise<Serv
   const project = name === defaultProject ? undefined : name;
   const registry = project === undefined ? services.registry : new Registry();
   const gateway = openGateway({ name, store, registry }, services);
-  const dataSets = new DataSets(folder.dataSets);
+  const dataSets = new DataSets(folder.dataSets, { clock });
   const settingsOf = (request: RunRequest): Promise<RunSettings> => settingsFor(request, { name, services, dataSets });
   const settingsOfRun = async (runId: string): Promise<RunSettings> => settingsOf(await requestOf(folder, runId));
   const configOf = async (runId: string): Promise<ResolvedConfig> => resolveRunSettings(await settingsOfRun(runId));

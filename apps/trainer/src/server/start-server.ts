@@ -1,3 +1,4 @@
+import { mkdir, statfs } from 'node:fs/promises';
 import { systemClock } from '@agentlightning/core/internal';
 import { type AttemptTokens, closeServer, hostAndPort, listen } from '@agentlightning/core/protocol';
 import { createStoreHandler, openProjectStores, type ProjectStores, type StoreHandler } from '@agentlightning/store';
@@ -147,7 +148,7 @@ async function openStores(
   const configured = attemptTokensOf(secrets.tokenSecret ?? '');
   const tokenSource = { attemptTokens: configured, gatewayUrl: null, dataDir: folder.path, storeUrl };
   const attemptTokens = await requiredAttemptTokens(tokenSource);
-  const stores = await openProjectStores(storeUrl);
+  const stores = await openProjectStores(storeUrl, { maxSizeBytes: await maxStoreBytes(folder) });
   const application = {
     store: stores.main,
     projects: stores,
@@ -159,6 +160,15 @@ async function openStores(
     registry,
   };
   return { stores, handler: createStoreHandler(application), attemptTokens };
+}
+
+/** The share of the disk that the store of one project may use: the others' runs need some. */
+const storeShare = 0.8;
+
+async function maxStoreBytes(folder: ServerFolder): Promise<number> {
+  await mkdir(folder.path, { recursive: true });
+  const { blocks, bsize } = await statfs(folder.path);
+  return Math.floor(blocks * bsize * storeShare);
 }
 
 /** The host by which processes of this machine reach a server that listens at all addresses. */

@@ -1,6 +1,6 @@
 import { AgentLightningError, type Clock, type Run, type Store } from '@agentlightning/core';
 import { addressText, systemClock } from '@agentlightning/core/internal';
-import { readRunner } from '@agentlightning/core/protocol';
+import { readRunner, storeTimeOf } from '@agentlightning/core/protocol';
 import { trainerWorkerPrefix, type Worker } from '@agentlightning/core/store';
 import type { ServiceListener } from '../training-event.ts';
 
@@ -81,8 +81,9 @@ class RunnerWatch {
 
   #registered(workers: readonly Worker[]): number {
     const { runId } = this.#options.run;
+    const storeTimeMs = storeTimeOf(workers, this.#clock.now());
     return workers.filter((worker) => {
-      const runner = readRunner(worker, this.#clock.now());
+      const runner = readRunner(worker, storeTimeMs);
       return runner !== null && runner.state !== 'lost' && (runner.runId === null || runner.runId === runId);
     }).length;
   }

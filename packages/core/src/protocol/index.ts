@@ -18,7 +18,7 @@ export { assertId } from './assert-id.ts';
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
 export { AttemptTokens } from './attempt-token.ts';
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
-export { type RunnerRecord, readRunner } from './records/runner-record.ts';
+export { type RunnerRecord, readRunner, storeTimeOf } from './records/runner-record.ts';
 export type { RevokedAttemptTokensOptions } from './revoked-attempt-tokens.ts';
 export { attemptTokenDigest, RevokedAttemptTokens } from './revoked-attempt-tokens.ts';
 export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';

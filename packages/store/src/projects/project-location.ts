@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { ValidationError } from '@agentlightning/core';
 import { defaultProject } from '@agentlightning/core/protocol';
@@ -18,8 +19,25 @@ export function assertProjectName(name: string): void {
   ]);
 }
 
-/** The schema of a project in PostgreSQL; null for another database. */
+/** Maximum bytes of an identifier in PostgreSQL, which truncates longer ones: two projects would have the same schema. */
+const maxIdentifierBytes = 63;
+
+/** The schema of a project in PostgreSQL, unique for its name; null for another database. */
 export function projectSchema(location: string, name: string): string | null {
+  const schema = fullSchema(location, name);
+  if (schema === null || schema.length <= maxIdentifierBytes) return schema;
+  const digest = createHash('sha256').update(schema).digest('hex').slice(0, 16);
+  return `${schema.slice(0, maxIdentifierBytes - digest.length - 1)}_${digest}`;
+}
+
+/** The schema of a project in earlier versions, truncated by PostgreSQL; null when it has not changed. */
+export function truncatedSchema(location: string, name: string): string | null {
+  const schema = fullSchema(location, name);
+  return schema === null || schema.length <= maxIdentifierBytes ? null : schema.slice(0, maxIdentifierBytes);
+}
+
+/** Letters, digits and underscores, each one byte. */
+function fullSchema(location: string, name: string): string | null {
   if (!isPostgres(location)) return null;
   const own = /search_path=([\w]+)/.exec(new URL(location).searchParams.get('options') ?? '')?.[1];
   const schema = `project_${name.replaceAll('-', '_')}`;

@@ -1,8 +1,8 @@
-import { NotFoundError } from '@agentlightning/core';
+import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import { defaultProject } from '@agentlightning/core/protocol';
 import { type OpenStoreOptions, openDriver, openStore } from '../open-store.ts';
 import type { SqlStore } from '../sql-store.ts';
-import { projectLocation, projectSchema } from './project-location.ts';
+import { projectLocation, projectSchema, truncatedSchema } from './project-location.ts';
 
 /** The stores of the projects of a server. */
 export interface ProjectStores {
@@ -36,9 +36,14 @@ export async function openProjectStores(location: string, options: OpenStoreOpti
   const main = await openStore(location, options);
   const opened = new Map<string, Promise<SqlStore>>([[defaultProject, Promise.resolve(main)]]);
   const open = async (project: string): Promise<SqlStore> => {
-    if (!(await main.projectNames()).includes(project)) throw new NotFoundError('Project', project);
+    const names = await main.projectNames();
+    if (!names.includes(project)) throw new NotFoundError('Project', project);
     const schema = projectSchema(location, project);
-    if (schema !== null) await createSchema(schema, location, options);
+    if (schema !== null) {
+      const truncated = truncatedSchema(location, project);
+      const former = truncated === null ? null : formerSchema(truncated, { location, names });
+      await createSchema(schema, { former, location, options });
+    }
     return await openStore(projectLocation(location, project), options);
   };
   return {
@@ -59,16 +64,52 @@ export async function openProjectStores(location: string, options: OpenStoreOpti
   };
 }
 
-/** Creates a schema of a PostgreSQL database, unless it exists. */
-async function createSchema(schema: string, location: string, options: OpenStoreOptions): Promise<void> {
+/** The schema that a project had in earlier versions, with all projects that had it. */
+interface FormerSchema {
+  readonly name: string;
+  readonly projects: readonly string[];
+}
+
+function formerSchema(
+  truncated: string,
+  { location, names }: { readonly location: string; readonly names: readonly string[] },
+): FormerSchema {
+  const isSame = (name: string): boolean =>
+    (truncatedSchema(location, name) ?? projectSchema(location, name)) === truncated;
+  return { name: truncated, projects: names.filter(isSame) };
+}
+
+/** Creates a schema of a PostgreSQL database, unless it exists, or gives the former schema its name. */
+async function createSchema(
+  schema: string,
+  {
+    former,
+    location,
+    options,
+  }: { readonly former: FormerSchema | null; readonly location: string; readonly options: OpenStoreOptions },
+): Promise<void> {
   const driver = await openDriver(location, { ...options, poolSize: 1 });
   try {
     await driver.write(async (connection) => {
       // Concurrent statements would conflict.
       if (driver.dialect.lockSchema !== null) await connection.all(driver.dialect.lockSchema);
-      await connection.run(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
+      const exists = async (name: string): Promise<boolean> =>
+        (await connection.all('SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = ?', [name])).length > 0;
+      if (await exists(schema)) return;
+      if (former === null || !(await exists(former.name))) await connection.run(`CREATE SCHEMA "${schema}"`);
+      else if (former.projects.length > 1) throw sharedSchema(former, schema);
+      else await connection.run(`ALTER SCHEMA "${former.name}" RENAME TO "${schema}"`);
     });
   } finally {
     await driver.close();
   }
+}
+
+function sharedSchema({ name, projects }: FormerSchema, schema: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'STORE_SCHEMA',
+    message: `The projects ${projects.join(', ')} have the same schema ${name}: an earlier version truncated its name`,
+    remedy: `Give it to the project that owns its content, such as by \`ALTER SCHEMA "${name}" RENAME TO "${schema}"\` for this one, or to another name.`,
+    details: { schema: name, projects },
+  });
 }

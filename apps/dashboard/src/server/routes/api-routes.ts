@@ -1,4 +1,5 @@
 import { parse } from '@agentlightning/core/internal';
+import { storeTimeOf } from '@agentlightning/core/protocol';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { StoreView } from '../../api/store-views.ts';
@@ -40,7 +41,7 @@ export function addApiRoutes(app: Hono, context: DashboardContext): void {
   );
   app.get('/api/workers', async (request) => {
     const { items } = await store.queryWorkers({ sortBy: 'workerId' });
-    return request.json(workerList(items, clock.now()));
+    return request.json(workerList(items, storeTimeOf(items, clock.now())));
   });
 }
 

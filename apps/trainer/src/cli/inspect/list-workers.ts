@@ -1,5 +1,5 @@
 import { systemClock } from '@agentlightning/core/internal';
-import { type RunnerRecord, readRunner } from '@agentlightning/core/protocol';
+import { type RunnerRecord, readRunner, storeTimeOf } from '@agentlightning/core/protocol';
 import { textTable } from '../../report/text-table.ts';
 import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
@@ -15,7 +15,7 @@ export async function listWorkers(flags: WorkersFlags): Promise<void> {
   const store = await openExistingStore(flags.store);
   try {
     const { items } = await store.queryWorkers();
-    const nowMs = systemClock.now();
+    const nowMs = storeTimeOf(items, systemClock.now());
     const runners = items.flatMap((worker) => readRunner(worker, nowMs) ?? []);
     const lines = flags.json === true ? runners.map((each) => JSON.stringify(jsonRecord(each))) : table(runners, nowMs);
     for (const line of lines) process.stdout.write(`${line}\n`);

@@ -50,3 +50,15 @@ export function readRunner(
   const load = { state, running, concurrency, processes, memoryBytes } as const;
   return { workerId, version, host, pid, runId, ...load, lastHeartbeatTimeMs };
 }
+
+/** Maximum difference between the clocks of a reader and of a store, in milliseconds. */
+const maxSkewMs = 30_000;
+
+/**
+ * The time of a store, as its workers show it: heartbeats have the store's time, and the clock of the reader may be ahead or
+ * behind. It is never later than the store's time, as long as the clocks differ by at most 30 seconds.
+ */
+export function storeTimeOf(workers: readonly Worker[], readerNowMs: number): number {
+  const heartbeats = workers.map(({ lastHeartbeatTimeMs }) => lastHeartbeatTimeMs ?? 0);
+  return heartbeats.reduce((latest, time) => Math.max(latest, time), readerNowMs - maxSkewMs);
+}

@@ -42,7 +42,9 @@ function isFailure(status: AttemptStatus): boolean {
 async function writeFields(context: OperationContext, attempt: Attempt, patch: AttemptPatch): Promise<Attempt> {
   const fields: [column: string, value: SqlValue][] = [];
   if (patch.workerId !== undefined) fields.push(['worker_id', patch.workerId]);
-  if (patch.lastHeartbeatTimeMs !== undefined) fields.push(['last_heartbeat_time_ms', patch.lastHeartbeatTimeMs]);
+  // The time of the store, which expires attempts: the clocks of workers differ.
+  const heartbeatTimeMs = patch.lastHeartbeatTimeMs === undefined ? null : context.nowMs;
+  if (heartbeatTimeMs !== null) fields.push(['last_heartbeat_time_ms', heartbeatTimeMs]);
   if (patch.metadata !== undefined) fields.push(['metadata', toJson(patch.metadata, 'Attempt metadata')]);
   if (fields.length === 0) return attempt;
   const assignments = fields.map(([column]) => `${column} = ?`).join(', ');
@@ -54,7 +56,7 @@ async function writeFields(context: OperationContext, attempt: Attempt, patch: A
   return {
     ...attempt,
     workerId: patch.workerId ?? attempt.workerId,
-    lastHeartbeatTimeMs: patch.lastHeartbeatTimeMs ?? attempt.lastHeartbeatTimeMs,
+    lastHeartbeatTimeMs: heartbeatTimeMs ?? attempt.lastHeartbeatTimeMs,
     metadata: patch.metadata ?? attempt.metadata,
   };
 }
