@@ -179,7 +179,8 @@ export interface GatewayOptions {
    * Limit for the first byte of a response, in milliseconds; then the call fails over to another upstream, and this one
    * is down until a health check succeeds. The first byte of a response that is not streamed arrives when it is complete.
    *
-   * @default upstreamTimeoutMs
+   * @default with several upstreams, four times the longest of their last 256 responses, at least 15 seconds and 60 seconds
+   * before the first one, doubled with every try; else upstreamTimeoutMs
    */
   readonly firstByteTimeoutMs?: number;
   /**

@@ -122,7 +122,7 @@ function optionsOf(flags: GatewayFlags): Omit<ServeGatewayOptions, 'store' | 'up
     durability: flags.durability,
     maxCallsInFlight: flags.maxInFlight,
     upstreamTimeoutMs: flags.upstreamTimeout,
-    firstByteTimeoutMs: flags.firstByteTimeout ?? flags.upstreamTimeout,
+    ...(flags.firstByteTimeout === undefined ? {} : { firstByteTimeoutMs: flags.firstByteTimeout }),
     secretFields: flags.secretField ?? [],
     unattributedCalls: flags.passUnattributedCalls ? 'pass' : 'record',
     ...(Object.keys(sampling).length === 0 ? {} : { sampling }),
