@@ -108,6 +108,7 @@ async function attemptOf(options: RouteOptions, context: GatewayContext): Promis
     param: (name) => context.req.param(name),
     headers: context.req.raw.headers,
     caller: context.var.caller,
+    requiresToken: options.access.hasTokens,
   });
   if (address === null || options.aglServer === null) return address;
   // Controllers of 1.0 name every attempt `0`; the store has its own ids.
