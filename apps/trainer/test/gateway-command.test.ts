@@ -7,7 +7,7 @@ import { attemptBaseUrl } from '@agentlightning/core/store';
 import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { tokensOfStoreFile } from '../src/runtime/attempt-secret.ts';
 import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
@@ -229,11 +229,19 @@ describe('agl gateway', () => {
       ['--store', 'http://127.0.0.1:1', '--upstream', 'http://x/v1'],
       /no secret for attempt tokens: http:\/\/127\.0\.0\.1:1 is not[\s\S]*AGL_TOKEN_SECRET[\s\S]*--allow-unauthenticated/,
     ],
-    [['--store', ':memory:', '--agl-server'], /--agl-server has no key[\s\S]*AGL_GATEWAY_KEY/],
+    [['--store', ':memory:', '--agl-server'], /--agl-server has no key[\s\S]*AGL_GATEWAY_ADMIN_KEY/],
   ])('says what is wrong with %j', async (flags, message) => {
     const { code, stderr } = await runAgl(['gateway', ...flags]);
     expect(code).toBe(2);
     expect(stderr).toMatch(message);
+  });
+
+  it('rejects a flag that has no effect beside a secret', async () => {
+    const flags = ['--store', ':memory:', '--allow-unauthenticated', '--upstream', 'http://localhost:8000/v1'];
+    vi.stubEnv('AGL_TOKEN_SECRET', 's'.repeat(32));
+    const { code, stderr } = await runAgl(['gateway', ...flags]).finally(() => vi.unstubAllEnvs());
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/--allow-unauthenticated has no effect/);
   });
 
   it('explains itself', async () => {

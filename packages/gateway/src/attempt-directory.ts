@@ -1,4 +1,5 @@
 import { AgentLightningError, type Attempt, type RolloutMode, type Store } from '@agentlightning/core';
+import { spanNames } from '@agentlightning/core/spans';
 import { attemptFailureOrigin, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
 import { findAttempt } from './find-attempt.ts';
@@ -9,7 +10,9 @@ interface KnownAttempt {
   readonly traceId: string;
   /** See {@link CallingAttempt.seedNumber}. */
   readonly seedNumber: Promise<number>;
-  /** Calls admitted so far. */
+  /** Recorded calls when this gateway first knew the attempt: those of gateways that served it before. */
+  readonly recordedCalls: Promise<number>;
+  /** Calls admitted since then. */
   callCount: number;
 }
 
@@ -63,7 +66,7 @@ export class AttemptDirectory {
       seedNumber: await known.seedNumber,
       mode: rollout.mode ?? mode,
       traceId: known.traceId,
-      callIndex,
+      callIndex: (await known.recordedCalls) + callIndex,
       samplingKey: rollout.samplingKey,
       isUnattributed: false,
     };
@@ -72,9 +75,22 @@ export class AttemptDirectory {
   #newAttempt(attempt: Attempt): KnownAttempt {
     const { rolloutId, attemptId } = attempt;
     const seedNumber = this.#seedNumber(attempt);
-    // The call awaits this promise later; without a handler, an earlier rejection would be uncaught.
-    seedNumber.catch(() => this.#rollouts.get(rolloutId)?.attempts.delete(attemptId));
-    return { traceId: attemptTraceId(rolloutId, attemptId), seedNumber, callCount: 0 };
+    const recordedCalls = this.#recordedCalls(attempt);
+    // The call awaits these promises later; without a handler, an earlier rejection would be uncaught.
+    for (const read of [seedNumber, recordedCalls]) {
+      read.catch(() => this.#rollouts.get(rolloutId)?.attempts.delete(attemptId));
+    }
+    return { traceId: attemptTraceId(rolloutId, attemptId), seedNumber, recordedCalls, callCount: 0 };
+  }
+
+  /** The next call of an attempt has another seed than its last one also after a restart of the gateway. */
+  async #recordedCalls({ rolloutId, attemptId }: Attempt): Promise<number> {
+    try {
+      const query = { rolloutId, attemptId, name: spanNames.modelCall, limit: 1 };
+      return (await this.#store.querySpans(query)).total;
+    } catch (error) {
+      throw storeUnavailable(error);
+    }
   }
 
   async #seedNumber({ rolloutId, sequenceId }: Attempt): Promise<number> {

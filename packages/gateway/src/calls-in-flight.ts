@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type { AttemptAddress } from './calling-attempt.ts';
 import { GatewayError } from './gateway-error.ts';
 
@@ -8,7 +9,33 @@ export interface CallInFlight extends Disposable {
   readonly abort: (reason: unknown) => void;
 }
 
+/** Limits of the calls in flight. */
+export interface CallLimits {
+  readonly maxCalls: number;
+  /** Limit of the bytes of their request bodies; a quarter of it applies to one attempt. */
+  readonly maxBytes: number;
+}
+
+/** A call to admit. */
+export interface CallToAdmit {
+  readonly attempt: AttemptAddress | null;
+  /** Aborts when the client disconnects. */
+  readonly client: AbortSignal;
+  readonly startTimeMs: number;
+  /** Bytes of its request body. */
+  readonly bytes: number;
+}
+
+/** Memory that a call needs for each byte of its request body: its text, its parsed form, its copies and its record. */
+const memoryPerByte = 16;
+
+/** The limit of the bytes in flight: what the heap has memory for. */
+export function maxBytesInFlight(heapBytes: number = getHeapStatistics().heap_size_limit): number {
+  return Math.floor(heapBytes / memoryPerByte);
+}
+
 interface KnownCall {
+  readonly bytes: number;
   readonly attempt: AttemptAddress | null;
   readonly startTimeMs: number;
   readonly controller: AbortController;
@@ -18,18 +45,20 @@ interface KnownCall {
 }
 
 /**
- * The model calls in flight: limits their number and aborts them. They form a linked list, oldest first: a `Set` with a
+ * The model calls in flight: limits their number and size, and aborts them. They form a linked list, oldest first: a `Set` with a
  * steady stream of insertions and deletions allocates a new table every few operations, and an old table that was
  * promoted keeps all later ones reachable until the next full collection.
  */
 export class CallsInFlight {
-  readonly #maxCalls: number;
+  readonly #limits: CallLimits;
+  readonly #bytesByAttempt: Map<string, number> = new Map();
+  #bytes = 0;
   #count = 0;
   #first: KnownCall | null = null;
   #last: KnownCall | null = null;
 
-  constructor(maxCalls: number) {
-    this.#maxCalls = maxCalls;
+  constructor(limits: CallLimits) {
+    this.#limits = limits;
   }
 
   /** Attempts that have calls in flight. */
@@ -43,18 +72,14 @@ export class CallsInFlight {
     return [...known.values()];
   }
 
-  /**
-   * Admits a call.
-   *
-   * @param client - aborts when the client disconnects
-   * @throws GatewayError 429 at the limit
-   */
-  begin(attempt: AttemptAddress | null, client: AbortSignal, nowMs: number): CallInFlight {
-    if (this.#count >= this.#maxCalls) throw tooMany(this.#maxCalls);
+  /** Admits a call. @throws GatewayError 429 at a limit */
+  begin({ attempt, client, startTimeMs, bytes }: CallToAdmit): CallInFlight {
+    this.#assertWithinLimits(attempt, bytes);
     const controller = new AbortController();
     const call: KnownCall = {
       attempt,
-      startTimeMs: nowMs,
+      bytes,
+      startTimeMs,
       controller,
       isInFlight: true,
       previous: this.#last,
@@ -102,8 +127,26 @@ export class CallsInFlight {
     return calls;
   }
 
+  /** A single call is always admitted: the size of its body has a limit already. */
+  #assertWithinLimits(attempt: AttemptAddress | null, bytes: number): void {
+    const { maxCalls, maxBytes } = this.#limits;
+    if (this.#count >= maxCalls) throw tooMany(maxCalls);
+    if (this.#bytes > 0 && this.#bytes + bytes > maxBytes) throw tooLarge('all calls', maxBytes);
+    const ofAttempt = attempt === null ? 0 : (this.#bytesByAttempt.get(keyOf(attempt)) ?? 0);
+    if (ofAttempt > 0 && ofAttempt + bytes > maxBytes / 4) throw tooLarge('the calls of an attempt', maxBytes / 4);
+  }
+
+  #countBytes({ attempt, bytes }: KnownCall, sign: 1 | -1): void {
+    this.#bytes += sign * bytes;
+    if (attempt === null) return;
+    const left = (this.#bytesByAttempt.get(keyOf(attempt)) ?? 0) + sign * bytes;
+    if (left > 0) this.#bytesByAttempt.set(keyOf(attempt), left);
+    else this.#bytesByAttempt.delete(keyOf(attempt));
+  }
+
   #add(call: KnownCall): void {
     this.#count += 1;
+    this.#countBytes(call, 1);
     if (this.#last === null) this.#first = call;
     else this.#last.next = call;
     this.#last = call;
@@ -113,6 +156,7 @@ export class CallsInFlight {
     if (!call.isInFlight) return;
     const { previous, next } = call;
     this.#count -= 1;
+    this.#countBytes(call, -1);
     call.isInFlight = false;
     if (previous === null) this.#first = next;
     else previous.next = next;
@@ -137,4 +181,20 @@ function tooMany(maxCalls: number): GatewayError {
     remedy: 'Try again in a second, run fewer rollouts at a time, or raise the gateway option `maxCallsInFlight`.',
     headers: { 'retry-after': '1' },
   });
+}
+
+function tooLarge(calls: string, maxBytes: number): GatewayError {
+  return new GatewayError({
+    code: 'RESOURCE_EXHAUSTED',
+    httpStatus: 429,
+    type: 'rate_limit_error',
+    message: `the request bodies of ${calls} in flight would be larger than ${Math.floor(maxBytes)} bytes`,
+    remedy:
+      'Try again in a second, run fewer rollouts at a time, or start the gateway with a larger heap (--max-old-space-size).',
+    headers: { 'retry-after': '1' },
+  });
+}
+
+function keyOf({ rolloutId, attemptId }: AttemptAddress): string {
+  return `${rolloutId}/${attemptId}`;
 }

@@ -1,3 +1,5 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { SecretFields } from '@agentlightning/core/internal';
 import { Hono } from 'hono';
 import { type AglServer, createAglServer } from './agl-server/create-agl-server.ts';
 import type { GatewayComponents } from './gateway-components.ts';
@@ -42,12 +44,19 @@ export function createGatewayApp(options: GatewayOptions, core: GatewayComponent
 }
 
 function createAglServerFor(options: GatewayOptions, { clock, gate, access, services }: GatewayComponents): AglServer {
+  if (options.apiKey && !options.adminKey) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: 'the 1.0 protocol has an `apiKey` for agents, but no `adminKey` for its trainer and controller',
+      remedy: 'Set the gateway option `adminKey` (AGL_GATEWAY_ADMIN_KEY): an agent must not register model servers.',
+    });
+  }
   return createAglServer({
     store: options.store,
     clock,
     gate,
     upstreams: services.pool,
     callerOf: (headers) => access.callerOf(headers),
-    hasOneKey: !options.adminKey,
+    secretFields: new SecretFields(options.secretFields),
   });
 }

@@ -4,7 +4,7 @@ import { RevokedAttemptTokens } from '@agentlightning/core/protocol';
 import { aglServerSampling } from './agl-server/create-agl-server.ts';
 import { AttemptDirectory } from './attempt-directory.ts';
 import { AttemptWatch } from './attempt-watch.ts';
-import { CallsInFlight } from './calls-in-flight.ts';
+import { CallsInFlight, maxBytesInFlight } from './calls-in-flight.ts';
 import { CallRecorder } from './capture/call-recorder.ts';
 import { SpanWriter } from './capture/span-writer.ts';
 import type { GatewayLog, GatewayOptions } from './gateway-options.ts';
@@ -47,7 +47,7 @@ export function createGatewayComponents(options: GatewayOptions): GatewayCompone
   const writer = new SpanWriter({ store: options.store, clock, log, maxBatches });
   const closing = new AbortController();
   const gate = new PauseGate(clock);
-  const calls = new CallsInFlight(options.maxCallsInFlight ?? 4096);
+  const calls = new CallsInFlight({ maxCalls: options.maxCallsInFlight ?? 4096, maxBytes: maxBytesInFlight() });
   const metrics = new GatewayMetrics(
     { state: () => gate.state(), upstreams: () => services.pool.states() },
     options.registry,
@@ -89,10 +89,10 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
   const silenceTimeoutMs = timeoutOf('upstreamTimeoutMs', options.upstreamTimeoutMs ?? 600_000);
   const client = new UpstreamClient({
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-    firstByteTimeoutMs: timeoutOf('firstByteTimeoutMs', options.firstByteTimeoutMs ?? silenceTimeoutMs),
     silenceTimeoutMs,
     clock,
   });
+  const { firstByteTimeoutMs } = options;
   const checks = { ...defaultHealthChecks, ...options.healthChecks };
   const health = new HealthChecker({ client, clock, log, checks, closing });
   return {
@@ -104,6 +104,8 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
     upstreamServices: {
       client,
       health,
+      firstByteTimeoutMs: firstByteTimeoutMs === undefined ? null : timeoutOf('firstByteTimeoutMs', firstByteTimeoutMs),
+      silenceTimeoutMs,
       queueTimeoutMs: options.queueTimeoutMs ?? 60_000,
       retry: { ...defaultRetry, ...options.retry },
       clock,

@@ -151,8 +151,8 @@ export interface GatewayOptions {
   readonly mayBeEmpty?: boolean;
   /**
    * Also serves the API of Python's `agl-server` 1.0 (`/api/…`, `/proxy/…`) for the trainer and the controller of Agent
-   * Lightning 1.0. `upstream` may then be empty: trainers register their model servers. The single key of 1.0 is
-   * `adminKey` if set, else `apiKey`.
+   * Lightning 1.0. `upstream` may then be empty: trainers register their model servers. Trainers and
+   * controllers send `adminKey`; `apiKey`, which agents may have, admits to model calls only.
    *
    * @default false
    */
@@ -179,7 +179,8 @@ export interface GatewayOptions {
    * Limit for the first byte of a response, in milliseconds; then the call fails over to another upstream, and this one
    * is down until a health check succeeds. The first byte of a response that is not streamed arrives when it is complete.
    *
-   * @default upstreamTimeoutMs
+   * @default with several upstreams, four times the longest of their last 256 responses, at least 15 seconds and 60 seconds
+   * before the first one, doubled with every try; else upstreamTimeoutMs
    */
   readonly firstByteTimeoutMs?: number;
   /**
@@ -203,7 +204,7 @@ export interface GatewayOptions {
   /** Limit for a model call, from its arrival until it is recorded, in milliseconds. @default 3600000 (1 h) */
   readonly maxCallMs?: number;
   /**
-   * Key for model calls, for any attempt and for none: sent as `Authorization: Bearer`, `x-api-key` or `api-key`.
+   * Key for model calls without an attempt, and for those of any attempt where there are no `attemptTokens`: sent as `Authorization: Bearer`, `x-api-key` or `api-key`.
    * @default null
    */
   readonly apiKey?: string | null;

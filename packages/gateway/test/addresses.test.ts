@@ -145,11 +145,17 @@ describe('an attempt token', () => {
     }
   });
 
-  it('does not affect the gateway key', async () => {
-    await using fixture = await startGateway({ script, attemptTokens: tokens, apiKey: 'right' });
-    const { rolloutId, attempt } = await fixture.attempt();
+  it('is required at the address of an attempt, which the gateway key does not open', async () => {
+    await using fixture = await startGateway({ script, attemptTokens: tokens, apiKey: 'right', adminKey: 'admin' });
+    const attempted = await fixture.attempt();
+    const { rolloutId, attempt } = attempted;
     const path = `/rollout/${rolloutId}/attempt/${attempt.attemptId}/v1`;
-    expect(await statusOf({ fixture, path, apiKey: 'right' })).toBe(200);
+    const headers = { 'x-rollout-id': rolloutId, 'x-attempt-id': attempt.attemptId };
+    expect(await statusOf({ fixture, path, apiKey: 'right' })).toBe(403);
+    expect(await statusOf({ fixture, path: '/v1', headers, apiKey: 'right' })).toBe(403);
+    expect(await statusOf({ fixture, path: '/v1', apiKey: 'right' })).toBe(200);
+    expect(await statusOf({ fixture, path, apiKey: 'admin' })).toBe(200);
+    expect(await statusOf({ fixture, path, apiKey: await tokenOf(attempted) })).toBe(200);
     expect(await statusOf({ fixture, path, apiKey: 'wrong' })).toBe(401);
   });
 });

@@ -186,6 +186,22 @@ describe('keys', () => {
     expect(await server.ask('/proxy/pause', { body: {}, key: 'admin' })).toMatchObject({ paused: true });
   });
 
+  test('one for agents requires another one for the trainer', async () => {
+    await expect(startServer({ apiKey: 'agents' })).rejects.toThrow(/no `adminKey`/);
+    await using server = await startServer({ apiKey: 'agents', adminKey: 'admin' });
+    const models = { body: [{ model: 'm', endpoint: 'http://evil/v1' }], key: 'agents' };
+    await expect(server.ask('/api/models', models)).rejects.toThrow('403');
+  });
+
+  test('in the data of events are redacted', async () => {
+    await using server = await startServer();
+    await server.create('a');
+    const event = { event_type: 'note', data: { text: 'hi', request: { api_key: 'sk-secret' } } };
+    const redacted = { text: 'hi', request: { api_key: '…' } };
+    expect(await server.ask('/api/rollouts/a/attempt/0/events', { body: event })).toMatchObject({ data: redacted });
+    expect(await server.ask('/api/rollouts/a/events')).toMatchObject([{ data: redacted }]);
+  });
+
   test('an attempt token admits to the events of its attempt, and to rewards if it permits them', async () => {
     const tokens = new AttemptTokens({ secrets: [secret] });
     await using server = await startServer({ adminKey: 'admin', attemptTokens: tokens });

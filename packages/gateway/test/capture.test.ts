@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import {
   completionBody,
   completionChunk,
+  type GatewayFixture,
   respondJson,
   simpleRequest,
   startGateway,
@@ -238,6 +239,22 @@ describe('sampling by mode', () => {
     }
     expect(seeds[0]).toEqual(seeds[1]);
     expect(new Set(seeds[0] as number[]).size).toBe(4);
+  });
+
+  it('has the seeds of an uninterrupted attempt after a restart of the gateway', async () => {
+    await using first = await startGateway({ sampling, script: () => respondWith('5') });
+    const attempt = await first.attempt('val');
+    const complete = async (fixture: GatewayFixture): Promise<unknown> =>
+      await fixture.client(attempt).chat.completions.create(simpleRequest);
+    await complete(first);
+    await complete(first);
+    const store = storeWith(first.store, { close: async () => undefined });
+    await using second = await startGateway({ sampling, store, script: () => respondWith('5') });
+    await complete(second);
+    await complete(first);
+    const seedOf = (fixture: GatewayFixture, index: number): unknown => fixture.model.requests[index]?.body.seed;
+    expect(seedOf(second, 0)).toBe(seedOf(first, 2));
+    expect(seedOf(second, 0)).not.toBe(seedOf(first, 0));
   });
 
   it('repeats the seed of a lost attempt, and changes it after one that the agent failed', async () => {

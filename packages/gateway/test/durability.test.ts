@@ -2,7 +2,15 @@ import { AgentLightningError, type AttemptedRollout, type Store } from '@agentli
 import { respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
-import { signalled, simpleRequest, startGateway, storeWith } from './gateway-fixture.ts';
+import {
+  completionBody,
+  respondJson,
+  signalled,
+  simpleRequest,
+  startGateway,
+  startUpstream,
+  storeWith,
+} from './gateway-fixture.ts';
 
 /** A store whose spans wait for a signal, and the spans that the gateway has tried to write. */
 async function slowStore(): Promise<{ store: Store; release: () => void; reached: Promise<void> }> {
@@ -139,4 +147,26 @@ describe('64 concurrent attempts', () => {
     }
     expect(transactions).toBeLessThan(128);
   });
+});
+
+describe('a call that is larger than a span may be', () => {
+  it.each([
+    [40_000, true, ['gen_ai.input.messages']],
+    [20_000, true, ['gen_ai.input.messages', 'agentlightning.request_body']],
+  ])(
+    'is recorded without its largest attributes where a span has at most %i bytes',
+    async (maxSpanBytes, isTrainable, omitted) => {
+      const store = await openStore(':memory:', { quotas: { maxSpanBytes } });
+      await using upstream = await startUpstream((response) => respondJson(response, completionBody()));
+      await using fixture = await startGateway({ store, upstream: { baseUrl: upstream.baseUrl } });
+      const attempt = await fixture.attempt();
+      const content = 'x '.repeat(12_000);
+      await fixture
+        .client(attempt)
+        .chat.completions.create({ ...simpleRequest, messages: [{ role: 'user', content }] });
+      const [span] = await fixture.spans(attempt);
+      expect(span?.attributes['agentlightning.omitted_attributes']).toEqual(omitted);
+      expect(await fixture.calls(attempt)).toMatchObject([{ isTrainable, promptTokenIds: [10, 11, 12] }]);
+    },
+  );
 });

@@ -27,6 +27,24 @@ describe('embeddings', () => {
 });
 
 describe('the list of models', () => {
+  it('has the form of Anthropic for Anthropic’s client', async () => {
+    const model = { id: 'tiny', object: 'model', created: 1_700_000_000, owned_by: 'vllm' };
+    await using upstream = await startUpstream((response) =>
+      respondJson(response, response.req.url === '/v1/models' ? { object: 'list', data: [model] } : model),
+    );
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const { models } = new Anthropic({
+      baseURL: fixture.baseUrl(await fixture.attempt()),
+      apiKey: 'none',
+      maxRetries: 0,
+    });
+    const seen = { type: 'model', id: 'tiny', display_name: 'tiny', created_at: '2023-11-14T22:13:20.000Z' };
+    const listed: unknown[] = [];
+    for await (const one of models.list()) listed.push(one);
+    expect(listed).toEqual([seen]);
+    expect(await models.retrieve('tiny')).toMatchObject(seen);
+  });
+
   it('is the upstream’s, and each model can be read', async () => {
     const paths: (string | undefined)[] = [];
     await using upstream = await startUpstream((response) => {

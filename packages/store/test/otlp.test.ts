@@ -293,9 +293,14 @@ describe('a bad request', () => {
     expect(await response.json()).toMatchObject({ code: 3, message: expect.stringMatching(/Correct the field/) });
   });
 
-  test('of another signal is not implemented', async () => {
+  test('of another signal is accepted and ignored, with a warning', async () => {
+    const headers = { 'content-type': 'application/json' };
     for (const path of ['metrics', 'logs', 'development/profiles']) {
-      expect((await fetch(`${server.url}/v1/${path}`, { method: 'POST' })).status).toBe(501);
+      const response = await fetch(`${server.url}/v1/${path}`, { method: 'POST', headers, body: '{}' });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toEqual({
+        partialSuccess: { errorMessage: expect.stringContaining('only traces') },
+      });
     }
   });
 });

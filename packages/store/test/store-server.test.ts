@@ -384,3 +384,24 @@ test('a run with a rollout of unknown resources can be exported and imported', a
   }
   expect(await store.importRun(pieces())).toMatchObject({ runId: 'run-lenient' });
 });
+
+test('a sequence id of 0 is kept, and an empty worker id clears that of an attempt', async () => {
+  const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+  await store.updateAttempt(rolloutId, attempt.attemptId, { workerId: 'worker-1' });
+  const ids = { rollout_id: rolloutId, attempt_id: attempt.attemptId };
+  const span = {
+    ...ids,
+    sequence_id: 0,
+    trace_id: 'a'.repeat(32),
+    span_id: 'b'.repeat(16),
+    name: 'step',
+    status: { status_code: 'OK' },
+    attributes: {},
+    events: [],
+    links: [],
+  };
+  expect(await call('/spans', span)).toMatchObject({ status: 201, body: { sequence_id: 0 } });
+  expect((await store.querySpans({ rolloutId })).items).toMatchObject([{ sequenceId: 0 }]);
+  const path = `/rollouts/${rolloutId}/attempts/${attempt.attemptId}`;
+  expect((await call(path, { worker_id: '' })).body).toMatchObject({ worker_id: null });
+});

@@ -23,7 +23,8 @@ export interface SharedSettings {
   readonly gatewayUrl: string | null;
   readonly secretFields: readonly string[];
   readonly upstreamTimeoutMs: number;
-  readonly firstByteTimeoutMs: number;
+  /** Null: by the times of the model servers. */
+  readonly firstByteTimeoutMs: number | null;
   readonly concurrency: number;
   readonly rolloutTimeoutMs: number;
   readonly maxAttempts: number;
@@ -132,7 +133,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     gatewayUrl: gatewayUrl ?? null,
     secretFields,
     upstreamTimeoutMs,
-    firstByteTimeoutMs: given.firstByteTimeoutMs ?? upstreamTimeoutMs,
+    firstByteTimeoutMs: given.firstByteTimeoutMs ?? null,
     concurrency,
     rolloutTimeoutMs,
     maxAttempts,

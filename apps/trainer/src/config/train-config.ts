@@ -198,7 +198,8 @@ export interface TrainConfig<TTask = unknown> {
    * Timeout of the first byte of a response to the gateway of this process, in milliseconds; the call then fails over to
    * another model server. The first byte of a response that is not streamed arrives when it is complete.
    *
-   * @default upstreamTimeoutMs
+   * @default with several model servers, four times the longest of their recent responses, at least 15 s; else
+   * upstreamTimeoutMs
    */
   readonly firstByteTimeoutMs?: number;
   /** Total number of training steps. A finished run that is resumed with more steps continues. @default 30 */

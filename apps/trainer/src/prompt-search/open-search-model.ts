@@ -45,7 +45,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
           attemptTokens,
           secretFields,
           upstreamTimeoutMs,
-          firstByteTimeoutMs,
+          ...(firstByteTimeoutMs === null ? {} : { firstByteTimeoutMs }),
           // A model API may not support seeds.
           sampling:
             config.runtime.type === 'endpoint'

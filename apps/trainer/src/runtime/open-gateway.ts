@@ -67,7 +67,7 @@ export async function openGateway(options: {
     attemptTokens: config.attemptTokens,
     secretFields: config.secretFields,
     upstreamTimeoutMs: config.upstreamTimeoutMs,
-    firstByteTimeoutMs: config.firstByteTimeoutMs,
+    ...(config.firstByteTimeoutMs === null ? {} : { firstByteTimeoutMs: config.firstByteTimeoutMs }),
     sampling: seededSampling(config),
   });
 }

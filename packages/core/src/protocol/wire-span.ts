@@ -118,8 +118,7 @@ function spanInputFromWire(wire: WireSpan): SpanInput {
   return {
     rolloutId: wire.rollout_id,
     attemptId: wire.attempt_id,
-    // Some clients send 0 for an absent id; ids start at 1.
-    ...(wire.sequence_id ? { sequenceId: wire.sequence_id } : {}),
+    ...(wire.sequence_id === null || wire.sequence_id === undefined ? {} : { sequenceId: wire.sequence_id }),
     traceId: wire.trace_id,
     spanId: wire.span_id,
     parentId: wire.parent_id ?? null,

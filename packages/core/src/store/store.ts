@@ -65,6 +65,7 @@ export interface RolloutPatch {
 /** Changes to an attempt. An absent field is unchanged. */
 export interface AttemptPatch {
   readonly status?: AttemptStatus;
+  /** An empty id clears it. */
   readonly workerId?: string;
   readonly lastHeartbeatTimeMs?: number;
   readonly metadata?: JsonObject;

@@ -30,8 +30,6 @@ export interface AglServerParts {
   readonly pause: ProxyPause;
   /** Authenticates the caller. @throws AgentLightningError UNAUTHENTICATED, PERMISSION_DENIED */
   readonly callerOf: (headers: Headers) => Promise<Caller>;
-  /** Whether a key for model calls also admits to everything else, as with agl-server, which has a single key. */
-  readonly hasOneKey: boolean;
 }
 
 const wholeNumber = z.coerce.number<string>().int();
@@ -128,13 +126,13 @@ function addManagementRoutes(app: Hono, { models, pause }: AglServerParts): void
 }
 
 /** An attempt token admits to the events of that attempt only. */
-async function admit({ callerOf, hasOneKey }: AglServerParts, c: Context): Promise<void> {
+async function admit({ callerOf }: AglServerParts, c: Context): Promise<void> {
   const caller = await callerOf(c.req.raw.headers);
   if (caller.kind === 'attempt') {
     const { rolloutId, attemptId } = caller.claims;
     const own = `/api/rollouts/${encodeURIComponent(rolloutId)}/attempt/${encodeURIComponent(attemptId)}/events`;
     if (c.req.method === 'POST' && c.req.path === own) return;
-  } else if (caller.kind === 'admin' || caller.kind === 'open' || (caller.kind === 'api' && hasOneKey)) return;
+  } else if (caller.kind === 'admin' || caller.kind === 'open') return;
   throw notAllowed();
 }
 

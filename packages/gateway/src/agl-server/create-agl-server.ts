@@ -1,4 +1,5 @@
 import { AgentLightningError, type Clock, type RolloutMode, type Store } from '@agentlightning/core';
+import type { SecretFields } from '@agentlightning/core/internal';
 import type { Hono } from 'hono';
 import type { AttemptAddress } from '../calling-attempt.ts';
 import { storeUnavailable } from '../gateway-error.ts';
@@ -20,7 +21,8 @@ export interface AglServerOptions {
   readonly gate: Pick<PauseGate, 'pause' | 'resume' | 'state'>;
   readonly upstreams: UpstreamRegister;
   readonly callerOf: (headers: Headers) => Promise<Caller>;
-  readonly hasOneKey: boolean;
+  /** The fields of event data that are redacted. */
+  readonly secretFields: SecretFields;
 }
 
 /** The API of Python's `agl-server` 1.0. */
@@ -40,16 +42,16 @@ export const aglServerSampling: Partial<Readonly<Record<RolloutMode, SamplingOve
 
 /** Creates the 1.0 API on top of the store. */
 export function createAglServer(options: AglServerOptions): AglServer {
-  const { store, clock, gate, callerOf, hasOneKey } = options;
+  const { store, clock, gate, callerOf, secretFields } = options;
   const run = new ServerRun(store);
   const log = new TerminalLog(store, run);
   const rollouts = new AglRollouts({ store, clock, run, log });
   const models = new RegisteredModels(run, options.upstreams);
   const served = (model: string): number | null => models.versionOf(model);
-  const events = new AglEvents({ store, clock, rollouts, served });
+  const events = new AglEvents({ store, clock, rollouts, served, secretFields });
   const pause = new ProxyPause(gate);
   return {
-    routes: aglServerRoutes({ rollouts, events, models, log, pause, callerOf, hasOneKey }),
+    routes: aglServerRoutes({ rollouts, events, models, log, pause, callerOf }),
     attemptIdOf: (address) => attemptIdOf(rollouts, address),
     restore: () => models.restore(),
   };

@@ -1,4 +1,5 @@
 import type { AgentLightningError, AttemptedRollout, Clock, JsonObject, Rollout, Store } from '@agentlightning/core';
+import type { SecretFields } from '@agentlightning/core/internal';
 import { lateRewardRefusal } from '@agentlightning/core/protocol';
 import { hasAttempt } from '@agentlightning/core/store';
 import { findAttempt } from '../find-attempt.ts';
@@ -14,6 +15,8 @@ export interface AglEventsOptions {
   readonly clock: Clock;
   readonly rollouts: AglRollouts;
   readonly served: ServedVersion;
+  /** The fields that are redacted. */
+  readonly secretFields: Pick<SecretFields, 'redact'>;
 }
 
 /** The events of the 1.0 protocol, stored as spans. */
@@ -29,17 +32,18 @@ export class AglEvents {
     at: { readonly rolloutId: string; readonly attemptName: string },
     event: { readonly type: string; readonly data: JsonObject },
   ): Promise<WireEvent> {
-    const { store, clock, rollouts } = this.#options;
+    const { store, clock, rollouts, secretFields } = this.#options;
     const { rolloutId, attemptName } = at;
+    const data = secretFields.redact(event.data);
     const attemptId = await rollouts.attemptId(rolloutId, attemptName);
     const timeMs = clock.now();
-    await store.appendSpans([eventToSpan({ rolloutId, attemptId, ...event, timeMs })]);
+    await store.appendSpans([eventToSpan({ rolloutId, attemptId, type: event.type, data, timeMs })]);
     return {
       event_type: event.type,
       rollout_id: rolloutId,
       attempt_id: attemptName,
       timestamp: timeMs / 1000,
-      data: event.data,
+      data,
     };
   }
 

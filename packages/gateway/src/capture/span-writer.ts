@@ -1,6 +1,10 @@
 import { AgentLightningError, type Clock, type ErrorCode, type SpanInput, type Store } from '@agentlightning/core';
 import { backoffMs, withRetry } from '@agentlightning/core/internal';
+import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
 import type { GatewayLog } from '../gateway-options.ts';
+
+/** Names of the attributes that a span lacks because it would be larger than the store accepts. */
+const omittedAttribute = 'agentlightning.omitted_attributes';
 
 interface PendingSpan {
   readonly span: SpanInput;
@@ -108,11 +112,28 @@ export class SpanWriter {
     });
   }
 
+  /** Records a call whose span is larger than the store accepts without its largest attributes. */
+  async #writeSmaller({ span, resolve, reject }: PendingSpan, cause: unknown): Promise<void> {
+    let last = cause;
+    for (const smaller of smallerSpans(span)) {
+      try {
+        await this.#store.appendSpans([smaller]);
+        return resolve();
+      } catch (error) {
+        last = error;
+        if (!isTooLarge(error)) break;
+      }
+    }
+    reject(last);
+  }
+
   async #writeBatch(batch: readonly PendingSpan[]): Promise<void> {
     try {
       await this.#store.appendSpans(batch.map((pending) => pending.span));
       for (const pending of batch) pending.resolve();
     } catch (error) {
+      const [first] = batch;
+      if (first !== undefined && batch.length === 1 && isTooLarge(error)) return await this.#writeSmaller(first, error);
       if (batch.length === 1 || isStoreFailure(error)) {
         for (const pending of batch) pending.reject(error);
         return;
@@ -121,6 +142,42 @@ export class SpanWriter {
       for (const pending of batch) await this.#writeBatch([pending]);
     }
   }
+}
+
+/** The limits of one span, as opposed to those of an attempt, where a smaller span helps. */
+function isTooLarge(error: unknown): boolean {
+  if (!AgentLightningError.isInstance(error)) return false;
+  return (
+    error.code === 'PAYLOAD_TOO_LARGE' || (error.code === 'QUOTA_EXCEEDED' && error.message.includes('maxSpanBytes'))
+  );
+}
+
+/** Attributes of a call that its record can lack, in this order. */
+const omissible: readonly (readonly string[])[] = [
+  // Repeat the request body.
+  [genAiAttributes.inputMessages, genAiAttributes.toolDefinitions],
+  [modelCallAttributes.requestBody],
+  [modelCallAttributes.promptTokenIds, modelCallAttributes.responseTokens],
+];
+
+/** A span without further attributes; one without its prompt cannot be trained on. */
+function smallerSpans(span: SpanInput): readonly SpanInput[] {
+  return omissible.map((_, index) => {
+    const omitted = omissible.slice(0, index + 1).flat();
+    const kept = Object.entries(span.attributes).filter(([name]) => !omitted.includes(name));
+    const isTrainable = index < omissible.length - 1;
+    const reason = 'its prompt is too large for the record';
+    return {
+      ...span,
+      attributes: {
+        ...Object.fromEntries(kept),
+        ...(isTrainable
+          ? {}
+          : { [modelCallAttributes.isTrainable]: false, [modelCallAttributes.untrainableReason]: reason }),
+        [omittedAttribute]: omitted.filter((name) => name in span.attributes),
+      },
+    };
+  });
 }
 
 function isStoreFailure(error: unknown): boolean {

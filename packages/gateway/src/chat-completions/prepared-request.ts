@@ -24,6 +24,8 @@ export interface PreparedRequest {
   readonly isStreamed: boolean;
   /** Whether it requests token ids. */
   readonly requestsTokens: boolean;
+  /** The token ids of the prompt, if the request has them. */
+  readonly promptTokenIds?: readonly number[];
   readonly added: AddedFields;
   /** Model name at the upstream. */
   readonly model: string;

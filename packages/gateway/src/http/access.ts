@@ -52,6 +52,11 @@ export class Access {
     return this.#keys.length === 0 && this.#tokens === null && this.#others === null;
   }
 
+  /** Whether agents have attempt tokens. */
+  get hasTokens(): boolean {
+    return this.#tokens !== null;
+  }
+
   /** @throws GatewayError 401 for a missing or unknown key */
   async callerOf(headers: Headers): Promise<Caller> {
     if (this.isOpen) return { kind: 'open' };

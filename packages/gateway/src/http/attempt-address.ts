@@ -22,16 +22,19 @@ export interface AddressedCall {
   readonly param: (name: string) => string | undefined;
   readonly headers: Headers;
   readonly caller: Caller;
+  /** Whether agents have attempt tokens: the gateway's key then opens no attempt. */
+  readonly requiresToken: boolean;
 }
 
 /**
  * The attempt that a call belongs to: from its path, else its headers, else its token.
  *
  * @returns null when none of them identifies one
- * @throws GatewayError 403 when the token is for another attempt; 400 when only one of the two headers is set
+ * @throws GatewayError 403 when the token is for another attempt, or missing; 400 when only one of the two headers is set
  */
-export function attemptAddressOf({ param, headers, caller }: AddressedCall): AttemptAddress | null {
+export function attemptAddressOf({ param, headers, caller, requiresToken }: AddressedCall): AttemptAddress | null {
   const named = fromPath(param) ?? fromHeaders(headers);
+  if (named !== null && requiresToken && caller.kind === 'api') throw tokenRequired(named);
   if (caller.kind !== 'attempt') return named;
   const { rolloutId, attemptId } = caller.claims;
   if (named === null) return { rolloutId, attemptId, mode: null };
@@ -56,6 +59,16 @@ function fromHeaders(headers: Headers): AttemptAddress | null {
 
 function modeOf(text: string | undefined): RolloutMode | null {
   return text === 'train' || text === 'val' || text === 'test' ? text : null;
+}
+
+function tokenRequired({ attemptId }: AttemptAddress): GatewayError {
+  return new GatewayError({
+    code: 'PERMISSION_DENIED',
+    httpStatus: 403,
+    type: 'permission_error',
+    message: `a key of the gateway does not admit to the address of attempt ${attemptId}`,
+    remedy: 'Send the token of the attempt, which the runner passes to its agent, as the key.',
+  });
 }
 
 function otherAttempt(named: AttemptAddress, own: { readonly attemptId: string }): GatewayError {

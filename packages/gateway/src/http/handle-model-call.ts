@@ -8,7 +8,7 @@ import { attemptAddressOf } from './attempt-address.ts';
 import { toResponse, toStreamedResponse } from './call-response.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import type { ModelCallRoute } from './model-call-routes.ts';
-import { assertNotEncoded, requestText } from './request-body.ts';
+import { assertNotEncoded, bodyBytes, requestText } from './request-body.ts';
 import { anthropicRequestIdHeader } from './request-id.ts';
 import { ResponseStream } from './response-stream.ts';
 import type { GatewayContext, RouteOptions } from './route-options.ts';
@@ -71,7 +71,8 @@ async function proxyAdmitted(exchange: Exchange): Promise<() => void> {
   observation.attempt = attempt;
   assertNotEncoded(headers);
   if (attempt !== null) options.watch.begin();
-  using call = options.calls.begin(attempt, signal, observation.startTimeMs);
+  const bytes = bodyBytes(context.req.raw);
+  using call = options.calls.begin({ attempt, client: signal, startTimeMs: observation.startTimeMs, bytes });
   using _admission = await options.gate.enter(call.signal);
   const response = await route.respond(options.services, {
     attempt,
@@ -107,6 +108,7 @@ async function attemptOf(options: RouteOptions, context: GatewayContext): Promis
     param: (name) => context.req.param(name),
     headers: context.req.raw.headers,
     caller: context.var.caller,
+    requiresToken: options.access.hasTokens,
   });
   if (address === null || options.aglServer === null) return address;
   // Controllers of 1.0 name every attempt `0`; the store has its own ids.

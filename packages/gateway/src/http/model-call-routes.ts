@@ -1,5 +1,6 @@
 import { chatCompletionsApi } from '../chat-completions/chat-completions-api.ts';
 import { completionsApi } from '../completions/completions-api.ts';
+import { generateApi } from '../completions/generate-api.ts';
 import type { GatewayError } from '../gateway-error.ts';
 import { countTokens } from '../messages/count-tokens.ts';
 import { messageErrorBody } from '../messages/message-error.ts';
@@ -28,6 +29,8 @@ export interface ModelCallRoute {
 export const modelCallRoutes: readonly ModelCallRoute[] = [
   routeOf({ name: 'chat-completions', native: chatCompletionsApi, translation: null }),
   routeOf({ name: 'completions', native: completionsApi, translation: null }),
+  // vLLM has it next to `/v1`.
+  { ...routeOf({ name: 'generate', native: generateApi, translation: null }), path: '/inference/v1/generate' },
   routeOf(responsesApi),
   // Anthropic's clients append /v1 to a base URL that already ends with it.
   { ...routeOf(messagesApi), otherPaths: ['/v1/messages'], errorBody: messageErrorBody },

@@ -1,3 +1,5 @@
+import type { JsonObject } from '@agentlightning/core';
+import { parseJsonObject } from '@agentlightning/core/internal';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { GatewayError } from '../gateway-error.ts';
@@ -9,6 +11,7 @@ import { roots } from './attempt-address.ts';
 import { toResponse } from './call-response.ts';
 import { forwardedHeaders } from './forwarded-headers.ts';
 import { modelCallHandler } from './handle-model-call.ts';
+import { numberOf, objectsOf, textOf } from './json-access.ts';
 import { errorResponse, modelCallRoutes } from './model-call-routes.ts';
 import { limitedBody } from './request-body.ts';
 import { requestIdHeader, requestIdOf } from './request-id.ts';
@@ -86,11 +89,11 @@ async function models(
   );
   const body = upstream.withoutSecrets(text ?? '');
   const isList = model === null && registered !== null;
-  return toResponse({
-    status: response.status,
-    headers: response.headers,
-    body: isList ? withModels(body, registered) : body,
-  });
+  const listed = isList ? withModels(body, registered) : body;
+  const isAnthropic = c.req.header('anthropic-version') !== undefined && response.status < 300;
+  const translated = isAnthropic ? anthropicModels(parseJsonObject(listed) ?? {}) : null;
+  const { status, headers } = response;
+  return toResponse({ status, headers, body: translated === null ? listed : JSON.stringify(translated) });
 }
 
 /** A list of models without those that are not registered; another response unchanged. */
@@ -118,6 +121,21 @@ function noSuchModel(model: string): GatewayError {
     message: `no model ${model}`,
     remedy: 'GET …/v1/models lists the models.',
   });
+}
+
+/** A list of models, or one model, as Anthropic's clients read it; null for one that has this form. */
+function anthropicModels(body: JsonObject): JsonObject | null {
+  if (body.has_more !== undefined || body.type === 'model') return null;
+  if (!Array.isArray(body.data)) return anthropicModel(body);
+  const data = objectsOf(body.data).map(anthropicModel);
+  return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+}
+
+function anthropicModel({ id, created }: JsonObject): JsonObject {
+  const name = textOf(id) ?? '';
+  // The largest time of a date.
+  const createdMs = Math.min((numberOf(created) ?? 0) * 1000, 8.64e15);
+  return { type: 'model', id: name, display_name: name, created_at: new Date(createdMs).toISOString() };
 }
 
 /** Public, therefore without ids and addresses. */

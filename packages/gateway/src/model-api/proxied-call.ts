@@ -117,7 +117,7 @@ export class ProxiedCall {
     seen: { readonly body: JsonObject; readonly visible: JsonObject; readonly visibleText: string },
   ): Promise<void> {
     const { services, prepared, api } = this.#options;
-    const captured = captureOf(result);
+    const captured = captureOf(result, prepared);
     api.capture(seen.body, captured);
     const isRecordedAsSeen = prepared.added.tokenIds && prepared.added.logprobs;
     const allTokens = { tokenIds: true, logprobs: true, usage: false };
@@ -139,7 +139,7 @@ export class ProxiedCall {
 
   #captured(result: UpstreamResult): Pick<CapturedStream, 'stream' | 'record' | 'recordFailed'> {
     const { services, prepared, started, api, translated } = this.#options;
-    const captured = captureOf(result);
+    const captured = captureOf(result, prepared);
     const ended = (response: JsonObject, failure: string | null): EndedCall => ({
       ...this.#ended(captured, result),
       response,
@@ -219,8 +219,9 @@ export class ProxiedCall {
   }
 }
 
-function captureOf(result: UpstreamResult): CapturedResponse {
+function captureOf(result: UpstreamResult, { promptTokenIds }: PreparedRequest): CapturedResponse {
   const captured = new CapturedResponse();
+  if (promptTokenIds !== undefined) captured.add({ prompt_token_ids: promptTokenIds });
   const version = result.response.headers['x-agl-policy-version'];
   captured.addPolicyVersion(version !== undefined && /^\d+$/.test(version) ? Number(version) : null);
   return captured;

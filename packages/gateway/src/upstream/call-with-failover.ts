@@ -3,9 +3,10 @@ import { GatewayError, gatewayClosing } from '../gateway-error.ts';
 import type { RetryOptions } from '../gateway-options.ts';
 import { acquireUpstreamSlot, type UpstreamSlot } from './acquire-upstream-slot.ts';
 import { FailoverOrder } from './failover-order.ts';
+import { firstByteTimeoutMs } from './first-byte-times.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { FailedTry, sendToUpstream, type UpstreamResult, type UpstreamServices } from './send-to-upstream.ts';
-import type { UpstreamRequest } from './upstream-client.ts';
+import type { FirstByteWait, UpstreamRequest } from './upstream-client.ts';
 import { describeFailure, upstreamErrored, upstreamFailed, upstreamTimedOut } from './upstream-failure.ts';
 import { isUpstreamTimeout } from './upstream-timeout.ts';
 
@@ -40,8 +41,9 @@ export async function callWithFailover(
       async () => {
         assertWanted(services, request);
         const slot = await slotFor(services, order.next, request);
+        const wait = firstByteWait(services, upstreams, { request, tries });
         tries += 1;
-        return await sendToUpstream({ services, slot, request, canFailOver: upstreams.length > 1 });
+        return await sendToUpstream({ services, slot, request, wait });
       },
       {
         clock: services.clock,
@@ -56,6 +58,18 @@ export async function callWithFailover(
   } finally {
     if (request.observation !== null) request.observation.upstreamMs += services.clock.now() - startMs;
   }
+}
+
+/** A call without another upstream waits as long as within a response. */
+function firstByteWait(
+  services: UpstreamServices,
+  upstreams: readonly RegisteredUpstream[],
+  { request: { isStreamed }, tries }: { readonly request: UpstreamRequest; readonly tries: number },
+): FirstByteWait {
+  const { firstByteTimeoutMs: given, silenceTimeoutMs: longestMs } = services;
+  const canFailOver = upstreams.length > 1;
+  if (given !== null || !canFailOver) return { timeoutMs: given ?? longestMs, canFailOver };
+  return { timeoutMs: firstByteTimeoutMs({ upstreams, isStreamed, tries, longestMs }), canFailOver };
 }
 
 async function slotFor(

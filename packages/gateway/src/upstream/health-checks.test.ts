@@ -28,7 +28,6 @@ async function watched(statuses: readonly number[], stopAfter: number): Promise<
   };
   const client = new UpstreamClient({
     connectTimeoutMs: 5000,
-    firstByteTimeoutMs: 5000,
     silenceTimeoutMs: 5000,
     clock,
   });

@@ -1,5 +1,6 @@
 import type { Upstream } from '../gateway-options.ts';
 import { CallSlots } from './call-slots.ts';
+import { FirstByteTimes } from './first-byte-times.ts';
 import { seedOf } from './rendezvous.ts';
 import { LearnedDialect } from './request-dialect.ts';
 import { type TokenSupport, UpstreamHealth } from './upstream-health.ts';
@@ -26,6 +27,7 @@ export class RegisteredUpstream implements Upstream {
   readonly waiting: Map<AbortController, number> = new Map();
   /** Whether it returns token ids, as its responses showed. */
   tokenSupport: TokenSupport = 'unknown';
+  readonly firstByteTimes: FirstByteTimes = new FirstByteTimes();
   /** How it was found to accept requests. */
   readonly dialect: LearnedDialect = new LearnedDialect();
   /** APIs that it was found to lack. */

@@ -8,7 +8,7 @@ import type { UpstreamSlot } from './acquire-upstream-slot.ts';
 import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { nextDialect, plainDialect, type RequestDialect } from './request-dialect.ts';
-import type { UpstreamClient, UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
+import type { FirstByteWait, UpstreamClient, UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
 import { describeFailure, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
 import { isUpstreamTimeout } from './upstream-timeout.ts';
 
@@ -17,6 +17,10 @@ export interface UpstreamServices {
   readonly client: UpstreamClient;
   readonly health: HealthChecker;
   readonly retry: RetryOptions;
+  /** Limit for the first byte of a response, in milliseconds; null: by the times of the upstreams. */
+  readonly firstByteTimeoutMs: number | null;
+  /** Limit for the silence within a response, in milliseconds. */
+  readonly silenceTimeoutMs: number;
   /** Limit for the time in the queue of an upstream, in milliseconds. */
   readonly queueTimeoutMs: number;
   readonly clock: Clock;
@@ -57,8 +61,7 @@ export interface UpstreamTry {
   /** The slot at the upstream; freed with the end of the response. */
   readonly slot: UpstreamSlot;
   readonly request: UpstreamRequest;
-  /** Whether the call can be sent to another upstream. */
-  readonly canFailOver: boolean;
+  readonly wait: FirstByteWait;
 }
 
 /**
@@ -139,17 +142,15 @@ function noteDialect(
   if (dialect.tokens === 'none' && upstream.tokenSupport !== 'given') upstream.tokenSupport = 'refused';
 }
 
-async function send(
-  { services, slot, request, canFailOver }: UpstreamTry,
-  dialect: RequestDialect,
-): Promise<UpstreamResult> {
+async function send({ services, slot, request, wait }: UpstreamTry, dialect: RequestDialect): Promise<UpstreamResult> {
   const { clock, metrics, client } = services;
   const { upstream } = slot;
   const startMs = clock.now();
   let outcome: number | 'error' = 'error';
   try {
-    if (canFailOver) services.health.sending(upstream);
-    const response = await client.send(upstream, request, canFailOver);
+    if (wait.canFailOver) services.health.sending(upstream);
+    const response = await client.send(upstream, request, wait);
+    if (response.status < 300) upstream.firstByteTimes.add(request.isStreamed, response.firstByteTimeMs - startMs);
     const text = typeof response.body === 'string' ? response.body : null;
     if (request.observation !== null) {
       request.observation.upstreamRequestId = response.requestId;

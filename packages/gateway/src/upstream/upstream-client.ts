@@ -40,12 +40,17 @@ export interface UpstreamResponse {
   readonly body: string | Readable;
 }
 
+/** How long a request waits for the first byte of its response. */
+export interface FirstByteWait {
+  readonly timeoutMs: number;
+  /** Whether it is aborted when health checks find the upstream down. */
+  readonly canFailOver: boolean;
+}
+
 /** Options of a client. */
 export interface UpstreamClientOptions {
   /** Limit for a connection to be established, in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** Limit for the first byte of a response, in milliseconds. */
-  readonly firstByteTimeoutMs: number;
   /** Limit for the silence within a response, in milliseconds. */
   readonly silenceTimeoutMs: number;
   readonly clock: Clock;
@@ -55,11 +60,9 @@ export interface UpstreamClientOptions {
 export class UpstreamClient {
   readonly #agent: Agent;
   readonly #clock: Clock;
-  readonly #firstByteTimeoutMs: number;
 
   constructor(options: UpstreamClientOptions) {
     this.#clock = options.clock;
-    this.#firstByteTimeoutMs = options.firstByteTimeoutMs;
     this.#agent = new Agent({
       connect: { timeout: options.connectTimeoutMs },
       // The first byte has a separate timer, which covers the first chunk of a stream as well.
@@ -72,11 +75,10 @@ export class UpstreamClient {
   /**
    * Sends a request. Rejects with undici's error, or with `UpstreamTimeout` when the first byte does not arrive in time.
    *
-   * @param canFailOver - whether it is aborted when health checks find the upstream down
    * @returns the whole response, or a stream that has begun
    */
-  async send(upstream: RegisteredUpstream, request: UpstreamRequest, canFailOver: boolean): Promise<UpstreamResponse> {
-    const { head, body } = await this.#firstByte(upstream, request, canFailOver);
+  async send(upstream: RegisteredUpstream, request: UpstreamRequest, wait: FirstByteWait): Promise<UpstreamResponse> {
+    const { head, body } = await this.#firstByte(upstream, request, wait);
     const firstByteTimeMs = this.#clock.now();
     return { ...head, firstByteTimeMs, body: isStreamed(head, request) ? body : await body.text() };
   }
@@ -85,10 +87,10 @@ export class UpstreamClient {
   async #firstByte(
     upstream: RegisteredUpstream,
     request: UpstreamRequest,
-    canFailOver: boolean,
+    wait: FirstByteWait,
   ): Promise<StartedResponse> {
     const silence = new AbortController();
-    using _wait = this.#wait(upstream, silence, canFailOver);
+    using _wait = this.#wait(upstream, silence, wait);
     const { origin, pathname, search } = new URL(upstream.baseUrl + request.path);
     const { statusCode, headers, body } = await this.#agent.request({
       origin,
@@ -109,8 +111,7 @@ export class UpstreamClient {
   }
 
   /** Aborts a request after the first-byte timeout, or when health checks find its upstream down. */
-  #wait(upstream: RegisteredUpstream, silence: AbortController, canFailOver: boolean): Disposable {
-    const timeoutMs = this.#firstByteTimeoutMs;
+  #wait(upstream: RegisteredUpstream, silence: AbortController, { timeoutMs, canFailOver }: FirstByteWait): Disposable {
     const timer = setTimeout(
       () => silence.abort(new UpstreamTimeout(`no first byte within ${timeoutMs} ms`)),
       timeoutMs,

@@ -152,7 +152,7 @@ describeInterop('the gateway as agl-server 1.0.2', (python) => {
 
   beforeAll(async () => {
     server = await startPythonServer(python, { key: 'secret', model: 'policy' });
-    fixture = await startGateway({ upstream: [], aglServer: true, apiKey: 'secret' });
+    fixture = await startGateway({ upstream: [], aglServer: true, adminKey: 'secret' });
   }, 60_000);
 
   afterAll(async () => {

@@ -33,7 +33,7 @@ describeInterop('model calls through the proxy of 1.0', (python) => {
       else response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(tooLong));
     });
     await using server = await startPythonServer(python, { key: 'secret', model: 'policy' });
-    await using fixture = await startGateway({ upstream: [], aglServer: true, apiKey: 'secret' });
+    await using fixture = await startGateway({ upstream: [], aglServer: true, adminKey: 'secret' });
     const theirs = await play(server.url, upstream.baseUrl);
     const ours = await play(fixture.gateway.url, upstream.baseUrl);
     expect(ours).toEqual(theirs);

@@ -14,7 +14,7 @@ describeInterop('the trainer and the controller of Python 1.0', (python) => {
         script: () => respondWith('5'),
         upstream: [],
         aglServer: true,
-        apiKey: 'secret',
+        adminKey: 'secret',
       });
       await using server = await startPythonServer(python, { key: 'secret', model: 'policy' });
       const order = {

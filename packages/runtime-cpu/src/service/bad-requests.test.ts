@@ -41,6 +41,12 @@ test.each([
   ['a named tool', { request: { tool_choice: namedTool }, param: 'tool_choice', words: '"auto" or "none"' }],
   ['five stop texts', { request: { stop: ['a', 'b', 'c', 'd', 'e'] }, param: 'stop', words: 'stop' }],
   ['too many tools', { request: { tools: Array(11).fill(namedTool) }, param: null, words: '11 tools' }],
+  [
+    'a response format',
+    { request: { response_format: { type: 'json_object' } }, param: 'response_format', words: 'json_object' },
+  ],
+  ['a penalty', { request: { presence_penalty: 0.5 }, param: 'presence_penalty', words: '0.5 is not supported' }],
+  ['a logit bias', { request: { logit_bias: { 5: 1 } }, param: 'logit_bias', words: 'embedded model' }],
   ['129 choices', { request: { n: 129 }, param: 'n', words: 'n:' }],
 ])('rejects %s with the reason', async (_what, { request, param, words }) => {
   for (const stream of [false, true]) {
@@ -48,6 +54,16 @@ test.each([
     expect(rejected).toMatchObject({ status: 400, type: 'invalid_request_error', param });
     expect(rejected['message']).toContain(words);
   }
+});
+
+test('accepts the neutral values of fields that it does not support', async () => {
+  const neutral = {
+    response_format: { type: 'text' },
+    frequency_penalty: 0,
+    presence_penalty: null,
+    logit_bias: {},
+  } as const;
+  expect((await service.ask(neutral)).choices).toHaveLength(1);
 });
 
 test.each(['{"model": "first", ', '', 'null', '[]', '"hi"'])('rejects the body %j', async (body) => {

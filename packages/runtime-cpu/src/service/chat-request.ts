@@ -27,7 +27,7 @@ const tool = z.object({
 /** The maximum number of choices of one request. */
 const maxChoices = 128;
 
-/** A chat completion request; fields that the embedded model does not support are ignored. */
+/** A chat completion request; fields that do not affect the response, such as `user`, are ignored. */
 export interface ChatRequest {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
@@ -52,6 +52,17 @@ export interface ChatRequest {
   readonly forced_message?: Omit<ChatMessage, 'role'> | null | undefined;
 }
 
+/** A field that affects the response and is not supported: only its neutral values, which change nothing. */
+function unsupported(...neutral: readonly unknown[]): z.ZodType {
+  const texts = neutral.map((value) => JSON.stringify(value));
+  return z
+    .unknown()
+    .optional()
+    .refine((value) => value === undefined || value === null || texts.includes(JSON.stringify(value)), {
+      error: ({ input }) => `${JSON.stringify(input)} is not supported by the embedded model; leave it out`,
+    });
+}
+
 /** The shape of a {@link ChatRequest}. */
 export const chatRequestSchema: z.ZodType<ChatRequest> = z.object({
   model: z.string(),
@@ -71,4 +82,11 @@ export const chatRequestSchema: z.ZodType<ChatRequest> = z.object({
   top_logprobs: z.int().min(0).max(20).nullish(),
   return_token_ids: z.boolean().nullish(),
   forced_message: forcedMessage.nullish(),
+  response_format: unsupported({ type: 'text' }),
+  frequency_penalty: unsupported(0),
+  presence_penalty: unsupported(0),
+  repetition_penalty: unsupported(1),
+  logit_bias: unsupported({}),
+  top_k: unsupported(-1, 0),
+  min_p: unsupported(0),
 });

@@ -91,7 +91,7 @@ function operationOf(name: string, route: StoreRoute): Part {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === null ? {} : { requestBody: body }),
     responses: {
-      [status]: { description: status === 501 ? 'Not supported.' : 'Success.', ...responseOf(route) },
+      [status]: { description: 'Success.', ...responseOf(route) },
       default: { description: 'The error and its remedy.', content: jsonOf(protocol.errorCodec) },
     },
   };

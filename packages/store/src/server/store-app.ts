@@ -11,6 +11,7 @@ import { errorResponse, unknownRouteResponse } from './error-response.ts';
 import { BodyBudget } from './limits/body-budget.ts';
 import { limitBody, limitRequests } from './limits/limit-requests.ts';
 import { LongPollLimit } from './limits/long-poll-limit.ts';
+import { addLlmProxyReads } from './llm-proxy-spans.ts';
 import { StoreMetrics } from './observation/store-metrics.ts';
 import { openApiDocument } from './openapi-document.ts';
 import {
@@ -80,6 +81,7 @@ export function createStoreApp(options: StoreAppOptions): Hono {
   app.onError((error, context) => errorResponse(context, error, onFault));
   app.notFound((context) => unknownRouteResponse(app, context));
   app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
+  addLlmProxyReads(app);
   const revokedTokens = (): Promise<readonly string[]> => store.revokedAttemptTokens();
   const {
     authenticator = new Authenticator({ keys: store, revokedTokens, apiKey, workerKey: null, attemptTokens, clock }),

@@ -21,7 +21,7 @@ Examples:
   For other machines, where every agent speaks for its own attempt only:
     $ AGL_TOKEN_SECRET=… AGL_GATEWAY_ADMIN_KEY=… agl gateway --host 0.0.0.0 --store … --upstream …
   Instead of Python's agl-server 1.0, whose trainer registers the models:
-    $ AGL_GATEWAY_KEY=… agl gateway --store sqlite:.agl/agl.db --agl-server
+    $ AGL_GATEWAY_ADMIN_KEY=… agl gateway --store sqlite:.agl/agl.db --agl-server
 
 While it runs:
   GET /health     everybody: is it paused, which models are up, do they give token ids
@@ -30,8 +30,8 @@ While it runs:
   SIGTERM         takes no more calls (429, Retry-After), lets those under way end for --drain, then stops
 
 Keys, from the environment:
-  AGL_GATEWAY_KEY        one key for all agents
-  AGL_GATEWAY_ADMIN_KEY  what those send who run the gateway
+  AGL_GATEWAY_KEY        for calls outside of attempts; the address of an attempt requires its token
+  AGL_GATEWAY_ADMIN_KEY  for operators, and for the trainer and controller of the 1.0 protocol
   AGL_UPSTREAM_KEY       for the model servers of --upstream; entries of --upstreams name their own variables
   AGL_STORE_KEY          for the store
 ${tokenSecretHelp}

@@ -86,6 +86,14 @@ async function keysOf(flags: GatewayFlags, environment: NodeJS.ProcessEnv): Prom
   const apiKey = environment['AGL_GATEWAY_KEY'] || null;
   const adminKey = environment['AGL_GATEWAY_ADMIN_KEY'] || null;
   const configured = attemptTokensFromEnvironment();
+  if (flags.allowUnauthenticated && (apiKey !== null || adminKey !== null || configured !== null)) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message:
+        '--allow-unauthenticated has no effect: a key or secret is set (AGL_TOKEN_SECRET, AGL_GATEWAY_KEY or AGL_GATEWAY_ADMIN_KEY)',
+      remedy: 'Leave out the flag, or unset the variables.',
+    });
+  }
   // Clients of agl-server send no tokens of attempts.
   const isGenerated = configured === null && !flags.aglServer && !flags.allowUnauthenticated;
   const attemptTokens = isGenerated ? await tokensOfStoreFile(flags.store) : configured;
@@ -104,7 +112,7 @@ function unauthenticated({ store, aglServer }: GatewayFlags): AgentLightningErro
       ? 'agl gateway --agl-server has no key, and attempt URLs can be guessed'
       : `agl gateway has no secret for attempt tokens: ${addressText(store)} is not a local file`,
     remedy: aglServer
-      ? 'Set AGL_GATEWAY_KEY, or accept unauthenticated calls from this machine with --allow-unauthenticated.'
+      ? 'Set AGL_GATEWAY_ADMIN_KEY, or accept unauthenticated calls from this machine with --allow-unauthenticated.'
       : 'Set AGL_TOKEN_SECRET to the secret of the store and the trainer, set AGL_GATEWAY_KEY, or accept unauthenticated ' +
         'calls from this machine with --allow-unauthenticated.',
   });
@@ -122,7 +130,7 @@ function optionsOf(flags: GatewayFlags): Omit<ServeGatewayOptions, 'store' | 'up
     durability: flags.durability,
     maxCallsInFlight: flags.maxInFlight,
     upstreamTimeoutMs: flags.upstreamTimeout,
-    firstByteTimeoutMs: flags.firstByteTimeout ?? flags.upstreamTimeout,
+    ...(flags.firstByteTimeout === undefined ? {} : { firstByteTimeoutMs: flags.firstByteTimeout }),
     secretFields: flags.secretField ?? [],
     unattributedCalls: flags.passUnattributedCalls ? 'pass' : 'record',
     ...(Object.keys(sampling).length === 0 ? {} : { sampling }),

@@ -61,12 +61,12 @@ export interface SpecialRoutes {
 }
 
 const otlpTypes = ['application/x-protobuf', 'application/json'];
-const unsupported = {
+const ignored = {
   method: 'POST',
   right: 'attempt:write',
   isInProtocol: true,
-  summary: 'Not supported',
-  status: 501,
+  summary: 'Accepted for exporters that send every signal, and not recorded',
+  otherTypes: { body: otlpTypes, response: otlpTypes },
 } as const;
 
 /** The routes that do not map directly to an operation. */
@@ -197,7 +197,7 @@ export const specialRoutes: SpecialRoutes = {
     summary: 'Record spans as OTLP, plain or gzip',
     otherTypes: { body: otlpTypes, response: otlpTypes },
   },
-  exportMetrics: { ...unsupported, path: '/v1/metrics' },
-  exportLogs: { ...unsupported, path: '/v1/logs' },
-  exportProfiles: { ...unsupported, path: '/v1/development/profiles' },
+  exportMetrics: { ...ignored, path: '/v1/metrics' },
+  exportLogs: { ...ignored, path: '/v1/logs' },
+  exportProfiles: { ...ignored, path: '/v1/development/profiles' },
 };

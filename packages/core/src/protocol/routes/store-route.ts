@@ -46,7 +46,7 @@ export interface StoreRoute<TInput = unknown, TOutput = unknown> {
   /** Codec of the items of a list, which are streamed page by page. */
   readonly item?: z.ZodType;
   /** @default 200 */
-  readonly status?: 200 | 201 | 501;
+  readonly status?: 200 | 201;
   /** Additional time that the client waits for the response to a long operation, in milliseconds. @default 0 */
   readonly waitMs?: number;
   /** Media types besides or instead of JSON, without a schema. */

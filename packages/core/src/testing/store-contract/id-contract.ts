@@ -27,7 +27,8 @@ export function describeIds(test: StoreTest): void {
           () => store.startRollout({ input: 1, workerId: id }),
           () => store.claimRollouts({ workerId: id }),
           () => store.startAttempt(rolloutId, id),
-          () => store.updateAttempt(rolloutId, attempt.attemptId, { workerId: id }),
+          // An empty id clears that of an attempt.
+          () => store.updateAttempt(rolloutId, attempt.attemptId, { workerId: id === '' ? '/' : id }),
           () => store.updateRollout(rolloutId, { resourcesId: id }),
           () => store.updateWorker(id),
           () => store.updateResources(id, {}),

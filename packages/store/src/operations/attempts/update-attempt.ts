@@ -18,7 +18,8 @@ export interface UpdateAttemptRequest {
 /** Updates an attempt; the status of the latest attempt moves the rollout. */
 export async function updateAttempt(context: OperationContext, request: UpdateAttemptRequest): Promise<Attempt> {
   const { rolloutId, patch } = request;
-  assertId('workerId', patch.workerId);
+  // An empty id clears it, as in the Python store.
+  if (patch.workerId !== '') assertId('workerId', patch.workerId);
   const record = await loadRollout(context, rolloutId);
   const { attempt, isGivenBack } = await loadAttempt(context, record, request.attemptId);
   const written = await writeFields(context, attempt, patch);
@@ -41,7 +42,8 @@ function isFailure(status: AttemptStatus): boolean {
 
 async function writeFields(context: OperationContext, attempt: Attempt, patch: AttemptPatch): Promise<Attempt> {
   const fields: [column: string, value: SqlValue][] = [];
-  if (patch.workerId !== undefined) fields.push(['worker_id', patch.workerId]);
+  const workerId = patch.workerId === '' ? null : patch.workerId;
+  if (workerId !== undefined) fields.push(['worker_id', workerId]);
   // The time of the store, which expires attempts: the clocks of workers differ.
   const heartbeatTimeMs = patch.lastHeartbeatTimeMs === undefined ? null : context.nowMs;
   if (heartbeatTimeMs !== null) fields.push(['last_heartbeat_time_ms', heartbeatTimeMs]);
@@ -55,7 +57,7 @@ async function writeFields(context: OperationContext, attempt: Attempt, patch: A
   ]);
   return {
     ...attempt,
-    workerId: patch.workerId ?? attempt.workerId,
+    workerId: workerId === undefined ? attempt.workerId : workerId,
     lastHeartbeatTimeMs: heartbeatTimeMs ?? attempt.lastHeartbeatTimeMs,
     metadata: patch.metadata ?? attempt.metadata,
   };

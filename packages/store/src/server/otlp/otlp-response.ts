@@ -15,6 +15,13 @@ export function exportResponse(context: Context, encoding: OtlpEncoding, rejecte
   return messageResponse(context, { encoding, status: 200, schema: ExportTraceServiceResponseSchema, message });
 }
 
+/** Responds to an export that is accepted with a warning. The message is the same for all signals, since nothing is rejected. */
+export function warningResponse(context: Context, encoding: OtlpEncoding, warning: string): Response {
+  const partialSuccess = { rejectedSpans: 0n, errorMessage: warning };
+  const message = create(ExportTraceServiceResponseSchema, { partialSuccess });
+  return messageResponse(context, { encoding, status: 200, schema: ExportTraceServiceResponseSchema, message });
+}
+
 /** Responds with an error in the encoding of the request, as OTLP requires. */
 export function otlpErrorResponse(context: Context, encoding: OtlpEncoding, error: AgentLightningError): Response {
   const status = otlpStatusOf(error);

@@ -3,13 +3,17 @@ import { AgentLightningError, NotFoundError, type Span, type SpanInput, Validati
 import { maxBatchItems } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { agentOf, refusedSpans } from '../access/agent-limits.ts';
-import { exportResponse, otlpErrorResponse, presentable } from '../otlp/otlp-response.ts';
+import { exportResponse, otlpErrorResponse, presentable, warningResponse } from '../otlp/otlp-response.ts';
 import { spansFromOtlp } from '../otlp/otlp-spans.ts';
 import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
 import { bodyBytes } from '../request-input.ts';
 import type { RouteHandler, SpecialHandlers, StoreRouteOptions } from '../route-handler.ts';
 
-const unsupported: RouteHandler = (context) => context.body(null, 501);
+/** Exporters repeat and log a failed export; a warning in a response of success ends it. */
+const ignored: RouteHandler = (context) => {
+  const warning = 'only traces are recorded: this signal was accepted and ignored';
+  return warningResponse(context, otlpEncodingOf(context) ?? 'application/x-protobuf', warning);
+};
 
 type OtlpRoute = 'exportTraces' | 'exportMetrics' | 'exportLogs' | 'exportProfiles';
 
@@ -21,9 +25,9 @@ export function otlpHandlers({
   onFault,
 }: StoreRouteOptions): Pick<SpecialHandlers, OtlpRoute> {
   return {
-    exportMetrics: unsupported,
-    exportLogs: unsupported,
-    exportProfiles: unsupported,
+    exportMetrics: ignored,
+    exportLogs: ignored,
+    exportProfiles: ignored,
     exportTraces: async (context) => {
       const encoding = otlpEncodingOf(context);
       try {
