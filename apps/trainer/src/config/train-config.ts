@@ -260,7 +260,8 @@ export interface TrainConfig<TTask = unknown> {
   readonly keepBestCheckpoint?: boolean;
   /**
    * The final checkpoint, which is served at the end, evaluated on the test tasks and exported. `best`: the kept checkpoint
-   * with the best evaluation, including the last step; without `evaluation.every` the last one. A run resumed with more
+   * with the best evaluation, including the last step, and the later of equal ones; without `evaluation.every` the last one. A
+   * selected earlier checkpoint is measured with at least four rollouts of each task, up to 512 in all. A run resumed with more
    * steps always continues from the last one.
    *
    * @default 'best'

@@ -12,6 +12,8 @@ export interface EvaluationOptions {
   readonly step: number;
   /** Part of the rollout ids, unique within the run. @default by phase and step */
   readonly key?: string;
+  /** @default `evaluation.rolloutsPerTask` */
+  readonly rolloutsPerTask?: number;
 }
 
 /**
@@ -37,7 +39,8 @@ export function emitEvaluated(
 /** {@link evaluate} without the report. */
 export async function measure(session: TrainingSession, options: EvaluationOptions): Promise<StoredEvaluation> {
   const { config, tasks, emit } = session;
-  const { rolloutsPerTask, rewardRange } = config.evaluation;
+  const { rewardRange } = config.evaluation;
+  const { rolloutsPerTask = config.evaluation.rolloutsPerTask } = options;
   const heldOut = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
   const plan = {
     ...options,

@@ -68,12 +68,15 @@ export function pickExamples(
   before: StoredEvaluation,
   after: StoredEvaluation,
 ): { readonly before: string | null; readonly after: string | null } {
+  const sampleOf = (evaluation: StoredEvaluation, index: number): number =>
+    Math.floor(index / before.rolloutsPerTask) * evaluation.rolloutsPerTask +
+    Math.min(index % before.rolloutsPerTask, evaluation.rolloutsPerTask - 1);
   const gains = before.rewards.map((reward, index) => {
-    const later = after.rewards[index] ?? null;
+    const later = after.rewards[sampleOf(after, index)] ?? null;
     return reward === null || later === null ? Number.NEGATIVE_INFINITY : later - reward;
   });
   const best = gains.reduce((top, gain, index) => (gain > (gains[top] ?? Number.NEGATIVE_INFINITY) ? index : top), 0);
-  return { before: before.rolloutIds[best] ?? null, after: after.rolloutIds[best] ?? null };
+  return { before: before.rolloutIds[best] ?? null, after: after.rolloutIds[sampleOf(after, best)] ?? null };
 }
 
 function missingEvaluation(runId: string): AgentLightningError {
