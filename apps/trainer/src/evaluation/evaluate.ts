@@ -2,6 +2,7 @@ import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { EvaluationPhase } from '../training-event.ts';
 import { collectEvaluation } from './collect-evaluation.ts';
+import { lastResponse } from './constant-response.ts';
 import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from './stored-evaluation.ts';
 
 /** The evaluation to run. */
@@ -52,5 +53,7 @@ export async function measure(session: TrainingSession, options: EvaluationOptio
     emit,
     mayAllFail: options.step > 0 && config.evaluation.failedReward !== null,
   });
-  return summariseRewards(measureRewards(collected, config.evaluation, rolloutsPerTask), rewardRange);
+  const responses = collected.map(({ spans }) => lastResponse(spans));
+  const measured = { ...measureRewards(collected, config.evaluation, rolloutsPerTask), responses };
+  return summariseRewards(measured, rewardRange);
 }
