@@ -198,9 +198,7 @@ function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<Open
       steps: config.steps,
       reason: completionReason(state, config) ?? 'steps',
     }),
-    summarise: ({ run, state }) => {
-      return summariseRun({ run, state, config, seconds: secondsOf(run) });
-    },
+    summarise: ({ run, state, tasks }) => summariseRun({ run, state, tasks, config, seconds: secondsOf(run) }),
   };
 }
 

@@ -16,6 +16,15 @@ export interface EvaluationSummary {
   readonly missing: number;
 }
 
+/** A response that would be given to every held-out task, and its mean reward. */
+export interface ConstantResponse {
+  readonly text: string;
+  /** Over all tasks; those on which the response was not seen count 0. */
+  readonly reward: number;
+  /** The share of tasks on which it was seen, from 0 to 1. */
+  readonly seenShare: number;
+}
+
 /** The result of a training step. */
 export interface StepSummary {
   /** From 1. */
@@ -89,6 +98,8 @@ export interface TrainingSummary {
   readonly training?: {
     readonly ended: CompletionReason;
     readonly warnings: readonly RunWarning[];
+    /** The best constant response to the held-out tasks, as far as seen; null when no two tasks had the same one. */
+    readonly constantResponse: ConstantResponse | null;
     /** The checkpoint that the run ended with, which `after` measures. */
     readonly final: FinalCheckpoint;
   };

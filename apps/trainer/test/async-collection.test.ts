@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { spanNames } from '@agentlightning/core/spans';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TrainingEvent } from '../src/index.ts';
 import { countLetters, smallTrainer, trainSmall } from './small-trainer.ts';
@@ -67,6 +69,40 @@ test('a straggler delays no step, and is cancelled when its weights are too old'
   const cancelled = stepMetrics(events).map((step) => step['collection/cancelled_groups']);
   // Enqueued for step 1, and too old for step 3.
   expect(cancelled).toEqual([0, 0, 1, 0, 0]);
+});
+
+test.each([
+  ['within the staleness limit', 60],
+  ['that become too old', 600],
+])('slow tasks keep their share of what is trained: tasks %s', async (_, slowMs) => {
+  const trainer = smallTrainer(folder, {
+    steps: 12,
+    tasksPerStep: 4,
+    collection,
+    agent: async (task, context) => {
+      const reward = await countLetters(task, context);
+      // Half of the tasks.
+      if (task.index % 2 === 0) await setTimeout(slowMs, undefined, { signal: context.signal });
+      return reward;
+    },
+  });
+  const runId = `shares-${slowMs}`;
+  const { events, error } = await trainSmall(trainer, { runId });
+  expect(error).toBeNull();
+  for (const step of stepMetrics(events)) expect(step['collection/late_groups']).toBeLessThanOrEqual(1);
+  const trained = await withStore(folder, async (store) => {
+    const { items } = await store.queryRollouts({ runId, modeIn: ['train'] });
+    const isTrained = await Promise.all(
+      items.map(async ({ rolloutId }) =>
+        (await store.querySpans({ rolloutId })).items.some(({ name }) => name === spanNames.training),
+      ),
+    );
+    return items.filter((_rollout, index) => isTrained[index] === true);
+  });
+  expect(trained).toHaveLength(12 * 4 * 2);
+  const slow = trained.filter(({ metadata }) => Number(metadata?.['task_index']) % 2 === 0).length / trained.length;
+  expect(slow).toBeGreaterThanOrEqual(0.45);
+  expect(slow).toBeLessThanOrEqual(0.55);
 });
 
 test('a run without staleness is on policy in every step', async () => {

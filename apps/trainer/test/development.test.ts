@@ -75,6 +75,22 @@ test('every reason that keeps a step from training is listed: token ids, the sel
   expect(altered.problems.join()).toMatch(/requests have `top_p` \(1 model call\)/);
 });
 
+/** Asks the policy, and a judge through the same client. */
+const judged: Agent<SmallTask> = async (task) => {
+  await ask(task);
+  const answer = await ask(task, 'gpt-4.1-judge');
+  return answer.length;
+};
+
+test('a judge through the instrumented client is reported with both names, and rejected with `modelNames`', async () => {
+  const { problems } = await smallTrainer(folder, { agent: judged }).dev({ tasks: 1 });
+  expect(problems.join()).toMatch(/several model names, "any" and "gpt-4.1-judge"/);
+  const named = await smallTrainer(folder, { agent: judged, modelNames: ['any'] }).dev({ tasks: 1 });
+  expect(named.problems.join()).toMatch(/"gpt-4.1-judge" is not a policy of this run/);
+  const both = await smallTrainer(folder, { agent: judged, modelNames: ['any', 'gpt-4.1-judge'] }).dev({ tasks: 1 });
+  expect(both.problems).toEqual([]);
+});
+
 test('a script is followed in order, and calls beyond it are reported', async () => {
   const { rollouts, problems } = await smallTrainer(folder).dev({ script: ['a', 'bb'] });
   expect(rollouts.map(({ reward }) => reward)).toEqual([1, 2, null]);

@@ -22,9 +22,7 @@ test('agl eval prints a table with the comparison, and is a run of the store', a
   await using text = agl('eval', '--of', 'base', '--against', 'base', '--tasks', tasksFile(), '--run', 'one');
   expect(await text.exitCode()).toBe(0);
   expect(text.output).toMatch(/SUBJECT +REWARD +95% INTERVAL +ROLLOUTS +FAILED +MISSING\nbase +0\.\d{3} /);
-  expect(text.output).toMatch(
-    /base minus base: \+0\.000 \(95% .* over 2 tasks; p = 1\.0000\): no difference shown/,
-  );
+  expect(text.output).toMatch(/base minus base: \+0\.000 \(95% .* over 2 tasks; p = 1\.0000\): no difference shown/);
   const runs = await runAgl(['runs', '--store', folder.storeUrl]);
   expect(runs.output).toMatch(/one +small +finished +evaluation +0\.\d{3} +0\.\d{3}/);
 });

@@ -109,9 +109,22 @@ test('validation tasks select the checkpoint, and test tasks measure it', async 
     ['after', 2],
   ]);
   const rollouts = events.flatMap((event) => (event.type === 'evaluated' ? [event.summary.rollouts] : []));
-  expect(rollouts).toEqual([4, 3, 3, 3, 4]);
+  // The selected checkpoint is measured with four rollouts of each task.
+  expect(rollouts).toEqual([4, 3, 3, 3, 16]);
   const final = { step: 2, selectedOn: 'validation', candidates: 2 };
   expect(events.at(-1)).toMatchObject({ summary: { after: { reward: 0.9 }, training: { final } } });
+});
+
+test('of equal evaluations, the last one is the best, and three perfect ones end with a verdict', async () => {
+  const tasks = Array.from({ length: 8 }, (_, index) => ({ question: `Number ${index}?`, index }));
+  const perfect = measures({ before: 0.4, 'during-1': 1, 'during-2': 1, 'after-3': 1 });
+  const { events } = await trainSmall(
+    falling({ agent: perfect, steps: 3, evaluation: { every: 1 }, tasks: { train: tasks, test: tasks.map(({ index }) => ({ question: `Letter ${index}?`, index })) } }),
+    { runId: 'perfect' },
+  );
+  expect(evaluationsOf(events).at(-1)).toEqual(['after', 3]);
+  const final = { step: 3, candidates: 3 };
+  expect(events.at(-1)).toMatchObject({ summary: { verdict: 'better', caveats: [], training: { final } } });
 });
 
 test('a run can end with its last checkpoint', async () => {

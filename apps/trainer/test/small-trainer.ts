@@ -13,9 +13,9 @@ export interface SmallTask {
 const client = new OpenAI({ apiKey: 'none', fetch: traceFetch(), maxRetries: 0 });
 
 /** One model call of up to four tokens. */
-export async function ask(task: SmallTask): Promise<string> {
+export async function ask(task: SmallTask, model = 'any'): Promise<string> {
   const messages = [{ role: 'user' as const, content: task.question }];
-  const completion = await client.chat.completions.create({ model: 'any', messages, max_tokens: 4 });
+  const completion = await client.chat.completions.create({ model, messages, max_tokens: 4 });
   return completion.choices[0]?.message.content ?? '';
 }
 

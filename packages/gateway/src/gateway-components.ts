@@ -99,6 +99,7 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
     pool: new UpstreamPool({
       upstream: options.upstream,
       mayBeEmpty: options.aglServer === true || options.mayBeEmpty === true,
+      ...(options.onlyKnownModels === undefined ? {} : { onlyKnownModels: options.onlyKnownModels }),
       onAdded: (upstream) => health.added(upstream),
     }),
     upstreamServices: {

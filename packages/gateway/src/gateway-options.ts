@@ -147,6 +147,12 @@ export interface GatewayOptions {
    * are fallbacks. The list may be empty with `mayBeEmpty` or `aglServer`.
    */
   readonly upstream: Upstream | readonly Upstream[];
+  /**
+   * Whether calls of rollouts are rejected with 404 when no upstream has the requested model name, such as those of a judge.
+   *
+   * @default false: they are routed by agent, else to the first upstream's model
+   */
+  readonly onlyKnownModels?: boolean;
   /** Whether upstreams may be registered later only: model calls fail with 503 until then. @default false */
   readonly mayBeEmpty?: boolean;
   /**

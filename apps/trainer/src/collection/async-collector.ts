@@ -4,6 +4,7 @@ import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { mean } from '../evaluation/mean.ts';
 import { planPhase } from '../rollouts/collect-phase.ts';
 import { cancelUnfinished, collectRollouts } from '../rollouts/collect-rollouts.ts';
+import type { NumberedTask } from '../rollouts/rollout-plan.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { CollectedStep, CollectionState, Collector } from './collector.ts';
 import { type GroupStaleness, groupStaleness, type PolicyVersions, readPolicyVersions } from './group-staleness.ts';
@@ -15,7 +16,7 @@ interface OpenGroup {
   /** The step for which it was enqueued. */
   readonly step: number;
   /** The index of its task. */
-  readonly tasks: readonly number[];
+  readonly task: number;
   readonly rolloutIds: readonly string[];
   /** Ends the wait for its rollouts. */
   readonly cancel: AbortController;
@@ -37,6 +38,13 @@ interface DroppedGroups {
   readonly rollouts: FinishedRollout[];
 }
 
+/** The task of a dropped group, which a new group of its index repeats. */
+interface RepeatedTask {
+  /** The number of groups of this index before. */
+  readonly repeat: number;
+  readonly task: number;
+}
+
 /** Maximum wait of a request for finished rollouts, in milliseconds. */
 const waitMs = 10_000;
 
@@ -44,6 +52,9 @@ const waitMs = 10_000;
  * Collects ahead of training. Groups are taken from an endless stream of tasks, in which the order of tasks depends on the
  * seed only, unless a curriculum weights them. As in AReaL (arXiv 2505.24298, section 5.1), the number of groups in progress bounds their staleness: a step
  * starts with as many groups as it and the following `maxStaleness` steps need, and `oversample` more.
+ *
+ * Tasks keep their shares: groups that finish fast would otherwise replace slow ones. A step takes groups in the order of their
+ * draw and leaves out at most `oversample` unfinished ones before them, and the task of a dropped group is drawn again.
  */
 export class AsyncCollector implements Collector {
   readonly #session: TrainingSession;
@@ -51,6 +62,10 @@ export class AsyncCollector implements Collector {
   readonly #open = new Map<number, OpenGroup>();
   /** Groups of an earlier process, which are enqueued before new ones. */
   #resumed: readonly number[];
+  /** Dropped groups to repeat, which are enqueued before new ones and beyond the limit. */
+  readonly #dropped: number[] = [];
+  /** The tasks of dropped groups that are not trained yet. */
+  readonly #repeated: Map<number, RepeatedTask>;
   #nextGroup: number;
 
   constructor(session: TrainingSession, sampler: TaskSampler) {
@@ -59,6 +74,8 @@ export class AsyncCollector implements Collector {
     const { collection, finishedStep } = session.state;
     this.#nextGroup = collection?.nextGroup ?? finishedStep * session.config.tasksPerStep;
     this.#resumed = collection?.openGroups ?? [];
+    const repeating = collection?.repeating ?? [];
+    this.#repeated = new Map(repeating.map(([index, repeat, task]) => [index, { repeat, task }]));
   }
 
   /** @inheritdoc */
@@ -71,14 +88,21 @@ export class AsyncCollector implements Collector {
       this.#addFinished(ready, versions, dropped);
       this.#fill(step);
       this.#report(step, ready.size);
-      if (ready.size >= tasksPerStep) return this.#take(byIndex(ready.values()).slice(0, tasksPerStep), dropped);
+      const taken = byIndex(ready.values()).slice(0, tasksPerStep);
+      if (taken.length === tasksPerStep && this.#late(taken).length <= this.#maxLate())
+        return this.#take(taken, dropped);
       await Promise.race([...this.#open.values()].flatMap(({ rollouts, ended }) => (rollouts === null ? [ended] : [])));
     }
   }
 
   /** @inheritdoc */
   state(): CollectionState {
-    return { nextGroup: this.#nextGroup, openGroups: [...this.#resumed, ...this.#open.keys()].toSorted(ascending) };
+    const openGroups = [...this.#resumed, ...this.#open.keys()].toSorted(ascending);
+    const repeating = openGroups.flatMap((index) => {
+      const repeated = this.#repeated.get(index);
+      return repeated === undefined ? [] : [[index, repeated.repeat, repeated.task] as const];
+    });
+    return { nextGroup: this.#nextGroup, openGroups, repeating };
   }
 
   /** @inheritdoc */
@@ -93,14 +117,27 @@ export class AsyncCollector implements Collector {
       (group) => group.rollouts === null && step - group.step > maxStaleness,
     );
     await this.#cancel(overdue);
+    for (const group of overdue) this.#repeat(group);
     return overdue.length;
+  }
+
+  /** The unfinished groups that were drawn before the last of these. */
+  #late(taken: readonly FinishedGroup[]): readonly OpenGroup[] {
+    const last = Math.max(...taken.map(({ index }) => index));
+    return [...this.#open.values()].filter(({ rollouts, index }) => rollouts === null && index < last);
+  }
+
+  #maxLate(): number {
+    const { tasksPerStep, collection } = this.#session.config;
+    return Math.ceil(tasksPerStep * collection.oversample);
   }
 
   /** Adds the groups that have finished since the last call; removes those that are too stale, or have no learning signal. */
   #addFinished(ready: Map<number, FinishedGroup>, versions: PolicyVersions, dropped: DroppedGroups): void {
     const { collection, reward } = this.#session.config;
     const { maxStaleness, refillGroups } = collection;
-    for (const { index, rollouts } of byIndex(this.#open.values())) {
+    for (const group of byIndex(this.#open.values())) {
+      const { index, rollouts } = group;
       if (rollouts === null || ready.has(index)) continue;
       const staleness = groupStaleness(rollouts, versions);
       const isFresh = !staleness.isAhead && staleness.max <= maxStaleness;
@@ -109,8 +146,12 @@ export class AsyncCollector implements Collector {
         continue;
       }
       this.#open.delete(index);
-      if (isFresh) dropped.replaced += 1;
-      else dropped.stale += 1;
+      if (isFresh) {
+        dropped.replaced += 1;
+      } else {
+        dropped.stale += 1;
+        this.#repeat(group);
+      }
       if (!staleness.isAhead) dropped.rollouts.push(...rollouts);
       if (dropped.stale > 10 * this.#limit(1)) throw alwaysStale(dropped.stale, staleness, maxStaleness);
     }
@@ -118,11 +159,33 @@ export class AsyncCollector implements Collector {
 
   /** Enqueues groups up to the limit. */
   #fill(step: number): void {
+    for (const index of this.#dropped.splice(0)) this.#enqueue(index, step);
     while (this.#open.size < this.#limit(step)) {
       const [resumed, ...others] = this.#resumed;
       this.#resumed = others;
       this.#enqueue(resumed ?? this.#nextGroup++, step);
     }
+  }
+
+  /** Draws the task of a dropped group again. */
+  #repeat({ index, task }: OpenGroup): void {
+    this.#repeated.set(index, { repeat: (this.#repeated.get(index)?.repeat ?? 0) + 1, task });
+    this.#dropped.push(index);
+  }
+
+  #keyOf(index: number): string {
+    const repeated = this.#repeated.get(index);
+    return repeated === undefined ? `group-${index}` : `group-${index}-repeat-${repeated.repeat}`;
+  }
+
+  /** The task of a group: that of the dropped group which it repeats, or the next one. */
+  #taskOf(index: number): NumberedTask {
+    const { tasks } = this.#session;
+    const repeated = this.#repeated.get(index)?.task;
+    if (repeated !== undefined) return { index: repeated, input: tasks.train[repeated] ?? null };
+    const avoided = new Set([...this.#open.values()].map(({ task }) => task));
+    const [drawn] = this.#sampler.draw({ key: `group-${index}`, position: index, count: 1, avoided });
+    return drawn ?? { index: 0, input: tasks.train[0] ?? null };
   }
 
   /** The number of groups in progress at the start of a step. */
@@ -134,13 +197,12 @@ export class AsyncCollector implements Collector {
 
   #enqueue(index: number, step: number): void {
     const { groupSize, store, failure, signal, assertHealthy } = this.#session;
-    const avoided = new Set([...this.#open.values()].flatMap((group) => group.tasks));
-    const tasks = this.#sampler.draw({ key: `group-${index}`, position: index, count: 1, avoided });
+    const task = this.#taskOf(index);
     const requests = planPhase(this.#session, {
       phase: 'step',
       step,
-      key: `group-${index}`,
-      tasks,
+      key: this.#keyOf(index),
+      tasks: [task],
       rolloutsPerTask: groupSize,
     });
     const cancel = new AbortController();
@@ -160,7 +222,7 @@ export class AsyncCollector implements Collector {
     const group: OpenGroup = {
       index,
       step,
-      tasks: tasks.map((task) => task.index),
+      task: task.index,
       rolloutIds,
       cancel,
       rollouts: null,
@@ -180,7 +242,11 @@ export class AsyncCollector implements Collector {
   }
 
   #take(groups: readonly FinishedGroup[], dropped: DroppedGroups): CollectedStep {
-    for (const { index } of groups) this.#open.delete(index);
+    const late = this.#late(groups).length;
+    for (const { index } of groups) {
+      this.#open.delete(index);
+      this.#repeated.delete(index);
+    }
     const staleness = groups.map((group) => group.staleness.max);
     return {
       rollouts: groups.flatMap(({ rollouts }) => rollouts),
@@ -189,6 +255,7 @@ export class AsyncCollector implements Collector {
         ...stalenessMetrics(staleness, this.#session.config.collection.maxStaleness),
         'collection/stale_groups': dropped.stale,
         'collection/cancelled_groups': dropped.cancelled,
+        'collection/late_groups': late,
         'collection/groups_ahead': this.#open.size,
         ...(this.#session.config.collection.refillGroups === 0
           ? {}
@@ -211,7 +278,7 @@ interface FinishedGroup {
   readonly staleness: GroupStaleness;
 }
 
-/** Groups in the order of their index. */
+/** Groups in the order of their index, in which their tasks were drawn. */
 function byIndex<TGroup extends { readonly index: number }>(groups: Iterable<TGroup>): readonly TGroup[] {
   return [...groups].toSorted((one, other) => one.index - other.index);
 }

@@ -19,12 +19,16 @@ export interface CollectionState {
   readonly nextGroup: number;
   /** The indices of the groups in progress, ascending. */
   readonly openGroups: readonly number[];
+  /** Those that repeat the task of a dropped group of their index: index, number of the repetition, task. */
+  readonly repeating: readonly (readonly [index: number, repeat: number, task: number])[];
 }
 
 /** Validates a {@link CollectionState}. */
 export const collectionStateSchema: z.ZodType<CollectionState> = z.object({
   nextGroup: z.int().min(0),
   openGroups: z.array(z.int().min(0)),
+  // Absent in older states.
+  repeating: z.array(z.tuple([z.int(), z.int(), z.int()])).default([]),
 });
 
 /** Collects the rollouts of training steps. */

@@ -5,7 +5,9 @@ import { resolvePolicies } from './policies.ts';
 const grpo = { type: 'grpo', groupSize: 4 } as const;
 
 test('a run that names no policies has one, which serves all agents', () => {
-  expect(resolvePolicies(undefined, grpo)).toEqual([{ name: null, agents: [], algorithm: grpo, baseModel: null }]);
+  expect(resolvePolicies(undefined, { algorithm: grpo })).toEqual([
+    { name: null, agents: [], modelNames: [], algorithm: grpo, baseModel: null },
+  ]);
 });
 
 test('policies take what they do not say from the rest, and one that is not trained has no algorithm', () => {
@@ -15,10 +17,10 @@ test('policies take what they do not say from the rest, and one that is not trai
     critic: { agents: ['boss>critic'] },
     judge: { train: false },
   };
-  expect(resolvePolicies(policies, grpo)).toEqual([
-    { name: 'writer', agents: ['writer'], algorithm: rloo, baseModel: 'tiny-random' },
-    { name: 'critic', agents: ['boss>critic'], algorithm: grpo, baseModel: null },
-    { name: 'judge', agents: [], algorithm: null, baseModel: null },
+  expect(resolvePolicies(policies, { algorithm: grpo })).toEqual([
+    { name: 'writer', agents: ['writer'], modelNames: [], algorithm: rloo, baseModel: 'tiny-random' },
+    { name: 'critic', agents: ['boss>critic'], modelNames: [], algorithm: grpo, baseModel: null },
+    { name: 'judge', agents: [], modelNames: [], algorithm: null, baseModel: null },
   ]);
 });
 
@@ -33,7 +35,7 @@ test.each([
     /policies\.one: algorithm grpo: groupSize: must be at least 1, not 0/,
   ],
 ] as const)('%j is refused', (policies, message) => {
-  expect(() => resolvePolicies(policies, grpo)).toThrow(message);
+  expect(() => resolvePolicies(policies, { algorithm: grpo })).toThrow(message);
 });
 
 test('policies that are trained must compare as many rollouts, since they share them', () => {
@@ -42,6 +44,8 @@ test('policies that are trained must compare as many rollouts, since they share 
     critic: { algorithm: { type: 'grpo', groupSize: 8 } as const },
     judge: { train: false },
   };
-  expect(() => groupSizeOf(resolvePolicies(policies, grpo))).toThrow(/different group sizes: writer 4, critic 8/);
-  expect(groupSizeOf(resolvePolicies({ ...policies, critic: {} }, grpo))).toBe(4);
+  expect(() => groupSizeOf(resolvePolicies(policies, { algorithm: grpo }))).toThrow(
+    /different group sizes: writer 4, critic 8/,
+  );
+  expect(groupSizeOf(resolvePolicies({ ...policies, critic: {} }, { algorithm: grpo }))).toBe(4);
 });

@@ -10,6 +10,8 @@ export interface ResolvedPolicy {
   readonly name: string | null;
   /** Names and paths of the agents that it serves. */
   readonly agents: readonly string[];
+  /** Further names by which agents request it. When a policy has any, calls of unknown names are rejected. */
+  readonly modelNames: readonly string[];
   /** The algorithm; null for a policy that is not trained. */
   readonly algorithm: AlgorithmOptions | null;
   /** Null for the model of the runtime configuration. */
@@ -19,11 +21,13 @@ export interface ResolvedPolicy {
 /** Schema of a policy in a configuration. */
 export const policySchema: z.ZodObject<{
   agents: z.ZodOptional<z.ZodArray<z.ZodString>>;
+  modelNames: z.ZodOptional<z.ZodArray<z.ZodString>>;
   model: z.ZodOptional<z.ZodString>;
   algorithm: z.ZodOptional<z.ZodType<AlgorithmOptions>>;
   train: z.ZodOptional<z.ZodBoolean>;
 }> = z.strictObject({
   agents: z.array(z.string().min(1)).min(1).optional(),
+  modelNames: z.array(z.string().min(1)).min(1).optional(),
   model: z.string().min(1).optional(),
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
   train: z.boolean().optional(),
@@ -36,25 +40,34 @@ export const onlyPolicy = 'policy';
  * Adds the defaults of policies from the rest of the configuration.
  *
  * @param policies - by name, in order; undefined for a run with one model
- * @param algorithm - the default algorithm
+ * @param defaults - the algorithm of policies without one; the names of the only policy of a run without `policies`
  * @throws AgentLightningError CONFIG with every contradiction between them
  */
 export function resolvePolicies(
   policies: Readonly<Record<string, PolicyConfig>> | undefined,
-  algorithm: AlgorithmOptions,
+  { algorithm, modelNames = [] }: { readonly algorithm: AlgorithmOptions; readonly modelNames?: readonly string[] },
 ): readonly ResolvedPolicy[] {
-  if (policies === undefined) return [{ name: null, agents: [], algorithm, baseModel: null }];
+  if (policies === undefined) return [{ name: null, agents: [], modelNames, algorithm, baseModel: null }];
   const named = Object.entries(policies);
   const problems = new ConfigProblems();
+  if (modelNames.length > 0) {
+    problems.check(() => {
+      throw policyError(
+        'modelNames: a run with `policies` has names for each',
+        'Move it to `policies.<name>.modelNames`.',
+      );
+    });
+  }
   checkNames(
     named.map(([name]) => name),
     problems,
   );
   problems.check(() => assertNoAgentTwice(named));
   problems.check(() => assertAnyTrained(named));
-  const resolved = named.map(([name, { agents = [], model = null, train = true, ...own }]) => ({
+  const resolved = named.map(([name, { agents = [], modelNames: names = [], model = null, train = true, ...own }]) => ({
     name,
     agents,
+    modelNames: names,
     algorithm: train ? (problems.check(() => algorithmOf(name, own.algorithm ?? algorithm)) ?? algorithm) : null,
     baseModel: model,
   }));

@@ -153,6 +153,7 @@ const configSchema = z.strictObject({
   failedReward: z.number().nullable().default(0),
   algorithm: z.custom<AlgorithmOptions>((value) => typeof value === 'object' && value !== null).optional(),
   policies: policiesSchema,
+  modelNames: z.array(z.string().min(1)).min(1).optional(),
   runtime: runtimeSchema.optional(),
   from: z
     .string()
@@ -196,7 +197,8 @@ export function resolveConfig(
   const given = problems.check(() => parseSettings(configSchema, value, { hintOf: searchHint }));
   const raw: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
   const howToLearn = checkedAlgorithm(raw['algorithm'], problems);
-  const resolvedPolicies = checkedPolicies(raw['policies'], howToLearn, problems);
+  const { modelNames = [] } = given ?? {};
+  const resolvedPolicies = checkedPolicies(raw['policies'], { algorithm: howToLearn, modelNames }, problems);
   checkTokenSecret(raw['tokenSecret'], problems);
   if (given !== undefined) problems.check(() => assertMeasured(given));
   if (given === undefined || !problems.isEmpty) throw problems.error();
@@ -277,12 +279,12 @@ function checkedAlgorithm(given: unknown, problems: ConfigProblems): AlgorithmOp
 /** The policies, checked also where another key is wrong; none where their own shape is. */
 function checkedPolicies(
   given: unknown,
-  algorithm: AlgorithmOptions,
+  defaults: Parameters<typeof resolvePolicies>[1],
   problems: ConfigProblems,
 ): readonly ResolvedPolicy[] {
   const parsed = policiesSchema.safeParse(given);
   if (!parsed.success) return [];
-  return problems.check(() => resolvePolicies(parsed.data as TrainConfig['policies'], algorithm)) ?? [];
+  return problems.check(() => resolvePolicies(parsed.data as TrainConfig['policies'], defaults)) ?? [];
 }
 
 /** Hint for keys of prompt searches. */

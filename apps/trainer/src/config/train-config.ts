@@ -117,6 +117,8 @@ export interface PolicyConfig {
    * @default none
    */
   readonly agents?: readonly string[];
+  /** Further names by which agents request it, as `modelNames` of a run without `policies`. @default none */
+  readonly modelNames?: readonly string[];
   /** Its training algorithm. @default the configuration's `algorithm` */
   readonly algorithm?: AlgorithmOptions;
   /** One of the runtime's base models. @default that of `runtime` */
@@ -164,6 +166,13 @@ export interface TrainConfig<TTask = unknown> {
    * @default one model for all calls
    */
   readonly policies?: Readonly<Record<string, PolicyConfig>>;
+  /**
+   * The names by which the agent requests the policy, such as `gpt-4.1`. Calls of other models are then rejected with 404 by
+   * the gateway of this process: a judge is not the policy. Exclude them in the adapter (`shouldTrace`, `shouldRedirect`).
+   *
+   * @default any name is the policy; two of them cause a warning
+   */
+  readonly modelNames?: readonly string[];
   /** @default { type: 'embedded' } */
   readonly runtime?: RuntimeConfig;
   /**
@@ -261,7 +270,8 @@ export interface TrainConfig<TTask = unknown> {
   readonly keepBestCheckpoint?: boolean;
   /**
    * The final checkpoint, which is served at the end, evaluated on the test tasks and exported. `best`: the kept checkpoint
-   * with the best evaluation, including the last step; without `evaluation.every` the last one. A run resumed with more
+   * with the best evaluation, including the last step, and the later of equal ones; without `evaluation.every` the last one. A
+   * selected earlier checkpoint is measured with at least four rollouts of each task, up to 512 in all. A run resumed with more
    * steps always continues from the last one.
    *
    * @default 'best'

@@ -22,6 +22,7 @@ export const warningNames = [
   'non-stationary-reward',
   'missing-rewards',
   'unmatched-selector',
+  'several-model-names',
   'reward-out-of-range',
 ] as const;
 
@@ -140,6 +141,11 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'unmatched-selector': {
     cause: 'The name is misspelt, or the agent does not report it.',
     remedy: 'Use a name of the agents seen, or name the agent with `withAgent`.',
+  },
+  'several-model-names': {
+    cause: 'All calls of an instrumented client go to the policy, also those of a judge or of another model.',
+    remedy:
+      'Exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`), or list the names of the policy in `modelNames`.',
   },
   'reward-out-of-range': {
     cause: 'The reward function and `rewards.range` disagree.',

@@ -4,7 +4,7 @@ import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { loadTasks } from '../config/load-tasks.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { unmatchedAgents } from '../loop/check-selectors.ts';
+import { severalModelNames, unmatchedAgents } from '../loop/check-selectors.ts';
 import { collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { failureText } from '../rollouts/rollout-failures.ts';
 import { planRollouts } from '../rollouts/rollout-plan.ts';
@@ -119,7 +119,14 @@ function namedProblems({ rollout, problems }: DevRollout): readonly string[] {
 }
 
 function unmatchedSelectors(config: ResolvedRun, collected: readonly FinishedRollout[]): readonly string[] {
-  return 'policies' in config ? config.policies.flatMap((policy) => unmatchedAgents(policy, collected)) : [];
+  if (!('policies' in config)) return [];
+  const names = severalModelNames(config.policies, collected);
+  const remedy =
+    '; exclude others in the adapter (`shouldTrace`, `shouldRedirect`), or list those of the policy in `modelNames`';
+  return [
+    ...config.policies.flatMap((policy) => unmatchedAgents(policy, collected)),
+    ...(names === null ? [] : [names + remedy]),
+  ];
 }
 
 async function tasksOf(

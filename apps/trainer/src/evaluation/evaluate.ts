@@ -2,6 +2,7 @@ import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { EvaluationPhase } from '../training-event.ts';
 import { collectEvaluation } from './collect-evaluation.ts';
+import { lastResponse } from './constant-response.ts';
 import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from './stored-evaluation.ts';
 
 /** The evaluation to run. */
@@ -12,6 +13,8 @@ export interface EvaluationOptions {
   readonly step: number;
   /** Part of the rollout ids, unique within the run. @default by phase and step */
   readonly key?: string;
+  /** @default `evaluation.rolloutsPerTask` */
+  readonly rolloutsPerTask?: number;
 }
 
 /**
@@ -37,7 +40,8 @@ export function emitEvaluated(
 /** {@link evaluate} without the report. */
 export async function measure(session: TrainingSession, options: EvaluationOptions): Promise<StoredEvaluation> {
   const { config, tasks, emit } = session;
-  const { rolloutsPerTask, rewardRange } = config.evaluation;
+  const { rewardRange } = config.evaluation;
+  const { rolloutsPerTask = config.evaluation.rolloutsPerTask } = options;
   const heldOut = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
   const plan = {
     ...options,
@@ -49,5 +53,7 @@ export async function measure(session: TrainingSession, options: EvaluationOptio
     emit,
     mayAllFail: options.step > 0 && config.evaluation.failedReward !== null,
   });
-  return summariseRewards(measureRewards(collected, config.evaluation, rolloutsPerTask), rewardRange);
+  const responses = collected.map(({ spans }) => lastResponse(spans));
+  const measured = { ...measureRewards(collected, config.evaluation, rolloutsPerTask), responses };
+  return summariseRewards(measured, rewardRange);
 }

@@ -87,4 +87,16 @@ describe('the verdict', () => {
       missingShare: 0.5,
     });
   });
+
+  test('pairs evaluations with different numbers of samples by the means of their tasks', () => {
+    const one = { rewards: [0, 1, null], rolloutsPerTask: 1 };
+    const other = { rewards: [1, 0, 1, 1, 1, null], rolloutsPerTask: 2 };
+    expect(pairByTask(one, other)).toEqual({
+      tasks: [
+        { task: 0, before: 0, after: 0.5, differences: [0.5], firstIndex: 0 },
+        { task: 1, before: 1, after: 1, differences: [0], firstIndex: 2 },
+      ],
+      missingShare: 1 / 3,
+    });
+  });
 });

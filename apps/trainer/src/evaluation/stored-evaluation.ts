@@ -16,6 +16,8 @@ export interface MeasuredRewards {
   readonly failed: number;
   /** The number of rollouts of each task, which are next to each other. */
   readonly rolloutsPerTask: number;
+  /** The text of the last model call, in the same order; null without a short one. @default not recorded */
+  readonly responses?: readonly (string | null)[];
   /** The values of each part of a reward with several, in the same order. @default none */
   readonly parts?: Readonly<Record<string, readonly (number | null)[]>>;
 }
@@ -45,6 +47,7 @@ export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.object({
   // Absent in older states.
   rolloutsPerTask: z.int().min(1).default(1),
   parts: z.record(z.string(), z.array(z.number().nullable())).exactOptional(),
+  responses: z.array(z.string().nullable()).exactOptional(),
 });
 
 /** The rewards of finished rollouts, in the order of tasks. */

@@ -1,6 +1,6 @@
 import { comparePairs } from '@agentlightning/algorithms';
 import type { VerdictName } from '../training-event.ts';
-import type { MeasuredRewards } from './stored-evaluation.ts';
+import { byTask, type MeasuredRewards } from './stored-evaluation.ts';
 
 /** Whether an agent improved between two evaluations. */
 export interface Verdict {
@@ -31,12 +31,16 @@ export interface TaskPairs {
 /** The parts of evaluations that are compared. */
 export type ComparedRewards = Pick<MeasuredRewards, 'rewards' | 'rolloutsPerTask'>;
 
-/** Pairs two evaluations by task and sample; pairs with a missing reward, and tasks without a pair, are excluded. */
+/**
+ * Pairs two evaluations by task and sample; pairs with a missing reward, and tasks without a pair, are excluded. Evaluations
+ * with different numbers of samples are paired by the means of their tasks.
+ */
 export function pairByTask(
   before: ComparedRewards,
   after: ComparedRewards,
 ): { readonly tasks: readonly TaskPairs[]; readonly missingShare: number } {
   const { rolloutsPerTask } = before;
+  if (rolloutsPerTask !== after.rolloutsPerTask) return pairMeans(before, after);
   const count = Math.max(before.rewards.length, after.rewards.length);
   const tasks = Array.from({ length: Math.ceil(count / rolloutsPerTask) }, (_, task) => {
     const indexes = Array.from({ length: rolloutsPerTask }, (_each, sample) => task * rolloutsPerTask + sample);
@@ -47,6 +51,23 @@ export function pairByTask(
     tasks: tasks.flatMap((samples, task) => (samples.length === 0 ? [] : [taskPairs(task, samples)])),
     missingShare: count === 0 ? 1 : (count - paired) / count,
   };
+}
+
+function pairMeans(before: ComparedRewards, after: ComparedRewards): ReturnType<typeof pairByTask> {
+  const { tasks } = pairByTask(taskMeans(before), taskMeans(after));
+  const missing = [before, after].map(
+    ({ rewards }) => rewards.filter((reward) => reward === null).length / rewards.length,
+  );
+  return {
+    tasks: tasks.map((pair) => ({ ...pair, firstIndex: pair.task * after.rolloutsPerTask })),
+    missingShare: Math.max(...missing),
+  };
+}
+
+/** The mean of each task as its only sample; null for a task without a reward. */
+function taskMeans({ rewards, rolloutsPerTask }: ComparedRewards): ComparedRewards {
+  const means = byTask(rewards, rolloutsPerTask).map((values) => (values.length === 0 ? null : meanOf(values)));
+  return { rewards: means, rolloutsPerTask: 1 };
 }
 
 interface Pair {

@@ -11,7 +11,7 @@ import { callers, selectedCalls } from './warn-excluded.ts';
 
 /** The parts of a session that selectors are checked with. */
 export interface SelectorSession extends Pick<TrainingSession, 'emit'> {
-  readonly policies: readonly Pick<SessionPolicy, 'name' | 'agents' | 'algorithm'>[];
+  readonly policies: readonly Pick<SessionPolicy, 'name' | 'agents' | 'modelNames' | 'algorithm'>[];
 }
 
 /**
@@ -40,10 +40,11 @@ export function checkSelectors(
   for (const { policy, plan } of outcomes) {
     if (selectedCalls(plan.metrics) === 0) throw nothingSelected(policy, callers(collected));
   }
-  return emitted(
-    emit,
-    policies.flatMap((policy) => unmatchedSelectors(policy, collected)),
-  );
+  const names = severalModelNames(policies, collected);
+  return emitted(emit, [
+    ...policies.flatMap((policy) => unmatchedSelectors(policy, collected)),
+    ...(names === null ? [] : [{ name: 'several-model-names' as const, step: 1, policy: null, message: names }]),
+  ]);
 }
 
 function unmatchedSelectors(
@@ -67,6 +68,23 @@ export function unmatchedAgents(
   return agentSelectors(policy)
     .filter((agent) => !calls.some((call) => isAgentAmong([agent], call)))
     .map((agent) => `the selector "${agent}" matches no agent; agents seen: ${callers(collected)}`);
+}
+
+/** A message for a policy that agents request by several names that the configuration does not have; null for none. */
+export function severalModelNames(
+  policies: readonly Pick<SessionPolicy, 'name' | 'modelNames'>[],
+  collected: readonly CollectedRollout[],
+): string | null {
+  const known = new Set(policies.flatMap(({ name, modelNames }) => [...modelNames, ...(name === null ? [] : [name])]));
+  const requested = new Map<string, Set<string>>();
+  for (const call of collected.flatMap(({ spans }) => spans.flatMap((span) => modelCallFromSpan(span) ?? []))) {
+    const name = call.request?.['model'];
+    if (typeof name !== 'string' || known.has(name) || name === call.model) continue;
+    requested.set(call.model, (requested.get(call.model) ?? new Set()).add(name));
+  }
+  const several = [...requested.values()].find((names) => names.size > 1);
+  if (several === undefined) return null;
+  return `agents request the policy by several model names, ${[...several].map((name) => `"${name}"`).join(' and ')}, and it responds to and is trained on all of them`;
 }
 
 function agentSelectors({ agents, algorithm }: SelectorSession['policies'][number]): readonly string[] {

@@ -20,7 +20,9 @@ test('keeps the newest checkpoints and the best evaluated one', () => {
   const state = stateOf([1, 2, 3, 4, 5], { 2: 0.75, 4: 0.5 });
   expect(keptOf(state, 2)).toEqual([2, 4, 5]);
   expect(keptOf(state, 2, false)).toEqual([4, 5]);
-  expect(keptOf(stateOf([1, 2, 3], { 2: 0.5, 3: 0.5 }), 1)).toEqual([2, 3]);
+  expect(keptOf(stateOf([1, 2, 3], { 2: 0.5, 3: 0.25 }), 1)).toEqual([2, 3]);
+  // Of equal evaluations, the later one is the best.
+  expect(keptOf(stateOf([1, 2, 3], { 2: 0.5, 3: 0.5 }), 1)).toEqual([3]);
   // A checkpoint that was evaluated and deleted is not a candidate.
   expect(keptOf(stateOf([3, 4, 5], { 2: 0.75, 3: 0.5 }), 1)).toEqual([3, 5]);
   expect(keptOf(stateOf([], {}), 3)).toEqual([]);

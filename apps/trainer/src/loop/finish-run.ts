@@ -39,7 +39,21 @@ async function finishWith(session: TrainingSession, state: RunState, step: numbe
   const isLast = step === state.finishedStep;
   if (!isLast) await loadCheckpoint(session, state, step);
   // New rollouts for a checkpoint that was selected by its earlier ones.
-  const key = isLast ? {} : { key: `after-${state.finishedStep}-with-${step}` };
-  const after = await evaluate(session, { phase: 'after', step, ...key });
+  const again = isLast ? {} : { key: `after-${state.finishedStep}-with-${step}`, rolloutsPerTask: samplesOf(session) };
+  const after = await evaluate(session, { phase: 'after', step, ...again });
   return await saveEvaluated(session, { ...state, after, finalStep: step }, 'finished');
+}
+
+/** The rollouts of a task of a selected checkpoint, unless more are configured, and the limit of all tasks together. */
+const selectedSamples = { perTask: 4, total: 512 };
+
+/**
+ * The number of rollouts of a task that measure a selected checkpoint: its reward was the best of several, so the verdict
+ * must not depend on one rollout of each task.
+ */
+function samplesOf({ config, tasks }: TrainingSession): number {
+  const { rolloutsPerTask, tasks: limit } = config.evaluation;
+  const count = Math.max(1, Math.min(tasks.heldOut.length, limit));
+  const affordable = Math.floor(selectedSamples.total / count);
+  return Math.max(rolloutsPerTask, Math.min(selectedSamples.perTask, affordable));
 }

@@ -3,6 +3,7 @@ import { warnOfEvaluation } from '../diagnosis/emit-run-warnings.ts';
 import { evaluate } from '../evaluation/evaluate.ts';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
 import { fewTasksText } from '../evaluation/verdict.ts';
+import { overlapText } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
@@ -12,7 +13,11 @@ export async function evaluateBefore(session: TrainingSession, state: RunState):
   if (state.before !== null) return state;
   const { config, tasks } = session;
   const text = fewTasksText(Math.min(tasks.heldOut.length, config.evaluation.tasks));
-  if (text !== null && config.steps > 0) session.emit({ type: 'warning', message: text });
+  const overlap = overlapText(tasks);
+  const remedy =
+    'The reward on them does not show what the policy has learned for new tasks. Remove them from `tasks.train`.';
+  const warnings = [...(text === null ? [] : [text]), ...(overlap === null ? [] : [`${overlap}. ${remedy}`])];
+  if (config.steps > 0) for (const message of warnings) session.emit({ type: 'warning', message });
   return await saveEvaluated(session, { ...state, before: await evaluate(session, { phase: 'before', step: 0 }) });
 }
 

@@ -1,11 +1,13 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { finalConditions } from '../diagnosis/emit-run-warnings.ts';
+import { bestConstantResponse } from '../evaluation/constant-response.ts';
 import type { StoredEvaluation } from '../evaluation/stored-evaluation.ts';
 import { judgeImprovement } from '../evaluation/verdict.ts';
 import { allEvaluations } from '../run/best-checkpoint.ts';
+import { overlapText, type RunTasks } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';
-import type { FinalCheckpoint, TrainingSummary } from '../training-event.ts';
+import type { ConstantResponse, FinalCheckpoint, TrainingSummary } from '../training-event.ts';
 import { completionReason } from './completion-reason.ts';
 import { endsWithBest } from './run-evaluations.ts';
 
@@ -13,6 +15,7 @@ import { endsWithBest } from './run-evaluations.ts';
 export function summariseRun(options: {
   readonly run: Run;
   readonly state: RunState;
+  readonly tasks: RunTasks;
   readonly config: Pick<
     ResolvedConfig,
     | 'storeUrl'
@@ -27,17 +30,18 @@ export function summariseRun(options: {
   >;
   readonly seconds: number;
 }): TrainingSummary {
-  const { run, state, config, seconds } = options;
+  const { run, state, tasks, config, seconds } = options;
   const { before, after } = state;
   if (before === null || after === null) throw missingEvaluation(run.runId);
   const examples = pickExamples(before, after);
+  const constantResponse = bestConstantResponse([before, after]);
   const { verdict, isImproved, pValue, missingShare } = judgeImprovement(before, after, config.maxMissingShare);
   return {
     runId: run.runId,
     before,
     after,
     verdict,
-    caveats: finalConditions(state, config).map(({ message }) => message),
+    caveats: caveatsOf({ state, tasks, config, before, after, constantResponse }),
     isImproved,
     pValue,
     missingShare,
@@ -45,6 +49,7 @@ export function summariseRun(options: {
     training: {
       ended: completionReason(state, config) ?? 'steps',
       warnings: state.warnings,
+      constantResponse,
       final: finalCheckpoint(state, config),
     },
     seconds,
@@ -53,6 +58,37 @@ export function summariseRun(options: {
     dataDir: state.dataDir,
     storeUrl: config.storeUrl,
   };
+}
+
+/** The share of the reward after training from which a constant response explains it. */
+const constantShare = 0.9;
+
+function caveatsOf({
+  state,
+  tasks,
+  config,
+  before,
+  after,
+  constantResponse,
+}: Pick<Parameters<typeof summariseRun>[0], 'state' | 'tasks' | 'config'> & {
+  readonly before: StoredEvaluation;
+  readonly after: StoredEvaluation;
+  readonly constantResponse: ConstantResponse | null;
+}): readonly string[] {
+  const overlap = overlapText(tasks);
+  const isConstant =
+    constantResponse !== null &&
+    after.reward > before.reward &&
+    constantResponse.reward >= constantShare * after.reward;
+  return [
+    ...finalConditions(state, config).map(({ message }) => message),
+    ...(isConstant
+      ? [
+          `the same response to every task, ${JSON.stringify(constantResponse.text)}, has a reward of ${constantResponse.reward.toFixed(2)} or more`,
+        ]
+      : []),
+    ...(overlap === null ? [] : [overlap]),
+  ];
 }
 
 function finalCheckpoint(state: RunState, config: Pick<ResolvedConfig, 'finish' | 'evaluation'>): FinalCheckpoint {
@@ -68,12 +104,15 @@ export function pickExamples(
   before: StoredEvaluation,
   after: StoredEvaluation,
 ): { readonly before: string | null; readonly after: string | null } {
+  const sampleOf = (evaluation: StoredEvaluation, index: number): number =>
+    Math.floor(index / before.rolloutsPerTask) * evaluation.rolloutsPerTask +
+    Math.min(index % before.rolloutsPerTask, evaluation.rolloutsPerTask - 1);
   const gains = before.rewards.map((reward, index) => {
-    const later = after.rewards[index] ?? null;
+    const later = after.rewards[sampleOf(after, index)] ?? null;
     return reward === null || later === null ? Number.NEGATIVE_INFINITY : later - reward;
   });
   const best = gains.reduce((top, gain, index) => (gain > (gains[top] ?? Number.NEGATIVE_INFINITY) ? index : top), 0);
-  return { before: before.rolloutIds[best] ?? null, after: after.rolloutIds[best] ?? null };
+  return { before: before.rolloutIds[best] ?? null, after: after.rolloutIds[sampleOf(after, best)] ?? null };
 }
 
 function missingEvaluation(runId: string): AgentLightningError {

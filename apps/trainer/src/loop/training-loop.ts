@@ -42,7 +42,7 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   await collector.close();
   state = await saveLastModel(session, state);
   state = await finishRun(session, state);
-  return summariseRun({ run, state, config, seconds: (systemClock.now() - startedMs) / 1000 });
+  return summariseRun({ run, state, tasks: session.tasks, config, seconds: (systemClock.now() - startedMs) / 1000 });
 }
 
 async function saveInitialModel(session: TrainingSession, state: RunState): Promise<RunState> {

@@ -1,6 +1,6 @@
 import { addressText } from '@agentlightning/core/internal';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
-import type { PromptsOutcome, SearchStart, TrainingEvent } from '../training-event.ts';
+import type { ConstantResponse, PromptsOutcome, SearchStart, TrainingEvent } from '../training-event.ts';
 import type { Report } from './report.ts';
 
 /**
@@ -88,6 +88,10 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
   }
 }
 
+function constantRecord(constant: ConstantResponse | null): Record<string, unknown> | null {
+  return constant === null ? null : { text: constant.text, reward: constant.reward, seen_share: constant.seenShare };
+}
+
 function searchRecord(search: SearchStart): Record<string, unknown> {
   return {
     validation: search.validationTasks,
@@ -129,6 +133,7 @@ function doneRecord(summary: Extract<TrainingEvent, { type: 'finished' }>['summa
       : {
           ended: summary.training.ended,
           warnings: summary.training.warnings.map(({ name }) => name),
+          constant_response: constantRecord(summary.training.constantResponse),
           final_step: summary.training.final.step,
           selected_on: summary.training.final.selectedOn,
         }),

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import type { CollectedRollout, JudgedPrompts } from '@agentlightning/core/algorithm';
 import { addressText, quantityText } from '@agentlightning/core/internal';
+import { terminalText } from '@agentlightning/trace';
 import { conversationLines } from '../trace/conversation.ts';
 import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../training-event.ts';
 import { storeFlag } from './complete-commands.ts';
@@ -37,6 +38,7 @@ export function summaryText(summary: TrainingSummary, examples: SummaryExamples,
     '',
     evaluationLine('before', before),
     evaluationLine('after', after),
+    ...constantLines(summary),
     '',
     ...(prompts === undefined ? curveLines(summary) : promptsLines(prompts)),
     ...endLines(summary),
@@ -68,6 +70,16 @@ function verdictText({ verdict, missingShare }: TrainingSummary, what: string): 
 /** What the verdict does not show, each as a sentence. */
 function caveatLines({ caveats }: TrainingSummary): readonly string[] {
   return caveats.map((caveat) => styleText('red', `But ${caveat}.`));
+}
+
+/** The best constant response, with which the reward after training is to be compared. */
+function constantLines({ training }: TrainingSummary): readonly string[] {
+  if (training === undefined || training.constantResponse === null) return [];
+  const { text, reward, seenShare } = training.constantResponse;
+  const seen = seenShare === 1 ? '' : `, seen on ${percent(seenShare)} of the tasks`;
+  return [
+    `  Best constant response: ${terminalText(JSON.stringify(text))}, ${seenShare === 1 ? '' : 'at least '}${reward.toFixed(2)}${seen}`,
+  ];
 }
 
 function curveLines({ rewardCurve: curve }: TrainingSummary): readonly string[] {

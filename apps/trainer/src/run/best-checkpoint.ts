@@ -1,8 +1,8 @@
 import type { RunState, SavedStep } from './run-state.ts';
 
 /**
- * The saved checkpoint with the highest reward in the evaluations of trained weights, the first of equal ones; null when
- * none is saved.
+ * The saved checkpoint with the highest reward in the evaluations of trained weights, the last of equal ones, which has
+ * trained longest; null when none is saved.
  */
 export function bestCheckpoint({
   checkpoints,
@@ -10,7 +10,7 @@ export function bestCheckpoint({
 }: Pick<RunState, 'checkpoints' | 'evaluations'>): SavedStep | null {
   const [best] = evaluations
     .filter(({ step }) => step > 0)
-    .toSorted((one, other) => other.summary.reward - one.summary.reward)
+    .toSorted((one, other) => other.summary.reward - one.summary.reward || other.step - one.step)
     .flatMap(({ step }) => checkpoints.find((saved) => saved.step === step) ?? []);
   return best ?? null;
 }

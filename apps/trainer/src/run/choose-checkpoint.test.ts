@@ -15,7 +15,8 @@ const state: RunState = {
 test.each([
   ['latest', 6],
   // Step 3 has the highest reward and no checkpoint.
-  ['best', 4],
+  // Of the two with equal rewards, the later one.
+  ['best', 6],
   ['2', 2],
 ])('%s is step %d', (choice, step) => {
   expect(chooseCheckpoint(state, choice).step).toBe(step);

@@ -6,7 +6,7 @@ import type { RunState, SavedStep } from './run-state.ts';
  * Selects a saved checkpoint of a run.
  *
  * @param choice - `final`, the one that the run ended with, or the latest one of a run that has not ended; `latest`; `best`, the
- *   one with the highest reward in the evaluations during training, the first of equal ones; or the number of a step
+ *   one with the highest reward in the evaluations during training, the last of equal ones; or the number of a step
  * @throws AgentLightningError NOT_FOUND when there is no such checkpoint; the remedy lists the saved ones
  */
 export function chooseCheckpoint(state: RunState, choice: string): SavedStep {

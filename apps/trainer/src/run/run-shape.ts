@@ -17,6 +17,34 @@ export type TaskFingerprints = {
   readonly [TName in keyof RunTasks]: null extends RunTasks[TName] ? string | null : string;
 };
 
+/** The number of held-out tasks that are trained on, or that select the checkpoint, as a clause; null for none. */
+export function overlapText({ train, heldOut, validation }: RunTasks): string | null {
+  const counts = [
+    { count: sharedTasks(heldOut, train), text: `of ${heldOut.length} test tasks are training tasks` },
+    {
+      count: sharedTasks(validation ?? [], train),
+      text: `of ${validation?.length} validation tasks are training tasks`,
+    },
+    { count: sharedTasks(heldOut, validation ?? []), text: `of ${heldOut.length} test tasks are validation tasks` },
+  ];
+  const texts = counts.flatMap(({ count, text }) => (count === 0 ? [] : [`${count} ${text}`]));
+  return texts.length === 0 ? null : texts.join(' and ');
+}
+
+/** The number of tasks that another list has too, compared by value: the order of keys does not count. */
+function sharedTasks(tasks: readonly JsonValue[], others: readonly JsonValue[]): number {
+  const known = new Set(others.map(canonical));
+  return tasks.filter((task) => known.has(canonical(task))).length;
+}
+
+function canonical(value: JsonValue): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  );
+}
+
 /** The key of the shape in the stored configuration of a run. */
 export const shapeKey = 'rollouts';
 

@@ -30,6 +30,8 @@ export interface ServedPolicy {
   readonly name: string | null;
   /** The agents whose calls it receives; calls of other agents are sent to the first policy. */
   readonly agents: readonly string[];
+  /** Further names by which agents request it. */
+  readonly modelNames: readonly string[];
 }
 
 /** Registers the upstreams of a run at the external gateway, with the sampling of the run. */
@@ -47,12 +49,12 @@ export async function openGateway(options: {
   readonly registerUpstreams: RegisterUpstreams | null;
 }): Promise<OpenGateway> {
   const { config, store, run, policies, inferenceKey, wait, registerUpstreams } = options;
-  const upstream = policies.map(({ endpoint, name, agents }) => ({
+  const upstream = policies.map(({ endpoint, name, agents, modelNames }) => ({
     baseUrl: endpoint.baseUrl,
     model: endpoint.model,
     agents,
     apiKey: inferenceKey(endpoint),
-    names: name === null ? [] : [name],
+    names: [...(name === null ? [] : [name]), ...modelNames],
   }));
   if (config.gatewayUrl !== null) {
     const gateway = await externalGateway(config.gatewayUrl, wait);
@@ -69,6 +71,7 @@ export async function openGateway(options: {
     upstreamTimeoutMs: config.upstreamTimeoutMs,
     ...(config.firstByteTimeoutMs === null ? {} : { firstByteTimeoutMs: config.firstByteTimeoutMs }),
     sampling: seededSampling(config),
+    onlyKnownModels: policies.some(({ modelNames }) => modelNames.length > 0),
   });
 }
 

@@ -27,6 +27,8 @@ export interface UpstreamPoolOptions {
   readonly upstream: Upstream | readonly Upstream[];
   /** Whether the pool may be empty until an upstream is registered. @default false */
   readonly mayBeEmpty?: boolean;
+  /** Whether calls of rollouts that request an unknown model are rejected. @default false */
+  readonly onlyKnownModels?: boolean;
   /** Called for every registered upstream. */
   readonly onAdded?: (upstream: RegisteredUpstream) => void;
 }
@@ -35,10 +37,17 @@ export interface UpstreamPoolOptions {
 export class UpstreamPool {
   #upstreams: readonly RegisteredUpstream[] = [];
   readonly #mayBeEmpty: boolean;
+  readonly #onlyKnownModels: boolean;
   readonly #onAdded: (upstream: RegisteredUpstream) => void;
 
-  constructor({ upstream, mayBeEmpty = false, onAdded = () => undefined }: UpstreamPoolOptions) {
+  constructor({
+    upstream,
+    mayBeEmpty = false,
+    onlyKnownModels = false,
+    onAdded = () => undefined,
+  }: UpstreamPoolOptions) {
     this.#mayBeEmpty = mayBeEmpty;
+    this.#onlyKnownModels = onlyKnownModels;
     this.#onAdded = onAdded;
     this.set(upstream);
   }
@@ -98,7 +107,7 @@ export class UpstreamPool {
    * @param model - the requested model; null for none
    * @param attempt - calls of the same rollout prefer the same upstream, whose prompt cache is warm
    * @param agent - the calling agent
-   * @throws GatewayError 503 when none is registered
+   * @throws GatewayError 503 when none is registered; 404 for an unknown model with `onlyKnownModels`
    */
   choose(
     model: string | null,
@@ -108,6 +117,8 @@ export class UpstreamPool {
     const ofRun = this.#ofRun(attempt?.runId ?? null) ?? this.#upstreams;
     const [first] = ofRun;
     if (first === undefined) throw noUpstream();
+    const isKnown = model === null || this.#serving(model) !== null;
+    if (this.#onlyKnownModels && attempt !== null && !isKnown) throw unknownModel(model, this.#upstreams);
     if (this.#upstreams.length === 1) return this.#upstreams;
     const equals = this.#serving(model) ?? ofAgent(ofRun, agent) ?? like(ofRun, first);
     const ranked = attempt === null ? leastBusyFirst(equals) : rankFor(attempt.rolloutId, equals);
@@ -211,6 +222,22 @@ function checkedBaseUrl(baseUrl: string): string {
 
 function badUpstream(message: string, remedy: string): AgentLightningError {
   return new AgentLightningError({ code: 'CONFIG', message, remedy });
+}
+
+function unknownModel(model: string, upstreams: readonly RegisteredUpstream[]): GatewayError {
+  const known = upstreams.flatMap((upstream) => [
+    ...upstream.names,
+    ...(upstream.model === null ? [] : [upstream.model]),
+  ]);
+  return new GatewayError({
+    code: 'NOT_FOUND',
+    httpStatus: 404,
+    type: 'invalid_request_error',
+    param: 'model',
+    message: `the model "${model}" is not a policy of this run; its names are ${[...new Set(known)].join(', ')}`,
+    remedy:
+      'Add the name to `modelNames` of the configuration, or exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`).',
+  });
 }
 
 function noUpstream(): GatewayError {

@@ -95,6 +95,11 @@ const doneLine = z.strictObject({
   missing_share: z.number(),
   ended: z.string().optional(),
   warnings: z.array(z.string()).optional(),
+  constant_response: z
+    .strictObject({ text: z.string(), reward: z.number(), seen_share: z.number() })
+    .nullable()
+    .optional()
+    .describe('the best constant response to the held-out tasks'),
   final_step: z.int().optional(),
   selected_on: z.string().nullable().optional(),
   seconds: z.number(),
