@@ -49,7 +49,7 @@ export function watchForBlockedEventLoop(
       message: `[TIMEOUT] Native code has blocked the event loop for more than ${deadlineMs} ms; the process is killed.`,
     },
   });
-  setLimits({ minBlockedMs: deadlineMs, earliestMs: 0 });
+  setLimits({ minBlockedMs: deadlineMs, earliestMs: 0, maxBlockedMs: Number.POSITIVE_INFINITY });
   const watched = isPromptSearch(config)
     ? { ...config, shared: { ...config.shared, agent: noting } }
     : { ...config, agent: noting };
