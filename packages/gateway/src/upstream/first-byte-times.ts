@@ -26,7 +26,7 @@ const initialMs = 60_000;
 /** The least limit, in milliseconds. */
 const leastMs = 15_000;
 
-/** How much longer than all recent responses one may take. */
+/** Factor of the longest recent response that one may take. */
 const factor = 4;
 
 /** The inputs of {@link firstByteTimeoutMs}. */
