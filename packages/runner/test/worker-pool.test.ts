@@ -143,7 +143,7 @@ test('an agent cannot write to other attempts through the channel of its process
   expect((await store.querySpans({ rolloutId: victim })).items).toEqual([]);
 });
 
-test('an agent cannot record model calls of its own attempt', async () => {
+test('an agent cannot record model calls, nor a reward after the end of its attempt', async () => {
   const rights = new WorkerRights();
   const [id = ''] = await enqueue([{ deed: 'succeed' }]);
   const [claimed] = await store.claimRollouts({ workerId: 'another' });

@@ -60,7 +60,8 @@ function install(): Installation {
     [key]: { value: installation, configurable: true },
     [layerKey]: { get: () => ({ inner: installation.current }), configurable: true },
   });
-  globalThis.fetch = patched;
+  // Defined, not assigned: where runners keep assignments within the rollout that makes them, adapters are for all rollouts.
+  Object.defineProperty(globalThis, 'fetch', { value: patched, writable: true, enumerable: true, configurable: true });
   return installation;
 }
 

@@ -31,7 +31,7 @@ const factor = 4;
 
 /** The inputs of {@link firstByteTimeoutMs}. */
 export interface FirstByteContext {
-  /** The upstreams of the call: a hung one has no responses of its own. */
+  /** The upstreams of the call: a hung one has no responses itself. */
   readonly upstreams: readonly { readonly firstByteTimes: FirstByteTimes }[];
   readonly isStreamed: boolean;
   /** Earlier tries of the call. */
