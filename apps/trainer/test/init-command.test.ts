@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -116,6 +117,57 @@ test('the generated tasks and settings let the tiny model learn', async () => {
   expect(config.tasks.train).toHaveLength(8);
   expect(config.tasks.test).toHaveLength(8);
   expect(config.tasks.test).not.toEqual(config.tasks.train);
+});
+
+const typeChecked: readonly (readonly [
+  name: string,
+  packageType: string,
+  compilerOptions: object,
+  specifier: string,
+])[] = [
+  ['ES modules of Node', 'module', { module: 'nodenext' }, './src/agent.js'],
+  ['CommonJS of Node', 'commonjs', { module: 'nodenext' }, './src/agent.js'],
+  ['a bundler', 'commonjs', { module: 'esnext', moduleResolution: 'bundler', target: 'es2022' }, './src/agent'],
+  ['extensions of TypeScript', 'module', { module: 'nodenext', allowImportingTsExtensions: true }, './src/agent.ts'],
+];
+
+test.each(typeChecked)(
+  'the configuration passes the type check of a project with %s',
+  async (_, type, options, specifier) => {
+    const compilerOptions = { ...options, strict: true, noEmit: true, skipLibCheck: true, types: [] };
+    write({
+      'package.json': JSON.stringify({ type, dependencies: { ai: '*' } }),
+      'tsconfig.json': JSON.stringify({ compilerOptions, include: ['**/*.ts'] }),
+      'node_modules/ai/index.d.ts': 'export function generateText(): Promise<string>;',
+      'node_modules/ai/package.json': '{ "name": "ai", "version": "7.0.173", "types": "index.d.ts" }',
+      'node_modules/@agentlightning/trainer/index.d.ts': 'export function defineConfig(config: unknown): object;',
+      'node_modules/@agentlightning/trainer/package.json':
+        '{ "name": "@agentlightning/trainer", "types": "index.d.ts" }',
+      'node_modules/@agentlightning/ai-sdk/register.d.ts': 'export {};',
+      'node_modules/@agentlightning/ai-sdk/package.json':
+        '{ "exports": { "./register": { "types": "./register.d.ts" } } }',
+      'globals.d.ts': 'declare const process: { env: Record<string, string | undefined> };',
+      'src/agent.ts': agent,
+    });
+    await init('--yes');
+    expect(read('agl.config.ts')).toContain(`import('${specifier}')`);
+    const tsc = path.resolve(import.meta.dirname, '../../../node_modules/.bin/tsc');
+    const { stdout, status } = spawnSync(tsc, ['-p', folder], { encoding: 'utf8' });
+    expect({ stdout, status }).toEqual({ stdout: '', status: 0 });
+  },
+);
+
+test.each([
+  ['module.exports = { answer };', 'answer'],
+  ['exports.answer = answer;', 'answer'],
+  ['module.exports.answer = async (text) => text;', 'answer'],
+  ['module.exports = answer;', 'default'],
+])('the exports of CommonJS are understood: %s', async (line, name) => {
+  const source = `const OpenAI = require('openai');\nasync function answer(text) { return text; }\n${line}\n`;
+  write({ ...dependsOn('openai'), 'agent.js': source });
+  await init('--yes');
+  const imported = name === 'default' ? '{ default: runAgent }' : `{ ${name} }`;
+  expect(read('agl.config.ts')).toContain(`const ${imported} = await import('./agent.js')`);
 });
 
 test('a configuration that exists is kept, and .gitignore is extended once', async () => {

@@ -2,28 +2,34 @@ import type { ExportedValue } from './exported-values.ts';
 
 /** The agent that a configuration calls. */
 export interface ConfiguredAgent {
-  /** The agent's file, from the configuration: `./src/agent.ts`. */
+  /** The specifier of the agent's file, from the configuration: `./src/agent.ts`. */
   readonly module: string;
+  /** Whether the configuration may use `await` at the top level. */
+  readonly hasTopLevelAwait: boolean;
   /** The export that is called; null when the file exports none. */
   readonly exported: ExportedValue | null;
 }
 
 /** A configuration for an existing agent, with a placeholder for the tasks and the reward. */
-export function configTemplate({ module, exported }: ConfiguredAgent): string {
+export function configTemplate({ module, hasTopLevelAwait, exported }: ConfiguredAgent): string {
   const name = exported === null || exported.name === 'default' ? 'runAgent' : exported.name;
   const imported = exported?.name === 'default' ? `{ default: ${name} }` : `{ ${name} }`;
   const missing =
     exported === null ? `// ${module} exports no function yet: export the one that runs the agent.\n` : '';
+  const imports = `const ${imported} = await import('${module}');`;
+  const [atTop, inAgent] = hasTopLevelAwait
+    ? [imports, '']
+    : [`const agentModule = import('${module}');`, `    const ${imported} = await agentModule;\n`];
   return `import { defineConfig } from '@agentlightning/trainer';
 
 // Model calls go to the model in training, which needs no key. Clients read it when they are created, so it is set before the import.
 process.env['OPENAI_API_KEY'] ||= 'none';
-${missing}const ${imported} = await import('${module}');
+${missing}${atTop}
 
 export default defineConfig({
   // The reward: rate what the agent did, between 0 and 1.
   agent: async (task: { input: string; expected: string }) => {
-${callLines(name, exported)}
+${inAgent}${callLines(name, exported)}
     return String(output).trim() === task.expected ? 1 : 0;
   },
   // Placeholders: replace them with your tasks, at least 8 of each. Files of JSON lines work too: 'tasks/train.jsonl'.

@@ -28,9 +28,36 @@ function valuesOf(source: string): readonly ExportedValue[] {
   );
   const start = /^export\s+default\s+/m.exec(source);
   const value = start === null ? null : statementFrom(source, start.index + start[0].length);
-  const local = value === null ? undefined : /^([\w$]+)\s*;?\s*$/.exec(value)?.[1];
-  const kind = local === undefined ? kindOf(value ?? '') : kindOfName(local, declared);
-  return [...named, ...listed, ...(value === null ? [] : [{ name: 'default', kind }])];
+  const kind = kindOfValue(value ?? '', declared);
+  return [
+    ...named,
+    ...listed,
+    ...commonJsValues(source, declared),
+    ...(value === null ? [] : [{ name: 'default', kind }]),
+  ];
+}
+
+/** The values that a CommonJS module exports: `module.exports = { answer }`, `module.exports = answer`, `exports.answer = …`. */
+function commonJsValues(source: string, declared: readonly Declaration[]): readonly ExportedValue[] {
+  const assigned = [...source.matchAll(/^(?:module\.)?exports\.([\w$]+)\s*=(?!=)\s*/gm)].map((match) => {
+    const value = statementFrom(source, match.index + match[0].length);
+    return { name: match[1] ?? '', kind: kindOfValue(value, declared) };
+  });
+  const start = /^module\.exports\s*=(?!=)\s*/m.exec(source);
+  if (start === null) return assigned;
+  const value = statementFrom(source, start.index + start[0].length);
+  const listed = /^\{([\s\S]*?)\}\s*;?\s*$/.exec(value)?.[1];
+  if (listed === undefined) return [...assigned, { name: 'default', kind: kindOfValue(value, declared) }];
+  const properties = listed.split(',').flatMap((property) => {
+    const [, name, local] = /^\s*([\w$]+)\s*(?::\s*([\w$]+)\s*)?$/.exec(property) ?? [];
+    return name === undefined ? [] : [{ name, kind: kindOfName(local ?? name, declared) }];
+  });
+  return [...assigned, ...properties];
+}
+
+function kindOfValue(value: string, declared: readonly Declaration[]): ExportKind {
+  const local = /^([\w$]+)\s*;?\s*$/.exec(value)?.[1];
+  return local === undefined ? kindOf(value) : kindOfName(local, declared);
 }
 
 interface Declaration extends ExportedValue {

@@ -7,6 +7,7 @@ import { adapters, type KnownAdapter } from './adapters.ts';
 
 const manifestSchema = z.object({
   version: z.string().exactOptional(),
+  type: z.string().exactOptional(),
   dependencies: z.record(z.string(), z.string()).default({}),
   devDependencies: z.record(z.string(), z.string()).default({}),
 });
@@ -27,6 +28,11 @@ export function projectDependencies(folder: string): Dependencies {
     throw new AgentLightningError({ code: 'CONFIG', message, remedy: 'Run the command in the folder of a project.' });
   }
   return { ...manifest.devDependencies, ...manifest.dependencies };
+}
+
+/** Whether the files of the project in a folder are ES modules. */
+export function isEsModulePackage(folder: string): boolean {
+  return readManifest(path.join(folder, 'package.json'))?.type === 'module';
 }
 
 /** The version of a package as a project in this folder resolves it; null when it is not installed. */

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
-import { configTemplate } from './config-template.ts';
-import { agentAmong, exportedValues } from './exported-values.ts';
+import { type ConfiguredAgent, configTemplate } from './config-template.ts';
+import { agentAmong, type ExportedValue, exportedValues } from './exported-values.ts';
 import { findAgentFiles } from './find-agent-files.ts';
-import { type FoundFramework, findFrameworks, projectDependencies } from './installed-packages.ts';
+import { type FoundFramework, findFrameworks, isEsModulePackage, projectDependencies } from './installed-packages.ts';
 import { instrumentSource } from './instrument-source.ts';
+import { importSpecifier, projectModules } from './project-modules.ts';
 
 /** The configuration file that `agl init` writes. */
 const configFile = 'agl.config.ts';
@@ -64,13 +65,18 @@ export function planInit(folder: string, agentFile: string | null): InitPlan {
     ...(instrumented === source ? [] : [{ file, before: source, after: instrumented }]),
     ...(hasConfig
       ? []
-      : [{ file: configFile, before: null, after: configTemplate({ module: `./${file}`, exported }) }]),
+      : [{ file: configFile, before: null, after: configTemplate(configuredAgent(folder, file, exported)) }]),
     ...ignoreChanges(folder),
   ];
   const packages = ['@agentlightning/trainer', framework.adapter].filter((name) => !(name in dependencies));
   const others = values.filter((each) => each !== exported).map(({ name }) => name);
   const agent = hasConfig || exported === null ? null : { file, name: exported.name, others };
   return { framework, changes, agent, packages };
+}
+
+function configuredAgent(folder: string, file: string, exported: ExportedValue | null): ConfiguredAgent {
+  const modules = projectModules(folder, isEsModulePackage(folder));
+  return { module: importSpecifier(file, modules), hasTopLevelAwait: modules.hasTopLevelAwait, exported };
 }
 
 /** Adds `.agl/`, the folder of recorded data, to .gitignore unless a line has it. */
