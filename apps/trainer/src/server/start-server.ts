@@ -165,7 +165,7 @@ async function openStores(
 const storeShare = 0.8;
 
 async function maxStoreBytes(folder: ServerFolder): Promise<number> {
-  await mkdir(folder.path, { recursive: true });
+  await mkdir(folder.path, { recursive: true, mode: 0o700 });
   const { blocks, bsize } = await statfs(folder.path);
   return Math.floor(blocks * bsize * storeShare);
 }
