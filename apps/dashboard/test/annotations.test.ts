@@ -110,7 +110,7 @@ test.each([
   ['{"label":', 400],
   ['{"note":"\\ud800\\u0000"}', 204],
   [`{"note":"${'x'.repeat(40_000)}"}`, 413],
-])('a body %# has a status of its own', async (body, status) => {
+])('a body %# is reported by its status', async (body, status) => {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
   expect((await fetch(`${open.url}/api/rollouts/ro-1-1-1/annotations`, init)).status).toBe(status);
 });

@@ -12,7 +12,7 @@ export const maxDataSetBytes = 256 * 1024 ** 2;
 /** The most bytes of the data sets of a project. */
 const defaultMaxBytes = 10 * 1024 ** 3;
 
-/** How long an upload may be interrupted, in milliseconds. */
+/** Maximum interruption of an upload, in milliseconds. */
 const uploadLifetimeMs = 24 * 3_600_000;
 
 const expiryIntervalMs = 600_000;
