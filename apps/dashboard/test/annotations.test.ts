@@ -102,3 +102,21 @@ test('other spans are not annotations', () => {
   expect(annotationFromSpan({ name: 'agentlightning.annotation', attributes })).toBeNull();
   expect(findAnnotations([])).toEqual({ label: null, note: '', preferredOver: [] });
 });
+
+test.each([
+  ['null', 400],
+  ['[]', 400],
+  ['"x"', 400],
+  ['{"label":', 400],
+  ['{"note":"\\ud800\\u0000"}', 204],
+  [`{"note":"${'x'.repeat(40_000)}"}`, 413],
+])('a body %# is reported by its status', async (body, status) => {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+  expect((await fetch(`${open.url}/api/rollouts/ro-1-1-1/annotations`, init)).status).toBe(status);
+});
+
+test.each(['%00', 'no%20id', '%E0%A4%A', 'x'.repeat(200)])('the invalid id %s is not an internal error', async (id) => {
+  expect(await annotate({ rollout: id })).toBeLessThan(500);
+  expect((await fetch(`${open.url}/api/rollouts/${id}`)).status).toBeLessThan(500);
+  expect((await fetch(`${open.url}/api/runs/${id}`)).status).toBeLessThan(500);
+});

@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { ManualClock } from '@agentlightning/core/testing';
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Dashboard, serveDashboard } from '../src/index.ts';
@@ -81,4 +82,34 @@ test('every response has a strict content security policy', async () => {
     expect(policy).not.toContain('unsafe');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   }
+});
+
+test.each([
+  ['multipart/form-data; boundary=x', '--y'],
+  ['multipart/form-data', 'no boundary'],
+  ['application/json', '{"key":'],
+  ['text/plain', '\u0000'],
+])('a sign-in with a body of type %s that is not a form fails', async (type, body) => {
+  const init = { method: 'POST', headers: { 'content-type': type }, body, redirect: 'manual' } as const;
+  const dashboard = await serveDashboard({ store, viewerKey });
+  const response = await fetch(`${dashboard.url}/session`, init);
+  expect([response.status, response.headers.get('location')]).toEqual([303, '/?signIn=failed']);
+  const large = await fetch(`${dashboard.url}/session`, { ...init, body: 'x'.repeat(5000) });
+  expect(large.status).toBe(413);
+  await dashboard.close();
+});
+
+test('an address that sends many wrong keys must wait', async () => {
+  const clock = new ManualClock();
+  const dashboard = await serveDashboard({ store, viewerKey, clock });
+  const signIn = async (key: string): Promise<number> => {
+    const init = { method: 'POST', body: new URLSearchParams({ key }), redirect: 'manual' } as const;
+    const response = await fetch(`${dashboard.url}/session`, init);
+    return response.headers.has('set-cookie') ? 200 : response.status;
+  };
+  for (let count = 0; count < 10; count += 1) expect(await signIn('wrong')).toBe(303);
+  expect([await signIn('wrong'), await signIn(viewerKey)]).toEqual([429, 429]);
+  await clock.advance(60_000);
+  expect(await signIn(viewerKey)).toBe(200);
+  await dashboard.close();
 });

@@ -1,4 +1,5 @@
 import { AgentLightningError, type Attempt, type RolloutMode, type Store } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import { spanNames } from '@agentlightning/core/spans';
 import { attemptFailureOrigin, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
@@ -106,11 +107,14 @@ export class AttemptDirectory {
 
   async #read(rolloutId: string, attemptId: string): Promise<[KnownRollout, Attempt | null]> {
     try {
+      assertId('rolloutId', rolloutId);
+      assertId('attemptId', attemptId);
       const known = this.#rollouts.get(rolloutId);
       if (known !== undefined) return [known, await findAttempt(this.#store, rolloutId, attemptId)];
       return await Promise.all([this.#rollout(rolloutId), findAttempt(this.#store, rolloutId, attemptId)]);
     } catch (error) {
       if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') throw unknown(`Rollout ${rolloutId}`);
+      if (AgentLightningError.isInstance(error) && error.code === 'VALIDATION') throw invalidId(error);
       throw storeUnavailable(error);
     }
   }
@@ -152,5 +156,17 @@ function finished(subject: string, status: string): GatewayError {
     remedy: 'Stop the agent when its rollout ends, such as with the signal of the rollout context.',
     // The official clients retry a 409 by default, without effect here.
     headers: { 'x-should-retry': 'false' },
+  });
+}
+
+/** The error for an id of the address that no rollout can have. */
+function invalidId(cause: AgentLightningError): GatewayError {
+  return new GatewayError({
+    code: 'VALIDATION',
+    httpStatus: 400,
+    type: 'invalid_request_error',
+    message: cause.message.replace(/^\[\w+\] /, ''),
+    remedy: 'Use the base URL of an attempt.',
+    cause,
   });
 }

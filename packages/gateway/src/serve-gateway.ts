@@ -1,7 +1,14 @@
 import { createServer, type ServerOptions } from 'node:http';
 import { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { closeServer, crossOriginReason, hostAndPort, isLoopback, listen } from '@agentlightning/core/protocol';
+import {
+  assertStrongKey,
+  closeServer,
+  crossOriginReason,
+  hostAndPort,
+  isLoopback,
+  listen,
+} from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
 import { GatewayError } from './gateway-error.ts';
@@ -46,6 +53,8 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
   const host = options.host ?? '127.0.0.1';
   const isOpen = !options.apiKey && !options.adminKey && !options.attemptTokens;
   if (!isLoopback(host) && isOpen) throw keyNeeded(host);
+  assertStrongKey(options.apiKey, { what: 'the gateway', host, option: 'AGL_GATEWAY_KEY' });
+  assertStrongKey(options.adminKey, { what: 'the gateway', host, option: 'AGL_GATEWAY_ADMIN_KEY' });
   const gateway = createGateway(options);
   await gateway.restore();
   const fetch = (request: Request): Response | Promise<Response> => {

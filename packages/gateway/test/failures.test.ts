@@ -23,6 +23,27 @@ async function failure(call: Promise<unknown>): Promise<InstanceType<typeof Open
 }
 
 describe('a rejected call', () => {
+  it('names an id that no rollout or attempt can have: 400', async () => {
+    await using fixture = await startGateway();
+    const { rolloutId, attempt } = await fixture.attempt();
+    const { attemptId } = attempt;
+    for (const address of [`no%20id/attempt/${attemptId}`, `%00/attempt/${attemptId}`, `${rolloutId}/attempt/%2F..`]) {
+      const url = `${fixture.gateway.url}/rollout/${address}`;
+      const response = await post(url, JSON.stringify(simpleRequest));
+      expect({ address, status: response.status }).toEqual({
+        address,
+        status: 400,
+      });
+    }
+    const invalid = await post(
+      `${fixture.gateway.url}/rollout/no%20id/attempt/${attemptId}`,
+      JSON.stringify(simpleRequest),
+    );
+    expect(await invalid.json()).toMatchObject({
+      error: { code: 'VALIDATION', message: expect.stringContaining('is not an id') },
+    });
+  });
+
   it('names a rollout or attempt that does not exist: 404', async () => {
     await using fixture = await startGateway();
     const attempt = await fixture.attempt();

@@ -5,6 +5,7 @@ import { systemClock } from '@agentlightning/core/internal';
 import type { RetentionPolicy } from '@agentlightning/core/store';
 import { type AttemptQuotas, resolveQuotas } from './attempt-quotas.ts';
 import { SqliteDriver } from './drivers/sqlite.ts';
+import { createPrivateFile } from './maintenance/store-file.ts';
 import { migrate } from './migrate.ts';
 import { assertRetentionPolicy } from './operations/apply-retention.ts';
 import type { SqlDriver } from './sql-driver.ts';
@@ -101,7 +102,11 @@ function assertOptions({ maxLostClaims = 10, retention = null }: OpenStoreOption
 export async function openDriver(location: string, options: OpenStoreOptions): Promise<SqlDriver> {
   if (isPostgres(location)) return openPostgres(location, options);
   const path = sqlitePath(location);
-  if (path !== ':memory:') await makeFolder(dirname(path));
+  if (path !== ':memory:') {
+    await makeFolder(dirname(path));
+    // It has prompts, outputs and digests of keys. SQLite gives its other files the same mode.
+    await createPrivateFile(path);
+  }
   return SqliteDriver.open({
     path,
     durability: options.durability ?? 'process',
@@ -113,7 +118,7 @@ export async function openDriver(location: string, options: OpenStoreOptions): P
 
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (cause) {
     throw new AgentLightningError({
       code: 'CONFIG',

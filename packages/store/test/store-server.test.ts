@@ -261,7 +261,7 @@ describe('access', () => {
   test('rejects a remote address without a key', async () => {
     await expect(createStoreServer({ store, port: 0, host: '0.0.0.0' })).rejects.toMatchObject({ code: 'CONFIG' });
     await expect(createStoreServer({ store, port: 0, apiKey: '' })).rejects.toMatchObject({ code: 'CONFIG' });
-    const open = await createStoreServer({ store, port: 0, host: '0.0.0.0', apiKey: 'k' });
+    const open = await createStoreServer({ store, port: 0, host: '0.0.0.0', apiKey: 'twelve-chars' });
     await open.close();
   });
 

@@ -26,7 +26,7 @@ export interface DashboardAppOptions {
 export function dashboardApp({ context, access, files, closing }: DashboardAppOptions): Hono {
   const app = new Hono();
   app.onError((error, request) => errorResponse(error, (view, status) => request.json(view, status)));
-  addSecurity(app, access);
+  addSecurity(app, access, context.clock);
   addApiRoutes(app, context);
   addAnnotationRoute(app, context, access);
   addDatasetRoute(app, context);

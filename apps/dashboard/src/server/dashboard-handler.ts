@@ -1,6 +1,6 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { isLoopback } from '@agentlightning/core/protocol';
+import { assertStrongKey, isLoopback } from '@agentlightning/core/protocol';
 import { dashboardApp } from './dashboard-app.ts';
 import { dashboardContext } from './dashboard-context.ts';
 import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
@@ -43,7 +43,7 @@ export interface DashboardHandlerOptions {
 
 /** The HTTP application of a dashboard, to be served, or mounted in a server. */
 export interface DashboardHandler {
-  fetch(request: Request): Response | Promise<Response>;
+  fetch(request: Request, env?: object): Response | Promise<Response>;
   /** Ends open event streams, with a notice that open pages show. */
   close(notice?: string): void;
 }
@@ -62,6 +62,8 @@ export interface DashboardHandler {
 export async function createDashboardHandler(options: DashboardHandlerOptions): Promise<DashboardHandler> {
   const { store, host = '127.0.0.1', viewerKey = null, viewers = null, clock = systemClock } = options;
   if (!isLoopback(host) && !viewerKey && viewers === null) throw keyNeeded(host);
+  assertStrongKey(viewerKey, { what: 'the dashboard', host, option: 'AGL_DASHBOARD_KEY' });
+  assertStrongKey(options.annotatorKey, { what: 'the dashboard', host, option: 'AGL_DASHBOARD_ANNOTATOR_KEY' });
   const closing = new AbortController();
   const app = dashboardApp({
     context: dashboardContext({
@@ -82,7 +84,7 @@ export async function createDashboardHandler(options: DashboardHandlerOptions): 
     files: await readWebFiles(options.webFolder ?? defaultWebFolder()),
     closing: closing.signal,
   });
-  return { fetch: (request) => app.fetch(request), close: (notice) => closing.abort(notice) };
+  return { fetch: (request, env) => app.fetch(request, env), close: (notice) => closing.abort(notice) };
 }
 
 function keyNeeded(host: string): AgentLightningError {

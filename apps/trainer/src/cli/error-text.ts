@@ -1,7 +1,12 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { terminalText } from '../report/terminal-text.ts';
 
 /** An error as text for the terminal: what failed and what to do. Unexpected errors have their stack. */
 export function errorText(error: unknown): string {
+  return terminalText(plainText(error));
+}
+
+function plainText(error: unknown): string {
   if (AgentLightningError.isInstance(error)) {
     const { issues } = error.details;
     const message = Array.isArray(issues) && issues.length > 1 ? listText(error.code, issues) : error.message;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
-import { parseDocument } from 'yaml';
+import { parseDocument, type Document as YamlDocument } from 'yaml';
 import { z } from 'zod';
 
 /** The label of the Jobs of a controller; its value is the prefix of their names. */
@@ -68,11 +68,22 @@ export async function readJobTemplate(file: string): Promise<JobTemplate> {
   });
   const document = parseDocument(text);
   const [error] = document.errors;
-  if (error !== undefined) {
-    const remedy = 'Correct the YAML of the manifest.';
-    throw new AgentLightningError({ code: 'CONFIG', message: `${file}: ${error.message}`, remedy, cause: error });
+  if (error !== undefined) throw wrongYaml(file, error);
+  return parseSettings(templateSchema, jsonOf(document, file), { what: file });
+}
+
+/** Aliases that expand to too many values are an error of the library. */
+function jsonOf(document: YamlDocument, file: string): unknown {
+  try {
+    return document.toJS();
+  } catch (cause) {
+    throw wrongYaml(file, cause);
   }
-  return parseSettings(templateSchema, document.toJS(), { what: file });
+}
+
+function wrongYaml(file: string, cause: unknown): AgentLightningError {
+  const message = `${file}: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return new AgentLightningError({ code: 'CONFIG', message, remedy: 'Correct the YAML of the manifest.', cause });
 }
 
 /** The Job of a batch: the template with a name, the label of the controller, no retries, and the limits of the runner. */

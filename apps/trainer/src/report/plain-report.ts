@@ -2,6 +2,7 @@ import { quantityText } from '@agentlightning/core/internal';
 import type { EvaluationSummary, NothingLeftEvent, SearchStart, TrainingEvent } from '../training-event.ts';
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
+import { terminalText } from './terminal-text.ts';
 
 /** Writes plain lines, one per step: for logs and pipes. */
 export function plainReport(write: (line: string) => void): Report {
@@ -39,11 +40,11 @@ export function plainLine(event: TrainingEvent): string | null {
     case 'nothing-left':
       return `Run ${event.runId} has nothing left to do: ${nothingLeftText(event)}`;
     case 'warning':
-      return `warning: ${event.message}`;
+      return `warning: ${terminalText(event.message)}`;
     case 'runners':
       return `Runners: ${event.runners}`;
     case 'agent-output':
-      return event.line;
+      return terminalText(event.line);
     case 'checkpointed':
     case 'rollout-finished':
     case 'search-progress':

@@ -7,12 +7,12 @@ import { KeyedMutex } from '@agentlightning/core/internal';
 import type { DataSetCheck } from './data-set-worker.ts';
 
 /** The largest data set in bytes: the process of a run has its tasks in memory. */
-export const maxDataSetBytes: number = 256 * 1024 ** 2;
+export const maxDataSetBytes = 256 * 1024 ** 2;
 
 /** The most bytes of the data sets of a project. */
 const defaultMaxBytes = 10 * 1024 ** 3;
 
-/** Grace period of an interrupted upload, in milliseconds. */
+/** Maximum interruption of an upload, in milliseconds. */
 const uploadLifetimeMs = 24 * 3_600_000;
 
 const expiryIntervalMs = 600_000;

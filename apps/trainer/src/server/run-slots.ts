@@ -27,7 +27,7 @@ interface Waiting extends SlotRequest {
   readonly grant: (slot: RunSlot) => void;
 }
 
-/** Grace period of a run without a runner, whose slot another project waits for, in milliseconds. */
+/** Grace period of a run without a runner whose slot another project waits for, in milliseconds. */
 const idleMs = 30_000;
 
 /** The time between two checks while projects wait, in milliseconds. */

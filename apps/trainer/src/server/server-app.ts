@@ -147,7 +147,8 @@ export function createServerApp(options: ServerAppOptions): Hono {
     });
   }
   for (const { method, path, right, respond } of serverRoutes) {
-    const limit = bodyLimit({ maxSize: method === 'PUT' ? maxPartBytes : maxRequestBytes });
+    const maxSize = method === 'PUT' ? maxPartBytes : maxRequestBytes;
+    const limit = bodyLimit({ maxSize, onError: () => rejectBody(maxSize) });
     app.on(method, path, requires(right), limit, (context) => respond(context, routeOptions));
   }
   app.all('*', requires('work:read'), (context) => {
@@ -214,6 +215,14 @@ function tooManyStreams(): AgentLightningError {
     code: 'RESOURCE_EXHAUSTED',
     message: `the project has ${maxStreams} open event streams`,
     remedy: 'Close some of them, or retry later.',
+  });
+}
+
+function rejectBody(maxBytes: number): never {
+  throw new AgentLightningError({
+    code: 'PAYLOAD_TOO_LARGE',
+    message: `the body of the request exceeds ${maxBytes} bytes`,
+    remedy: 'Send a smaller request; a data set in several parts.',
   });
 }
 

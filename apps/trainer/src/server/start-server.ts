@@ -1,6 +1,6 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import { systemClock } from '@agentlightning/core/internal';
-import { type AttemptTokens, closeServer, hostAndPort, listen } from '@agentlightning/core/protocol';
+import { type AttemptTokens, assertStrongKey, closeServer, hostAndPort, listen } from '@agentlightning/core/protocol';
 import { createStoreHandler, openProjectStores, type ProjectStores, type StoreHandler } from '@agentlightning/store';
 import type { pino } from 'pino';
 import type { Registry } from 'prom-client';
@@ -66,6 +66,7 @@ async function open(
   closers: (() => Promise<unknown>)[],
 ): Promise<TrainingServer> {
   const { host } = settings;
+  assertStrongKey(secrets.serverKey, { what: 'the server', host, option: 'AGL_SERVER_KEY' });
   const folder = new ServerFolder(settings.data);
   const serverKey = secrets.serverKey ?? (await readOrCreateSecret(folder.keyFile));
   const storeUrl = settings.store ?? folder.storeUrl;
@@ -166,7 +167,7 @@ async function openStores(
 const storeShare = 0.8;
 
 async function maxStoreBytes(folder: ServerFolder): Promise<number> {
-  await mkdir(folder.path, { recursive: true });
+  await mkdir(folder.path, { recursive: true, mode: 0o700 });
   const { blocks, bsize } = await statfs(folder.path);
   return Math.floor(blocks * bsize * storeShare);
 }

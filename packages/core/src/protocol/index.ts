@@ -5,6 +5,7 @@ export { isLoopback } from '../server/is-loopback.ts';
 export { type ListeningServer, listen } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
 export { listenError } from '../server/listen-error.ts';
+export { assertStrongKey, type ServerKey } from '../server/strong-key.ts';
 export { isReservedAttribute } from '../spans/span-attributes.ts';
 export {
   type AccessRight,

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { backup } from 'node:sqlite';
 import { AgentLightningError } from '@agentlightning/core';
 import { isDamage, toStoreError } from '../drivers/sqlite-error.ts';
-import { bytesOnDisk, checkStoreFile, existingStoreFile, withFile } from './store-file.ts';
+import { bytesOnDisk, checkStoreFile, createPrivateFile, existingStoreFile, withFile } from './store-file.ts';
 
 /** A completed backup. */
 export interface StoreBackup {
@@ -54,6 +54,7 @@ export async function copyStore(source: string, target: string): Promise<number>
   try {
     await withFile(source, { readOnly: true }, async (database) => {
       try {
+        await createPrivateFile(partial);
         await backup(database, partial, { rate: allPages });
       } catch (error) {
         // Damage concerns the source; a full disk or missing permissions concern the target.

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import { toStoreError } from '../drivers/sqlite-error.ts';
@@ -87,4 +87,10 @@ function wrongFile(message: string): AgentLightningError {
     message,
     remedy: 'Use another file, such as an earlier backup, or the version of the package that wrote it.',
   });
+}
+
+/** Creates an empty file that only this user can read, unless it exists. SQLite reports the errors. */
+export async function createPrivateFile(path: string): Promise<void> {
+  const file = await open(path, 'a', 0o600).catch(() => null);
+  await file?.close();
 }

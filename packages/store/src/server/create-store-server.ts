@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { hostAndPort, listen } from '@agentlightning/core/protocol';
+import { assertStrongKey, hostAndPort, listen } from '@agentlightning/core/protocol';
 import { createAdaptorServer } from '@hono/node-server';
 import { assertMayListen } from './access/access-control.ts';
 import { OpenConnections } from './open-connections.ts';
@@ -51,6 +51,7 @@ export interface StoreServer {
 export async function createStoreServer(options: StoreServerOptions): Promise<StoreServer> {
   const { store, apiKey = null, host = '127.0.0.1', port = 4747 } = options;
   assertMayListen(host, apiKey, await store.hasAccessKeys());
+  assertStrongKey(apiKey, { what: 'the store', host, option: 'AGL_STORE_KEY' });
   const handler = createStoreHandler(options);
   const server = createServer((request, env) => handler.fetch(request, env), options);
   // Prepended: the application may respond synchronously.

@@ -3,10 +3,10 @@ import { parse } from '@agentlightning/core/internal';
 import { annotationToSpan, type RolloutAnnotation } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import type { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
 import { z } from 'zod';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { limitedBody } from '../dashboard-security.ts';
 import { type ViewerAccess, viewerCookie } from '../viewer-access.ts';
 
 const annotationBody = z
@@ -24,7 +24,7 @@ export function addAnnotationRoute(
   access: ViewerAccess,
 ): void {
   if (annotator === null) return;
-  app.post('/api/rollouts/:id/annotations', bodyLimit({ maxSize: 32 * 1024 }), async (request) => {
+  app.post('/api/rollouts/:id/annotations', limitedBody(32 * 1024), async (request) => {
     await access.assertAnnotator(request.req.header('authorization'), getCookie(request, viewerCookie));
     const body: unknown = await request.req.json().catch(() => null);
     const annotation = parse(annotationBody, body, 'Annotation') as RolloutAnnotation;

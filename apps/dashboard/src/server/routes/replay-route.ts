@@ -3,12 +3,12 @@ import { parse, parseJsonObject } from '@agentlightning/core/internal';
 import { modelCallAttributes, toGenAiOutputMessages } from '@agentlightning/core/spans';
 import { traceMessages } from '@agentlightning/trace';
 import type { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import { getCookie } from 'hono/cookie';
 import { z } from 'zod';
 import type { ReplayModels, ReplayView } from '../../api/replay-views.ts';
 import type { SpanView } from '../../api/rollout-views.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
+import { limitedBody } from '../dashboard-security.ts';
 import { type ViewerAccess, viewerCookie } from '../viewer-access.ts';
 
 const replayBody = z.strictObject({
@@ -32,7 +32,7 @@ export function addReplayRoutes(app: Hono, context: DashboardContext, access: Vi
     return request.json(models);
   });
   if (replayer === null) return;
-  app.post('/api/rollouts/:id/spans/:span/replay', bodyLimit({ maxSize: 4096 }), async (request) => {
+  app.post('/api/rollouts/:id/spans/:span/replay', limitedBody(4096), async (request) => {
     // A model costs time or money: viewers who may only read cannot use it.
     await access.assertAnnotator(request.req.header('authorization'), getCookie(request, viewerCookie));
     const sent: unknown = await request.req.json().catch(() => null);

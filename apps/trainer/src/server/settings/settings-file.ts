@@ -1,7 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
-import { isMap, isNode, LineCounter, type ParsedNode, parseDocument } from 'yaml';
+import {
+  isMap,
+  isNode,
+  LineCounter,
+  type Node,
+  type ParsedNode,
+  parseDocument,
+  type Document as YamlDocument,
+} from 'yaml';
 import type { ServerSettings } from './server-settings.ts';
 import { type SettingName, settings, settingsSchema } from './setting-table.ts';
 
@@ -41,13 +49,22 @@ function parseSettingsFile(file: string, text: string): SettingsFile {
     if (name === '$schema') continue;
     const setting = settings.find((known) => known.name === name);
     const node = setting !== undefined && isNode(value) && value.range ? value : key;
-    const single = { [name]: isNode(value) ? value.toJS(document) : value };
+    const single = { [name]: isNode(value) ? jsonOf(value, document, file) : value };
     issues.push(...issuesOf(single).map((issue) => `${at(node.range?.[0] ?? 0)}: ${issue}`));
     Object.assign(given, single);
     if (setting !== undefined) positions.set(setting.name, `${file}:${lines.linePos(key.range[0]).line}`);
   }
   throwIssues(issues);
   return { values: given, positions };
+}
+
+/** @throws AgentLightningError CONFIG for aliases that expand to too many values */
+function jsonOf(node: Node, document: YamlDocument, file: string): unknown {
+  try {
+    return node.toJS(document);
+  } catch (cause) {
+    throw wrongFile([`${file}: ${cause instanceof Error ? cause.message : String(cause)}`]);
+  }
 }
 
 /** What is wrong with one setting. */
