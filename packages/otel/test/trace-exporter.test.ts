@@ -167,3 +167,55 @@ test('tools have the addresses and headers of their documentation', () => {
   expect(() => traceTarget('otlp', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(/protocol grpc/);
   expect(() => traceTarget('otlp', {}, { endpoint: 'collector:4318' })).toThrow(/invalid address/);
 });
+
+interface ExportedJson {
+  readonly resourceSpans: readonly {
+    readonly scopeSpans: readonly {
+      readonly spans: readonly {
+        readonly name: string;
+        readonly attributes: readonly { readonly key: string; readonly value: object }[];
+      }[];
+    }[];
+  }[];
+}
+
+test('the root span has name, input, output and rewards, and model calls the model that responded', async () => {
+  await using receiver = await OtlpReceiver.start();
+  const place = { rolloutId: 'ro-1', attemptId: 'at-1' };
+  const root = aSpan({
+    ...place,
+    ...ids(7),
+    sequenceId: 9,
+    name: 'agentlightning.rollout',
+    startTimeMs: 1,
+    endTimeMs: 2,
+  });
+  const [step, capture, reward] = attemptSpans(place);
+  if (step === undefined || capture === undefined || reward === undefined) expect.unreachable();
+  const asked = {
+    ...step,
+    parentId: root.spanId,
+    attributes: { ...step.attributes, 'gen_ai.request.model': 'gpt-4.1' },
+  };
+  const answered = { ...capture, attributes: { ...capture.attributes, 'gen_ai.response.model': 'tiny-1b' } };
+  await new TraceExporter({ target: targetAt(receiver.url) }).export([root, asked, answered, reward]);
+  const text = receiver.requests[0]?.body.toString() ?? '';
+  const attributesOf = (name: string): Record<string, unknown> => {
+    const { resourceSpans } = JSON.parse(text) as ExportedJson;
+    const all = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
+    const found = all.find((span) => span.name === name)?.attributes ?? [];
+    return Object.fromEntries(found.map(({ key, value }) => [key, Object.values(value)[0]]));
+  };
+  expect(attributesOf('How many bolts?')).toMatchObject({
+    'input.value': 'How many bolts?',
+    'output.value': 'Seven.',
+    'mlflow.spanOutputs': '"Seven."',
+    'langfuse.trace.name': 'How many bolts?',
+    reward: 0.75,
+  });
+  expect(attributesOf('ChatOpenAI')).toMatchObject({
+    'gen_ai.request.model': 'tiny-1b',
+    'gen_ai.response.model': 'tiny-1b',
+    'agentlightning.requested_model': 'gpt-4.1',
+  });
+});

@@ -1,5 +1,5 @@
 import type { Span } from '@agentlightning/core';
-import { joinModelCalls, spanNames } from '@agentlightning/core/spans';
+import { foreignModelCall, joinModelCalls, spanNames } from '@agentlightning/core/spans';
 import { readStep } from './read-step.ts';
 import type { TraceStep } from './trace-step.ts';
 
@@ -19,7 +19,8 @@ import type { TraceStep } from './trace-step.ts';
  */
 export function traceSteps(spans: readonly Span[]): readonly TraceStep[] {
   // How a step trained on the attempt is not a step of the agent.
-  const joined = joinedSpans(spans.filter(({ name }) => name !== spanNames.training));
+  const steps = spans.filter(({ name }) => name !== spanNames.training);
+  const joined = joinedSpans(steps.map((span) => foreignModelCall(span) ?? span));
   const parents = parentsOf(joined);
   const childrenOf = new Map<string | null, JoinedSpan[]>();
   for (const item of joined) {

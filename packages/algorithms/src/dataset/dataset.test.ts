@@ -1,6 +1,6 @@
 import type { JsonObject, Span } from '@agentlightning/core';
 import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algorithm';
-import { aCollectedRollout, aModelCallSpan, aRewardSpan, aRollout } from '@agentlightning/core/testing';
+import { aCollectedRollout, aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { fineTuneExamples } from './fine-tune-examples.ts';
 import { preferenceExamples } from './preference-examples.ts';
@@ -34,6 +34,18 @@ function rollout(rolloutId: string, calls: readonly Span[], reward: number | nul
 const groupOf = (...rollouts: readonly CollectedRollout[]): CollectedGroup => ({ groupId: 'a', rollouts });
 
 describe('examples for fine-tuning', () => {
+  test('include the model calls that only another recorder has', () => {
+    const attributes = {
+      'langfuse.observation.type': 'generation',
+      'langfuse.observation.input': '[{"role":"user","content":"How many?"}]',
+      'langfuse.observation.output': '{"role":"assistant","content":"3"}',
+    };
+    const recorded = aSpan({ sequenceId: 1, attributes });
+    expect(fineTuneExamples([groupOf(rollout('ro-1', [recorded], 1))])).toEqual([
+      { messages: [question, saying('3')] },
+    ]);
+  });
+
   test('have only fields of the format, and compare conversations by value', () => {
     const spaced = { ...toolCall, function: { name: 'count', arguments: '{"b": 1, "a": [2]}' } };
     const compact = { ...toolCall, function: { name: 'count', arguments: '{"a":[2],"b":1}' } };

@@ -3,6 +3,7 @@ import {
   agentLightningAttributes,
   agentPathFromText,
   agentPathText,
+  foreignModelCall,
   genAiAttributes,
   joinModelCalls,
   modelCallFromSpan,
@@ -12,7 +13,7 @@ import {
 export interface CapturedCalls {
   /** The spans of the attempt, in any order. */
   readonly spans: readonly Span[];
-  /** Model calls with token ids, in order of sequence id. */
+  /** Model calls in order of sequence id. */
   readonly calls: readonly ModelCall[];
   /** Number of duplicate records of the calls in `calls`. */
   readonly duplicates: number;
@@ -28,16 +29,18 @@ export interface CapturedCalls {
 export function capturedCalls(spans: readonly Span[]): CapturedCalls {
   const reported = agentsByResponse(spans);
   const joined = joinModelCalls(spans);
-  const captured = joined.flatMap(({ captured: record, step }) => {
+  const found = joined.flatMap(({ captured, step }) => {
+    // Other recorders, such as OpenInference, have calls that no gateway recorded.
+    const record = captured ?? (step === null || foreignModelCall(step) === null ? null : step);
     const call = record === null ? null : modelCallFromSpan(record);
     if (call === null || record === null) return [];
     return [withAgent({ call, record }, agentOf(step) ?? reported.get(call.responseId ?? '') ?? null)];
   });
-  const calls = withoutDuplicates(captured);
+  const calls = withoutDuplicates(found);
   const stepped = joined.flatMap(({ captured: record, step }) =>
     record === null || step === null ? [] : [{ captured: record, step }],
   );
-  return { spans, calls, duplicates: captured.length - calls.length, stepped };
+  return { spans, calls, duplicates: found.length - calls.length, stepped };
 }
 
 /** An agent, as a span reports it. */

@@ -8,6 +8,7 @@ export { toAttributeValue } from '../spans/attribute-value.ts';
 export { exceptionAttributes } from '../spans/exception-attributes.ts';
 export type { FlattenOptions, NestedAttributes } from '../spans/flatten-attributes.ts';
 export { flattenAttributes } from '../spans/flatten-attributes.ts';
+export { foreignModelCall } from '../spans/foreign-model-call.ts';
 export { toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
 export type { JoinedModelCall } from '../spans/join-model-calls.ts';
 export { joinModelCalls } from '../spans/join-model-calls.ts';

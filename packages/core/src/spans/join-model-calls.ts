@@ -1,3 +1,4 @@
+import { foreignModelCall } from './foreign-model-call.ts';
 import type { Span } from './span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from './span-attributes.ts';
 
@@ -13,7 +14,8 @@ export interface JoinedModelCall {
  * Joins the records of each model call: the gateway's capture and the adapter's step.
  *
  * A capture within an adapter's step belongs to it. Others are joined on the response id, in the order of sequence ids
- * when several responses share an id. Other spans are omitted.
+ * when several responses share an id, or with the span of another recorder, such as OpenInference, during which they
+ * happened. Other spans are omitted.
  *
  * @returns in order of the capture's sequence id, or of the step's without a capture
  *
@@ -23,13 +25,15 @@ export interface JoinedModelCall {
  * ```
  */
 export function joinModelCalls(spans: readonly Span[]): readonly JoinedModelCall[] {
-  const ordered = [...spans].sort((one, other) => one.sequenceId - other.sequenceId);
+  const ordered = spans
+    .map((span) => foreignModelCall(span) ?? span)
+    .sort((one, other) => one.sequenceId - other.sequenceId);
   const captures = ordered.filter(isCapture);
   const steps = new UnjoinedSteps(ordered.filter((span) => isModelCallStep(span) && !isCapture(span)));
   const within = new Map(captures.map((capture) => [capture, steps.takeAround(capture)]));
   const joined = captures.map((captured) => ({
     captured,
-    step: within.get(captured) ?? steps.takeByResponse(captured),
+    step: within.get(captured) ?? steps.takeByResponse(captured) ?? steps.takeDuring(captured),
   }));
   const alone = steps.rest().map((step) => ({ captured: null, step }));
   return [...joined, ...alone].sort((one, other) => orderOf(one) - orderOf(other));
@@ -80,6 +84,19 @@ class UnjoinedSteps {
     const ids = this.#idsByResponse.get(responseIdOf(capture) ?? '') ?? [];
     const spanId = ids.find((id) => this.#steps.has(id));
     return spanId === undefined ? null : this.#take(spanId);
+  }
+
+  /** The step without a response id during which a capture happened, such as one of Langfuse. */
+  takeDuring({ startTimeMs, endTimeMs }: Span): Span | null {
+    if (startTimeMs === null || endTimeMs === null) return null;
+    const around = [...this.#steps.values()].find(
+      (step) =>
+        responseIdOf(step) === null &&
+        foreignModelCall(step) !== null &&
+        (step.startTimeMs ?? Number.POSITIVE_INFINITY) <= startTimeMs &&
+        (step.endTimeMs ?? Number.NEGATIVE_INFINITY) >= endTimeMs,
+    );
+    return around === undefined ? null : this.#take(around.spanId);
   }
 
   rest(): readonly Span[] {

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import { isObject, numberOf, numbersOf, textOf } from '../json-access.ts';
 import { agentPathFromText } from '../tracing/agent-path.ts';
+import { foreignModelCall } from './foreign-model-call.ts';
 import type { ModelCall, ModelCallChoice } from './model-call.ts';
 import type { Attributes, AttributeValue, Span } from './span.ts';
 import {
@@ -14,9 +15,10 @@ import {
  * Reads the model call that a span records: the inverse of `modelCallToSpan`.
  *
  * Spans of other recorders count when they carry token ids (`prompt_token_ids`, `response_token_ids`), such as those of
- * the Python proxies; they are trainable with a log-probability for every response token.
+ * the Python proxies; they are trainable with a log-probability for every response token. Those of OpenInference and Langfuse
+ * count without token ids, and are not trainable.
  *
- * @param span - any span
+ * @param given - any span
  * @returns null when the span is not a captured model call, such as a step of a framework adapter
  *
  * @example
@@ -25,12 +27,14 @@ import {
  * const calls = items.map(modelCallFromSpan).filter((call) => call !== null);
  * ```
  */
-export function modelCallFromSpan(span: Span): ModelCall | null {
+export function modelCallFromSpan(given: Span): ModelCall | null {
+  const foreign = foreignModelCall(given);
+  const span = foreign ?? given;
   const { attributes } = span;
   const isOurs = typeof attributes[modelCallAttributes.isTrainable] === 'boolean';
   const prompt = numbers(attributes[modelCallAttributes.promptTokenIds]);
   const response = numbers(attributes[modelCallAttributes.responseTokenIds]);
-  if (!isOurs && (prompt === null || response === null)) return null;
+  if (!isOurs && foreign === null && (prompt === null || response === null)) return null;
   const promptTokenIds = prompt ?? [];
   const choices = choicesOf(attributes, response ?? []);
   const bodies = new RecordedBodies(attributes);
@@ -107,7 +111,9 @@ function trainability(
     ? { isTrainable: true, untrainableReason: null }
     : {
         isTrainable: false,
-        untrainableReason: 'the span does not have a log-probability for every response token',
+        untrainableReason:
+          textOf(attributes[modelCallAttributes.untrainableReason]) ??
+          'the span does not have a log-probability for every response token',
       };
 }
 

@@ -7,6 +7,7 @@ import { type Resource, resourceFromAttributes } from '@opentelemetry/resources'
 import { collapseModelCalls } from './collapse-model-calls.ts';
 import type { ExportedContent } from './export-attributes.ts';
 import type { TraceTarget } from './export-target.ts';
+import { summarizeRoots } from './summarize-roots.ts';
 import { hasValidIds, toReadableSpan } from './to-readable-span.ts';
 
 /** Options of a {@link TraceExporter}. */
@@ -113,7 +114,7 @@ export class TraceExporter {
     const valid = spans.filter(hasValidIds);
     this.#skipped += spans.length - valid.length;
     const { maxBatchSpans = 256 } = this.#options;
-    const single = collapseModelCalls(valid);
+    const single = summarizeRoots(collapseModelCalls(valid), this.#options.content !== false);
     for (let start = 0; start < single.length; start += maxBatchSpans) {
       await this.#send(single.slice(start, start + maxBatchSpans));
     }
