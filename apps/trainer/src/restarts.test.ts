@@ -6,7 +6,7 @@ import type { TrainingEvent } from './training-event.ts';
 
 const clock: Clock = { now: () => 0, sleep: async () => undefined };
 const summary = { reward: 0, ci95: [0, 0], rollouts: 1, failed: 0, missing: 0 } as const;
-const evaluated: TrainingEvent = { type: 'evaluated', step: 0, phase: 'before', summary };
+const evaluated: TrainingEvent = { type: 'evaluated', step: 0, phase: 'before', tasks: 'test', summary };
 const started = { type: 'started' } as TrainingEvent;
 const lost = new AgentLightningError({ code: 'RUNTIME_UNAVAILABLE', message: 'the runtime is gone' });
 

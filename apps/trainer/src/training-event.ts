@@ -98,6 +98,8 @@ export interface TrainingSummary {
   readonly training?: {
     readonly ended: CompletionReason;
     readonly warnings: readonly RunWarning[];
+    /** The loss of each step, in order, if all of them imitate demonstrations; otherwise empty. */
+    readonly lossCurve: readonly number[];
     /** The best constant response to the held-out tasks, as far as seen; null when no two tasks had the same one. */
     readonly constantResponse: ConstantResponse | null;
     /** The checkpoint that the run ended with, which `after` measures. */
@@ -169,6 +171,8 @@ export type TrainingEvent =
       readonly type: 'evaluated';
       readonly step: number;
       readonly phase: EvaluationPhase;
+      /** The evaluated tasks. */
+      readonly tasks: 'test' | 'validation';
       readonly summary: EvaluationSummary;
     }
   | {

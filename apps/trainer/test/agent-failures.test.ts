@@ -115,6 +115,16 @@ test('an agent without any reward stops the run', async () => {
   await expect(train(silent)).rejects.toMatchObject({ code: 'INVALID_REWARD' });
 });
 
+test('several parts of a reward without a primary one fail the rollout, and the message has the remedy', async () => {
+  const parts: Agent<SmallTask> = async (task) => {
+    await ask(task);
+    return { correct: 1, brief: 0 };
+  };
+  await expect(train(parts)).rejects.toMatchObject({
+    message: expect.stringMatching(/\(correct, brief\) .* call one of them "primary"/),
+  });
+});
+
 test('a reward that is not a number fails the rollout and is named', async () => {
   const broken: Agent<SmallTask> = async (task) => {
     await ask(task);

@@ -119,7 +119,12 @@ test('of equal evaluations, the last one is the best, and three perfect ones end
   const tasks = Array.from({ length: 8 }, (_, index) => ({ question: `Number ${index}?`, index }));
   const perfect = measures({ before: 0.4, 'during-1': 1, 'during-2': 1, 'after-3': 1 });
   const { events } = await trainSmall(
-    falling({ agent: perfect, steps: 3, evaluation: { every: 1 }, tasks: { train: tasks, test: tasks.map(({ index }) => ({ question: `Letter ${index}?`, index })) } }),
+    falling({
+      agent: perfect,
+      steps: 3,
+      evaluation: { every: 1 },
+      tasks: { train: tasks, test: tasks.map(({ index }) => ({ question: `Letter ${index}?`, index })) },
+    }),
     { runId: 'perfect' },
   );
   expect(evaluationsOf(events).at(-1)).toEqual(['after', 3]);

@@ -252,7 +252,12 @@ export interface TrainConfig<TTask = unknown> {
   readonly maxRestarts?: number;
   /** Maximum share of held-out rollouts without a reward, from 0 to 1; above it, the run gives no verdict. @default 0.05 */
   readonly maxMissingShare?: number;
-  /** @default { temperature: 1 } */
+  /**
+   * Sampling of training rollouts, which replaces the parameters of the agent's requests. Evaluations have it too, unless
+   * `evaluation.sampling` differs.
+   *
+   * @default { temperature: 1 }
+   */
   readonly sampling?: SamplingConfig;
   readonly evaluation?: EvaluationConfig;
   /**

@@ -36,9 +36,13 @@ export function diagnoseEvaluation(history: EvaluationHistory, settings: Diagnos
   ];
 }
 
-function missingRewards({ step, summary: { missing, rollouts } }: EvaluationRecord): readonly RunWarning[] {
+function missingRewards({
+  step,
+  summary: { missing, rollouts },
+  isValidation,
+}: EvaluationRecord): readonly RunWarning[] {
   if (missing === 0) return [];
-  const message = `${missing} of ${missing + rollouts} held-out rollouts have no reward and are excluded from the mean`;
+  const message = `${missing} of ${missing + rollouts} ${isValidation === true ? 'validation' : 'held-out'} rollouts have no reward and are excluded from the mean`;
   return [{ name: 'missing-rewards', step, policy: null, message }];
 }
 
@@ -56,7 +60,7 @@ function heldOutFall(
   const now = meanAround(rewardCurve, last.step, steps);
   if (then === null || now === null || now <= then) return null;
   return (
-    `the held-out reward fell from ${best.summary.reward.toFixed(3)} at step ${best.step} to ` +
+    `the ${last.isValidation === true ? 'validation' : 'held-out'} reward fell from ${best.summary.reward.toFixed(3)} at step ${best.step} to ` +
     `${last.summary.reward.toFixed(3)}, while the training reward rose from ${then.toFixed(3)} to ${now.toFixed(3)}`
   );
 }

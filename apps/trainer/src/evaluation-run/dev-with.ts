@@ -109,7 +109,7 @@ async function devRollout(store: Store, finished: FinishedRollout, config: Resol
       : [
           'no model call was recorded: send the calls of the agent through the adapter of its framework (`agl init` adds it)',
         ]),
-    ...(isPromptSearch(config) || !hasCall ? [] : trainingObstacles(finished, config)),
+    ...(isPromptSearch(config) || !hasCall || failure !== null ? [] : trainingObstacles(finished, config)),
   ];
   return { rollout, attempts, spans, reward, problems };
 }

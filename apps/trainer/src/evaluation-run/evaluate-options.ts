@@ -45,4 +45,11 @@ export interface EvaluateOptions extends SubjectOptions {
   readonly tasks?: string | readonly unknown[];
   /** The number of rollouts of each task, at least 1. @default `evaluation.rolloutsPerTask` of the configuration */
   readonly samples?: number;
+  /**
+   * `agent`: calls are sampled with the parameters of the agent's requests, as in production. `training`: with
+   * `evaluation.sampling` of the configuration, by default that of the training.
+   *
+   * @default 'training'
+   */
+  readonly sampling?: 'agent' | 'training';
 }

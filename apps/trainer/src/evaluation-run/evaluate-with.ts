@@ -35,7 +35,7 @@ export async function evaluateWith(
   options: EvaluateOptions & { readonly split?: TaskSplit } = {},
 ): Promise<EvaluationReport> {
   const startedMs = systemClock.now();
-  const settings = evaluationSettings(config, options.endpoint ?? null);
+  const settings = evaluationSettings(sampledBy(config, options), options.endpoint ?? null);
   const tasks = await tasksOf(settings, options);
   const samples = samplesOf(settings, options);
   const emit = options.onEvent ?? ((_event: EvaluationEvent): void => undefined);
@@ -56,6 +56,11 @@ export async function evaluateWith(
   });
   emit({ type: 'finished', report });
   return report;
+}
+
+/** The configuration with the sampling of the options. */
+function sampledBy<TConfig extends ResolvedRun>(config: TConfig, { sampling }: EvaluateOptions): TConfig {
+  return sampling === 'agent' ? { ...config, evaluation: { ...config.evaluation, sampling: {} } } : config;
 }
 
 /** The tasks and how often each is run. */

@@ -30,11 +30,12 @@ export async function evaluate(session: TrainingSession, options: EvaluationOpti
 
 /** Reports an evaluation. */
 export function emitEvaluated(
-  { emit }: Pick<TrainingSession, 'emit'>,
+  { emit, tasks }: Pick<TrainingSession, 'emit' | 'tasks'>,
   { phase, step }: EvaluationOptions,
   evaluation: StoredEvaluation,
 ): void {
-  emit({ type: 'evaluated', phase, step, summary: summaryOf(evaluation) });
+  const isValidation = phase === 'during' && tasks.validation !== null;
+  emit({ type: 'evaluated', phase, step, tasks: isValidation ? 'validation' : 'test', summary: summaryOf(evaluation) });
 }
 
 /** {@link evaluate} without the report. */

@@ -49,6 +49,7 @@ export function summariseRun(options: {
     training: {
       ended: completionReason(state, config) ?? 'steps',
       warnings: state.warnings,
+      lossCurve: state.lossCurve.every((loss) => loss !== null) ? state.lossCurve : [],
       constantResponse,
       final: finalCheckpoint(state, config),
     },

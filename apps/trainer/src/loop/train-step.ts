@@ -8,9 +8,10 @@ import { warnOfStep } from '../diagnosis/emit-run-warnings.ts';
 import { failingShare } from '../diagnosis/run-conditions.ts';
 import { warnOfFailed, warnOfLost } from '../evaluation/collect-evaluation.ts';
 import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { imitationLoss } from '../evaluation/imitation-loss.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import { meanReward } from '../evaluation/rollout-reward.ts';
-import { callMetrics } from '../rollouts/call-metrics.ts';
+import { callMetrics, overriddenSampling, trainableCalls } from '../rollouts/call-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
 import { failureText } from '../rollouts/rollout-failures.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
@@ -54,6 +55,7 @@ export async function trainStep(options: {
   await recordTraining(session, { collected, outcomes, step });
   const unmatched = checkSelectors(session, { collected, outcomes, step });
   warnExcluded(session, { collected, outcomes, step });
+  warnOverridden(session, collected);
   const { reward, metrics, entropy, trainedTokens } = measureStep(config, collection, outcomes);
   const rewardCurve = [...state.rewardCurve, reward];
   sampler.record([...collected, ...collection.setAside]);
@@ -86,6 +88,7 @@ export async function trainStep(options: {
     ...checkpoint,
     finishedStep: step,
     rewardCurve,
+    lossCurve: [...state.lossCurve, imitationLoss(metrics)],
     warnings,
     publications: withPublications(state.publications, publicationsOf(outcomes, step)),
     collection: collector.state(),
@@ -119,6 +122,22 @@ function measureStep(
       ...rewardMetrics(rollouts, rewards, definition.choice?.rewardWeights ?? null),
     },
   };
+}
+
+/** Reports once which sampling parameters of the agent the configuration replaces. */
+function warnOverridden(
+  { config, emittedWarnings, emit }: TrainingSession,
+  collected: readonly FinishedRollout[],
+): void {
+  const key = 'overridden sampling';
+  if (emittedWarnings.has(key)) return;
+  emittedWarnings.add(key);
+  const replaced = overriddenSampling(trainableCalls(collected), config.sampling);
+  if (replaced.length === 0) return;
+  const message =
+    `training replaces the sampling of the agent's requests: ${replaced.join(', ')}. Evaluations sample as the training does, ` +
+    'unless `evaluation.sampling` differs; `agl eval --agent-sampling` samples as the agent asks';
+  emit({ type: 'warning', message });
 }
 
 /**

@@ -130,5 +130,5 @@ async function outcome(
 }
 
 function tell({ emit }: SearchSession, phase: 'before' | 'after', evaluation: StoredEvaluation): void {
-  emit({ type: 'evaluated', phase, step: 0, summary: summaryOf(evaluation) });
+  emit({ type: 'evaluated', phase, step: 0, tasks: 'test', summary: summaryOf(evaluation) });
 }

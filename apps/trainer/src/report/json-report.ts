@@ -1,6 +1,6 @@
 import { addressText } from '@agentlightning/core/internal';
 import { summaryOf } from '../evaluation/stored-evaluation.ts';
-import type { ConstantResponse, PromptsOutcome, SearchStart, TrainingEvent } from '../training-event.ts';
+import type { ConstantResponse, PromptsOutcome, SearchStart, StepSummary, TrainingEvent } from '../training-event.ts';
 import type { Report } from './report.ts';
 
 /**
@@ -37,19 +37,15 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
         ...(event.search === undefined ? {} : { search: searchRecord(event.search) }),
       };
     case 'evaluated':
-      return { event: 'evaluated', phase: event.phase, step: event.step, ...summaryOf(event.summary) };
-    case 'stepped':
       return {
-        event: 'step',
-        step: event.summary.step,
-        steps: event.summary.steps,
-        reward: event.summary.reward,
-        entropy: event.summary.entropy,
-        tokens_per_second: event.summary.tokensPerSecond,
-        seconds: event.summary.seconds,
-        seconds_left: event.summary.secondsLeft,
-        metrics: event.summary.metrics,
+        event: 'evaluated',
+        phase: event.phase,
+        step: event.step,
+        tasks: event.tasks,
+        ...summaryOf(event.summary),
       };
+    case 'stepped':
+      return stepRecord(event.summary);
     case 'checkpointed':
       return {
         event: 'checkpoint',
@@ -86,6 +82,20 @@ function toRecord(event: TrainingEvent): Record<string, unknown> | null {
     case 'finished':
       return doneRecord(event.summary);
   }
+}
+
+function stepRecord(summary: StepSummary): Record<string, unknown> {
+  return {
+    event: 'step',
+    step: summary.step,
+    steps: summary.steps,
+    reward: summary.reward,
+    entropy: summary.entropy,
+    tokens_per_second: summary.tokensPerSecond,
+    seconds: summary.seconds,
+    seconds_left: summary.secondsLeft,
+    metrics: summary.metrics,
+  };
 }
 
 function constantRecord(constant: ConstantResponse | null): Record<string, unknown> | null {

@@ -1,5 +1,12 @@
 import { quantityText } from '@agentlightning/core/internal';
-import type { EvaluationSummary, NothingLeftEvent, SearchStart, TrainingEvent } from '../training-event.ts';
+import { imitationLoss } from '../evaluation/imitation-loss.ts';
+import type {
+  EvaluationSummary,
+  NothingLeftEvent,
+  SearchStart,
+  StepSummary,
+  TrainingEvent,
+} from '../training-event.ts';
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
 import { terminalText } from './terminal-text.ts';
@@ -25,15 +32,16 @@ export function plainLine(event: TrainingEvent): string | null {
       const { reward, ci95, rollouts } = event.summary;
       const failures = exceptionsText(event.summary);
       const when = event.phase === 'during' ? `at step ${event.step}` : `${event.phase} training`;
-      return `Held-out reward ${when}: ${reward.toFixed(3)} (95% ${ci95[0].toFixed(3)} to ${ci95[1].toFixed(3)}, ${quantityText(rollouts, 'rollout')}${failures})`;
+      const what = event.tasks === 'validation' ? 'Validation' : 'Held-out';
+      return `${what} reward ${when}: ${reward.toFixed(3)} (95% ${ci95[0].toFixed(3)} to ${ci95[1].toFixed(3)}, ${quantityText(rollouts, 'rollout')}${failures})`;
     }
     case 'stepped': {
-      const { step, steps, reward, entropy, tokensPerSecond, secondsLeft } = event.summary;
+      const { step, steps, entropy, tokensPerSecond, secondsLeft } = event.summary;
       const training =
         entropy === null
           ? 'no update: no token has an advantage'
           : `entropy ${entropy.toFixed(3)}  ${Math.round(tokensPerSecond)} tokens/s`;
-      return `step ${step}/${steps} (${percent(step / steps)})  reward ${reward.toFixed(3)}  ${training}  ${shortDuration(secondsLeft)} left`;
+      return `step ${step}/${steps} (${percent(step / steps)})  ${learnedText(event.summary, 3)}  ${training}  ${shortDuration(secondsLeft)} left`;
     }
     case 'prompts-judged':
       return promptsLine(event);
@@ -51,6 +59,12 @@ export function plainLine(event: TrainingEvent): string | null {
     case 'finished':
       return null;
   }
+}
+
+/** The reward of a step; of demonstrations, whose rewards are all equal, the loss. */
+export function learnedText({ reward, metrics }: Pick<StepSummary, 'reward' | 'metrics'>, digits: number): string {
+  const loss = imitationLoss(metrics);
+  return loss === null ? `reward ${reward.toFixed(digits)}` : `loss ${loss.toFixed(digits)}`;
 }
 
 /** The rollouts of an evaluation that failed or are excluded: `, 2 failed, 1 missing`. */
@@ -72,7 +86,7 @@ function nothingLeftText({ reason, finishedStep, steps }: NothingLeftEvent): str
     case 'warning':
       return `a warning of \`stopWhen.warnings\` ended it at step ${finishedStep}. Remove the warning from the list to continue.`;
     case 'patience':
-      return `its held-out reward had stopped rising at step ${finishedStep}. Raise or remove \`stopWhen.patience\` to continue.`;
+      return `the reward of its evaluations had stopped rising at step ${finishedStep}. Raise or remove \`stopWhen.patience\` to continue.`;
     case 'limits':
       return 'the search has ended. Change its limits to continue.';
   }

@@ -26,6 +26,7 @@ const step: StepSummary = {
 const stepped: TrainingEvent = { type: 'stepped', summary: step };
 const evaluated: TrainingEvent = {
   type: 'evaluated',
+  tasks: 'test',
   step: 0,
   phase: 'before',
   summary: { reward: 0.25, ci95: [0.2, 0.3], rollouts: 100, failed: 2, missing: 1 },
@@ -41,6 +42,17 @@ test('a plain report has one line for each step and evaluation', () => {
     'Held-out reward before training: 0.250 (95% 0.200 to 0.300, 100 rollouts, 2 failed, 1 missing)\n',
     'step 3/12 (25%)  reward 0.500  entropy 1.250  1235 tokens/s  1m 01s left\n',
   ]);
+});
+
+test('validation tasks and demonstrations have their own names', () => {
+  const lines: string[] = [];
+  const report = plainReport((line) => lines.push(line));
+  report.onEvent({ ...evaluated, phase: 'during', tasks: 'validation' } as TrainingEvent);
+  const metrics = { 'rollouts/imitated': 8, 'reward/std': 0, 'policy/loss': 0.75 };
+  report.onEvent({ type: 'stepped', summary: { ...step, reward: 1, metrics } });
+  expect(lines[0]).toMatch(/^Validation reward at step 0: /);
+  expect(lines[1]).toContain('  loss 0.750  ');
+  expect(lines[1]).not.toContain('reward');
 });
 
 test('a json report ends with the done object that programs read', () => {

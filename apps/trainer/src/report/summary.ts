@@ -82,7 +82,9 @@ function constantLines({ training }: TrainingSummary): readonly string[] {
   ];
 }
 
-function curveLines({ rewardCurve: curve }: TrainingSummary): readonly string[] {
+function curveLines({ rewardCurve: curve, training }: TrainingSummary): readonly string[] {
+  const losses = training?.lossCurve ?? [];
+  if (losses.length > 0) return ['Training loss, step by step', ...rewardCurve(losses, { width: 60, height: 5 })];
   return ['Training reward, step by step', ...rewardCurve(curve, { width: 60, height: 5 })];
 }
 
@@ -92,7 +94,7 @@ function endLines({ training, rewardCurve: { length } }: TrainingSummary): reado
     case 'warning':
       return ['', `A warning of \`stopWhen.warnings\` ended the run at step ${length}.`];
     case 'patience':
-      return ['', `The held-out reward had stopped rising, which ended the run at step ${length}.`];
+      return ['', `The reward of the evaluations had stopped rising, which ended the run at step ${length}.`];
     default:
       return [];
   }

@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { StepSummary, TrainingEvent } from '../training-event.ts';
 import { shortDuration } from './number-text.ts';
-import { plainLine } from './plain-report.ts';
+import { learnedText, plainLine } from './plain-report.ts';
 import { bar } from './progress-bar.ts';
 import type { Report } from './report.ts';
 
@@ -103,7 +103,7 @@ function spentShare({ rollouts, maxRollouts, optimizerCalls, maxOptimizerCalls }
   return Math.max(rollouts / (maxRollouts ?? Infinity), optimizerCalls / (maxOptimizerCalls ?? Infinity));
 }
 
-const phaseTexts = { step: 'rollouts', before: 'held-out', during: 'held-out', after: 'held-out' } as const;
+const phaseTexts = { step: 'rollouts', before: 'held-out', during: 'evaluation', after: 'held-out' } as const;
 
 function shareOf(event: RolloutProgress, { steps, share }: LiveState): number {
   if (event.phase === 'after') return 1;
@@ -127,7 +127,7 @@ function metricTexts(last: StepSummary | null): readonly string[] {
   if (last === null) return [];
   return [
     `step ${last.step}/${last.steps}`,
-    `reward ${last.reward.toFixed(2)}`,
+    learnedText(last, 2),
     `entropy ${last.entropy === null ? '-' : last.entropy.toFixed(2)}`,
     `${Math.round(last.tokensPerSecond)} tok/s`,
     `${shortDuration(last.secondsLeft)} left`,

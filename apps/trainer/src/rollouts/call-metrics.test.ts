@@ -1,6 +1,7 @@
+import type { JsonObject } from '@agentlightning/core';
 import { aCollectedRollout, aModelCallSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { alteredSamplingText, callMetrics } from './call-metrics.ts';
+import { alteredSamplingText, callMetrics, overriddenSampling } from './call-metrics.ts';
 
 const response = (tokens: number, finishReason: string) => ({
   index: 0,
@@ -26,6 +27,16 @@ test('lengths, truncations and altered sampling are counted over trainable calls
   expect(alteredSamplingText({ top_p: 2, logit_bias: 1 })).toContain(
     '`top_p` (2 model calls) and `logit_bias` (1 model call)',
   );
+});
+
+test('the sampling that the agent asks for and that is replaced is listed once', () => {
+  const calls = [{ temperature: 0.2 }, { temperature: 0.2, max_tokens: 8 }, { temperature: 1, top_p: 0.9 }, {}];
+  const requests = calls.map((request) => ({ request: request as JsonObject }));
+  expect(overriddenSampling(requests, { temperature: 1, topP: 1, maxTokens: 64 })).toEqual([
+    'temperature 0.2 by 1',
+    'top_p 0.9 by 1',
+  ]);
+  expect(overriddenSampling(requests, { maxTokens: 4 })).toEqual(['max_tokens 8 by 4']);
 });
 
 test('there are no metrics without trainable calls', () => {

@@ -1,6 +1,7 @@
 import type { ModelCall } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
+import type { SamplingConfig } from '../config/train-config.ts';
 import { mean } from '../evaluation/mean.ts';
 import { groupRollouts } from './collect-rollouts.ts';
 
@@ -58,6 +59,25 @@ export function alteredSamplingCounts(calls: readonly ModelCall[]): Readonly<Rec
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return Object.fromEntries(counts);
+}
+
+/** The sampling parameters that calls asked for and the configuration replaces: `temperature 0.2 by 1`. */
+export function overriddenSampling(
+  calls: readonly Pick<ModelCall, 'request'>[],
+  { temperature, topP, maxTokens }: SamplingConfig,
+): readonly string[] {
+  const found = new Set<string>();
+  const compare = (name: string, asked: unknown, given: number | undefined): void => {
+    if (typeof asked === 'number' && given !== undefined && asked !== given) found.add(`${name} ${asked} by ${given}`);
+  };
+  for (const { request } of calls) {
+    const asked = request?.['max_completion_tokens'] ?? request?.['max_tokens'];
+    compare('temperature', request?.['temperature'], temperature);
+    compare('top_p', request?.['top_p'], topP);
+    // The lower limit applies.
+    if (typeof asked === 'number' && asked > (maxTokens ?? asked)) compare('max_tokens', asked, maxTokens);
+  }
+  return [...found];
 }
 
 /** What altered sampling means for training, as a clause. */

@@ -55,6 +55,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     steps: Math.max(steps, finishedStep),
     finishedStep,
     rewardCurve: state.rewardCurve.slice(0, finishedStep),
+    lossCurve: state.lossCurve.slice(0, finishedStep),
     evaluations: allEvaluations(state).filter(({ step }) => step <= finishedStep),
     warnings: state.warnings.filter(({ step }) => step <= finishedStep),
     after: null,

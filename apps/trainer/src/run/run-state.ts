@@ -36,6 +36,8 @@ export interface RunState {
   readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
   readonly rewardCurve: readonly number[];
+  /** The loss of each finished step that imitates demonstrations, in order; null for another one. */
+  readonly lossCurve: readonly (number | null)[];
   /** The warnings of finished steps and evaluations, in order. */
   readonly warnings: readonly RunWarning[];
   /** The last publications of weights, in order; those of repeated steps too. */
@@ -89,6 +91,8 @@ const runState: z.ZodType<RunState> = z.object({
   evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
   // Absent in older states.
+  lossCurve: z.array(z.number().nullable()).default([]),
+  // Absent in older states.
   warnings: z.array(runWarningSchema).default([]),
   // Absent in older states.
   publications: publicationRecordsSchema.default([]),
@@ -123,6 +127,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     finalStep: null,
     evaluations: [],
     rewardCurve: [],
+    lossCurve: [],
     warnings: [],
     publications: [],
     collection: null,

@@ -84,9 +84,9 @@ function missingPrimary(rewards: readonly Reward[], primaryKey: string | undefin
   const names = rewards.map((reward) => reward.name).join(', ') || 'none';
   const message =
     primaryKey === undefined
-      ? `The reward has several dimensions (${names}) and none is named as the primary one`
+      ? `The reward has several dimensions (${names}) and none is named as the primary one: call one of them "${primaryRewardName}"`
       : `The primary reward "${primaryKey}" is not among the dimensions (${names})`;
-  const remedy = `Name the dimension to train on as \`primaryKey\`, or call it "${primaryRewardName}".`;
+  const remedy = `Return \`{ ${primaryRewardName}: …, … }\` from the agent, or pass \`primaryKey\` to \`emitReward\`. \`rewardWeights\` of the algorithm weighs all of them.`;
   return new AgentLightningError({ code: 'INVALID_REWARD', message, remedy });
 }
 

@@ -17,6 +17,7 @@ export function addEvalCommand(program: Command, options: ProgramOptions): void 
       'rollouts of each task (default: evaluation.rolloutsPerTask)',
       wholeNumber({ min: 1, max: 10_000 }),
     )
+    .option('--agent-sampling', 'sample as the requests of the agent ask, instead of as the training does')
     .option('--concurrency <n>', 'number of concurrent rollouts', wholeNumber({ min: 1 }))
     .option('--max-missing <share>', 'share of missing rewards above which the exit code is 1', shareOf)
     .option('--no-runner', 'do not start agents; external runners run them');

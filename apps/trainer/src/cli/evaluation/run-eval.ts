@@ -15,6 +15,7 @@ export interface EvalFlags extends SubjectFlags {
   readonly samples?: number;
   readonly concurrency?: number;
   readonly maxMissing?: number;
+  readonly agentSampling?: boolean;
   /** False for external runners only. */
   readonly runner: boolean;
 }
@@ -44,6 +45,7 @@ export async function runEval(file: string, flags: EvalFlags): Promise<number> {
         ...(flags.of === undefined ? {} : { of: flags.of }),
         ...(flags.against === undefined ? {} : { against: flags.against }),
         ...(flags.tasks === undefined ? {} : { tasks: path.resolve(flags.tasks) }),
+        ...(flags.agentSampling === true ? { sampling: 'agent' as const } : {}),
         ...(flags.samples === undefined ? {} : { samples: flags.samples }),
         ...(flags.run === undefined ? {} : { runId: flags.run }),
       }),

@@ -117,6 +117,7 @@ export const trainingLine: z.ZodType = z.union([
     event: z.literal('evaluated'),
     phase: z.enum(['before', 'during', 'after']),
     step: z.int(),
+    tasks: z.enum(['test', 'validation']),
     ...rewardShape,
   }),
   stepLine,

@@ -1,0 +1,8 @@
+/**
+ * The loss of a step that imitates rollouts with equal rewards, such as demonstrations: their reward says nothing about the
+ * policy. Null for another step, and for one without an update.
+ */
+export function imitationLoss(metrics: Readonly<Record<string, number>>): number | null {
+  const isImitated = (metrics['rollouts/imitated'] ?? 0) > 0 && metrics['reward/std'] === 0;
+  return isImitated ? (metrics['policy/loss'] ?? null) : null;
+}
