@@ -1,13 +1,14 @@
 import starlight from '@astrojs/starlight';
 import { defineConfig, passthroughImageService } from 'astro/config';
 import starlightLinksValidator from 'starlight-links-validator';
-import { textFiles } from './src/text-files.ts';
+import { searchRanking, textFiles } from './src/site-integrations.ts';
 
 export default defineConfig({
   // Flags such as --steps have two hyphens.
   markdown: { smartypants: false },
   image: { service: passthroughImageService() },
   integrations: [
+    searchRanking(),
     starlight({
       title: 'Agent Lightning TS',
       description: 'Train the agent you already have: reinforcement learning and prompt optimisation for agents in TypeScript.',
@@ -16,6 +17,7 @@ export default defineConfig({
       sidebar: [
         { label: 'Learn', items: [{ autogenerate: { directory: 'learn' } }] },
         { label: 'Guides', items: [{ autogenerate: { directory: 'guides' } }] },
+        { label: 'Recipes', collapsed: true, items: ['recipes', { autogenerate: { directory: 'recipes' } }] },
         { label: 'Packages', collapsed: true, items: [{ autogenerate: { directory: 'packages' } }] },
         { label: 'Examples', collapsed: true, items: ['examples', { autogenerate: { directory: 'examples' } }] },
         {

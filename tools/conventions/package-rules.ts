@@ -62,8 +62,8 @@ function manifestProblems(folder: string): readonly string[] {
   const path = `${folder}/package.json`;
   const manifest = JSON.parse(readText(path)) as Manifest;
   const folderName = folder.split('/')[1] ?? '';
-  // `npm create <name>` runs the package `create-<name>`.
-  const expectedName = folderName.startsWith('create-') ? folderName : `@agentlightning/${folderName}`;
+  // `npm create <name>` runs the package `create-<name>`, and `npx <name>` the package of that name.
+  const expectedName = /^(create-.+|agentlightning)$/.test(folderName) ? folderName : `@agentlightning/${folderName}`;
   const expectations: readonly (readonly [holds: boolean, problem: string])[] = [
     [manifest.name === expectedName, `name must be ${expectedName}`],
     [(manifest.description ?? '').length > 20, 'description is missing'],

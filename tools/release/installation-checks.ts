@@ -36,6 +36,7 @@ export const installations: readonly Installation[] = [
     examples: 'apps/trainer',
     program: ['agl', '--version'],
   },
+  { name: 'agentlightning', packages: ['agentlightning'], program: ['agentlightning', '--version'] },
 ];
 
 /** The fresh project of a check. */

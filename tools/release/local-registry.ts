@@ -96,6 +96,7 @@ function configText(folder: string, uplink: string): string {
     packages: {
       '@agentlightning/*': open,
       'create-agentlightning': open,
+      agentlightning: open,
       '**': { access: '$all', proxy: 'configured' },
     },
     max_body_size: '100mb',

@@ -16,7 +16,7 @@ export async function answer(question: string): Promise<string> {
 export async function setUpProblems(registry: string, folder: string): Promise<readonly string[]> {
   const files = {
     'package.json': JSON.stringify({ name: 'an-agent', private: true, type: 'module' }),
-    '.npmrc': `@agentlightning:registry=${registry}\n`,
+    '.npmrc': `registry=${registry}\n`,
     'src/answer.ts': agentText,
     'answers.json': '["4"]',
   };
@@ -26,9 +26,12 @@ export async function setUpProblems(registry: string, folder: string): Promise<r
   const run = async (...command: readonly string[]): Promise<CommandResult> =>
     await runCommand(command, { cwd: folder, env });
   const steps: readonly (readonly [command: readonly string[], output: RegExp])[] = [
-    [['npm', 'install', 'ai@^7', '@ai-sdk/openai@^4', '@agentlightning/trainer'], /added/],
-    [['npx', 'agl', 'init', '--yes'], /npm install @agentlightning\/ai-sdk/],
-    [['npm', 'install', '@agentlightning/ai-sdk'], /added/],
+    [['npm', 'install', 'ai@^7', '@ai-sdk/openai@^4'], /added/],
+    [
+      ['npx', '--yes', 'agentlightning', 'init', '--yes'],
+      /npm install @agentlightning\/trainer @agentlightning\/ai-sdk/,
+    ],
+    [['npm', 'install', '@agentlightning/trainer', '@agentlightning/ai-sdk'], /added/],
     [['npx', 'agl', 'doctor'], /^0 errors/m],
     [['npx', 'agl', 'dev', '--tasks', '1', '--script', 'answers.json'], /reward 1$/m],
   ];

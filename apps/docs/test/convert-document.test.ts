@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { convertDocument } from '../src/assembly/convert-document.ts';
 import { documentSlug } from '../src/assembly/document-slug.ts';
 import { pageText } from '../src/assembly/page.ts';
+import { withoutSearchWeight } from '../src/site-integrations.ts';
 
 const convert = (text: string, path = 'packages/core/README.md') =>
   convertDocument({ path, text, slug: documentSlug(path) ?? '', order: 2 });
@@ -42,6 +43,8 @@ test('links in code stay, and the marks of checked snippets are removed', () => 
 test.each([
   ['README.md', ''],
   ['apps/docs/content/guides/tools.md', 'guides/tools'],
+  ['docs/recipes/README.md', 'recipes'],
+  ['docs/recipes/nextjs.md', 'recipes/nextjs'],
   ['docs/decisions/README.md', 'decisions'],
   ['docs/decisions/0049-dashboard.md', 'decisions/0049-dashboard'],
   ['docs/reports/performance/scale.md', 'reports/scale'],
@@ -50,4 +53,10 @@ test.each([
   ['packages/core/CHANGELOG.md', null],
 ])('the page of %s is %s', (path, slug) => {
   expect(documentSlug(path)).toBe(slug);
+});
+
+test('text and headings of API pages do not count for the rank of search results', () => {
+  expect(withoutSearchWeight('<header></header><main data-pagefind-body><h3 id="a">Trainer</h3></main>')).toBe(
+    '<header></header><main data-pagefind-weight="0" data-pagefind-body><h3 data-pagefind-weight="0" id="a">Trainer</h3></main>',
+  );
 });

@@ -6,24 +6,26 @@ import { buildProgram } from '../../trainer/src/cli/program.ts';
 /** Documents for users; reports and decisions describe the past. */
 const documents = listFiles(
   (path) =>
-    /^(README|apps\/docs\/content\/.+|docs\/operations|(packages|apps|examples)\/[^/]+\/(README|skills\/[^/]+\/SKILL))\.md$/.test(
+    /^(README|apps\/docs\/content\/.+|docs\/operations|docs\/recipes\/.+|(packages|apps|examples)\/[^/]+\/(README|skills\/[^/]+\/SKILL))\.md$/.test(
       path,
     ) && !path.startsWith('apps/gpu-runtime/'),
 );
 
-/** A call of `agl` in a shell block, with where it is. */
+/** A call of `agl` or `npx agentlightning` in a shell block, with where it is. */
 interface DocumentedCall {
   readonly where: string;
   readonly words: readonly string[];
 }
 
-function callsOf(path: string): readonly DocumentedCall[] {
-  return [...readText(path).matchAll(/^```(?:sh|bash)\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) =>
+function callsIn(text: string, path: string): readonly DocumentedCall[] {
+  return [...text.matchAll(/^```(?:sh|bash)\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) =>
     block
       .replaceAll(/\\\n\s*/g, ' ')
       .split('\n')
       .flatMap((line) => {
-        const call = /^(?:.*\s)?agl\s+(?!--)(.*)$/.exec(line.replace(/\s+#.*$/, '').replace(/\s*&$/, ''))?.[1];
+        const call = /^(?:.*\s)?(?:agl|npx (?:-y )?agentlightning)\s+(?!--)(.*)$/.exec(
+          line.replace(/\s+#.*$/, '').replace(/\s*&$/, ''),
+        )?.[1];
         return call === undefined ? [] : [{ where: `${path}: ${line.trim()}`, words: call.split(/\s+/) }];
       }),
   );
@@ -47,13 +49,30 @@ function problemOf({ words }: DocumentedCall): string | null {
 }
 
 test('every agl command in the documents exists, with its flags', () => {
-  const calls = documents.flatMap(callsOf);
+  const calls = documents.flatMap((path) => callsIn(readText(path), path));
   expect(calls.length).toBeGreaterThan(60);
   const problems = calls.flatMap((call) => {
     const problem = problemOf(call);
     return problem === null ? [] : [`${call.where}: ${problem}`];
   });
   expect(problems).toEqual([]);
+});
+
+/** Where the trainer may not be installed yet, `npx agl` would run the package of another author. */
+const earlyCall = /npx (?:-y )?agl (?:init|mcp)\b|"args": \["agl"/;
+
+test('commands before an installation are those of the package agentlightning', () => {
+  const sources = listFiles((path) =>
+    /^(apps\/trainer|packages\/create-agentlightning)\/src\/.+(?<!\.test)\.ts$/.test(path),
+  );
+  expect([...documents, ...sources].filter((path) => earlyCall.test(readText(path)))).toEqual([]);
+  expect(earlyCall.test('npx agl init --yes')).toBe(true);
+});
+
+test('a call through npx is checked too', () => {
+  expect(callsIn('```sh\nnpx agentlightning init --yes # writes\n```\n', 'a.md')).toEqual([
+    { where: 'a.md: npx agentlightning init --yes # writes', words: ['init', '--yes'] },
+  ]);
 });
 
 test('an unknown command and an unknown flag are problems', () => {

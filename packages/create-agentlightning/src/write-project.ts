@@ -14,7 +14,7 @@ export async function writeProject(folder: string, files: Readonly<Record<string
   await mkdir(folder, { recursive: true });
   const existing = (await readdir(folder)).filter((name) => !harmless.has(name));
   if (existing.length > 0) {
-    const remedy = 'Choose another one. In an existing project, run npx agl init.';
+    const remedy = 'Choose another one. In an existing project, run npx agentlightning init.';
     throw new CreateError(`Folder is not empty: ${folder} has ${existing[0]}. ${remedy}`, 2);
   }
   for (const [name, text] of Object.entries(files)) {

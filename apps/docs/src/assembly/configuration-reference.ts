@@ -71,13 +71,14 @@ const introduction = `The default export of \`agl.config.ts\`, checked when it i
 the most similar known key. \`defineConfig\` adds the types in an editor. Types, limits and defaults on this page are those of the
 schemas, the meanings those of the source.`;
 
-/** An entry for each key, with its heading as an anchor. */
+/** An entry for each key, with its heading as an anchor. The outline of the page has the headings of level 3. */
 function entriesOf(keys: readonly Key[]): string {
   return keys
     .map((key) => {
       const facts = [`\`${key.type.replaceAll(/\s+/g, ' ')}\``, key.limits, key.isRequired ? 'required' : key.default];
       const shown = facts.filter((fact) => fact !== '');
-      return `#### \`${key.path}\`\n\n${shown.join(' · ')}\n\n${key.meaning}`.trim();
+      const heading = key.path.includes('.') ? '####' : '###';
+      return `${heading} \`${key.path}\`\n\n${shown.join(' · ')}\n\n${key.meaning}`.trim();
     })
     .join('\n\n');
 }

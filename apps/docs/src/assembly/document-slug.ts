@@ -7,6 +7,8 @@ const slugRules: readonly (readonly [pattern: RegExp, slug: string])[] = [
   [/^CONTRIBUTING\.md$/, 'contribute/contributing'],
   [/^docs\/(errors|glossary)\.md$/, 'reference/$1'],
   [/^docs\/(operations|platforms)\.md$/, 'operations/$1'],
+  [/^docs\/recipes\/README\.md$/, 'recipes'],
+  [/^docs\/recipes\/(.+)\.md$/, 'recipes/$1'],
   [/^docs\/decisions\/README\.md$/, 'decisions'],
   [/^docs\/decisions\/(.+)\.md$/, 'decisions/$1'],
   [/^docs\/reports\/(?:.+\/)?([^/]+)\/README\.md$/, 'reports/$1'],

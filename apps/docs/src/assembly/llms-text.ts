@@ -4,6 +4,7 @@ import type { Page } from './page.ts';
 const groups: readonly (readonly [heading: string, folder: string])[] = [
   ['Learn', 'learn'],
   ['Guides', 'guides'],
+  ['Recipes', 'recipes'],
   ['Skills for coding agents', 'skills'],
   ['Packages', 'packages'],
   ['Examples', 'examples'],

@@ -1,13 +1,38 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { programName } from './program-name.ts';
 
-afterEach(() => vi.unstubAllEnvs());
+const fetched = '/home/ada/.npm/_npx/0f1e/node_modules/.bin/agentlightning';
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'agentlightning-'));
+  await mkdir(path.join(folder, 'project/node_modules/.bin'), { recursive: true });
+  await writeFile(path.join(folder, 'project/node_modules/.bin/agl'), '');
+});
+
+afterAll(async () => await rm(folder, { recursive: true, force: true }));
+
+beforeEach(() => void vi.stubEnv('AGL_COMMAND', ''));
+
+afterEach(() => void vi.unstubAllEnvs());
 
 test('a program of the project is called with npx, a global one by its name', () => {
-  vi.stubEnv('AGL_COMMAND', '');
-  expect(programName(path.resolve('node_modules/.bin/agl'))).toBe('npx agl');
-  expect(programName('/usr/local/bin/agl')).toBe('agl');
+  expect(programName('/srv/shop/node_modules/.bin/agl', '/srv/shop')).toBe('npx agl');
+  expect(programName('/srv/shop/node_modules/.bin/agl', '/srv/shop/packages/agent')).toBe('npx agl');
+  expect(programName('/usr/local/bin/agl', '/srv/shop')).toBe('agl');
+  expect(programName('/usr/local/lib/node_modules/agentlightning/dist/main.js', '/srv/shop')).toBe('agl');
+});
+
+test('a fetched program is called by the name of its package, unless the project has the command', () => {
+  expect(programName(fetched, folder)).toBe('npx agentlightning');
+  expect(programName('/home/ada/.cache/pnpm/dlx/4a/node_modules/agentlightning/dist/main.js', folder)).toBe(
+    'npx agentlightning',
+  );
+  expect(programName(fetched, path.join(folder, 'project'))).toBe('npx agl');
+  expect(programName(fetched, path.join(folder, 'project/src'))).toBe('npx agl');
 });
 
 test('AGL_COMMAND names the program', () => {

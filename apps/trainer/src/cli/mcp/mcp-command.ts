@@ -9,7 +9,7 @@ The server only reads. Standard output carries the protocol and nothing else.
 AGL_STORE_KEY is the key for a store server.
 
 Example, as the configuration of a coding agent:
-  { "mcpServers": { "agentlightning": { "command": "npx", "args": ["agl", "mcp", "--store", "sqlite:.agl/agl.db"] } } }`;
+  { "mcpServers": { "agentlightning": { "command": "npx", "args": ["-y", "agentlightning", "mcp", "--store", "sqlite:.agl/agl.db"] } } }`;
 
 /** Adds `agl mcp`. */
 export function addMcpCommand(program: Command): void {
