@@ -100,6 +100,21 @@ test('the globals of CommonJS are there in a package without "type"', async () =
   expect(result).toEqual(['place.ts', 'src', 'plain']);
 });
 
+test.each(["import 'server-only';", "require('server-only');"])('a module with %s is loaded', async (line) => {
+  const { result } = await run({
+    'package.json': '{}',
+    'node_modules/server-only/package.json': '{ "name": "server-only", "main": "index.js" }',
+    'node_modules/server-only/index.js':
+      "throw new Error('This module cannot be imported from a Client Component module.');",
+    'src/answer.cjs': `${line.startsWith('require') ? line : ''}\nmodule.exports = { answer: 'server' };`,
+    'agent.ts': `
+      ${line.startsWith('import') ? line : ''}
+      import legacy from './src/answer.cjs';
+      export const agent = async () => legacy.answer;`,
+  });
+  expect(result).toBe('server');
+});
+
 test('the stack of an error has the lines of the source', async () => {
   const { stack } = await run({
     'package.json': '{}',

@@ -7,13 +7,16 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const forcedModules = new Set<string>();
 
 /**
- * Loads user files that use `import` or `export` as ES modules, with the globals of CommonJS where they use those.
+ * Loads user files that use `import` or `export` as ES modules, with the globals of CommonJS where they use those. Modules that
+ * are `server-only` are loaded: agents run on a server.
  *
  * There is no permanent `load` hook: with one, Node 22.16 to 22.22.0 and 24.0 to 24.11.0 reject CommonJS modules, whose source
  * the default step does not return.
  */
 export const userModuleHooks: RegisterHooksOptions = {
   resolve: (specifier, context, nextResolve) => {
+    // Only a bundler resolves it to an empty module; its own throws. A built-in module is one that nothing is read from.
+    if (specifier === 'server-only') return { url: 'node:module', format: 'builtin', shortCircuit: true };
     const resolved = nextResolve(specifier, context);
     if (![...context.conditions].includes('import') || !isAmbiguous(resolved.url, resolved.format)) return resolved;
     const source = readFileSync(fileURLToPath(resolved.url), 'utf8');
