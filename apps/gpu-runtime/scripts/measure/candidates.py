@@ -17,7 +17,6 @@ from torch import Tensor
 from transformers import AttentionInterface
 
 from agentlightning_runtime.engine.loss import token_scores
-from agentlightning_runtime.engine.models import packed_attention as packed
 from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
 from agentlightning_runtime.engine.models.packed_attention import PACKED_ATTENTION, Segment, packed_attention
 
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.engine.torch_model import TorchModel
 
-Candidate = Literal["lora-autocast", "split", "varlen", "short-head", "compiled-layers"]
+Candidate = Literal["lora-autocast", "varlen", "short-head", "compiled-layers"]
 """Names of the changes.
 
-`lora-autocast`: adapters compute in bfloat16 and inputs are not copied to float32. `split`: the gradient of a segment
-is not a whole row. `varlen`: one call of flash attention for all segments. `short-head`: the output layer multiplies in
-bfloat16 and sums in float32. `compiled-layers`: `torch.compile` of each layer.
+`lora-autocast`: adapters compute in bfloat16 and inputs are not copied to float32. `varlen`: one call of flash
+attention for all segments. `short-head`: the output layer multiplies in bfloat16 and sums in float32.
+`compiled-layers`: `torch.compile` of each layer.
 """
 
 HEAD_COLUMNS = 16_384
@@ -77,34 +76,10 @@ def _compile_layers(network: Any, undo: contextlib.ExitStack) -> None:
 
 _APPLY: dict[Candidate, Callable[[Any, contextlib.ExitStack], None]] = {
     "lora-autocast": _compute_adapters_in_bfloat16,
-    "split": lambda _network, undo: _replace_attention(split_attention, undo),
     "varlen": lambda _network, undo: _replace_attention(varlen_attention, undo),
     "short-head": _replace_head,
     "compiled-layers": _compile_layers,
 }
-
-
-def split_attention(
-    _module: Any, query: Tensor, key: Tensor, value: Tensor, _mask: Any, *, segments: Any = None, **options: Any
-) -> tuple[Tensor, None]:
-    """The loop over segments, of splits instead of slices: the same numbers; the gradient of a split is one row."""
-    window = options.pop("sliding_window", None)
-    heads: Any = SimpleNamespace(num_key_value_groups=query.shape[1] // key.shape[1])
-    segments = segments or (Segment(0, query.shape[2]),)
-    sizes = [segment.end - segment.start for segment in segments]
-    starts = {segment.start: index for index, segment in enumerate(segments)}
-    ends = {segment.end: index for index, segment in enumerate(segments)}
-    queries, keys, values = (each.split(sizes, 2) for each in (query, key, value))
-    parts: list[Tensor] = []
-    for index, segment in enumerate(segments):
-        chosen = [at for start, end in segment.prefix for at in range(starts[start], ends[end] + 1)] + [index]
-        own_keys, own_values = (torch.cat([each[at] for at in chosen], 2) for each in (keys, values))
-        mask = packed._mask(sizes[index], own_keys.shape[2], window, query.device)
-        part, _ = packed.sdpa_attention_forward(
-            heads, queries[index], own_keys, own_values, mask, is_causal=mask is None, **options
-        )
-        parts.append(part)
-    return torch.cat(parts, 1), None
 
 
 class _VarlenPlan:

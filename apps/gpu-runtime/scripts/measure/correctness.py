@@ -90,7 +90,6 @@ def _small_tiles() -> Generator[None]:
 def _variants(*, full: bool) -> list[tuple[str, str, bool, tuple[Candidate, ...]]]:
     tried: list[tuple[str, str, bool, tuple[Candidate, ...]]] = [
         ("fp32", "float32", True, ()),
-        ("fp32 split", "float32", True, ("split",)),
         ("fp32 short-head", "float32", True, ("short-head",)),
         ("fp32 padded", "float32", False, ()),
         ("bf16", "bfloat16", True, ()),

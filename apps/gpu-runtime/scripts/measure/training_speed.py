@@ -83,7 +83,7 @@ def trainings() -> list[Part]:
         Training(QWEN_600M, "agents", full=True, is_plain=True),
     ]
     tried: list[tuple[Candidate, ...]] = [
-        *(("lora-autocast",), ("split",), ("varlen",), ("short-head",)),
+        *(("lora-autocast",), ("varlen",), ("short-head",)),
         LEARNED_TOGETHER,
     ]
     candidates = [Training(QWEN_600M, "agents", candidates=each) for each in tried]

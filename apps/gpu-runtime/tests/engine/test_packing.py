@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import torch
 from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress, siblings
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, GPT2Config, MambaConfig, MistralConfig, Qwen3Config
 
 from agentlightning_runtime.engine.micro_batch import examples_of
-from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
+from agentlightning_runtime.engine.models.packed_attention import Segment, packed_attention, use_packed_attention
 from agentlightning_runtime.engine.packing import MIN_SHARED_TOKENS, pack, plan_packed
 from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.inference.served_weights import snapshot_weights
@@ -123,3 +125,37 @@ def test_sampler_keeps_the_plain_attention() -> None:
     assert served.config._attn_implementation == "sdpa"
     ids = torch.arange(30)[None]
     torch.testing.assert_close(served(ids).logits, model(ids).logits)
+
+
+class WrittenBytes(TorchDispatchMode):
+    """Counts the bytes that operations write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        # Views have the memory of their operand.
+        operands = {each.untyped_storage().data_ptr() for each in args if isinstance(each, torch.Tensor)}
+        for each in result if isinstance(result, tuple | list) else [result]:
+            if isinstance(each, torch.Tensor) and each.untyped_storage().data_ptr() not in operands:
+                self.total += each.numel() * each.element_size()
+        return result
+
+
+def test_the_gradient_of_a_row_does_not_grow_with_its_segments() -> None:
+    tokens, width = 256, 16
+
+    def written(count: int) -> int:
+        random = torch.Generator().manual_seed(1)
+        states = [torch.randn(1, 2, tokens, width, generator=random, requires_grad=True) for _ in range(3)]
+        size = tokens // count
+        segments = [Segment(start, start + size) for start in range(0, tokens, size)]
+        attended, _ = packed_attention(nn.Identity(), *states, None, segments=segments, scaling=width**-0.5)
+        with WrittenBytes() as bytes_:
+            attended.sum().backward()
+        return bytes_.total
+
+    # A row of zeros for each segment and tensor would be 32 times as much.
+    assert written(64) < 1.5 * written(2)

@@ -78,7 +78,7 @@ def test_the_script_imports_only_what_a_bare_machine_has() -> None:
 def test_every_kind_of_part_passes_with_tiny_models(tmp_path: Path) -> None:
     only = (
         "machine,correctness,train 0.6B lora groups,train 0.6B lora agents HF,train 0.6B full agents,"
-        "train 0.6B lora agents + split,sample 0.6B lora,sample 0.6B generate,kernels,tests/gpu,compiled,vLLM"
+        "train 0.6B lora agents + lora-autocast,sample 0.6B lora,sample 0.6B generate,kernels,tests/gpu,compiled,vLLM"
     )
     assert run_tiny(tmp_path, only) == 0
     statuses = {name: part["status"] for name, part in parts_of(tmp_path).items()}
@@ -93,8 +93,8 @@ def test_every_kind_of_part_passes_with_tiny_models(tmp_path: Path) -> None:
     report = (tmp_path / "gpu.md").read_text("utf-8")
     for title in ("Machine", "Correctness", "Training", "Sampling", "Other parts"):
         assert f"## {title}" in report
-    assert "| lora fp32 split |" in report
-    assert "| 0.6B lora agents + split |" in report
+    assert "| lora fp32 short-head |" in report
+    assert "| 0.6B lora agents + lora-autocast |" in report
 
 
 def test_a_training_learns(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ def test_an_unknown_part_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_candidates_are_compared_with_the_baseline(tmp_path: Path) -> None:
     report = Report(tmp_path)
-    for name, speed in (("train 0.6B lora agents", 100.0), ("train 0.6B lora agents + split", 130.0)):
+    for name, speed in (("train 0.6B lora agents", 100.0), ("train 0.6B lora agents + short-head", 130.0)):
         report.record(name, "passed", 1, {"seconds": 1.0, "tokens_per_s": speed, "mfu": 0.1, "peak_gib": 2.0})
-    assert "| 0.6B lora agents + split | 1 | 130 | 0.1 | 2 | 1.3 |" in report.to_markdown()
+    assert "| 0.6B lora agents + short-head | 1 | 130 | 0.1 | 2 | 1.3 |" in report.to_markdown()
 
 
 def test_operations_of_a_pass() -> None:

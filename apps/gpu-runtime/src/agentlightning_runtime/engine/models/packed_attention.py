@@ -106,23 +106,34 @@ def packed_attention(
     if sequence_parallelism is not None:
         query, key, value = sequence_parallelism.divide_heads(query, key, value)
     heads = cast("nn.Module", SimpleNamespace(num_key_value_groups=query.shape[1] // key.shape[1]))
+    segments = segments or (Segment(0, query.shape[2]),)
+    sizes = [segment.end - segment.start for segment in segments]
+    # The gradient of a split is one row; that of a slice is a row for each segment, all of which are added.
+    queries, keys, values = (states.split(sizes, dim=2) for states in (query, key, value))
     parts: list[Tensor] = []
-    for segment in segments or (Segment(0, query.shape[2]),):
-        own = slice(segment.start, segment.end)
-        keys = _joined(key, segment)
-        mask = _mask(segment.end - segment.start, keys.shape[2], sliding_window, query.device)
+    for own, chosen in enumerate(_attended_segments(segments)):
+        own_keys, own_values = (_joined(states, chosen) for states in (keys, values))
+        mask = _mask(sizes[own], own_keys.shape[2], sliding_window, query.device)
         part, _ = sdpa_attention_forward(
-            heads, query[:, :, own], keys, _joined(value, segment), mask, is_causal=mask is None, **options
+            heads, queries[own], own_keys, own_values, mask, is_causal=mask is None, **options
         )
         parts.append(part)
     attended = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
     return (attended if sequence_parallelism is None else sequence_parallelism.divide_tokens(attended)), None
 
 
-def _joined(states: Tensor, segment: Segment) -> Tensor:
-    intervals = [*segment.prefix, (segment.start, segment.end)]
-    parts = [states[:, :, start:end] for start, end in intervals]
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
+def _attended_segments(segments: Sequence[Segment]) -> list[list[int]]:
+    """Indices of the segments that each segment attends to, itself last: a prefix consists of whole segments."""
+    starts = {segment.start: index for index, segment in enumerate(segments)}
+    ends = {segment.end: index for index, segment in enumerate(segments)}
+    return [
+        [at for start, end in segment.prefix for at in range(starts[start], ends[end] + 1)] + [index]
+        for index, segment in enumerate(segments)
+    ]
+
+
+def _joined(states: Sequence[Tensor], chosen: Sequence[int]) -> Tensor:
+    return states[chosen[0]] if len(chosen) == 1 else torch.cat([states[at] for at in chosen], dim=2)
 
 
 def _mask(queries: int, keys: int, window: int | None, device: torch.device) -> Tensor | None:
