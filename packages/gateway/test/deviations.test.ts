@@ -7,7 +7,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { type BareUpstream, respondJson, startGateway, startUpstream } from './gateway-fixture.ts';
 
-/** One deviation of an engine, a template or a harness from the APIs as they are documented: a file of `test/deviations`. */
+/** One deviation of an engine, a template or a harness from the documented APIs: a file of `test/deviations`. */
 interface Deviation {
   /** Who reported it, or where it is documented. */
   readonly source: string;

@@ -1,5 +1,5 @@
 import { ValidationError, type ValidationIssue } from '@agentlightning/core';
-import { validationIssues } from '@agentlightning/core/internal';
+import { findInexactInteger, validationIssues } from '@agentlightning/core/internal';
 import type { StoreRoute } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -26,6 +26,8 @@ export async function readInput<TInput>(context: Context, route: StoreRoute<TInp
   if (body === undefined) return undefined as TInput;
   const isEmpty = isBodyOptional && (await context.req.text()) === '';
   const json = isEmpty ? {} : await readJson(context);
+  // Agents would receive another number than the one that was sent.
+  if (!isEmpty && route.path.includes('/rollouts')) rejectInexact(await context.req.text());
   rejectNull(json, notNull);
   return parseInput(body, isBodyOptional ? (json ?? {}) : json);
 }
@@ -63,6 +65,13 @@ async function readJson(context: Context): Promise<unknown> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MalformedRequestError([{ path: '', message: `body is not JSON: ${reason}` }], cause);
   }
+}
+
+function rejectInexact(text: string): void {
+  const integer = findInexactInteger(text);
+  if (integer === null) return;
+  const message = `the integer ${integer} is beyond those that JSON clients in JavaScript represent; send it as text: "${integer}"`;
+  throw new MalformedRequestError([{ path: '', message }]);
 }
 
 function rejectNull(body: unknown, notNull: readonly string[]): void {
