@@ -7,7 +7,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { type BareUpstream, respondJson, startGateway, startUpstream } from './gateway-fixture.ts';
 
-/** One deviation of an engine, a template or a harness from the APIs as documented: a file of `test/deviations`. */
+/** One deviation of an engine, a template or a harness from the documented APIs: a file of `test/deviations`. */
 interface Deviation {
   /** Who reported it, or where it is documented. */
   readonly source: string;
@@ -62,6 +62,13 @@ async function engineOf(deviation: Deviation): Promise<BareUpstream> {
     const head = { id: `chatcmpl-${upstream.requests.length}`, created: 1, model: 'm' };
     const choice = { index: 0, finish_reason: 'stop', logprobs, ...deviation.choice };
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+    if (request.prompt !== undefined) {
+      const plain = { tokens: ['7', '8'], token_logprobs: [-0.1, -0.1] };
+      const text = { ...head, choices: [{ ...choice, text: deviation.message.content ?? '', logprobs: plain }], usage };
+      if (request.stream !== true) return respondJson(response, text);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      return void response.end(`data: ${JSON.stringify(text)}\n\ndata: [DONE]\n\n`);
+    }
     if (request.stream !== true) {
       return respondJson(response, { ...head, choices: [{ ...choice, message: deviation.message }], usage });
     }
@@ -252,5 +259,27 @@ describe.each(deviations)('the deviation %s', (_, deviation) => {
     expect(spans.map(({ attributes }) => attributes['agentlightning.request_changes'])).toEqual(
       Array(2).fill(expected.changes),
     );
+  });
+});
+
+const plainTexts = deviations.filter(
+  ([, { expected, rejects }]) => expected.isTrainable === true && rejects === undefined,
+);
+
+describe.each(plainTexts)('the deviation %s', (_, deviation) => {
+  it('is handled in Completions, whole and streamed', async () => {
+    await using upstream = await engineOf(deviation);
+    await using fixture = await startGateway({ upstream: { baseUrl: upstream.baseUrl } });
+    const attempt = await fixture.attempt();
+    const { completions } = fixture.client(attempt);
+    const request = { model, prompt: 'Any apples?' };
+    expect((await completions.create(request)).choices[0]?.text).toBe(deviation.expected.text);
+    for (const _again of [1, 2]) {
+      let text = '';
+      for await (const chunk of await completions.create({ ...request, stream: true }))
+        text += chunk.choices[0]?.text ?? '';
+      expect(text).toBe(deviation.expected.text);
+    }
+    expect((await fixture.calls(attempt)).map(({ isTrainable }) => isTrainable)).toEqual([true, true, true]);
   });
 });

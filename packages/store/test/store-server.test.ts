@@ -405,3 +405,10 @@ test('a sequence id of 0 is kept, and an empty worker id clears that of an attem
   const path = `/rollouts/${rolloutId}/attempts/${attempt.attemptId}`;
   expect((await call(path, { worker_id: '' })).body).toMatchObject({ worker_id: null });
 });
+
+test('an input with an integer that agents would receive as another one is refused by its name', async () => {
+  const refused = await call('/queues/rollouts/enqueue', '{"rollouts":[{"input":{"tweet":2512292042121000001}}]}');
+  expect(refused.status).toBe(422);
+  expect(JSON.stringify(refused.body)).toContain('2512292042121000001');
+  expect((await call('/queues/rollouts/enqueue', '{"rollouts":[{"input":"2512292042121000001"}]}')).status).toBe(201);
+});

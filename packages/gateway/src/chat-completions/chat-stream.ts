@@ -105,7 +105,11 @@ function deltaOf(message: JsonObject[string] | undefined): JsonObject {
 
 /** A whole response as a stream, for a client that requested one: a chunk, its usage if requested, and the end marker. */
 export function streamOfChat(visible: JsonObject, added: AddedFields): string {
-  const { usage, ...chunk } = chunkOfWhole(visible);
+  return streamOfChunk(chunkOfWhole(visible), added);
+}
+
+/** The only chunk of a response as a stream. */
+export function streamOfChunk({ usage, ...chunk }: JsonObject, added: AddedFields): string {
   const chunks = usage === undefined || added.usage ? [chunk] : [chunk, { ...chunk, choices: [], usage }];
   const events = chunks.map((data) => writeEntry({ kind: 'event', event: undefined, data: JSON.stringify(data) }));
   return `${events.join('')}${chatEnd.text}`;

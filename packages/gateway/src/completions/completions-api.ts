@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { ChatStream } from '../chat-completions/chat-stream.ts';
+import { ChatStream, streamOfChunk } from '../chat-completions/chat-stream.ts';
 import {
   type AddedFields,
   type PreparedRequest,
@@ -18,6 +18,8 @@ export const completionsApi: UpstreamApi = {
   standard: (body) => body,
   capture: (body, captured) => captured.add(toChatLogprobs(body)),
   visible: visibleResponse,
+  // A chunk of Completions has the form of a whole body.
+  streamOfWhole: streamOfChunk,
   stream: (captured, added) =>
     new ChatStream(captured, added, { toChatLogprobs, standard: null, body: new StreamedCompletion() }),
 };

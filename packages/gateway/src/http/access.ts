@@ -10,9 +10,9 @@ import {
 import { GatewayError } from '../gateway-error.ts';
 import type { AttemptTokenVerifier, KeyAuthenticator } from '../gateway-options.ts';
 
-/** The authenticated caller; `open` when no key is required. */
+/** The authenticated caller: `api` with the gateway's own key, `worker` with one of a worker, `open` when no key is required. */
 export type Caller =
-  | { readonly kind: 'admin' | 'api' | 'viewer' | 'open' }
+  | { readonly kind: 'admin' | 'api' | 'worker' | 'viewer' | 'open' }
   /** An agent, authorised for one attempt. */
   | { readonly kind: 'attempt'; readonly claims: AttemptClaims };
 
@@ -97,14 +97,15 @@ export class Access {
 const roles: Readonly<Record<Caller['kind'], AccessRole>> = {
   admin: 'admin',
   api: 'worker',
+  worker: 'worker',
   open: 'worker',
   viewer: 'viewer',
   attempt: 'attempt',
 };
 
-function kindOfRole(role: AccessRole): 'admin' | 'api' | 'viewer' {
+function kindOfRole(role: AccessRole): 'admin' | 'worker' | 'viewer' {
   if (role === 'admin') return 'admin';
-  return roleRights[role].includes('attempt:write') ? 'api' : 'viewer';
+  return roleRights[role].includes('attempt:write') ? 'worker' : 'viewer';
 }
 
 /** Requires a right. @throws GatewayError 403 for callers whose role does not have it */

@@ -26,12 +26,12 @@ const initialMs = 60_000;
 /** The least limit, in milliseconds. */
 const leastMs = 15_000;
 
-/** Factor of the longest recent response that one may take. */
+/** The limit as a multiple of the longest recent response. */
 const factor = 4;
 
 /** The inputs of {@link firstByteTimeoutMs}. */
 export interface FirstByteContext {
-  /** The upstreams of the call: a hung one has no responses itself. */
+  /** The upstreams of the call: a hung one has no responses. */
   readonly upstreams: readonly { readonly firstByteTimes: FirstByteTimes }[];
   readonly isStreamed: boolean;
   /** Earlier tries of the call. */

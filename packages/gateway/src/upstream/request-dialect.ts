@@ -2,7 +2,7 @@ import type { MessageOrder } from '../chat-completions/message-order.ts';
 
 /** What an upstream was found to accept; requests to it are written accordingly. */
 export interface RequestDialect {
-  /** How token ids and log-probabilities are requested: in the unchanged call, in one that is not streamed, or not at all. */
+  /** How token ids and log-probabilities are requested: in the call unchanged, in one that is not streamed, or not at all. */
   readonly tokens: 'as-sent' | 'whole' | 'none';
   readonly order: MessageOrder;
 }

@@ -40,7 +40,7 @@ export interface UpstreamResponse {
   readonly body: string | Readable;
 }
 
-/** Timeout of the first byte of a response. */
+/** The wait of a request for the first byte of its response. */
 export interface FirstByteWait {
   readonly timeoutMs: number;
   /** Whether it is aborted when health checks find the upstream down. */

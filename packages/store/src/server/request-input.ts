@@ -1,5 +1,5 @@
 import { ValidationError, type ValidationIssue } from '@agentlightning/core';
-import { validationIssues } from '@agentlightning/core/internal';
+import { findInexactInteger, validationIssues } from '@agentlightning/core/internal';
 import type { StoreRoute } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -34,6 +34,8 @@ export async function readInput<TInput>(context: Context, route: StoreRoute<TInp
   const isEmpty = isBodyOptional && (await context.req.text()) === '';
   const { json, size } = isEmpty ? { json: {}, size: 0 } : await readJson(context);
   rejectLongLists(json, maxItems);
+  // Agents would receive another number than the one that was sent.
+  if (!isEmpty && route.path.includes('/rollouts')) rejectInexact(await context.req.text());
   rejectNull(json, notNull);
   return parseInput(body, isBodyOptional ? (json ?? {}) : json, { abortEarly: size > maxReportedValues });
 }
@@ -77,6 +79,13 @@ async function readJson(context: Context): Promise<{ readonly json: unknown; rea
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MalformedRequestError([{ path: '', message: `body is not JSON: ${reason}` }], cause);
   }
+}
+
+function rejectInexact(text: string): void {
+  const integer = findInexactInteger(text);
+  if (integer === null) return;
+  const message = `the integer ${integer} is beyond those that JSON clients in JavaScript represent; send it as text: "${integer}"`;
+  throw new MalformedRequestError([{ path: '', message }]);
 }
 
 function rejectLongLists(body: unknown, maxItems: number): void {
