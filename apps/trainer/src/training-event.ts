@@ -123,6 +123,8 @@ export interface PromptsOutcome {
   readonly rollouts: number;
   /** The number of requests to the optimiser model. */
   readonly optimizerCalls: number;
+  /** The number of its replies without a valid prompt. */
+  readonly unusableReplies: number;
   /** The JSON file with the result. */
   readonly file: string;
 }

@@ -37,6 +37,15 @@ describe('every recipe learns the small tool task from the start checkpoint', ()
   ])('$type', { timeout: timeoutMs, tags: ['long'] }, expectToLearn);
 });
 
+test.each([1, 2, 3])('ppo keeps what it has learned: seed %i', { timeout: timeoutMs, tags: ['long'] }, async (seed) => {
+  const algorithm = createAlgorithm({ type: 'ppo', ...tiny, learningRate: 1e-3 });
+  const engine = await startCheckpoint(true);
+  const tasksOfStep = (step: number): ReturnType<typeof stockTasks> => stockTasks(step, 64);
+  const curve = await learn({ engine, algorithm, agent: stockAgent, tasksOfStep, steps: 16, seed });
+  expect(Math.max(...curve.slice(0, 12))).toBeGreaterThan(0.8);
+  expect(meanOf(curve, 4)).toBeGreaterThan(0.7);
+});
+
 async function expectToLearn(options: AlgorithmOptions): Promise<void> {
   const algorithm = createAlgorithm(options);
   const tasksPerStep = 64 / algorithm.groupSize;

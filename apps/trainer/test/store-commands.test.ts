@@ -49,6 +49,12 @@ test('rollouts are listed of a run and by status, with how many there are', asyn
   expect(cut.output).toContain('2 more; --limit 3 shows all.');
 });
 
+test('finished rollouts without a reward are listed, which `missing-rewards` names', async () => {
+  const listed = await agl('rollouts', '--run', 'run-1', '--without-reward');
+  expect(listed.output).toMatch(/ro-2 +cancelled[\s\S]*ro-1 +succeeded/);
+  expect((await agl('rollouts', '--without-reward')).output).not.toContain('ro-3');
+});
+
 test('a bad status or an unknown run is named', async () => {
   const status = await agl('rollouts', '--status', 'done');
   expect(status).toMatchObject({ code: 2, stderr: expect.stringMatching(/'done' is invalid.*succeeded/) });

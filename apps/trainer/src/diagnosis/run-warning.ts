@@ -136,7 +136,7 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'missing-rewards': {
     cause: 'Rollouts failed, or the agent returned no reward.',
     remedy:
-      'Inspect them with `agl rollouts --status failed`. `evaluation.missingReward` and `evaluation.failedReward` give them a value.',
+      'List them with `agl rollouts --run <run> --mode test --without-reward`. `evaluation.missingReward` and `evaluation.failedReward` give them a value.',
   },
   'unmatched-selector': {
     cause: 'The name is misspelt, or the agent does not report it.',

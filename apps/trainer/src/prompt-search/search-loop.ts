@@ -61,11 +61,12 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
     seed: record.state.seed,
     saved: record.state.search,
     save: async (state, standing) => {
-      const { rollouts, optimizerCalls, history } = standing;
+      const { rollouts, optimizerCalls, unusableReplies = 0, history } = standing;
+      const spent = { rollouts, optimizerCalls, unusableReplies };
       await resources.publish(history, standing.best);
       const found = { versions: history, best: standing.best.version };
       const metrics = versionMetrics(session, standing, await costMetrics(session));
-      await record.change({ ...found, search: state, replies: {}, spent: { rollouts, optimizerCalls } }, { metrics });
+      await record.change({ ...found, search: state, replies: {}, spent }, { metrics });
     },
     onCandidate: (candidate) => progress.judged(candidate),
     signal,

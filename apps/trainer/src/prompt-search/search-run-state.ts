@@ -23,7 +23,7 @@ export interface SearchRunState {
   /** The best version; null before the first. */
   readonly best: string | null;
   /** Rollouts and optimiser calls at the last save. */
-  readonly spent: { readonly rollouts: number; readonly optimizerCalls: number };
+  readonly spent: { readonly rollouts: number; readonly optimizerCalls: number; readonly unusableReplies: number };
   /** Token usage of the optimiser model; null before its first response. */
   readonly optimizerUsage: ModelUsage | null;
   /** Why the search ended; null while it runs. */
@@ -66,7 +66,8 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
   replies: z.record(z.string(), z.string()),
   versions: z.array(judged),
   best: z.string().nullable(),
-  spent: z.object({ rollouts: z.int(), optimizerCalls: z.int() }),
+  // The replies are absent in states written by earlier versions.
+  spent: z.object({ rollouts: z.int(), optimizerCalls: z.int(), unusableReplies: z.int().default(0) }),
   // Absent in states written by earlier versions.
   optimizerUsage: modelUsageSchema.nullable().default(null),
   ended: z.enum(['finished', 'budget']).nullable(),
@@ -92,7 +93,7 @@ export function initialSearchState(beginning: SearchBeginning): SearchRunState {
     replies: {},
     versions: [],
     best: null,
-    spent: { rollouts: 0, optimizerCalls: 0 },
+    spent: { rollouts: 0, optimizerCalls: 0, unusableReplies: 0 },
     optimizerUsage: null,
     ended: null,
     limits: null,

@@ -113,7 +113,16 @@ function searchRecord(search: SearchStart): Record<string, unknown> {
   };
 }
 
-function promptsRecord({ versions, best, ended, measuredOn, rollouts, optimizerCalls, file }: PromptsOutcome) {
+function promptsRecord({
+  versions,
+  best,
+  ended,
+  measuredOn,
+  rollouts,
+  optimizerCalls,
+  file,
+  ...outcome
+}: PromptsOutcome) {
   return {
     versions: versions.length,
     best,
@@ -121,6 +130,7 @@ function promptsRecord({ versions, best, ended, measuredOn, rollouts, optimizerC
     measured_on: measuredOn,
     rollouts,
     optimizer_calls: optimizerCalls,
+    unusable_replies: outcome.unusableReplies,
     file,
   };
 }

@@ -11,10 +11,25 @@ import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
 import { terminalText } from './terminal-text.ts';
 
+/** Number of requests to the optimiser model after which a log has another line. */
+const requestsPerLine = 10;
+
+function searchProgressLine(event: Extract<TrainingEvent, { type: 'search-progress' }>): string {
+  const { optimizerCalls, maxOptimizerCalls, rollouts, bestScore } = event;
+  const limit = maxOptimizerCalls === null ? '' : ` of at most ${maxOptimizerCalls}`;
+  const best = bestScore === null ? '' : `, best ${bestScore.toFixed(3)}`;
+  return `${quantityText(optimizerCalls, 'optimiser request')}${limit}, ${quantityText(rollouts, 'rollout')}${best}`;
+}
+
 /** Writes plain lines, one per step: for logs and pipes. */
 export function plainReport(write: (line: string) => void): Report {
+  let reported = 0;
   return {
     onEvent: (event) => {
+      if (event.type === 'search-progress' && event.optimizerCalls >= reported + requestsPerLine) {
+        reported = event.optimizerCalls;
+        write(`${searchProgressLine(event)}\n`);
+      }
       const line = plainLine(event);
       if (line !== null) write(`${line}\n`);
     },

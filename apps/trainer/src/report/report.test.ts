@@ -55,6 +55,20 @@ test('validation tasks and demonstrations have their own names', () => {
   expect(lines[1]).not.toContain('reward');
 });
 
+test('a plain report has a line for every ten requests to the optimiser model', () => {
+  const lines: string[] = [];
+  const report = plainReport((line) => lines.push(line));
+  const limits = { maxRollouts: null, maxOptimizerCalls: 200 };
+  for (let optimizerCalls = 1; optimizerCalls <= 21; optimizerCalls += 1) {
+    const counts = { rollouts: 2 * optimizerCalls, running: 0, optimizerCalls, bestScore: 0.5 };
+    report.onEvent({ type: 'search-progress', ...counts, ...limits });
+  }
+  expect(lines).toEqual([
+    '10 optimiser requests of at most 200, 20 rollouts, best 0.500\n',
+    '20 optimiser requests of at most 200, 40 rollouts, best 0.500\n',
+  ]);
+});
+
 test('a json report ends with the done object that programs read', () => {
   const lines: string[] = [];
   const others: string[] = [];

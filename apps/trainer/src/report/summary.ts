@@ -120,6 +120,7 @@ function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome
   const first = versions[0];
   const found = versions.find(({ version }) => version === best);
   const end = outcome.ended === 'budget' ? 'ended because another version would exceed the budget' : 'is complete';
+  const unusable = outcome.unusableReplies === 0 ? '' : ` (${outcome.unusableReplies} replies without a valid prompt)`;
   return [
     ...(measuredOn === 'validation'
       ? [
@@ -127,7 +128,7 @@ function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome
           '',
         ]
       : []),
-    `${quantityText(versions.length, 'version')}, ${quantityText(outcome.rollouts, 'rollout')}, ${quantityText(outcome.optimizerCalls, 'optimiser request')}; the search ${end}.`,
+    `${quantityText(versions.length, 'version')}, ${quantityText(outcome.rollouts, 'rollout')}, ${quantityText(outcome.optimizerCalls, 'optimiser request')}${unusable}; the search ${end}.`,
     '',
     ...versionTable(shownVersions(versions, best), best).map((line) => `  ${line}`),
     ...(first === undefined || found === undefined || found === first

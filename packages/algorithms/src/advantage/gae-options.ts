@@ -16,7 +16,13 @@ export interface GaeOptions {
    * @default 1
    */
   readonly lambda?: number;
-  /** Whether advantages are centred and scaled to mean 0 and variance 1 over the trained tokens of the step. @default true */
+  /**
+   * Whether advantages are centred and scaled to mean 0 and variance 1 over the trained tokens of the step. Where they vary
+   * more than the value targets do, the variance is the smaller ratio of both: with equal rewards, as of a solved task, only
+   * the error of the value head remains, which would otherwise destroy what the policy has learned.
+   *
+   * @default true
+   */
   readonly whiten?: boolean;
 }
 

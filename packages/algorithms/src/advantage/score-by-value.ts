@@ -72,11 +72,23 @@ function meansOfTurns(row: TrajectoryRow, advantages: Float32Array = new Float32
   });
 }
 
-/** Scales to mean 0 and variance 1 over tokens; equal advantages become exactly 0, regardless of rounding. */
-function whitening({ tokens, meanAdvantage, advantageVariance }: TokenStatistics): (value: number) => number {
+/**
+ * Scales to mean 0 and variance 1 over tokens; equal advantages become exactly 0, regardless of rounding.
+ *
+ * Where advantages vary more than the value targets do, the excess is error of the value head: with equal rewards it is all
+ * that remains, and variance 1 would make it as large as the signal of an unsolved task. The standard deviation is then that
+ * of the targets, as a share of that of the advantages: `σ_target / σ_advantage`, at most 1.
+ */
+function whitening({
+  tokens,
+  meanAdvantage,
+  advantageVariance,
+  targetVariance,
+}: TokenStatistics): (value: number) => number {
   if (tokens < 2) return identity;
   if (advantageVariance < roundingVariance) return () => 0;
-  const scale = 1 / Math.sqrt(advantageVariance + whiteningEpsilon);
+  const signal = Math.min(1, Math.sqrt(targetVariance / advantageVariance));
+  const scale = signal / Math.sqrt(advantageVariance + whiteningEpsilon);
   return (value) => (value - meanAdvantage) * scale;
 }
 

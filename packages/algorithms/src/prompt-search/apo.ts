@@ -6,7 +6,7 @@ import { meanScore } from './mean-reward.ts';
 import { replyFormat } from './optimizer-replies.ts';
 import { randomForPosition, sampleTasks } from './random-selection.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
-import { type LimitedOptimizer, SearchBudget } from './search-budget.ts';
+import { type LimitedOptimizer, SearchBudget, spentSchema } from './search-budget.ts';
 import { judgedSchema, readState, writeState } from './search-state.ts';
 import { transcriptsText } from './transcripts.ts';
 
@@ -40,7 +40,7 @@ type State = z.infer<typeof stateSchema>;
 const stateSchema = z.object({
   search: z.literal('apo'),
   round: z.int(),
-  used: z.object({ rollouts: z.int(), optimizerCalls: z.int() }),
+  used: spentSchema,
   beam: z.array(judgedSchema),
   best: judgedSchema,
   history: z.array(judgedSchema),

@@ -15,7 +15,7 @@ import { replyFormat } from './optimizer-replies.ts';
 import { paretoFront } from './pareto-front.ts';
 import { randomForPosition, sampleTasks, sampleWeighted } from './random-selection.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
-import { type LimitedOptimizer, SearchBudget } from './search-budget.ts';
+import { type LimitedOptimizer, SearchBudget, spentSchema } from './search-budget.ts';
 import { promptSetSchema, readState, writeState } from './search-state.ts';
 import { transcriptsText } from './transcripts.ts';
 
@@ -55,7 +55,7 @@ interface Member {
 const stateSchema = z.object({
   search: z.literal('gepa'),
   iteration: z.int(),
-  used: z.object({ rollouts: z.int(), optimizerCalls: z.int() }),
+  used: spentSchema,
   pool: z.array(
     z.object({
       version: z.string(),

@@ -97,6 +97,26 @@ describe.each(searches)('%s', (_, create, budget) => {
     expect(ended).toBe('budget');
   });
 
+  test('an optimiser model without valid replies ends the search, and its replies are counted', async () => {
+    const world = plantedWorld();
+    let replies = 0;
+    const complete: typeof world.complete = async () => {
+      replies += 1;
+      return '<prompt>';
+    };
+    const error: unknown = await create()
+      .run({ ...world, complete })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'UPSTREAM_FAILED',
+      message: expect.stringMatching(
+        /replies of the optimiser model had no valid prompt; the last: There is no prompt/,
+      ),
+    });
+    expect(replies).toBeLessThan(60);
+    expect(world.saves.at(-1)).toMatchObject({ used: { unusableReplies: expect.any(Number) } });
+  });
+
   test('a task without a score does not count as a failed task', async () => {
     const world = plantedWorld({ isUnjudged: (task) => task % 6 === 0, noise: 0 });
     const { history } = await create().run(world);

@@ -6,6 +6,7 @@ import type {
   PromptTrial,
   TriedTask,
 } from '@agentlightning/core/algorithm';
+import { z } from 'zod';
 
 /** Used part of a budget. */
 export interface UsedBudget {
@@ -13,11 +14,27 @@ export interface UsedBudget {
   readonly optimizerCalls: number;
 }
 
+/** The number of successive replies without a valid prompt at which a search ends. */
+const maxUnusableInARow = 12;
+
 /** Budget of a search, and the guidance of its requests. */
 export interface SearchLimits extends PromptSearchBudget {
   /** Empty for none. */
   readonly guidance: string;
 }
+
+/** Used part of a budget, with the replies that had no valid prompt. */
+export interface SpentBudget extends UsedBudget {
+  readonly unusableReplies: number;
+}
+
+/** The used part of a budget in the state of a search. */
+export const spentSchema: z.ZodType<SpentBudget> = z.object({
+  rollouts: z.int(),
+  optimizerCalls: z.int(),
+  // Absent in older states.
+  unusableReplies: z.int().default(0),
+});
 
 /** Counts rollouts and requests of a search and enforces their limits. */
 export class SearchBudget {
@@ -27,19 +44,23 @@ export class SearchBudget {
   readonly #guidance: string;
   #rollouts: number;
   #calls: number;
+  #unusable: number;
+  #unusableInARow = 0;
+  #lastFault = '';
 
   /** @param used - the part used before a restart; null for a new search */
-  constructor(context: PromptSearchContext, limits: SearchLimits, used: UsedBudget | null) {
+  constructor(context: PromptSearchContext, limits: SearchLimits, used: SpentBudget | null) {
     this.#context = context;
     this.#maxRollouts = limits.maxRollouts ?? Number.MAX_SAFE_INTEGER;
     this.#guidance = limits.guidance;
     this.#maxCalls = limits.maxOptimizerCalls ?? Number.MAX_SAFE_INTEGER;
     this.#rollouts = used?.rollouts ?? 0;
     this.#calls = used?.optimizerCalls ?? 0;
+    this.#unusable = used?.unusableReplies ?? 0;
   }
 
-  get used(): UsedBudget {
-    return { rollouts: this.#rollouts, optimizerCalls: this.#calls };
+  get used(): SpentBudget {
+    return { rollouts: this.#rollouts, optimizerCalls: this.#calls, unusableReplies: this.#unusable };
   }
 
   get isStopped(): boolean {
@@ -52,9 +73,11 @@ export class SearchBudget {
    * @param most - maximum number of branches
    * @param cost - the cost of a round by its number of branches
    * @returns 0 when it covers none or the search was stopped
+   * @throws AgentLightningError UPSTREAM_FAILED after too many successive replies without a valid prompt
    */
   affordableBranches(most: number, cost: (branches: number) => UsedBudget): number {
     if (this.isStopped) return 0;
+    if (this.#isUnusable()) throw unusable(this.#unusableInARow, this.#lastFault);
     for (let branches = most; branches > 0; branches -= 1) if (this.#covers(cost(branches))) return branches;
     return 0;
   }
@@ -97,9 +120,32 @@ export class SearchBudget {
         this.#calls += 1;
         return await this.#context.complete(withGuidance(messages, this.#guidance), request);
       };
-      return new LimitedOptimizer({ complete, occasion, left: each });
+      const onReply = (fault: string | null): void => this.#judged(fault);
+      return new LimitedOptimizer({ complete, occasion, left: each, onReply, isEnded: () => this.#isUnusable() });
     });
   }
+
+  #judged(fault: string | null): void {
+    if (fault === null) {
+      this.#unusableInARow = 0;
+      return;
+    }
+    this.#unusable += 1;
+    this.#unusableInARow += 1;
+    this.#lastFault = fault;
+  }
+
+  #isUnusable(): boolean {
+    return this.#unusableInARow >= maxUnusableInARow;
+  }
+}
+
+function unusable(count: number, fault: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'UPSTREAM_FAILED',
+    message: `the last ${count} replies of the optimiser model had no valid prompt; the last: ${fault}`,
+    remedy: 'Use a model that follows the reply format (`optimizer`), or shorten `guidance`, and resume the search.',
+  });
 }
 
 function withGuidance(messages: readonly OptimizerMessage[], guidance: string): readonly OptimizerMessage[] {
@@ -113,6 +159,8 @@ function withGuidance(messages: readonly OptimizerMessage[], guidance: string): 
 export class LimitedOptimizer {
   readonly #complete: PromptSearchContext['complete'];
   readonly #occasion: string;
+  readonly #onReply: (fault: string | null) => void;
+  readonly #isEnded: () => boolean;
   #left: number;
   #requests = 0;
 
@@ -120,17 +168,28 @@ export class LimitedOptimizer {
     readonly complete: PromptSearchContext['complete'];
     readonly occasion: string;
     readonly left: number;
+    /** Called with what is wrong with a reply; null for a valid one. @default not counted */
+    readonly onReply?: (fault: string | null) => void;
+    /** Whether the search sends no more requests. @default never */
+    readonly isEnded?: () => boolean;
   }) {
     this.#complete = options.complete;
     this.#occasion = options.occasion;
     this.#left = options.left;
+    this.#onReply = options.onReply ?? ((): void => undefined);
+    this.#isEnded = options.isEnded ?? ((): boolean => false);
   }
 
   /** The response; null when the budget is used up. */
   async complete(messages: readonly OptimizerMessage[], temperature: number): Promise<string | null> {
-    if (this.#left === 0) return null;
+    if (this.#left === 0 || this.#isEnded()) return null;
     this.#left -= 1;
     this.#requests += 1;
     return await this.#complete(messages, { temperature, occasion: `${this.#occasion}/question-${this.#requests}` });
+  }
+
+  /** Counts a reply: with what is wrong with it, or null for a valid one. */
+  judged(fault: string | null): void {
+    this.#onReply(fault);
   }
 }

@@ -11,7 +11,7 @@ export interface SearchOptions {
   readonly temperature?: number;
   /** Maximum number of rollouts of the whole search. A round that would exceed it has fewer branches. @default no limit */
   readonly maxRollouts?: number;
-  /** Maximum number of requests to the optimiser model in the whole search. @default no limit */
+  /** Maximum number of requests to the optimiser model in the whole search. @default 200 */
   readonly maxOptimizerCalls?: number;
 }
 
@@ -39,5 +39,5 @@ export const searchDefaults: SearchSettings<SearchOptions> = {
   stopAtScore: Number.POSITIVE_INFINITY,
   temperature: 1,
   maxRollouts: null,
-  maxOptimizerCalls: null,
+  maxOptimizerCalls: 200,
 };

@@ -88,6 +88,8 @@ export interface PromptSearchStanding {
   readonly rollouts: number;
   /** Number of requests to the optimiser model, across restarts. */
   readonly optimizerCalls: number;
+  /** Number of replies of the optimiser model without a valid prompt, across restarts. @default not counted */
+  readonly unusableReplies?: number;
 }
 
 /** Result of a search. */

@@ -1,5 +1,13 @@
+import type { Store } from '@agentlightning/core';
 import { quantityText } from '@agentlightning/core/internal';
-import { type FoundRollout, hasAttempt, lostClaimsReasonKey, type RunStatistics } from '@agentlightning/core/store';
+import {
+  type FoundRollout,
+  hasAttempt,
+  isTerminalRolloutStatus,
+  lostClaimsReasonKey,
+  type RolloutSearchPage,
+  type RunStatistics,
+} from '@agentlightning/core/store';
 import { type RolloutFilter, rolloutSearch } from '@agentlightning/dashboard';
 import { textTable } from '../../report/text-table.ts';
 import { openExistingStore } from '../open-existing-store.ts';
@@ -8,15 +16,17 @@ import { openExistingStore } from '../open-existing-store.ts';
 export interface RolloutsFlags extends Omit<RolloutFilter, 'group' | 'id' | 'cursor'> {
   readonly store: string;
   readonly limit: number;
+  readonly withoutReward?: boolean;
   readonly json?: boolean;
 }
 
 /** Writes rollouts. */
-export async function listRollouts({ store: url, json, ...filter }: RolloutsFlags): Promise<void> {
+export async function listRollouts({ store: url, json, withoutReward, ...filter }: RolloutsFlags): Promise<void> {
   const store = await openExistingStore(url);
   try {
     const statistics = filter.run === undefined ? null : await store.runStatistics(filter.run);
-    const { items, total, unindexed } = await store.searchRollouts(rolloutSearch(filter));
+    const { items, total, unindexed } =
+      withoutReward === true ? await rewardless(store, filter) : await store.searchRollouts(rolloutSearch(filter));
     const lines =
       json === true
         ? items.map((found) => JSON.stringify(rolloutRecord(found)))
@@ -30,6 +40,25 @@ export async function listRollouts({ store: url, json, ...filter }: RolloutsFlag
   } finally {
     await store.close();
   }
+}
+
+/** The finished rollouts without a reward: the search of a store has no such filter. */
+async function rewardless(
+  store: Store,
+  { limit, ...filter }: RolloutFilter & { readonly limit: number },
+): Promise<Pick<RolloutSearchPage, 'items' | 'total' | 'unindexed'>> {
+  const found: FoundRollout[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: RolloutSearchPage = await store.searchRollouts(
+      rolloutSearch({ ...filter, limit: maxRollouts, ...(cursor === null ? {} : { cursor }) }),
+    );
+    found.push(
+      ...page.items.filter(({ rollout, reward }) => reward === null && isTerminalRolloutStatus(rollout.status)),
+    );
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return { items: found.slice(0, limit), total: found.length, unindexed: 0 };
 }
 
 function rolloutRecord({ rollout, reward }: FoundRollout): Record<string, unknown> {

@@ -20,6 +20,7 @@ export function addRolloutsCommand(program: Command): void {
     .option('--task <n>', 'only rollouts of the task with this index', wholeNumber({ min: 0 }))
     .option('--min-reward <x>', 'only rollouts with at least this reward', Number)
     .option('--max-reward <x>', 'only rollouts with at most this reward', Number)
+    .option('--without-reward', 'only finished rollouts without a reward, which evaluations exclude')
     .addOption(
       new Option('--sort <order>', 'order; `reward-…` lists only rollouts with a reward')
         .choices(['newest', 'oldest', 'reward-high', 'reward-low'])

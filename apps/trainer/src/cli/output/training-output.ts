@@ -43,6 +43,7 @@ const promptsOutcome = z.strictObject({
   measured_on: z.enum(['test', 'validation']),
   rollouts: z.int(),
   optimizer_calls: z.int(),
+  unusable_replies: z.int(),
   file: z.string(),
 });
 
