@@ -1,11 +1,12 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { withProgramName } from './program-name.ts';
 
 /** An error as text for the terminal: what failed and what to do. Unexpected errors have their stack. */
 export function errorText(error: unknown): string {
   if (AgentLightningError.isInstance(error)) {
     const { issues } = error.details;
     const message = Array.isArray(issues) && issues.length > 1 ? listText(error.code, issues) : error.message;
-    return `error: ${message}\n  → ${error.remedy}`;
+    return `error: ${message}\n  → ${withProgramName(error.remedy)}`;
   }
   return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
