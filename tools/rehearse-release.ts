@@ -37,6 +37,7 @@ async function main(args: readonly string[]): Promise<void> {
     await using registry = await LocalRegistry.start(join(tools, 'verdaccio'), join(work, 'registry'));
     const copy = join(work, 'copy');
     await copyRepository(copy);
+    await check('a release that fails', async () => await failureProblems(copy, registry));
     await check('release of all packages', async () => await releaseProblems(copy, registry, isEveryPackage));
     const chosen = installations.filter(({ name }) => only.length === 0 || only.some((part) => name.includes(part)));
     for (const manager of await packageManagers(tools)) {
@@ -93,6 +94,23 @@ async function releaseProblems(
   const published = [...output.matchAll(/^published (\S+)$/gm)].map((match) => match[1] ?? '');
   const all = (await publishedPackages()).map(({ manifest }) => manifest.name);
   return isExpected(published, all) ? [] : [`Unexpected: ${published.length} published.\n${output}`];
+}
+
+/** A release without a token, and one to an address without a registry: each says what it needs and changes no file. */
+async function failureProblems(copy: string, { url, environment }: LocalRegistry): Promise<readonly string[]> {
+  const attempts: readonly (readonly [registry: string, env: Readonly<Record<string, string>>, output: RegExp])[] = [
+    [url, {}, /Run npm login --registry/],
+    ['http://127.0.0.1:9', { ...environment, 'npm_config_//127.0.0.1:9/:_authToken': 'local' }, /Check the URL/],
+  ];
+  for (const [registry, given, expected] of attempts) {
+    const env = { ...given, npm_config_fetch_retries: '0' };
+    const command = ['node', 'tools/release.ts', '--registry', registry];
+    const { isOk, output } = await runCommand(command, { cwd: copy, env, timeoutMs: 1_800_000 });
+    if (isOk || !expected.test(output)) return [`Unexpected output of ${command.join(' ')}:\n${output}`];
+    const { output: changed } = await runCommand(['git', 'status', '--porcelain'], { cwd: copy });
+    if (changed.trim() !== '') return [`Changed files after ${command.join(' ')}:\n${changed}`];
+  }
+  return [];
 }
 
 async function patchProblems(copy: string, registry: LocalRegistry): Promise<readonly string[]> {

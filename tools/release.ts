@@ -1,20 +1,28 @@
 /**
  * `pnpm release --registry <url>`: turns changesets into versions and changelogs, builds, checks the archives and publishes each
  * package whose version the registry does not have, dependencies first. A release that failed half-way continues when it is
- * repeated. `--dry-run` publishes nothing; `--tag next` sets the dist-tag.
+ * repeated. `--dry-run` publishes nothing; `--tag next` sets the dist-tag. Only a release that succeeds changes files.
  *
- * The credentials are those of npm: `npm login`, a token in `.npmrc`, or trusted publishing in CI.
+ * The credentials are those of npm: `npm login`, a token in `.npmrc`, or trusted publishing in CI. Without any, it ends before it
+ * builds.
  *
  * @module
  */
+import { rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { archiveProblems, packPackage } from './release/check-archive.ts';
-import { type PublishTarget, publishArchive, registryVersions, withRepository } from './release/publish-archive.ts';
+import {
+  hasCredentials,
+  type PublishTarget,
+  publishArchive,
+  registryVersions,
+  withRepository,
+} from './release/publish-archive.ts';
 import { type PublishedPackage, publishedPackages } from './release/published-packages.ts';
-import { repositoryRoot } from './repository-files.ts';
+import { listFiles, readText, repositoryRoot } from './repository-files.ts';
 import { runCommand } from './verify/run-command.ts';
 
 const options = {
@@ -31,6 +39,14 @@ async function main(args: readonly string[]): Promise<number> {
     );
     return 2;
   }
+  if (!isDryRun && !(await hasCredentials(registry))) {
+    const key = `${registry.replace(/^https?:/, '').replace(/\/*$/, '/')}:_authToken`;
+    console.error(
+      `No credentials for ${registry}. Run npm login --registry ${registry}, or write ${key}=<token> to ~/.npmrc. In CI, use a trusted publisher.`,
+    );
+    return 2;
+  }
+  restoreUnlessReleased(isDryRun);
   await version();
   await run(['turbo', 'run', 'build', '--output-logs=errors-only', '--log-order=grouped']);
   const pending = await pendingPackages(registry);
@@ -43,6 +59,18 @@ async function main(args: readonly string[]): Promise<number> {
   }
   console.log(`${isDryRun ? 0 : pending.length} published, ${isDryRun ? pending.length : 0} pending`);
   return 0;
+}
+
+/** Restores what a release changes when the process fails or is interrupted, and after a dry run. */
+function restoreUnlessReleased(isDryRun: boolean): void {
+  const changedFiles = (): readonly string[] =>
+    listFiles((path) => /(?:^|\/)(?:package\.json|CHANGELOG\.md)$|^\.changeset\//.test(path));
+  const before = new Map(changedFiles().map((path) => [path, readText(path)]));
+  process.once('exit', (code) => {
+    if (code === 0 && !isDryRun) return;
+    for (const path of changedFiles()) if (!before.has(path)) rmSync(join(repositoryRoot, path));
+    for (const [path, text] of before) writeFileSync(join(repositoryRoot, path), text);
+  });
 }
 
 /** Applies the changesets; without one the versions stay. */

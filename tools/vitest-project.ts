@@ -42,7 +42,8 @@ export function projectConfig(name: string, options: ProjectOptions = {}): Retur
     test: {
       name,
       execArgv: nodeFlags,
-      env: { NODE_COMPILE_CACHE: compileCache },
+      // Vitest is in `node_modules` as `agl` is in a project: without a name, commands in texts would depend on the folder.
+      env: { NODE_COMPILE_CACHE: compileCache, AGL_COMMAND: 'agl' },
       isolate: options.isolate ?? false,
       // By default Vitest leaves one processor to itself: of two, one. What the workspace's configuration says is not asked.
       maxWorkers: 2,

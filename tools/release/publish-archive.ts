@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runCommand } from '../verify/run-command.ts';
 import type { PackageManifest } from './published-packages.ts';
 
@@ -20,6 +23,23 @@ export async function registryVersions(name: string, registry: string): Promise<
   if (!isOk) throw new Error(`Reading ${name} from ${registry} failed. Check the URL and your access.\n${output}`);
   const versions: unknown = JSON.parse(output);
   return Array.isArray(versions) ? versions.map(String) : [String(versions)];
+}
+
+/** Whether npm has credentials for publishing to a registry, or this process an identity that it exchanges for some. */
+export async function hasCredentials(registry: string): Promise<boolean> {
+  if (hasOidcIdentity(process.env)) return true;
+  const folder = await mkdtemp(join(tmpdir(), 'agentlightning-credentials-'));
+  try {
+    const manifest = { name: '@agentlightning/credentials', version: '0.0.0' };
+    await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
+    const flags = ['--dry-run', '--registry', registry, '--loglevel', 'warn'];
+    const { output } = await runCommand(['npm', 'publish', folder, ...flags], {
+      env: { npm_config_fetch_retries: '0' },
+    });
+    return !/requires you to be logged in|ENEEDAUTH/.test(output);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /**

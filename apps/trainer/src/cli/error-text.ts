@@ -1,5 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { terminalText } from '../report/terminal-text.ts';
+import { withProgramName } from './program-name.ts';
 
 /** An error as text for the terminal: what failed and what to do. Unexpected errors have their stack. */
 export function errorText(error: unknown): string {
@@ -10,7 +11,7 @@ function plainText(error: unknown): string {
   if (AgentLightningError.isInstance(error)) {
     const { issues } = error.details;
     const message = Array.isArray(issues) && issues.length > 1 ? listText(error.code, issues) : error.message;
-    return `error: ${message}\n  → ${error.remedy}`;
+    return `error: ${message}\n  → ${withProgramName(error.remedy)}`;
   }
   return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

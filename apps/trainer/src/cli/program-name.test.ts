@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { programName } from './program-name.ts';
+import { programName, withProgramName } from './program-name.ts';
 
 const fetched = '/home/ada/.npm/_npx/0f1e/node_modules/.bin/agentlightning';
 let folder: string;
@@ -38,4 +38,11 @@ test('a fetched program is called by the name of its package, unless the project
 test('AGL_COMMAND names the program', () => {
   vi.stubEnv('AGL_COMMAND', 'pnpm agl');
   expect(programName('/usr/local/bin/agl')).toBe('pnpm agl');
+});
+
+test('commands in a remedy have the name under which they can be run', () => {
+  const remedy = 'Run agl init, or `agl dev --tasks 8`. The store is .agl next to npx agl train.';
+  expect(withProgramName(remedy, 'npx agentlightning')).toBe(
+    'Run npx agentlightning init, or `npx agentlightning dev --tasks 8`. The store is .agl next to npx agl train.',
+  );
 });

@@ -4,6 +4,7 @@ import type { Finding } from '../../doctor/finding.ts';
 import { textTable } from '../../report/text-table.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { exitCodes } from '../exit-code.ts';
+import { withProgramName } from '../program-name.ts';
 import { redirectStdout } from '../train/redirect-stdout.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
@@ -53,7 +54,7 @@ const marks: Readonly<Record<Finding['status'], string>> = { ok: '✔', warning:
 function textOf(findings: readonly Finding[], summary: string): string {
   const rows = findings.flatMap(({ name, status, detail, remedy }) => [
     [marks[status], name, detail],
-    ...(remedy === null ? [] : [['', '', `→ ${remedy}`]]),
+    ...(remedy === null ? [] : [['', '', `→ ${withProgramName(remedy)}`]]),
   ]);
   return [...textTable(['', 'check', 'finding'], rows), '', summary].join('\n');
 }
