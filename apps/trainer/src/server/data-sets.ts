@@ -7,7 +7,7 @@ import { KeyedMutex } from '@agentlightning/core/internal';
 import type { DataSetCheck } from './data-set-worker.ts';
 
 /** The largest data set in bytes: the process of a run has its tasks in memory. */
-export const maxDataSetBytes = 256 * 1024 ** 2;
+export const maxDataSetBytes: number = 256 * 1024 ** 2;
 
 /** The most bytes of the data sets of a project. */
 const defaultMaxBytes = 10 * 1024 ** 3;
