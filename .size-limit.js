@@ -26,7 +26,7 @@ function adapter(folder, framework) {
   const name = `@agentlightning/${folder}`;
   return [
     entry(name, { path, limit: 7 * kilobyte, ignore: [core, ...framework] }),
-    entry(`${name} with core`, { path, limit: 18 * kilobyte, ignore: framework }),
+    entry(`${name} with core`, { path, limit: 20 * kilobyte, ignore: framework }),
   ];
 }
 

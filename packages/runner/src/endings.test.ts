@@ -191,10 +191,12 @@ test('the agent of a rollout that is already cancelled is not started', async ()
 
 test('heartbeats reach attempt and worker within the unresponsive limit', async () => {
   const clock = new ManualClock();
+  // Heartbeats have the time of the store.
+  const timed = await openStore(':memory:', { clock });
   const started = createEvent<AgentContext>();
   const finish = createEvent<number>();
   const run = runTask({
-    store,
+    store: timed,
     clock,
     task: { input: 1, config: { unresponsiveMs: 3000 } },
     agent: (_task, context) => {
@@ -206,11 +208,12 @@ test('heartbeats reach attempt and worker within the unresponsive limit', async 
   await clock.advance(1000);
   const beatMs = clock.now();
   await clock.advance(999);
-  const attempt = await store.getLatestAttempt(rolloutId);
+  const attempt = await timed.getLatestAttempt(rolloutId);
   expect(attempt?.lastHeartbeatTimeMs).toBe(beatMs);
-  expect((await store.getWorker(attempt?.workerId ?? ''))?.heartbeatStats).toHaveProperty('memory_rss_bytes');
+  expect((await timed.getWorker(attempt?.workerId ?? ''))?.heartbeatStats).toHaveProperty('memory_rss_bytes');
   finish.happen(1);
   expect((await advanceUntilDone(clock, run)).ending).toBe('succeeded');
+  await timed.close();
 });
 
 test('a stopped runner claims nothing and waits for running attempts', async () => {

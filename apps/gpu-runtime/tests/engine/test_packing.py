@@ -149,10 +149,10 @@ def test_the_gradient_of_a_row_does_not_grow_with_its_segments() -> None:
 
     def written(count: int) -> int:
         random = torch.Generator().manual_seed(1)
-        states = [torch.randn(1, 2, tokens, width, generator=random, requires_grad=True) for _ in range(3)]
+        query, key, value = (torch.randn(1, 2, tokens, width, generator=random, requires_grad=True) for _ in range(3))
         size = tokens // count
         segments = [Segment(start, start + size) for start in range(0, tokens, size)]
-        attended, _ = packed_attention(nn.Identity(), *states, None, segments=segments, scaling=width**-0.5)
+        attended, _ = packed_attention(nn.Identity(), query, key, value, None, segments=segments, scaling=width**-0.5)
         with WrittenBytes() as bytes_:
             attended.sum().backward()
         return bytes_.total
