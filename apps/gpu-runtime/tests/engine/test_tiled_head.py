@@ -62,7 +62,8 @@ def test_values_and_gradients_are_those_of_all_logits() -> None:
         slopes = torch.autograd.grad((logprobs * mix[0] + entropies * mix[1]).sum(), (hidden, head.weight))
         found.append([logprobs.detach(), entropies.detach(), *slopes])
     for ours, theirs in zip(*found, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)
+        # Processors add in different orders: a few units in the last place of float32.
+        torch.testing.assert_close(ours, theirs, rtol=2e-6, atol=1e-6)
 
 
 def test_infinitely_unlikely_tokens_have_no_gradient_that_is_not_finite() -> None:
