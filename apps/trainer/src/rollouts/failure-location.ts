@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Span } from '@agentlightning/core';
 import { spanNames } from '@agentlightning/core/spans';
 
-/** A position in a stack trace: `at parse (file:///work/agent.ts:12:9)`. */
+/** A position in a stack trace: `at parse (file:///app/agent.ts:12:9)`. */
 const frame = /^\s*at (?:.*\()?((?:file:\/\/|\/|[A-Za-z]:[\\/]).+?):(\d+):\d+\)?$/gm;
 
 /**
