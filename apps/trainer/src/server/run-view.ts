@@ -1,5 +1,5 @@
 import type { JsonObject, Run } from '@agentlightning/core';
-import { judgeImprovement } from '../evaluation/verdict.ts';
+import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { allEvaluations, bestCheckpoint } from '../run/best-checkpoint.ts';
 import { type RunState, readRunState, type SavedStep } from '../run/run-state.ts';
 import type { RunRequest } from './run-request.ts';

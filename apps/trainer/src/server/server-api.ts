@@ -1,7 +1,7 @@
 import { AgentLightningError, type JsonObject, NotFoundError, type Run } from '@agentlightning/core';
 import type { SqlStore } from '@agentlightning/store';
+import { isRunId } from '../config/model-name.ts';
 import { recordedConfig } from '../run/find-or-create-run.ts';
-import { isRunId } from '../run/model-name.ts';
 import { rolloutShape, shapeKey } from '../run/run-shape.ts';
 import type { DataSets } from './data-sets.ts';
 import { type RunSettings, resolveRunSettings } from './run-config.ts';

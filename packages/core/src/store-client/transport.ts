@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import type { Clock } from '../clock.ts';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { encode, parse } from '../parse.ts';
-import { assertId } from '../protocol/assert-id.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { encode, parse } from '../base/parse.ts';
+import { backoffMs } from '../base/retry.ts';
 import { pathParameters, type StoreRoute, strictHeader } from '../protocol/routes/store-route.ts';
-import { errorFromWire } from '../protocol/wire-error.ts';
-import { isFinalPythonFault } from '../protocol/wire-python-fault.ts';
+import { assertId } from '../protocol/wire/assert-id.ts';
+import { errorFromWire } from '../protocol/wire/wire-error.ts';
+import { isFinalPythonFault } from '../protocol/wire/wire-python-fault.ts';
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
-import { backoffMs } from '../retry.ts';
 
 /** Options of a {@link StoreTransport}. */
 export interface StoreTransportOptions {
