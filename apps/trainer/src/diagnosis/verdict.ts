@@ -1,5 +1,5 @@
 import { comparePairs } from '@agentlightning/algorithms';
-import type { VerdictName } from '../events/training-event.ts';
+import type { VerdictName } from '@agentlightning/core/protocol';
 import { byTask, type MeasuredRewards } from '../run/stored-evaluation.ts';
 
 /** Whether an agent improved between two evaluations. */

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { EvaluationSummary, VerdictName } from '../events/training-event.ts';
+import type { VerdictName } from '@agentlightning/core/protocol';
+import type { EvaluationSummary } from '../events/training-event.ts';
 import type { FailureCause } from '../results/failure-cause.ts';
 
 /** The result of an evaluation. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
+import type { VerdictName } from '@agentlightning/core/protocol';
 import type { RunWarning, WarningExplanation } from './run-warning.ts';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
@@ -61,12 +62,6 @@ export interface FinalCheckpoint {
   /** The number of evaluated checkpoints. */
   readonly candidates: number;
 }
-
-/**
- * The comparison of two evaluations by a paired t-test, 5 % two-sided: significantly better or worse, no difference shown
- * (`not-significant`), or too many rewards are missing (`undecided`).
- */
-export type VerdictName = 'better' | 'worse' | 'not-significant' | 'undecided';
 
 /** The result of a run. */
 export interface TrainingSummary {

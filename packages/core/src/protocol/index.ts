@@ -21,8 +21,18 @@ export type { RevokedAttemptTokensOptions } from './access/revoked-attempt-token
 export { attemptTokenDigest, RevokedAttemptTokens } from './access/revoked-attempt-tokens.ts';
 export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './access/reward-source.ts';
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
+export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
+export { runInfoCodec } from './records/run-info.ts';
 export { type RunnerRecord, readRunner, storeTimeOf } from './records/runner-record.ts';
 export { operationRoutes } from './routes/operation-routes.ts';
+export type {
+  CreateRunRequest,
+  DataSetPart,
+  DataSetState,
+  ServerDescription,
+  ServerRoutes,
+} from './routes/server-routes.ts';
+export { serverRoutes } from './routes/server-routes.ts';
 export type { SpecialRoutes } from './routes/special-routes.ts';
 export { specialRoutes } from './routes/special-routes.ts';
 export type { OperationName, OperationRoute, StoreRoute } from './routes/store-route.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { parse } from '../base/parse.ts';

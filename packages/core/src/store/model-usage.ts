@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AttributeValue, Span } from '../spans/span.ts';
 import { genAiAttributes, modelCallAttributes, spanNames } from '../spans/span-attributes.ts';
 

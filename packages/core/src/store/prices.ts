@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Price of a model, per million tokens. */
 export interface ModelPrice {

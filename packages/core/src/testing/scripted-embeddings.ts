@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../base/json.ts';
 import { problemOf } from './scripted-request-problem.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AgentLightningError } from '../../base/agent-lightning-error.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { defaultProject } from './access-rights.ts';

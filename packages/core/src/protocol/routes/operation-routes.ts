@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { attemptCodec, attemptPatchCodec, attemptStartCodec } from '../wire/wire-attempt.ts';
 import { revokedAttemptTokensCodec } from '../wire/wire-attempt-token.ts';
 import {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Span, SpanInput } from '../../spans/span.ts';
 import type { Attempt } from '../../store/attempt.ts';
 import type { AttemptQuery, Page, RolloutQuery, SpanQuery, WorkerQuery } from '../../store/queries.ts';

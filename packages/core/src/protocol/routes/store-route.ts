@@ -18,7 +18,7 @@ export const maxBatchItems = 1000;
  * derive from it.
  */
 export interface StoreRoute<TInput = unknown, TOutput = unknown> {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** The absolute pattern, such as `/v1/agl/rollouts/:rolloutId`. */
   readonly path: string;
   /** The right that it requires. */

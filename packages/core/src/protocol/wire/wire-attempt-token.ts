@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AttemptTokenRequest } from '../access/attempt-token.ts';
 import { fieldCodec, optionsCodec, recordCodec, seconds, secondsOf } from './wire-fields.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Attempt, AttemptStatus } from '../../store/attempt.ts';
 import type { AttemptPatch } from '../../store/store.ts';
 import { optionsCodec, recordCodec, seconds } from './wire-fields.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { StoreChange, WatchOptions } from '../../store/store-change.ts';
 import { wireAttemptStatusSchema } from './wire-attempt.ts';
 import { optionsCodec, recordCodec, type WireFields } from './wire-fields.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../../store/retention.ts';
 import { fieldCodec, optionsCodec, seconds } from './wire-fields.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AgentLightningError } from '../../base/agent-lightning-error.ts';
 import { type ErrorCode, errorCatalogue } from '../../base/error-catalogue.ts';
 import { IllegalTransitionError } from '../../base/illegal-transition-error.ts';
@@ -83,7 +83,7 @@ function errorFromStatus(status: number, body: unknown): AgentLightningError {
   const text = JSON.stringify(body)?.slice(0, 500) ?? 'nothing';
   return new AgentLightningError({
     code: codeOf(status),
-    message: `The store responded with status ${status}: ${text}`,
+    message: `The server responded with status ${status}: ${text}`,
     details: { status },
   });
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { GroupQuery, GroupStatistics } from '../../store/group-statistics.ts';
 import { fieldCodec, optionsCodec, recordCodec, seconds } from './wire-fields.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 
 /** Any JSON value. Not validated further: it was parsed from JSON text. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { ValidationError } from '../../base/validation-error.ts';
 import type { Page, PageOptions } from '../../store/queries.ts';
 import type { WireFields } from './wire-fields.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { AgentLightningError } from '../../base/agent-lightning-error.ts';
 import { NotFoundError } from '../../base/not-found-error.ts';
 import { ValidationError } from '../../base/validation-error.ts';

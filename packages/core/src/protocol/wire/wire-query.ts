@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AttemptQuery, ResourcesQuery, RolloutQuery, SpanQuery, WorkerQuery } from '../../store/queries.ts';
 import type { SpanSearch, SpanSearchPage } from '../../store/span-search.ts';
 import { optionsCodec, recordCodec, seconds, type WireFields } from './wire-fields.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NamedResources, Resource, ResourcesSnapshot } from '../../store/resource.ts';
 import { recordCodec, seconds } from './wire-fields.ts';
 import { wireJsonObject } from './wire-json.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { EnqueueRolloutRequest, StartRolloutRequest } from '../../store/rollout.ts';
 import type { RolloutPatch } from '../../store/store.ts';
 import { omitNullish } from './omit-nullish.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FoundRollout, RolloutSearch, RolloutSearchPage } from '../../store/rollout-search.ts';
 import { optionsCodec, recordCodec } from './wire-fields.ts';
 import { rolloutFilterFields } from './wire-query.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RolloutMode } from '../../spans/model-call.ts';
 import {
   type AttemptedRollout,

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import type { ModelUsage } from '../../store/model-usage.ts';
 import type { MetricQuery } from '../../store/queries.ts';

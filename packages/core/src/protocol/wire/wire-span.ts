@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import { attributesForReaders } from '../../spans/python-logprobs.ts';
 import type { Attributes, Span, SpanEvent, SpanInput, SpanLink, SpanStatus } from '../../spans/span.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { maxTraceRollouts, type RolloutTrace } from '../../store/rollout-trace.ts';
 import { attemptCodec } from './wire-attempt.ts';
 import { fieldCodec, recordCodec } from './wire-fields.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ClaimOptions } from '../../store/store.ts';
 import { msFromSeconds, optionsCodec, secondsFromMs, secondsOf } from './wire-fields.ts';
 

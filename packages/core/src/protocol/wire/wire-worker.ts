@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import type { Worker, WorkerStatus } from '../../store/worker.ts';
 import { fieldCodec, recordCodec, seconds } from './wire-fields.ts';
