@@ -75,7 +75,7 @@ export class UnmatchedCalls {
     if (agents.size === 1) return { ...position, parentSpanId: currentRollout()?.parentSpanId ?? null };
     throw unsupportedFramework(
       `Model calls of several agents of the AI SDK cannot be distinguished: ${[...agents].join(', ')}.`,
-      'Wrap their models with agentLightningModel, or remove the callback experimental_onStepStart.',
+      'Wrap their models with traceModel, or remove the callback experimental_onStepStart.',
     );
   }
 

@@ -126,7 +126,7 @@ describe('operations of version 6 with a user-defined step callback', () => {
     expect(reasons[0]).toMatchObject({
       code: 'UNSUPPORTED_FRAMEWORK',
       message: expect.stringContaining('poet, critic'),
-      remedy: expect.stringContaining('agentLightningModel'),
+      remedy: expect.stringContaining('traceModel'),
     });
   });
 });

@@ -2,13 +2,13 @@ import { describeAdapterContract } from '@agentlightning/core/contracts';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible-v2';
 import { createOpenAI } from '@ai-sdk/openai-v3';
 import * as ai from 'ai-v6';
-import { agentLightningModel, instrumentAISDK } from '../src/index.ts';
+import { instrumentAISDK, traceModel } from '../src/index.ts';
 import { type AISDKModules, askSceneAgent, embedText, sceneModel } from './scene-agent.ts';
 
 // The scenes use the common subset of both versions; only their types differ.
 const modules = { ai, createOpenAI, createOpenAICompatible } as unknown as AISDKModules;
 
-const noStream = 'version 6 exposes no stream and no errors: use agentLightningModel';
+const noStream = 'version 6 exposes no stream and no errors: use traceModel';
 
 describeAdapterContract({
   name: 'ai 6',
@@ -27,11 +27,11 @@ describeAdapterContract({
 });
 
 describeAdapterContract({
-  name: 'ai 6 with agentLightningModel',
+  name: 'ai 6 with traceModel',
   instrument: ({ redirect }) => instrumentAISDK({ redirect }),
   createModel: (options) => {
     const { languageModel, maxRetries } = sceneModel(modules, options);
-    return { languageModel: agentLightningModel(languageModel), maxRetries };
+    return { languageModel: traceModel(languageModel), maxRetries };
   },
   ask: (agent, ask) => askSceneAgent(modules, agent, ask),
   embed: (text, options) => embedText(modules, text, options),

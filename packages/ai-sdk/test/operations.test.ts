@@ -6,7 +6,7 @@ import * as ai7 from 'ai';
 import * as ai6 from 'ai-v6';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { agentLightningModel, instrumentAISDK } from '../src/index.ts';
+import { instrumentAISDK, traceModel } from '../src/index.ts';
 import { operations } from '../src/recorded-operations.ts';
 import { aGate, ofKind, outputText, traced } from './traced.ts';
 
@@ -133,7 +133,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
       if (index === 1) paused.open();
       return respondWith(`to ${String(messages.at(-1)?.content)}`, { until: paused.opened });
     });
-    const wrapped = agentLightningModel(model);
+    const wrapped = traceModel(model);
     const { spans } = await traced(server, () =>
       Promise.all(['a', 'b'].map((prompt) => ai.generateText({ model: wrapped, system: prompt, prompt }))),
     );
@@ -150,7 +150,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
 
   test('generateObject is a model call of its agent', async () => {
     await using server = await ScriptedModel.start([respondWith('{"city":"Paris"}')]);
-    const wrapped = agentLightningModel(model);
+    const wrapped = traceModel(model);
     const { result, spans } = await traced(server, () =>
       ai.generateObject({ model: wrapped, system: 'poet', prompt: 'Where?', schema: z.object({ city: z.string() }) }),
     );
@@ -162,7 +162,7 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
 
   test('a non-retryable error ends the call of a wrapped model, and its agent', async () => {
     await using server = await ScriptedModel.start([{ type: 'failure', status: 401, message: 'who are you' }]);
-    const wrapped = agentLightningModel(model);
+    const wrapped = traceModel(model);
     const { spans } = await traced(server, () =>
       ai.generateText({ model: wrapped, system: 'poet', prompt: 'hi' }).catch(() => null),
     );
@@ -179,8 +179,8 @@ describe.for(versions)('agents of version $version', ({ ai, create }) => {
       { ...failure, status: 400 },
     ]);
     const { spans } = await traced(server, async () => {
-      await ai.generateText({ model: agentLightningModel(model), prompt: 'one' });
-      await ai.generateText({ model: agentLightningModel(model), prompt: 'two' }).catch(() => null);
+      await ai.generateText({ model: traceModel(model), prompt: 'one' });
+      await ai.generateText({ model: traceModel(model), prompt: 'two' }).catch(() => null);
     });
     const counts = ofKind(spans, 'model-call').map(({ attributes }) => attributes['http.request.resend_count']);
     expect(counts).toEqual([2, undefined]);
@@ -237,7 +237,7 @@ describe('operations of version 7 alone', () => {
       respondWith('one two three', { until: held.opened, pauseAfterChunks: 3 }),
     ]);
     const { spans } = await traced(server, async () => {
-      const result = ai7.streamText({ model: agentLightningModel(tiny), prompt: 'hi', system: 'poet' });
+      const result = ai7.streamText({ model: traceModel(tiny), prompt: 'hi', system: 'poet' });
       for await (const text of result.textStream) if (text !== '') break;
     });
     held.open();

@@ -30,9 +30,9 @@ export { emitAnnotation, emitException, emitMessage, emitObject } from './tracin
 export type { EmitRewardOptions, RewardValue } from './tracing/emit-reward.ts';
 export { emitReward } from './tracing/emit-reward.ts';
 export type { NamedFunction, NamingDecorator } from './tracing/named-steps.ts';
-export { agent, tool } from './tracing/named-steps.ts';
+export { asAgent, asTool } from './tracing/named-steps.ts';
 export type { OperationOptions } from './tracing/operation.ts';
-export { operation } from './tracing/operation.ts';
+export { asOperation } from './tracing/operation.ts';
 export type { Prompt } from './tracing/prompt.ts';
 export { definePrompt } from './tracing/prompt.ts';
 export type { RolloutContext, RolloutEndpoint, SpanSink } from './tracing/rollout-context.ts';

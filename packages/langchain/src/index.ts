@@ -1,2 +1,2 @@
 export type { InstrumentLangChainOptions } from './instrument-langchain.ts';
-export { agentLightningCallbackHandler, instrumentLangChain } from './instrument-langchain.ts';
+export { instrumentLangChain, traceCallbacks } from './instrument-langchain.ts';

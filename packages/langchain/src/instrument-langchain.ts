@@ -59,10 +59,10 @@ export function instrumentLangChain(options: InstrumentLangChainOptions = {}): (
  *
  * @example
  * ```ts
- * await graph.invoke(input, { callbacks: [agentLightningCallbackHandler()] });
+ * await graph.invoke(input, { callbacks: [traceCallbacks()] });
  * ```
  */
-export function agentLightningCallbackHandler(): BaseCallbackHandler {
+export function traceCallbacks(): BaseCallbackHandler {
   return handler();
 }
 

@@ -6,7 +6,7 @@ import { RunnableLambda } from '@langchain/core/runnables';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { warningsDuring } from '../../../tools/adapter-tests/adapter-warnings.ts';
-import { agentLightningCallbackHandler, instrumentLangChain } from '../src/index.ts';
+import { instrumentLangChain, traceCallbacks } from '../src/index.ts';
 import { modelOf, traced } from './traced.ts';
 
 const chain = RunnableLambda.from((text: string) => text.length).withConfig({ runName: 'count' });
@@ -60,18 +60,18 @@ describe('the user’s own callbacks', () => {
   });
 });
 
-describe('agentLightningCallbackHandler', () => {
+describe('traceCallbacks', () => {
   test('traces the runs it is passed to', async () => {
     const sink = new MemorySpanSink();
     await withRollout(aRolloutContext({ sink }), async () => {
-      await chain.invoke('hello', { callbacks: [agentLightningCallbackHandler()] });
+      await chain.invoke('hello', { callbacks: [traceCallbacks()] });
       await chain.invoke('hello');
     });
     expect(sink.spans.map(({ name }) => name)).toEqual(['count']);
   });
 
   test('has no effect in addition to instrumentLangChain', async () => {
-    const { tree } = await traced(() => chain.invoke('hello', { callbacks: [agentLightningCallbackHandler()] }));
+    const { tree } = await traced(() => chain.invoke('hello', { callbacks: [traceCallbacks()] }));
     expect(tree).toEqual(['count']);
   });
 });

@@ -1,8 +1,8 @@
-import { currentRollout, tool, tracer } from '@agentlightning/core';
+import { asTool, currentRollout, tracer } from '@agentlightning/core';
 import { expect, test } from 'vitest';
 import { type SampledTrace, sampleTraces, traceOnce } from './index.ts';
 
-const search = tool('search', (query: string) => query.length);
+const search = asTool('search', (query: string) => query.length);
 
 /** Collects traces, and resolves when a number of them has been reported. */
 function collector(): { readonly traces: SampledTrace[]; readonly onTrace: (trace: SampledTrace) => void } {

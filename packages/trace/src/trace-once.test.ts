@@ -1,4 +1,4 @@
-import { emitReward, operation, tracer } from '@agentlightning/core';
+import { asOperation, emitReward, tracer } from '@agentlightning/core';
 import { AgentSteps } from '@agentlightning/core/adapter';
 import { describe, expect, test } from 'vitest';
 import { type TracedAgent, traceOnce, traceSteps, traceText } from './index.ts';
@@ -23,7 +23,7 @@ async function callModel(question: string, answer: string): Promise<string> {
 }
 
 test('a trace has the spans, the reward and the conversation of an agent', async () => {
-  const lookUp = operation((part: string) => ({ part, count: 7 }), { name: 'look up' });
+  const lookUp = asOperation((part: string) => ({ part, count: 7 }), { name: 'look up' });
   const agent = async (task: { question: string }): Promise<number> => {
     lookUp('bolt');
     return (await callModel(task.question, 'There are 7.')) === 'There are 7.' ? 0.5 : 0;

@@ -6,7 +6,7 @@ import { aRewardSpan, aSpan } from '../testing/a-span.ts';
 import { MemorySpanSink } from '../testing/memory-span-sink.ts';
 import { emitAnnotation, emitException, emitMessage, emitObject } from './emit.ts';
 import { emitReward } from './emit-reward.ts';
-import { operation } from './operation.ts';
+import { asOperation } from './operation.ts';
 import { withRollout } from './rollout-context.ts';
 import { withAgent } from './with-agent.ts';
 
@@ -222,7 +222,7 @@ test('emitted spans carry the name and path of their agent', () => {
       withAgent('critic', () => {
         emitMessage('too long');
         emitReward(1);
-        operation(() => 'done', { name: 'cut' })();
+        asOperation(() => 'done', { name: 'cut' })();
       }),
     );
   });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Span } from '../spans/span.ts';
 import { aRolloutContext } from '../testing/a-rollout.ts';
 import { MemorySpanSink } from '../testing/memory-span-sink.ts';
-import { agent, tool } from './named-steps.ts';
+import { asAgent, asTool } from './named-steps.ts';
 import { currentRollout, withRollout } from './rollout-context.ts';
 
 async function spansOf(run: () => unknown): Promise<readonly Span[]> {
@@ -19,12 +19,12 @@ function pathOf(spans: readonly Span[], span: Span | undefined): string {
 
 test('agents and tools are nested, and model calls within carry the path of agents', async () => {
   const seen: unknown[] = [];
-  const search = tool('search', async (query: string) => {
+  const search = asTool('search', async (query: string) => {
     seen.push(currentRollout()?.agentPath);
     return { hits: [query] };
   });
-  const critic = agent('critic', (text: string) => search(text));
-  const planner = agent('planner', async (goal: string) => await critic(`about ${goal}`));
+  const critic = asAgent('critic', (text: string) => search(text));
+  const planner = asAgent('planner', async (goal: string) => await critic(`about ${goal}`));
   const spans = await spansOf(() => planner('cats'));
   expect(seen).toEqual([['planner', 'critic']]);
   expect(spans.map((span) => pathOf(spans, span))).toContain(
@@ -43,7 +43,7 @@ test('agents and tools are nested, and model calls within carry the path of agen
 test('results, errors and `this` are unchanged, and errors are recorded', async () => {
   const counter = {
     count: 1,
-    add: tool('add', function (this: { count: number }, by: number, times: number): number {
+    add: asTool('add', function (this: { count: number }, by: number, times: number): number {
       if (by < 0) throw new RangeError('negative');
       return this.count + by * times;
     }),
@@ -59,19 +59,19 @@ test('results, errors and `this` are unchanged, and errors are recorded', async 
 });
 
 test('decorators name the methods of a class, by default after themselves', async () => {
-  const source = `(agent, tool) => class Team {
+  const source = `(asAgent, asTool) => class Team {
     #goal = 'cats';
-    @agent('planner') async plan() { return await this.search(this.#goal); }
-    @tool() async search(query) { return query.length; }
+    @asAgent('planner') async plan() { return await this.search(this.#goal); }
+    @asTool() async search(query) { return query.length; }
   }`;
   // Node.js strips types but does not support decorators: a compiler translates them.
   const { code } = await transform(`return ${source}`.replace('return ', 'globalThis.teamOf = '), { target: 'es2022' });
   new Function(code)();
   const teamOf = Reflect.get(globalThis, 'teamOf') as (
-    ...decorators: readonly [typeof agent, typeof tool]
+    ...decorators: readonly [typeof asAgent, typeof asTool]
   ) => new () => { plan(): Promise<number> };
   Reflect.deleteProperty(globalThis, 'teamOf');
-  const team = new (teamOf(agent, tool))();
+  const team = new (teamOf(asAgent, asTool))();
   expect(await team.plan()).toBe(4);
   const spans = await spansOf(async () => expect(await team.plan()).toBe(4));
   expect(spans.map((span) => pathOf(spans, span))).toEqual([
@@ -81,6 +81,6 @@ test('decorators name the methods of a class, by default after themselves', asyn
 });
 
 test('outside of a rollout the functions are only called', () => {
-  expect(agent('planner', () => currentRollout())()).toBeNull();
-  expect(tool('search', (query: string) => query.length)('cats')).toBe(4);
+  expect(asAgent('planner', () => currentRollout())()).toBeNull();
+  expect(asTool('search', (query: string) => query.length)('cats')).toBe(4);
 });

@@ -25,22 +25,22 @@ export type NamingDecorator = <TThis, TArguments extends readonly unknown[], TRe
  *
  * @example
  * ```ts
- * const plan = agent('planner', async (goal: string) => await askModel(goal));
+ * const plan = asAgent('planner', async (goal: string) => await askModel(goal));
  *
  * class Team {
- *   @agent('planner')
+ *   @asAgent('planner')
  *   async plan(goal: string) {
  *     return await this.askModel(goal);
  *   }
  * }
  * ```
  */
-export function agent<TThis, TArguments extends readonly unknown[], TResult>(
+export function asAgent<TThis, TArguments extends readonly unknown[], TResult>(
   name: string,
   run: NamedFunction<TThis, TArguments, TResult>,
 ): NamedFunction<TThis, TArguments, TResult>;
-export function agent(name?: string): NamingDecorator;
-export function agent<TThis, TArguments extends readonly unknown[], TResult>(
+export function asAgent(name?: string): NamingDecorator;
+export function asAgent<TThis, TArguments extends readonly unknown[], TResult>(
   name?: string,
   run?: NamedFunction<TThis, TArguments, TResult>,
 ): NamingDecorator | NamedFunction<TThis, TArguments, TResult> {
@@ -56,15 +56,15 @@ export function agent<TThis, TArguments extends readonly unknown[], TResult>(
  *
  * @example
  * ```ts
- * const search = tool('search', async (query: string) => await index.find(query));
+ * const search = asTool('search', async (query: string) => await index.find(query));
  * ```
  */
-export function tool<TThis, TArguments extends readonly unknown[], TResult>(
+export function asTool<TThis, TArguments extends readonly unknown[], TResult>(
   name: string,
   run: NamedFunction<TThis, TArguments, TResult>,
 ): NamedFunction<TThis, TArguments, TResult>;
-export function tool(name?: string): NamingDecorator;
-export function tool<TThis, TArguments extends readonly unknown[], TResult>(
+export function asTool(name?: string): NamingDecorator;
+export function asTool<TThis, TArguments extends readonly unknown[], TResult>(
   name?: string,
   run?: NamedFunction<TThis, TArguments, TResult>,
 ): NamingDecorator | NamedFunction<TThis, TArguments, TResult> {

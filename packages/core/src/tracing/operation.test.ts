@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { aRolloutContext } from '../testing/a-rollout.ts';
 import { MemorySpanSink } from '../testing/memory-span-sink.ts';
-import { operation } from './operation.ts';
+import { asOperation } from './operation.ts';
 import { withRollout } from './rollout-context.ts';
 import { tracer } from './rollout-tracer.ts';
 import { withAgent } from './with-agent.ts';
 
 test('a call is recorded with arguments and result', async () => {
   const sink = new MemorySpanSink();
-  const search = operation(
+  const search = asOperation(
     async function search(query: string, options: { limit: number; tags: string[] }) {
       return { query, hits: [{ id: 1 }], none: null, limit: options.limit };
     },
@@ -33,7 +33,7 @@ test('a wrapped function keeps this, result and error', () => {
   const sink = new MemorySpanSink();
   const counter = {
     count: 1,
-    add: operation(function (this: { count: number }, by: number): number {
+    add: asOperation(function (this: { count: number }, by: number): number {
       if (by < 0) throw new RangeError('negative');
       return this.count + by;
     }),
@@ -52,7 +52,7 @@ test('values without a JSON form, large values and holes are recorded as far as 
   const cycle: unknown[] = [];
   cycle.push(cycle);
   const large = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`k${index}`, index]));
-  const run = operation((..._values: unknown[]) => undefined, { name: 'odd' });
+  const run = asOperation((..._values: unknown[]) => undefined, { name: 'odd' });
   withRollout(aRolloutContext({ sink }), () => run(cycle, large, [1, null], undefined, Number.NaN));
   expect(sink.spans[0]?.attributes).toEqual({
     'agentlightning.operation.name': 'odd',

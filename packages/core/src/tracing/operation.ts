@@ -6,7 +6,7 @@ import { currentRollout } from './rollout-context.ts';
 import { tracer } from './rollout-tracer.ts';
 import type { ActiveSpan } from './tracer.ts';
 
-/** Options of {@link operation}. */
+/** Options of {@link asOperation}. */
 export interface OperationOptions {
   /** Span name. @default the function's name */
   readonly name?: string;
@@ -26,10 +26,10 @@ const maxFlatAttributes = 64;
  *
  * @example
  * ```ts
- * const search = operation(async (query: string) => index.find(query), { name: 'search' });
+ * const search = asOperation(async (query: string) => index.find(query), { name: 'search' });
  * ```
  */
-export function operation<TThis, TArguments extends readonly unknown[], TResult>(
+export function asOperation<TThis, TArguments extends readonly unknown[], TResult>(
   run: (this: TThis, ...args: TArguments) => TResult,
   options: OperationOptions = {},
 ): (this: TThis, ...args: TArguments) => TResult {

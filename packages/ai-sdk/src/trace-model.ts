@@ -27,10 +27,10 @@ export interface WrappableModel {
  *
  * @example
  * ```ts
- * const model = agentLightningModel(openai.chat('gpt-5'));
+ * const model = traceModel(openai.chat('gpt-5'));
  * ```
  */
-export function agentLightningModel<TModel extends WrappableModel>(model: TModel): TModel {
+export function traceModel<TModel extends WrappableModel>(model: TModel): TModel {
   const recordedCall = (name: 'doGenerate' | 'doStream') => (options: SdkPrompt) =>
     recorded({ ...options, modelId: model.modelId }, () => model[name](options as never));
   return withMembers(model, { doGenerate: recordedCall('doGenerate'), doStream: recordedCall('doStream') });
