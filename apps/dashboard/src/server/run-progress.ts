@@ -32,9 +32,12 @@ const progress = z.object({
     .catch(null),
 });
 
+const tagList = z.array(z.string()).catch([]);
+
 /** The progress of a run as its trainer recorded it. */
 export interface RunProgress {
   readonly kind: RunKind;
+  readonly tags: readonly string[];
   readonly step: number;
   readonly steps: number | null;
   readonly rewardCurve: readonly number[];
@@ -50,9 +53,10 @@ export interface RunProgress {
 export function readProgress({ state, config }: Run, explanations: WarningExplanations): RunProgress {
   const read = progress.parse(state);
   const { finishedStep, before, after } = read;
-  const configured = config['steps'];
+  const { steps: configured } = config;
   return {
-    kind: read.kind,
+    kind: read.kind === 'evaluation' && config['purpose'] === 'development' ? 'dev' : read.kind,
+    tags: tagList.parse(config['tags']),
     step: finishedStep,
     steps: read.steps ?? (typeof configured === 'number' ? configured : null),
     rewardCurve: read.rewardCurve ?? [],

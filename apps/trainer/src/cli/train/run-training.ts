@@ -46,6 +46,7 @@ export interface TrainFlags {
   readonly steps?: number;
   readonly seed?: number;
   readonly name?: string;
+  readonly tags?: readonly string[];
   /** A checkpoint of another run. */
   readonly from?: string;
   readonly concurrency?: number;
@@ -189,6 +190,7 @@ export function overridesFrom(flags: TrainFlags): ConfigOverrides {
     steps: flags.steps,
     seed: flags.seed,
     name: flags.name,
+    tags: flags.tags,
     from: flags.from,
     concurrency: flags.concurrency,
     workers: flags.runner ? flags.workers : 0,
