@@ -7,7 +7,7 @@ import { isPromptSearch } from '../../config/resolve-run.ts';
 import type { SharedSettings } from '../../config/shared-settings.ts';
 import { TrainingMetrics } from '../../metrics/training-metrics.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
-import { type CommandContext, completeCommands } from '../../report/complete-commands.ts';
+import { type CommandContext, completeCommands, storeFlag } from '../../report/complete-commands.ts';
 import { jsonReport } from '../../report/json-report.ts';
 import { plainReport } from '../../report/plain-report.ts';
 import type { Report } from '../../report/report.ts';
@@ -174,7 +174,14 @@ async function openDashboard(options: {
   const dashboard = await launchDashboard({ settings, port, onLost });
   process.stderr.write(`Dashboard: ${dashboard.url}\n`);
   stdout?.write(`${JSON.stringify({ event: 'dashboard', url: dashboard.url })}\n`);
-  return dashboard;
+  const again = `${programName()} dashboard${storeFlag(settings.storeUrl)}`;
+  return {
+    url: dashboard.url,
+    close: async () => {
+      await dashboard.close();
+      process.stderr.write(`The dashboard has ended with the training. Open it again: ${again}\n`);
+    },
+  };
 }
 
 /** A larger number of steps for a training that has finished all of its steps; null where more steps have no effect. */
