@@ -91,7 +91,7 @@ test('a store is backed up, and restored only by force', async () => {
   expect((await agl('rollouts', '--run', 'run-1')).output).toContain('2 rollouts');
 });
 
-test('the backup procedure of the operations guide runs as it is written', async () => {
+test('the backup procedure of the operations guide runs', async () => {
   const guide = readFileSync(path.resolve(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
   const script = /## Backup\n\n```bash\n([\s\S]*?)```/.exec(guide)?.[1] ?? '';
   const main = path.resolve(import.meta.dirname, '../src/cli/main.ts');

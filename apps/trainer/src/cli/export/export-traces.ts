@@ -4,6 +4,7 @@ import { maxTraceRollouts, terminalRolloutStatuses, unfinishedRunStatuses } from
 import type { OtlpProtocol, TraceExportCounts, TraceTool } from '@agentlightning/otel';
 import { listenToProcess } from '../listen-to-process.ts';
 import { openExistingStore } from '../open-existing-store.ts';
+import { importOpenTelemetry } from '../telemetry/optional-package.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export traces`. */
@@ -36,7 +37,8 @@ const lateMs = 60_000;
  * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for a missing key, UNREACHABLE without a receiver
  */
 export async function exportTraces(runId: string, flags: ExportTracesFlags): Promise<TraceExportCounts> {
-  const { TraceExporter, traceTarget } = await import('@agentlightning/otel');
+  const otel = await importOpenTelemetry(() => import('@agentlightning/otel'), '`agl export traces`');
+  const { TraceExporter, traceTarget } = otel;
   const { endpoint, header: headers, protocol, content, tokens = false } = flags;
   const target = traceTarget(flags.to, process.env, { endpoint, headers, protocol });
   const store = await openExistingStore(flags.store);
