@@ -50,6 +50,8 @@ const runs: readonly (readonly [id: string, config: JsonObject, state: JsonObjec
   ['run-search', {}, search],
 ];
 
+const imitation: JsonObject = { rewardCurve: [1, 1], lossCurve: [2, null, 1] };
+
 beforeAll(async () => {
   store = await openStore(':memory:');
   for (const [runId, config, state] of runs) {
@@ -94,6 +96,13 @@ test('a finished prompt search has its rewards before and after, and what it spe
   const expected = { versions: 2, best: 'v1', firstScore: 0.25, bestScore: 1, hasEnded: true, measuredOn: 'test' };
   expect(run.search).toEqual({ ...expected, rollouts: 484, optimizerCalls: 24, unusableReplies: 3 });
   expect((await get<RunDetail>('/api/runs/run-low')).search).toBeNull();
+});
+
+test('a training that imitates has the curve of its loss, another one none', async () => {
+  await store.updateRun('run-other', { state: imitation });
+  expect((await get<RunDetail>('/api/runs/run-other')).lossCurve).toEqual([2, 1]);
+  expect((await get<RunDetail>('/api/runs/run-low')).lossCurve).toEqual([]);
+  await store.updateRun('run-other', { state: { after: measured(high) } });
 });
 
 test('runs with the same tasks are compared task by task, others as independent samples', async () => {

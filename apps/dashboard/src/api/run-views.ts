@@ -52,6 +52,8 @@ export interface RunSummary {
   readonly rewardAfter: number | null;
   /** Mean training reward by step, averaged to at most 60 points. */
   readonly rewardCurve: readonly number[];
+  /** Loss by step of a training that imitates demonstrations, whose rewards are all equal; empty for another one. */
+  readonly lossCurve: readonly number[];
   readonly warnings: number;
   readonly createTimeMs: number;
   readonly updateTimeMs: number;

@@ -25,6 +25,7 @@ const progress = z.object({
     .nullish()
     .catch(null),
   rewardCurve: z.array(z.number()).nullish().catch(null),
+  lossCurve: z.array(z.number().nullable()).nullish().catch(null),
   publications: publicationRecordsSchema.nullish().catch(null),
   warnings: z
     .array(z.object({ name: z.string(), step: z.number(), policy: z.string().nullable(), message: z.string() }))
@@ -41,6 +42,8 @@ export interface RunProgress {
   readonly step: number;
   readonly steps: number | null;
   readonly rewardCurve: readonly number[];
+  /** The loss of the steps that imitate demonstrations. */
+  readonly lossCurve: readonly number[];
   readonly rewardBefore: number | null;
   readonly rewardAfter: number | null;
   readonly evaluations: readonly EvaluationView[];
@@ -60,6 +63,7 @@ export function readProgress({ state, config }: Run, explanations: WarningExplan
     step: finishedStep,
     steps: read.steps ?? (typeof configured === 'number' ? configured : null),
     rewardCurve: read.rewardCurve ?? [],
+    lossCurve: (read.lossCurve ?? []).filter((loss) => loss !== null),
     rewardBefore: before?.reward ?? null,
     rewardAfter: after?.reward ?? null,
     evaluations: [

@@ -139,9 +139,12 @@ function tilesOf(run: RunDetail): readonly Tile[] {
 }
 
 /** Held-out and training reward, and steps; an evaluation has measured its subject only. */
-function trainingTiles({ kind, step, steps, evaluations, rewardBefore, rewardAfter, rewardCurve }: RunDetail) {
+function trainingTiles({ kind, step, steps, evaluations, rewardBefore, rewardAfter, ...curves }: RunDetail) {
   const last = rewardAfter ?? evaluations.findLast((each) => each.step > 0)?.reward ?? null;
   const heldOut = rewardTile('Held-out reward', rewardBefore, last);
+  const isImitation = curves.lossCurve.length > 0;
+  const label = isImitation ? 'Training loss' : 'Training reward';
+  const curve = isImitation ? curves.lossCurve : curves.rewardCurve;
   if (kind !== 'training')
     return [
       { ...heldOut, label: 'Reward' },
@@ -149,7 +152,7 @@ function trainingTiles({ kind, step, steps, evaluations, rewardBefore, rewardAft
     ];
   return [
     heldOut,
-    { label: 'Training reward', value: numberText(rewardCurve.at(-1)), note: `first ${numberText(rewardCurve[0])}` },
+    { label, value: numberText(curve.at(-1)), note: `first ${numberText(curve[0])}` },
     { label: 'Step', value: `${step} / ${steps ?? '?'}`, note: '' },
   ];
 }

@@ -142,11 +142,12 @@ const columns: readonly DataColumn<Row>[] = [
       rewardBefore === null ? numberText(rewardAfter) : `${numberText(rewardBefore)} → ${numberText(rewardAfter)}`,
   },
   {
-    label: 'Training reward',
+    label: 'Training',
     isWideOnly: true,
-    render: ({ run: { rewardCurve } }) => (
-      <Sparkline values={rewardCurve} label={`Training reward, last ${numberText(rewardCurve.at(-1))}`} />
-    ),
+    render: ({ run: { rewardCurve, lossCurve } }) => {
+      const [name, values] = lossCurve.length > 0 ? (['loss', lossCurve] as const) : (['reward', rewardCurve] as const);
+      return <Sparkline values={values} label={`Training ${name}, last ${numberText(values.at(-1))}`} />;
+    },
   },
   {
     label: 'Duration',
