@@ -80,11 +80,12 @@ module.exports = {
       to: { path: '^apps/', pathNot: '^apps/$1/' },
     },
     {
-      name: 'dashboard-imports-core-and-trace',
-      comment: 'The dashboard reads any store through its contract, and imports no other package.',
+      name: 'dashboard-imports-core-trace-and-algorithms',
+      comment:
+        'The dashboard reads any store through its contract, compares runs by the statistics of the algorithms, and imports no other package.',
       severity: 'error',
       from: { path: '^apps/dashboard/(src|web)/' },
-      to: { path: '^(packages/(?!(core|trace)/)|apps/(?!dashboard/))' },
+      to: { path: '^(packages/(?!(core|trace|algorithms)/)|apps/(?!dashboard/))' },
     },
     {
       name: 'dashboard-page-imports-types-of-the-api',

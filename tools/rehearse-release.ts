@@ -18,6 +18,7 @@ import { registryVersions } from './release/publish-archive.ts';
 import { publishedPackages } from './release/published-packages.ts';
 import { commitAll, copyRepository } from './release/repository-copy.ts';
 import { setUpProblems } from './release/set-up-checks.ts';
+import { existingProjects } from './release/user-projects.ts';
 import { runCommand } from './verify/run-command.ts';
 
 const options = {
@@ -56,9 +57,11 @@ async function main(args: readonly string[]): Promise<void> {
       const folder = join(work, 'created', `${creation.framework}-${creation.goal}`);
       await check(title, async () => await creationProblems(creation, { registry: registry.url, folder }));
     }
-    const setUp = 'agl init, doctor and dev in an existing project';
-    if (only.length === 0 || only.some((part) => setUp.includes(part))) {
-      await check(setUp, async () => await setUpProblems(registry.url, join(work, 'set-up')));
+    for (const project of existingProjects) {
+      const title = `agl init, checks and dev in an existing project: ${project.name}`;
+      if (only.length > 0 && !only.some((part) => title.includes(part))) continue;
+      const folder = join(work, 'set-up', project.name.replace(/\W+/g, '-'));
+      await check(title, async () => await setUpProblems(project, { registry: registry.url, folder }));
     }
     await check('a patch of one adapter publishes one package', async () => await patchProblems(copy, registry));
     await check('a repeated release publishes nothing', async () => await releaseProblems(copy, registry, isNothing));

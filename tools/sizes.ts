@@ -1,9 +1,10 @@
 /**
- * `pnpm sizes`: sizes of the packages that an agent installs, with their limits (.size-limit.js). The packages must be
- * built.
+ * `pnpm sizes`: sizes of the packages that an agent installs, with their limits (.size-limit.js), and the number and size of the
+ * packages that the trainer installs. The packages must be built.
  *
  * @module
  */
+import { trainerWeight } from './verify/installed-weight.ts';
 import { measureSizes } from './verify/measure-sizes.ts';
 
 const sizes = await measureSizes();
@@ -15,4 +16,6 @@ console.table(
     ]),
   ),
 );
-process.exitCode = sizes.every(({ isOk }) => isOk) ? 0 : 1;
+const weight = await trainerWeight();
+console.log(weight.text);
+process.exitCode = weight.isOk && sizes.every(({ isOk }) => isOk) ? 0 : 1;

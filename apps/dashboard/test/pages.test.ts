@@ -29,6 +29,10 @@ const versionOf = (version: string, template: string, taskScores: readonly numbe
 const searchState = {
   kind: 'prompt-search',
   best: 'v1',
+  ended: 'finished',
+  measuredOn: 'test',
+  before: { reward: 0, ci95: [0, 0.2], rollouts: 10, missing: 0 },
+  after: { reward: 1, ci95: [0.8, 1], rollouts: 10, missing: 0 },
   versions: [
     versionOf('v0', 'Answer the question.', [0, 1]),
     versionOf('v1', 'Answer the question with a number.', [1, 0.5]),
@@ -55,7 +59,7 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   [`${rollout}?view=task`, 'task_index'],
   [`/compare?runs=${sampleRunId},${otherRunId}`, 'reward/mean'],
   ['/compare', 'Choose runs to compare'],
-  ['/workers', sampleTexts.worker],
+  ['/workers', 'Trainers and other workers'],
   [`/runs/${searchRunId}/prompts`, 'v1, differences from v0'],
   ['/runs/run-none', 'Not found'],
   ['/rollouts/ro-none', 'Not found'],
@@ -153,7 +157,7 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await store.updateRun('run-live', { state: { finishedStep: 3 } });
     await page.getByText('3/5').waitFor();
     await store.updateRun('run-live', { status: 'stopped' });
-    await page.getByText('stopped').waitFor();
+    await page.getByRole('region', { name: 'Runs' }).getByText('stopped').waitFor();
     await store.deleteRun('run-live');
     await page.context().close();
   });
@@ -234,6 +238,7 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.getByLabel(/^other\/metric by step.*other run \(run-other\): first 2, last 2/).waitFor();
     const search = new URL(page.url()).searchParams;
     expect([search.get('runs'), search.get('metric')]).toEqual([`${otherRunId},${sampleRunId}`, 'other/metric']);
+    await page.getByRole('row', { name: /^algorithm.type – "grpo"/ }).waitFor();
     await page.context().close();
   });
 
@@ -256,6 +261,53 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
     await page.getByRole('link', { name: 'v0', exact: true }).click();
     await page.getByRole('heading', { name: 'v0', exact: true }).waitFor();
     expect(new URL(page.url()).search).toBe('?version=v0');
+    await page.context().close();
+  });
+
+  test('the overview of a prompt search has its rewards, its versions and the changes of the best one', async () => {
+    const page = await visit(`/runs/${searchRunId}`, 'Held-out reward');
+    const tile = page.locator('.tile', { hasText: 'Held-out reward' });
+    expect(await tile.locator('dd').textContent()).toBe('0 → 1+1');
+    await page.getByRole('heading', { name: 'v1, differences from v0' }).waitFor();
+    expect(await page.getByText('not measured').count()).toBe(0);
+    await page.context().close();
+  });
+
+  test('runs are filtered by kind and text, and no column is clipped at 1,280 pixels', async () => {
+    const { page } = await browser.open({ viewport: { width: 1280, height: 800 } });
+    await store.createRun({ runId: 'run-dev', name: 'tried', config: { purpose: 'development', tags: ['try'] } });
+    await store.updateRun('run-dev', { status: 'finished', state: { kind: 'evaluation' } });
+    await page.goto(dashboard.url);
+    await page.getByText('1 warning').waitFor();
+    expect(await page.getByText('tried').count()).toBe(0);
+    const clipped = await page.evaluate(
+      '[...document.querySelectorAll(".scroll-region")].map((e) => e.scrollWidth - e.clientWidth)',
+    );
+    expect(clipped).toEqual([0]);
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('all');
+    await page.getByRole('link', { name: 'try', exact: true }).click();
+    await page.getByRole('link', { name: sampleTexts.name }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'tried' }).waitFor();
+    expect(new URL(page.url()).search).toBe('?kind=all&tag=try');
+    await store.deleteRun('run-dev');
+    await page.context().close();
+  });
+
+  test('the messages of a rollout are on the first screen', async () => {
+    const { page } = await browser.open({ viewport: { width: 1280, height: 800 } });
+    await page.goto(dashboard.url + rollout);
+    const question = page.getByText(sampleTexts.task).first();
+    await question.waitFor();
+    expect((await question.boundingBox())?.y).toBeLessThan(600);
+    await page.context().close();
+  });
+
+  test('charts have smoothing and a time axis, and the choice is in the URL', async () => {
+    const page = await visit(`/runs/${sampleRunId}`, 'Reward: training and held-out');
+    await page.getByLabel('Axis').selectOption('time');
+    await page.getByLabel('Smoothing').selectOption('0.9');
+    await page.locator('.u-legend', { hasText: 'time' }).first().waitFor();
+    expect(new URL(page.url()).search).toBe('?axis=time&smooth=0.9');
     await page.context().close();
   });
 

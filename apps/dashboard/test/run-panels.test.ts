@@ -9,7 +9,7 @@ function run(config: RunDetail['config']): RunDetail {
 
 function metrics(series: Readonly<Record<string, readonly (number | null)[]>>): RunMetrics {
   const all = Object.entries(series).map(([name, mean]) => ({ name, mean }));
-  return { steps: [1, 2], totalSteps: 2, bucketSize: 1, series: all };
+  return { steps: [1, 2], timesMs: [1000, 2000], totalSteps: 2, bucketSize: 1, series: all };
 }
 
 test('limits come from the configuration of the run, and the last value is compared with them', () => {
@@ -46,8 +46,18 @@ test('the parts of the reward are stacked with their weights', () => {
   const { parts, isWeighted } = rewardParts(run({ algorithm: { rewardWeights: { a: 1, b: 2 } } }), read);
   expect(isWeighted).toBe(true);
   expect(parts).toEqual([
-    { name: 'a', values: [1, 2], low: [0, 0], high: [1, 2] },
-    { name: 'b', values: [1, null], low: [1, 2], high: [2, null] },
+    { name: 'a', values: [1, 2], stack: { low: [0, 0], high: [1, 2] } },
+    { name: 'b', values: [1, null], stack: { low: [1, 2], high: [2, null] } },
   ]);
-  expect(rewardParts(run({}), read).isWeighted).toBe(false);
+  const unweighted = rewardParts(run({ algorithm: { rewardWeights: { b: 1 } } }), read);
+  expect(unweighted.parts.map(({ name }) => name)).toEqual(['b']);
+});
+
+test('without weights, the parts are not stacked: one of them can be the total', () => {
+  const { parts, isWeighted } = rewardParts(run({}), metrics({ 'reward/total/mean': [3, 3], 'reward/a/mean': [1, 2] }));
+  expect(isWeighted).toBe(false);
+  expect(parts).toEqual([
+    { name: 'total', values: [3, 3], stack: null },
+    { name: 'a', values: [1, 2], stack: null },
+  ]);
 });

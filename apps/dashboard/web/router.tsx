@@ -6,6 +6,7 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { type ChartSearch, chartSearch } from './chart-search.ts';
 import { type DatasetSearch, datasetSearch } from './dataset-search.ts';
 import { RunsPage } from './pages/runs-page.tsx';
 import { EmptyNotice, FailureNotice } from './parts/notice.tsx';
@@ -15,6 +16,7 @@ import { type RolloutsSearch, rolloutsSearch } from './rollout-columns.ts';
 import { type RolloutFilters, rolloutFilters } from './rollout-filters.ts';
 import { type RolloutSearch, rolloutSearch } from './rollout-views.ts';
 import { type RunSearch, runSearch } from './run-search.ts';
+import { type RunsSearch, runsSearch } from './runs-search.ts';
 import { definedValues, textValue } from './search-values.ts';
 import { type TasksSearch, tasksSearch } from './tasks-search.ts';
 
@@ -23,16 +25,21 @@ const root = createRootRoute({ component: PageFrame, notFoundComponent: UnknownP
 const runs = createRoute({
   getParentRoute: () => root,
   path: '/',
-  validateSearch: (values: Record<string, unknown>): { compare?: string | undefined } =>
-    definedValues({ compare: textValue(values['compare']) }),
+  validateSearch: (values: Record<string, unknown>): RunsSearch => runsSearch(values),
   component: RunsPage,
 });
+
+interface CompareSearch extends ChartSearch {
+  readonly runs: string;
+  readonly metric?: string | undefined;
+}
 
 const compare = createRoute({
   getParentRoute: () => root,
   path: '/compare',
-  validateSearch: (values: Record<string, unknown>): { runs: string; metric?: string | undefined } => ({
+  validateSearch: (values: Record<string, unknown>): CompareSearch => ({
     runs: textValue(values['runs']) ?? '',
+    ...chartSearch(values),
     ...definedValues({ metric: textValue(values['metric']) }),
   }),
   component: lazyRouteComponent(() => import('./pages/compare-page.tsx'), 'ComparePage'),

@@ -63,6 +63,7 @@ test('agl train --dashboard shows the run while it trains, and ends with it', as
   await train.event('done');
   expect(await events).toMatch(/event: closing\n.*The training has ended/);
   await train.exitCode();
+  expect(train.stderr).toMatch(/Open it again: \S.* dashboard --store \S+/);
   await expect(fetch(url)).rejects.toThrow();
   vi.unstubAllEnvs();
 });

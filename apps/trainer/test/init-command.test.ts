@@ -157,6 +157,37 @@ test.each(typeChecked)(
   },
 );
 
+/** A compiler that prints these errors for imports with a pattern; TypeScript does so for settings that are not read. */
+const compilerThatRejects = (pattern: string, code: string): string =>
+  `const config = require('node:fs').readFileSync('agl.config.ts', 'utf8');
+   console.log("src/other.ts(1,1): error TS2322: Another file is wrong.");
+   console.log("agl.config.ts(1,1): error TS2307: Cannot find module '@agentlightning/trainer' or its type declarations.");
+   if (/${pattern}/.test(config)) console.log('agl.config.ts(6,20): error ${code}: It is wrong.');`;
+
+test.each([
+  ['agent\\.ts', 'TS5097', "import('./agent.js')", []],
+  ['= await import', 'TS1309', "export default import('./agent.ts').then(({ support }) =>", []],
+  ['agent', 'TS9999', "await import('./agent.ts')", [{ code: 'TS9999', line: 6, message: 'It is wrong.' }]],
+])('errors of the type check are corrected or reported: %s, %s', async (pattern, code, expected, remaining) => {
+  write({
+    ...dependsOn('ai'),
+    'agent.ts': agent,
+    'tsconfig.json':
+      '{ "compilerOptions": { "module": "nodenext", "allowImportingTsExtensions": true }, "include": ["src"] }',
+    'package.json': JSON.stringify({ type: 'module', dependencies: { ai: '*' } }),
+    'node_modules/typescript/bin/tsc': compilerThatRejects(pattern, code),
+  });
+  const { output } = await init('--yes', '--json');
+  expect(JSON.parse(output)).toMatchObject({ written: true, type_errors: remaining });
+  expect(read('agl.config.ts')).toContain(expected);
+});
+
+test('the configuration of a project without top-level await awaits its import', async () => {
+  write({ ...dependsOn('ai'), 'tsconfig.json': '{ "compilerOptions": { "module": "commonjs" } }', 'agent.ts': agent });
+  await init('--yes');
+  expect(read('agl.config.ts')).toContain("export default import('./agent').then(({ support }) =>\n  defineConfig({");
+});
+
 test.each([
   ['module.exports = { answer };', 'answer'],
   ['exports.answer = answer;', 'answer'],

@@ -1,10 +1,20 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type EndedCommand, runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 
@@ -79,6 +89,27 @@ test('a store is backed up, and restored only by force', async () => {
   });
   await aglJson('store', 'restore', 'copy.db', '--force');
   expect((await agl('rollouts', '--run', 'run-1')).output).toContain('2 rollouts');
+});
+
+test('the backup procedure of the operations guide runs', async () => {
+  const guide = readFileSync(path.resolve(import.meta.dirname, '../../../docs/operations.md'), 'utf8');
+  const script = /## Backup\n\n```bash\n([\s\S]*?)```/.exec(guide)?.[1] ?? '';
+  const main = path.resolve(import.meta.dirname, '../src/cli/main.ts');
+  const command = `agl() { '${process.execPath}' --conditions=@agentlightning/source '${main}' "$@"; }`;
+  const { status, stderr } = spawnSync('bash', ['-ec', `${command}\n${script}`], { cwd: folder, encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(script.trim().split('\n')).toHaveLength(4);
+  expect((await agl('rollouts', '--run', 'run-1', '--store', 'sqlite:other.db')).output).toContain('2 rollouts');
+});
+
+test('an archive is not written to a terminal', async () => {
+  Object.defineProperty(process.stdout, 'isTTY', { value: true, configurable: true });
+  onTestFinished(() => void Reflect.deleteProperty(process.stdout, 'isTTY'));
+  expect(await agl('store', 'export', 'run-1', '--out', '-')).toMatchObject({
+    code: 2,
+    output: '',
+    stderr: expect.stringContaining('not written to a terminal'),
+  });
 });
 
 test('a run goes through a file into another store, and not twice', async () => {

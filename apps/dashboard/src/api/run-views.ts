@@ -31,25 +31,29 @@ export interface WarningView {
 /** Liveness of a run: `silent` has the status `running`, and its trainer has stopped sending heartbeats. */
 export type RunLiveness = 'live' | 'silent' | 'ended';
 
-/** What a run does: trains weights, searches prompts, or only measures. */
-export type RunKind = 'training' | 'prompt-search' | 'evaluation';
+/** What a run does: trains weights, searches prompts, only measures, or tries an agent with `agl dev`. */
+export type RunKind = 'training' | 'prompt-search' | 'evaluation' | 'dev';
 
 /** A run in a list. */
 export interface RunSummary {
   readonly runId: string;
   readonly name: string;
   readonly kind: RunKind;
+  /** The tags of its configuration. */
+  readonly tags: readonly string[];
   readonly status: RunStatus;
   readonly liveness: RunLiveness;
   /** Last heartbeat of the trainer in Unix milliseconds; null without one. */
   readonly heartbeatTimeMs: number | null;
   readonly step: number;
   readonly steps: number | null;
-  /** Held-out reward before training; null until measured. */
+  /** Held-out reward before training, or of the first prompts; null until measured. */
   readonly rewardBefore: number | null;
   readonly rewardAfter: number | null;
   /** Mean training reward by step, averaged to at most 60 points. */
   readonly rewardCurve: readonly number[];
+  /** Loss by step of a training that imitates demonstrations, whose rewards are all equal; empty for another one. */
+  readonly lossCurve: readonly number[];
   readonly warnings: number;
   readonly createTimeMs: number;
   readonly updateTimeMs: number;
@@ -59,10 +63,13 @@ export interface RunSummary {
   readonly cost: Cost;
 }
 
-/** The runs of a store, newest first. */
+/** The runs of a store that match a filter, newest first. */
 export interface RunList {
   readonly items: readonly RunSummary[];
-  readonly total: number;
+  /** Whether older runs match too. */
+  readonly hasMore: boolean;
+  /** The tags of the runs that were read, sorted. */
+  readonly tags: readonly string[];
   /** Time of the server in Unix milliseconds, for ages. */
   readonly nowMs: number;
 }
@@ -79,7 +86,45 @@ export interface RunDetail extends RunSummary {
   readonly statistics: RunStatistics;
   /** Number of training rollouts without a usable result, by cause. */
   readonly failures: Readonly<Record<string, number>>;
+  /** The progress of a prompt search; null for another run. */
+  readonly search: SearchView | null;
   readonly nowMs: number;
+}
+
+/** The progress of a prompt search. */
+export interface SearchView {
+  /** Number of evaluated versions. */
+  readonly versions: number;
+  /** The version with the highest score; null before the first. */
+  readonly best: string | null;
+  /** Mean reward on the validation tasks of the first and of the best version; null without a reward. */
+  readonly firstScore: number | null;
+  readonly bestScore: number | null;
+  readonly rollouts: number;
+  readonly optimizerCalls: number;
+  /** Replies of the optimiser model without a usable prompt. */
+  readonly unusableReplies: number;
+  /** Whether it has ended: it is finished, or its budget is used up. */
+  readonly hasEnded: boolean;
+  /** The tasks of the rewards before and after. */
+  readonly measuredOn: 'test' | 'validation';
+}
+
+/** The difference of a run from the first one of a comparison, in the last held-out reward. */
+export interface RunDifference {
+  readonly runId: string;
+  /** Null when one of both has no recorded rewards. */
+  readonly difference: number | null;
+  /** Bounds of its 95 % confidence interval. */
+  readonly ci95: readonly [low: number, high: number] | null;
+  readonly pValue: number | null;
+  /** Whether both have the same tasks, which are compared one by one. */
+  readonly isPaired: boolean;
+}
+
+/** The differences of runs from the first one. */
+export interface RunComparison {
+  readonly differences: readonly RunDifference[];
 }
 
 /** One metric over the steps of a run. A bucket holds several steps when there are more steps than requested points. */
@@ -96,6 +141,8 @@ export interface MetricSeries {
 export interface RunMetrics {
   /** The last step of each bucket. */
   readonly steps: readonly number[];
+  /** The end of each bucket in Unix milliseconds. */
+  readonly timesMs: readonly number[];
   /** Number of steps before down-sampling. */
   readonly totalSteps: number;
   /** Number of steps in a bucket. */
@@ -119,6 +166,8 @@ export interface TaskRow {
   readonly taskIndex: number;
   /** The start of the task's input as JSON. */
   readonly preview: string;
+  /** The start of the first text in the task's input; the preview without a text. */
+  readonly text: string;
   /** In order of step; steps without the task are absent. */
   readonly cells: readonly TaskCell[];
 }

@@ -34,12 +34,18 @@ export interface UpstreamView {
   readonly lastFailure: string | null;
 }
 
+/** A worker that is neither a runner nor a gateway. */
+export interface OtherWorkerView extends Worker {
+  /** Whether its last heartbeat is older than its lease. */
+  readonly isLost: boolean;
+}
+
 /** The workers of a store. */
 export interface WorkerList {
   readonly runners: readonly RunnerView[];
   readonly gateways: readonly GatewayView[];
   /** Trainers, and workers of other programs. */
-  readonly others: readonly Worker[];
+  readonly others: readonly OtherWorkerView[];
   /** Time of the server in Unix milliseconds, for ages. */
   readonly nowMs: number;
 }

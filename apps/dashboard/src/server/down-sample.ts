@@ -15,6 +15,7 @@ export function downSample(records: readonly MetricPoint[], points: number): Run
   const names = [...new Set(records.flatMap(({ values }) => Object.keys(values)))].sort();
   return {
     steps: buckets.map((bucket) => bucket.at(-1)?.step ?? 0),
+    timesMs: buckets.map((bucket) => bucket.at(-1)?.timeMs ?? 0),
     totalSteps: records.length,
     bucketSize,
     series: names.map((name) => seriesOf(name, buckets, bucketSize)),

@@ -9,3 +9,18 @@ export function previewOf(value: JsonValue): string {
   const line = text.replace(/\s+/g, ' ');
   return line.length <= maxLength ? line : `${line.slice(0, maxLength - 1)}…`;
 }
+
+/** The first text in a JSON value, as a preview; the preview of the value without a text. */
+export function textPreviewOf(value: JsonValue): string {
+  return previewOf(firstText(value) ?? value);
+}
+
+function firstText(value: JsonValue): string | null {
+  if (typeof value === 'string') return value.trim() === '' ? null : value;
+  if (typeof value !== 'object' || value === null) return null;
+  for (const part of Object.values(value)) {
+    const text = firstText(part);
+    if (text !== null) return text;
+  }
+  return null;
+}

@@ -1,6 +1,7 @@
 import type { Run } from '@agentlightning/core';
 import { z } from 'zod';
 import type { PromptVersions } from '../api/prompt-views.ts';
+import type { SearchView } from '../api/run-views.ts';
 
 const version = z.object({
   version: z.string(),
@@ -30,5 +31,31 @@ export function readPromptVersions({ state }: Run): PromptVersions {
       templates: Object.fromEntries(Object.entries(prompts).map(([name, { template }]) => [name, template])),
       bestTasks: rest.taskScores.filter((score, task) => score !== null && score === highest[task]).length,
     })),
+  };
+}
+
+const spending = z.object({ rollouts: z.number(), optimizerCalls: z.number(), unusableReplies: z.number().catch(0) });
+
+const searchProgress = z.object({
+  spent: spending.catch({ rollouts: 0, optimizerCalls: 0, unusableReplies: 0 }),
+  ended: z.string().nullable().catch(null),
+  measuredOn: z.enum(['test', 'validation']).catch('test'),
+});
+
+/** The progress of a prompt search. */
+export function readSearch(run: Run): SearchView {
+  const { spent, ended, measuredOn } = searchProgress.parse(run.state);
+  const { versions, best } = readPromptVersions(run);
+  const scoreOf = (name: string | null): number | null =>
+    versions.find(({ version }) => version === name)?.score ?? null;
+  const first = versions[0]?.version ?? null;
+  return {
+    versions: versions.length,
+    best,
+    firstScore: scoreOf(first),
+    bestScore: scoreOf(best),
+    ...spent,
+    hasEnded: ended !== null,
+    measuredOn,
   };
 }

@@ -25,6 +25,7 @@ const progress = z.object({
     .nullish()
     .catch(null),
   rewardCurve: z.array(z.number()).nullish().catch(null),
+  lossCurve: z.array(z.number().nullable()).nullish().catch(null),
   publications: publicationRecordsSchema.nullish().catch(null),
   warnings: z
     .array(z.object({ name: z.string(), step: z.number(), policy: z.string().nullable(), message: z.string() }))
@@ -32,12 +33,17 @@ const progress = z.object({
     .catch(null),
 });
 
+const tagList = z.array(z.string()).catch([]);
+
 /** The progress of a run as its trainer recorded it. */
 export interface RunProgress {
   readonly kind: RunKind;
+  readonly tags: readonly string[];
   readonly step: number;
   readonly steps: number | null;
   readonly rewardCurve: readonly number[];
+  /** The loss of the steps that imitate demonstrations. */
+  readonly lossCurve: readonly number[];
   readonly rewardBefore: number | null;
   readonly rewardAfter: number | null;
   readonly evaluations: readonly EvaluationView[];
@@ -50,12 +56,14 @@ export interface RunProgress {
 export function readProgress({ state, config }: Run, explanations: WarningExplanations): RunProgress {
   const read = progress.parse(state);
   const { finishedStep, before, after } = read;
-  const configured = config['steps'];
+  const { steps: configured } = config;
   return {
-    kind: read.kind,
+    kind: read.kind === 'evaluation' && config['purpose'] === 'development' ? 'dev' : read.kind,
+    tags: tagList.parse(config['tags']),
     step: finishedStep,
     steps: read.steps ?? (typeof configured === 'number' ? configured : null),
     rewardCurve: read.rewardCurve ?? [],
+    lossCurve: (read.lossCurve ?? []).filter((loss) => loss !== null),
     rewardBefore: before?.reward ?? null,
     rewardAfter: after?.reward ?? null,
     evaluations: [

@@ -2,14 +2,22 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock, Run } from '@agentlightning/core';
 import { costOfRun, type MetricPoint, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';
-import type { RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
+import type { RunComparison, RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
+import { compareRuns } from './compare-runs.ts';
 import type { DashboardStore } from './dashboard-store.ts';
 import { downSample, thinCurve } from './down-sample.ts';
-import { readPromptVersions } from './prompt-versions.ts';
+import { readPromptVersions, readSearch } from './prompt-versions.ts';
+import { type RunFilter, runMatches } from './run-filter.ts';
 import { readProgress, type WarningExplanations } from './run-progress.ts';
 
 /** Age of the trainer's last heartbeat above which a running run counts as silent, in milliseconds. */
 const silentAfterMs = 15_000;
+
+/** The newest runs that a list is filtered from. */
+const maxListedRuns = 2000;
+
+/** Runs that are read at a time. */
+const runsPerPage = 200;
 
 /** Maximum number of points of the curve in a list of runs. */
 const sparklinePoints = 60;
@@ -50,17 +58,40 @@ export class RunReader {
     this.#explanations = explanations;
   }
 
-  /** The newest runs. */
-  async list(limit: number): Promise<RunList> {
-    const { items, total } = await this.#store.queryRuns({ limit });
-    const summaries = items.map(async (run) => await this.#summary(run, await this.#usageOf(run)));
-    return { items: await Promise.all(summaries), total, nowMs: this.#clock.now() };
+  /** The newest runs that match a filter. */
+  async list(filter: RunFilter): Promise<RunList> {
+    const found: Run[] = [];
+    const tags = new Set<string>();
+    for (let offset = 0; offset < maxListedRuns && found.length <= filter.limit; offset += runsPerPage) {
+      const { items } = await this.#store.queryRuns({ limit: runsPerPage, offset });
+      for (const run of items) {
+        const progress = readProgress(run, {});
+        for (const tag of progress.tags) tags.add(tag);
+        if (runMatches(run, progress, filter)) found.push(run);
+      }
+      if (items.length < runsPerPage) break;
+      await setImmediate();
+    }
+    const shown = found.slice(0, filter.limit);
+    const summaries = shown.map(async (run) => await this.#summary(run, await this.#usageOf(run)));
+    return {
+      items: await Promise.all(summaries),
+      hasMore: found.length > filter.limit,
+      tags: [...tags].sort(),
+      nowMs: this.#clock.now(),
+    };
+  }
+
+  /** The differences of runs from the first one. Throws NOT_FOUND for an unknown id. */
+  async compare(runIds: readonly string[]): Promise<RunComparison> {
+    const [base, ...others] = await Promise.all(runIds.map(async (runId) => await this.#store.getRun(runId)));
+    return { differences: base === undefined ? [] : others.map((run) => compareRuns(base, run)) };
   }
 
   /** One run. Throws NOT_FOUND for an unknown id. */
   async detail(runId: string): Promise<RunDetail> {
     const run = await this.#store.getRun(runId);
-    const { evaluations, warnings, publications } = readProgress(run, this.#explanations);
+    const { kind, evaluations, warnings, publications } = readProgress(run, this.#explanations);
     const statistics = await this.#store.runStatistics(runId);
     return {
       ...(await this.#summary(run, statistics.usage)),
@@ -70,6 +101,7 @@ export class RunReader {
       publications,
       statistics,
       failures: failuresOf(await this.#metricsOf(run)),
+      search: kind === 'prompt-search' ? readSearch(run) : null,
       nowMs: this.#clock.now(),
     };
   }
@@ -86,7 +118,7 @@ export class RunReader {
 
   async #summary(run: Run, usage: readonly ModelUsage[]): Promise<RunSummary> {
     const progress = readProgress(run, this.#explanations);
-    const { step, steps, rewardBefore, rewardAfter, rewardCurve, warnings } = progress;
+    const { step, steps, rewardBefore, rewardAfter, rewardCurve, lossCurve, warnings } = progress;
     const worker = await this.#store.getWorker(`trainer-${run.runId}`);
     const metrics = await this.#metricsOf(run);
     const heartbeatTimeMs = worker?.lastHeartbeatTimeMs ?? null;
@@ -94,6 +126,7 @@ export class RunReader {
       runId: run.runId,
       name: run.name,
       kind: progress.kind,
+      tags: progress.tags,
       status: run.status,
       liveness: this.#liveness(run, heartbeatTimeMs),
       heartbeatTimeMs,
@@ -102,6 +135,7 @@ export class RunReader {
       rewardBefore,
       rewardAfter,
       rewardCurve: thinCurve(rewardCurve, sparklinePoints),
+      lossCurve: thinCurve(lossCurve, sparklinePoints),
       warnings: warnings.length,
       createTimeMs: run.createTimeMs,
       updateTimeMs: run.updateTimeMs,

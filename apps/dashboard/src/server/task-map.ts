@@ -1,7 +1,7 @@
 import type { GroupStatistics } from '@agentlightning/core/store';
 import type { TaskCell, TaskMap, TaskRow } from '../api/run-views.ts';
 import type { DashboardStore } from './dashboard-store.ts';
-import { previewOf } from './preview.ts';
+import { previewOf, textPreviewOf } from './preview.ts';
 import { readProgress } from './run-progress.ts';
 
 /** Maximum number of runs whose groups are cached. */
@@ -10,12 +10,15 @@ const maxRuns = 20;
 /** Number of rollouts in one request for examples of tasks. */
 const exampleCount = 500;
 
+/** The start of a task's input. */
+type TaskPreview = Pick<TaskRow, 'preview' | 'text'>;
+
 /** What is known of a run. */
 interface KnownGroups {
   /** The groups of finished steps, which do not change, by step and task. */
   readonly finished: Map<string, GroupStatistics>;
   /** The start of the input of each task. */
-  readonly previews: Map<number, string>;
+  readonly previews: Map<number, TaskPreview>;
   /** Rollouts that were enqueued earlier belong to finished steps; null when nothing is known. */
   sinceMs: number | null;
 }
@@ -72,7 +75,9 @@ export class TaskMaps {
     const ids = [...examples.keys()];
     for (let start = 0; start < ids.length; start += exampleCount) {
       const { items } = await this.#store.queryRollouts({ rolloutIdIn: ids.slice(start, start + exampleCount) });
-      for (const { rolloutId, input } of items) previews.set(examples.get(rolloutId) ?? 0, previewOf(input));
+      for (const { rolloutId, input } of items) {
+        previews.set(examples.get(rolloutId) ?? 0, { preview: previewOf(input), text: textPreviewOf(input) });
+      }
     }
   }
 }
@@ -85,7 +90,7 @@ function nextSince(unfinished: readonly GroupStatistics[], finished: Iterable<Gr
   return since;
 }
 
-function taskMap(groups: readonly GroupStatistics[], previews: ReadonlyMap<number, string>): TaskMap {
+function taskMap(groups: readonly GroupStatistics[], previews: ReadonlyMap<number, TaskPreview>): TaskMap {
   const tasks = new Map<number, TaskCell[]>();
   let range: readonly [low: number, high: number] | null = null;
   for (const group of groups) {
@@ -103,7 +108,7 @@ function taskMap(groups: readonly GroupStatistics[], previews: ReadonlyMap<numbe
       .map(
         ([taskIndex, cells]): TaskRow => ({
           taskIndex,
-          preview: previews.get(taskIndex) ?? '',
+          ...(previews.get(taskIndex) ?? { preview: '', text: '' }),
           cells: cells.sort((one, other) => one.step - other.step),
         }),
       ),

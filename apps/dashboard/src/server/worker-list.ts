@@ -1,7 +1,7 @@
 import { readRunner } from '@agentlightning/core/protocol';
 import { type Worker, workerLeaseKey } from '@agentlightning/core/store';
 import { z } from 'zod';
-import type { GatewayView, RunnerView, WorkerList } from '../api/store-views.ts';
+import type { GatewayView, OtherWorkerView, RunnerView, WorkerList } from '../api/store-views.ts';
 
 const upstream = z.object({
   id: z.string(),
@@ -30,13 +30,13 @@ const gateway = z.object({
 export function workerList(workers: readonly Worker[], nowMs: number): WorkerList {
   const runners: RunnerView[] = [];
   const gateways: GatewayView[] = [];
-  const others: Worker[] = [];
+  const others: OtherWorkerView[] = [];
   for (const worker of workers) {
     const asRunner = readRunner(worker, nowMs);
     const asGateway = gatewayView(worker, nowMs);
     if (asRunner !== null) runners.push(asRunner);
     else if (asGateway !== null) gateways.push(asGateway);
-    else others.push(worker);
+    else others.push({ ...worker, isLost: isLost(worker, leaseOf(worker), nowMs) });
   }
   return { runners, gateways, others, nowMs };
 }
@@ -66,6 +66,14 @@ function gatewayView(worker: Worker, nowMs: number): GatewayView | null {
     })),
     lastHeartbeatTimeMs: worker.lastHeartbeatTimeMs,
   };
+}
+
+/** The lease of a worker that reports none, in milliseconds. */
+const defaultLeaseMs = 60_000;
+
+function leaseOf({ heartbeatStats }: Worker): number {
+  const lease = heartbeatStats?.[workerLeaseKey];
+  return typeof lease === 'number' ? lease : defaultLeaseMs;
 }
 
 function isLost({ lastHeartbeatTimeMs }: Worker, leaseMs: number, nowMs: number): boolean {

@@ -1,9 +1,16 @@
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useRef } from 'react';
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
 import type { TaskCell, TaskMap } from '../../src/api/run-views.ts';
 import { colorOf, useIsDark } from '../data/color-theme.ts';
 import { mixColors } from './color-scale.ts';
 
-const labelWidth = 46;
 const labelHeight = 20;
 const rowHeight = 22;
 const minColumnWidth = 16;
@@ -27,6 +34,8 @@ export interface HeatMapProps {
 /** Mean reward by task (rows) and step (columns). Arrow keys move the selection. */
 export function HeatMap({ map, selected, onSelect, columns = 'step' }: HeatMapProps): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
+  const region = useRef<HTMLElement>(null);
+  const hasMore = useHasMore(region);
   const isDark = useIsDark();
   useEffect(() => {
     const element = canvas.current;
@@ -37,22 +46,51 @@ export function HeatMap({ map, selected, onSelect, columns = 'step' }: HeatMapPr
   }, [map, selected, isDark]);
   const onPointer = ({ currentTarget, clientX, clientY }: PointerEvent<HTMLCanvasElement>): void => {
     const { left, top } = currentTarget.getBoundingClientRect();
-    const column = Math.floor((clientX - left - labelWidth) / columnWidth(map));
+    const column = Math.floor((clientX - left) / columnWidth(map));
     const task = map.tasks[Math.floor((clientY - top - labelHeight) / rowHeight)];
     const step = map.steps[column];
     if (task !== undefined && step !== undefined) onSelect({ task: task.taskIndex, step });
   };
   return (
-    <section
-      className="heat-map"
-      aria-label={`Heat map of rewards by task and ${columns}. Arrow keys move the selection.`}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the selection
-      tabIndex={0}
-      onKeyDown={(event) => moveSelection(event, { map, selected, onSelect })}
-    >
-      <canvas ref={canvas} onPointerDown={onPointer} />
-    </section>
+    <>
+      <section
+        ref={region}
+        className="heat-map"
+        aria-label={`Heat map of rewards by task and ${columns}. Arrow keys move the selection.`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the selection
+        tabIndex={0}
+        onKeyDown={(event) => moveSelection(event, { map, selected, onSelect })}
+      >
+        <ol className="heat-labels" style={{ paddingTop: labelHeight }}>
+          {map.tasks.map(({ taskIndex, text }) => (
+            <li key={taskIndex} className="foreign" style={{ height: rowHeight }} title={text}>
+              <span className="muted">{taskIndex}</span> {text}
+            </li>
+          ))}
+        </ol>
+        <canvas ref={canvas} onPointerDown={onPointer} />
+      </section>
+      {hasMore ? (
+        <p className="muted">{`${map.tasks.length} rows and ${map.steps.length} columns: scroll to see all.`}</p>
+      ) : null}
+    </>
   );
+}
+
+/** Whether the contents of an element are larger than it. */
+function useHasMore(element: RefObject<HTMLElement | null>): boolean {
+  const [hasMore, setHasMore] = useState(false);
+  useEffect(() => {
+    const { current } = element;
+    if (current === null) return;
+    const measure = (): void =>
+      setHasMore(current.scrollWidth > current.clientWidth || current.scrollHeight > current.clientHeight);
+    const observer = new ResizeObserver(measure);
+    observer.observe(current);
+    for (const child of current.children) observer.observe(child);
+    return () => observer.disconnect();
+  }, [element]);
+  return hasMore;
 }
 
 const moves: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
@@ -86,7 +124,7 @@ function draw(canvas: HTMLCanvasElement, view: Pick<HeatMapProps, 'map' | 'selec
   const { map, selected } = view;
   const width = columnWidth(map);
   const size = {
-    width: labelWidth + map.steps.length * width + 2,
+    width: map.steps.length * width + 2,
     height: labelHeight + map.tasks.length * rowHeight + 2,
   };
   const context = canvas.getContext('2d');
@@ -102,14 +140,12 @@ function draw(canvas: HTMLCanvasElement, view: Pick<HeatMapProps, 'map' | 'selec
   context.fillStyle = muted;
   const every = Math.ceil(30 / width);
   for (const [index, step] of map.steps.entries()) {
-    if (index % every === 0) context.fillText(String(step), labelWidth + index * width + 2, labelHeight / 2);
+    if (index % every === 0) context.fillText(String(step), index * width + 2, labelHeight / 2);
   }
   const colorOfCell = cellColors(map);
-  const columns = new Map(map.steps.map((step, index) => [step, labelWidth + index * width]));
+  const columns = new Map(map.steps.map((step, index) => [step, index * width]));
   for (const [row, task] of map.tasks.entries()) {
     const y = labelHeight + row * rowHeight;
-    context.fillStyle = muted;
-    context.fillText(String(task.taskIndex), 6, y + rowHeight / 2);
     for (const cell of task.cells) {
       const x = columns.get(cell.step) ?? 0;
       context.fillStyle = colorOfCell(cell);

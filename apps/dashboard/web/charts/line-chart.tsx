@@ -1,25 +1,10 @@
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useContext, useEffect, useMemo, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { colorOf, useIsDark } from '../data/color-theme.ts';
-import { numberText } from '../data/format.ts';
+import { durationText, numberText } from '../data/format.ts';
+import { type ChartLine, ChartViewContext, smoothedLines } from './chart-view.ts';
 import { useStepMarker } from './step-marker.ts';
-
-/** A line of a chart. */
-export interface ChartLine {
-  readonly label: string;
-  readonly values: readonly (number | null)[];
-  /** Colour variable of the style sheet. */
-  readonly color: string;
-  /** Whether only points are drawn, connected by thin dashes: values of a few steps. */
-  readonly isSparse?: boolean;
-  /** Whether it is a threshold: dashed, and without effect on the range of the axis. */
-  readonly isLimit?: boolean;
-  /** Values of the legend, where they differ from those that are drawn. @default values */
-  readonly legendValues?: readonly (number | null)[];
-  /** Lower and upper bounds, drawn as a band. */
-  readonly band?: { readonly low: readonly (number | null)[]; readonly high: readonly (number | null)[] };
-}
 
 /** Properties of {@link LineChart}. */
 export interface LineChartProps {
@@ -33,8 +18,10 @@ export interface LineChartProps {
   readonly hasLegend?: boolean;
 }
 
-/** Lines over training steps. Charts of a page share the cursor. */
-export function LineChart({ title, steps, lines, height = 200, hasLegend = true }: LineChartProps): ReactNode {
+/** Lines over training steps or their time. Charts of a page share the cursor. */
+export function LineChart({ title, steps, lines: given, height = 200, hasLegend = true }: LineChartProps): ReactNode {
+  const { smoothing, secondsAt } = useContext(ChartViewContext);
+  const lines = useMemo(() => smoothedLines(given, smoothing), [given, smoothing]);
   const place = useRef<HTMLDivElement>(null);
   const shown = useRef<uPlot | null>(null);
   const drawMarker = useStepMarker(shown);
@@ -44,9 +31,13 @@ export function LineChart({ title, steps, lines, height = 200, hasLegend = true 
     if (element === null) return;
     // The colours of a canvas do not follow the theme.
     element.dataset['dark'] = String(isDark);
+    const isTime = secondsAt !== null;
     const chart = new uPlot(
-      { ...chartOptions(lines, { width: element.clientWidth, height, hasLegend }), hooks: { draw: [drawMarker] } },
-      chartData(steps, lines),
+      {
+        ...chartOptions(lines, { width: element.clientWidth, height, hasLegend, isTime }),
+        hooks: { draw: [drawMarker] },
+      },
+      chartData(isTime ? steps.map(secondsAt) : steps, lines),
       element,
     );
     shown.current = chart;
@@ -59,9 +50,9 @@ export function LineChart({ title, steps, lines, height = 200, hasLegend = true 
       chart.destroy();
       shown.current = null;
     };
-  }, [steps, lines, height, hasLegend, isDark, drawMarker]);
+  }, [steps, lines, height, hasLegend, isDark, drawMarker, secondsAt]);
   return (
-    <figure className="chart" aria-label={`${title}. ${lines.map(lineSummary).join('; ')}`}>
+    <figure className="chart" aria-label={`${title}. ${given.map(lineSummary).join('; ')}`}>
       <div ref={place} aria-hidden="true" />
     </figure>
   );
@@ -80,17 +71,30 @@ function chartData(steps: readonly number[], lines: readonly ChartLine[]): uPlot
   return [[...steps], ...columns];
 }
 
-function chartOptions(
-  lines: readonly ChartLine[],
-  { hasLegend, ...size }: { readonly width: number; readonly height: number; readonly hasLegend: boolean },
-): uPlot.Options {
+interface ChartLayout {
+  readonly width: number;
+  readonly height: number;
+  readonly hasLegend: boolean;
+  /** Whether the axis has seconds instead of steps. */
+  readonly isTime: boolean;
+}
+
+/** Distances of the marks of an axis in seconds. */
+const timeSteps = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800];
+
+function chartOptions(lines: readonly ChartLine[], { hasLegend, isTime, ...size }: ChartLayout): uPlot.Options {
   const axis: uPlot.Axis = {
     stroke: colorOf('--text-muted'),
     grid: { stroke: colorOf('--line'), width: 1 },
     ticks: { stroke: colorOf('--line'), width: 1 },
     font: '11px system-ui, sans-serif',
   };
-  const series: uPlot.Series[] = [{ label: 'step' }];
+  const secondsText = (seconds: number | null): string => durationText(seconds === null ? null : seconds * 1000);
+  const series: uPlot.Series[] = [
+    isTime
+      ? { label: 'time', value: (_chart: uPlot, seconds: number | null) => secondsText(seconds) }
+      : { label: 'step' },
+  ];
   const bands: uPlot.Band[] = [];
   for (const line of lines) {
     const stroke = colorOf(line.color);
@@ -99,13 +103,15 @@ function chartOptions(
     const index = series.length;
     const edge = { stroke: 'transparent', spanGaps: true, points: { show: false }, class: 'chart-edge' };
     series.push({ ...edge, label: `${line.label} low` }, { ...edge, label: `${line.label} high` });
-    bands.push({ series: [index + 1, index], fill: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.16)') });
+    bands.push({ series: [index + 1, index], fill: transparent(stroke, 0.16) });
   }
   return {
     ...size,
     scales: { x: { time: false }, y: { range: valueRange } },
     axes: [
-      { ...axis, size: 30, space: 50, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000] },
+      isTime
+        ? { ...axis, size: 30, space: 80, incrs: timeSteps, values: (_chart, splits) => splits.map(secondsText) }
+        : { ...axis, size: 30, space: 50, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000] },
       { ...axis, size: 58, values: (_chart: uPlot, splits: number[]) => splits.map(axisText) },
     ],
     series,
@@ -113,6 +119,10 @@ function chartOptions(
     cursor: { sync: { key: 'steps' }, drag: { x: true, y: false } },
     legend: { show: hasLegend },
   };
+}
+
+function transparent(color: string, opacity: number): string {
+  return color.replace('rgb(', 'rgba(').replace(')', `, ${opacity})`);
 }
 
 /** The range of an axis with a margin; a constant is in the middle of one unit, and 0 at its lower end. */
@@ -128,7 +138,11 @@ function axisText(value: number): string {
   return value !== 0 && Math.abs(value) < 0.001 ? value.toExponential(1) : String(Number(value.toPrecision(6)));
 }
 
-function seriesOf({ label, isSparse, isLimit, legendValues }: ChartLine, stroke: string): uPlot.Series {
+function seriesOf({ label, isSparse, isLimit, isFaint, legendValues }: ChartLine, stroke: string): uPlot.Series {
+  if (isFaint) {
+    const paint = { stroke: transparent(stroke, 0.3), points: { show: false } };
+    return { label: `${label} recorded`, ...paint, width: 1, spanGaps: true, class: 'chart-edge' };
+  }
   const value = (...[, raw, , index]: [uPlot, number | null, number, number | null]): string =>
     numberText(legendValues === undefined || index === null ? raw : legendValues[index]);
   if (isLimit) return { label, stroke, value, width: 1, dash: [3, 4], auto: false, points: { show: false } };

@@ -1,5 +1,5 @@
 import type { MetricSeries } from '../../src/api/run-views.ts';
-import type { ChartLine } from './line-chart.tsx';
+import type { ChartLine } from './chart-view.ts';
 
 /** Number of different colours of lines. */
 const colorCount = 8;

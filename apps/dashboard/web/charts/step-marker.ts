@@ -1,17 +1,16 @@
-import { createContext, type RefObject, useContext, useEffect, useRef } from 'react';
+import { type RefObject, useContext, useEffect, useRef } from 'react';
 import type uPlot from 'uplot';
 import { colorOf } from '../data/color-theme.ts';
-
-/** The step that the charts of a page mark; null for none. */
-export const MarkedStep = createContext<number | null>(null);
+import { ChartViewContext } from './chart-view.ts';
 
 /**
- * Marks the step of {@link MarkedStep} in a chart.
+ * Marks the step of {@link ChartViewContext} in a chart.
  *
  * @returns the hook that draws the mark
  */
 export function useStepMarker(chart: RefObject<uPlot | null>): (drawn: uPlot) => void {
-  const step = useContext(MarkedStep);
+  const { step: marker, secondsAt } = useContext(ChartViewContext);
+  const step = marker === null || secondsAt === null ? marker : secondsAt(marker);
   const marked = useRef(step);
   const draw = useRef((drawn: uPlot): void => drawMark(drawn, marked.current));
   useEffect(() => {

@@ -1,20 +1,20 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 
-/** A setting that differs between two configurations. Values are JSON; null where it is absent. */
+/** A setting that differs between configurations. */
 export interface ConfigDifference {
   /** Names joined by dots. */
   readonly path: string;
-  readonly value: string | null;
-  readonly other: string | null;
+  /** Its value as JSON in each configuration; null where it is absent. */
+  readonly values: readonly (string | null)[];
 }
 
-/** The settings that differ between two configurations, by name. Lists are compared as a whole. */
-export function configDifferences(config: JsonObject, other: JsonObject): readonly ConfigDifference[] {
-  const [ours, theirs] = [settingsOf(config), settingsOf(other)];
-  return [...new Set([...ours.keys(), ...theirs.keys()])]
+/** The settings that differ between configurations, by name. Lists are compared as a whole. */
+export function configDifferences(configs: readonly JsonObject[]): readonly ConfigDifference[] {
+  const settings = configs.map(settingsOf);
+  return [...new Set(settings.flatMap((each) => [...each.keys()]))]
     .sort()
-    .map((path) => ({ path, value: ours.get(path) ?? null, other: theirs.get(path) ?? null }))
-    .filter(({ value, other: theirValue }) => value !== theirValue);
+    .map((path) => ({ path, values: settings.map((each) => each.get(path) ?? null) }))
+    .filter(({ values }) => values.some((value) => value !== values[0]));
 }
 
 function settingsOf(config: JsonObject): ReadonlyMap<string, string> {

@@ -56,6 +56,19 @@ export function timeText(timeMs: number | null): string {
   return timeFormat.format(timeMs);
 }
 
+const shortTimeFormat = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** A time in the viewer's time zone, without seconds. */
+export function shortTimeText(timeMs: number): string {
+  return shortTimeFormat.format(timeMs);
+}
+
 /** A text that is JSON, indented; other text unchanged. */
 export function indentedJson(text: string): string {
   try {

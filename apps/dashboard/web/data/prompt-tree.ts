@@ -39,6 +39,7 @@ export function scoreMap(versions: readonly PromptVersion[]): TaskMap {
     tasks: Array.from({ length: tasks }, (_, taskIndex) => ({
       taskIndex,
       preview: '',
+      text: '',
       cells: versions.map(({ taskScores }, step) => ({
         step,
         reward: taskScores[taskIndex] ?? null,

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/
 import type { PromptVersions } from '../../src/api/prompt-views.ts';
 import type { ReplayModels } from '../../src/api/replay-views.ts';
 import type { CallTokens, RolloutDetail, RolloutPage, SpanView } from '../../src/api/rollout-views.ts';
-import type { RunDetail, RunList, RunMetrics, TaskMap } from '../../src/api/run-views.ts';
+import type { RunComparison, RunDetail, RunList, RunMetrics, TaskMap } from '../../src/api/run-views.ts';
 import type { StoreView, WorkerList } from '../../src/api/store-views.ts';
 import { type QueryValues, read } from './api-client.ts';
 
@@ -12,9 +12,20 @@ const segment = encodeURIComponent;
 export const storeQuery = () =>
   queryOptions({ queryKey: ['store'], queryFn: ({ signal }) => read<StoreView>('/api/store', {}, signal) });
 
-/** The newest runs. */
-export const runsQuery = () =>
-  queryOptions({ queryKey: ['runs'], queryFn: ({ signal }) => read<RunList>('/api/runs', {}, signal) });
+/** The newest runs that match filters. */
+export const runsQuery = (filters: QueryValues = {}) =>
+  queryOptions({
+    queryKey: ['runs', filters],
+    queryFn: ({ signal }) => read<RunList>('/api/runs', filters, signal),
+    placeholderData: keepPreviousData,
+  });
+
+/** The differences of runs from the first one. */
+export const comparisonQuery = (runIds: readonly string[]) =>
+  queryOptions({
+    queryKey: ['runs', 'comparison', runIds],
+    queryFn: ({ signal }) => read<RunComparison>('/api/comparison', { runs: runIds.join(',') }, signal),
+  });
 
 /** One run. */
 export const runQuery = (runId: string) =>

@@ -3,14 +3,13 @@ import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 /** A dimension of the reward by step. */
 export interface RewardPart {
   readonly name: string;
-  /** Contribution to the sum: weight times mean. */
+  /** Contribution to the sum: weight times mean; the mean without weights. */
   readonly values: readonly (number | null)[];
-  /** The sum of the parts before it, and with it. */
-  readonly low: readonly (number | null)[];
-  readonly high: readonly (number | null)[];
+  /** The sum of the parts before it, and with it; null without weights, where a part can be the total of the others. */
+  readonly stack: { readonly low: readonly (number | null)[]; readonly high: readonly (number | null)[] } | null;
 }
 
-/** The dimensions of the reward of a run, stacked. */
+/** The dimensions of the reward of a run, stacked where their weighted sum is trained. */
 export interface RewardParts {
   readonly parts: readonly RewardPart[];
   /** Whether the algorithm trains the weighted sum; otherwise the parts are plain means. */
@@ -25,11 +24,16 @@ export function rewardParts({ config }: RunDetail, { series, steps }: RunMetrics
   for (const { name, mean } of series) {
     const part = /^reward\/(.+)\/mean$/.exec(name)?.[1];
     if (part === undefined) continue;
-    const weight = weights === null ? 1 : Object.hasOwn(weights, part) ? Number(weights[part]) : 0;
+    if (weights === null) {
+      parts.push({ name: part, values: mean, stack: null });
+      continue;
+    }
+    const weight = Object.hasOwn(weights, part) ? Number(weights[part]) : 0;
+    if (weight === 0) continue;
     const values = mean.map((value) => (value === null ? null : value * weight));
     const base = low;
     const high = values.map((value, index) => (value === null ? null : (base[index] ?? 0) + value));
-    parts.push({ name: part, values, low: base, high });
+    parts.push({ name: part, values, stack: { low: base, high } });
     low = high;
   }
   return { parts, isWeighted: weights !== null };

@@ -1,16 +1,21 @@
-import { useQueries } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
-import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
-import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
+import type { RunDetail, RunDifference, RunMetrics } from '../../src/api/run-views.ts';
+import { type ChartSearch, chartSearch } from '../chart-search.ts';
+import { ChartControls } from '../charts/chart-controls.tsx';
+import { type ChartLine, type ChartView, ChartViewContext, stepTimes } from '../charts/chart-view.ts';
+import { LineChart } from '../charts/line-chart.tsx';
 import { lineColor } from '../charts/metric-line.ts';
 import { costText, durationText, numberText } from '../data/format.ts';
-import { metricsQuery, runQuery } from '../data/queries.ts';
+import { comparisonQuery, metricsQuery, runQuery } from '../data/queries.ts';
+import { ConfigTable } from '../parts/config-panel.tsx';
+import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { EmptyNotice, FailureNotice } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
-import { ScrollRegion } from '../parts/scroll-region.tsx';
 import { RunBadge } from '../parts/status-badge.tsx';
 import { maxCompared, runIdsOf } from '../run-selection.ts';
+import { definedValues } from '../search-values.ts';
 
 const route = getRouteApi('/compare');
 
@@ -45,10 +50,11 @@ export function ComparePage(): ReactNode {
 }
 
 function Comparison({ compared }: { readonly compared: readonly ComparedRun[] }): ReactNode {
-  const { metric: chosen, runs } = route.useSearch();
+  const { metric: chosen, runs, axis, smooth } = route.useSearch();
   const navigate = useNavigate();
   const names = [...new Set(compared.flatMap(({ metrics }) => metrics.series.map(({ name }) => name)))].sort();
   const metric = chosen ?? defaultMetric(names);
+  const charts = chartSearch({ axis, smooth });
   return (
     <>
       <RunTable compared={compared} />
@@ -62,7 +68,7 @@ function Comparison({ compared }: { readonly compared: readonly ComparedRun[] })
             <select
               value={metric}
               onChange={({ target }) =>
-                void navigate({ to: '/compare', search: { runs, metric: target.value }, replace: true })
+                void navigate({ to: '/compare', search: { ...charts, runs, metric: target.value }, replace: true })
               }
             >
               {names.includes(metric) ? null : <option value={metric}>{metric}</option>}
@@ -73,8 +79,22 @@ function Comparison({ compared }: { readonly compared: readonly ComparedRun[] })
               ))}
             </select>
           </label>
+          <ChartControls
+            search={charts}
+            onChange={(search) =>
+              void navigate({
+                to: '/compare',
+                search: definedValues({ runs, metric: chosen, ...search }),
+                replace: true,
+              })
+            }
+          />
         </div>
-        <MetricChart compared={compared} metric={metric} />
+        <MetricChart compared={compared} metric={metric} search={charts} />
+      </section>
+      <section className="panel" aria-labelledby="settings-title">
+        <h2 id="settings-title">Settings that differ</h2>
+        <ConfigTable runs={compared.map(({ run: { config, ...run } }) => ({ name: runLabel(run), config }))} />
       </section>
     </>
   );
@@ -86,81 +106,119 @@ function defaultMetric(names: readonly string[]): string {
   return known ?? 'reward/mean';
 }
 
-function MetricChart(props: { readonly compared: readonly ComparedRun[]; readonly metric: string }): ReactNode {
-  const { compared, metric } = props;
+function MetricChart(props: {
+  readonly compared: readonly ComparedRun[];
+  readonly metric: string;
+  readonly search: ChartSearch;
+}): ReactNode {
+  const { compared, metric, search } = props;
+  const { axis, smooth = 0 } = search;
   // The list is new on every render; its contents change only with the data.
   const key = compared.map(({ run, metrics }) => `${run.runId} ${metrics.totalSteps} ${run.updateTimeMs}`).join(',');
   // biome-ignore lint/correctness/useExhaustiveDependencies: `key` stands for the runs
-  const chart = useMemo(() => chartOf(compared, metric), [key, metric]);
+  const chart = useMemo(() => chartOf(compared, metric, axis === 'time'), [key, metric, axis]);
+  const view = useMemo((): ChartView => {
+    return { step: null, smoothing: smooth, secondsAt: axis === 'time' ? (seconds) => seconds : null };
+  }, [smooth, axis]);
   if (chart.lines.every(({ values }) => values.every((value) => value === null)))
     return <p className="muted">No run has recorded this metric yet.</p>;
-  return <LineChart title={`${metric} by step`} {...chart} height={340} />;
+  return (
+    <ChartViewContext value={view}>
+      <LineChart title={`${metric} by ${axis ?? 'step'}`} {...chart} height={340} />
+    </ChartViewContext>
+  );
 }
 
-function chartOf(compared: readonly ComparedRun[], metric: string) {
-  const steps = [...new Set(compared.flatMap(({ metrics }) => metrics.steps))].sort((one, other) => one - other);
+/** The lines of a metric over steps, or over seconds since the start of each run. */
+function chartOf(compared: readonly ComparedRun[], metric: string, isTime: boolean) {
+  const places = compared.map(({ run, metrics }) =>
+    isTime ? metrics.steps.map(stepTimes(metrics, run.createTimeMs)) : metrics.steps,
+  );
+  const steps = [...new Set(places.flat())].sort((one, other) => one - other);
   const lines = compared.map(({ run, metrics }, index): ChartLine => {
     const series = metrics.series.find(({ name }) => name === metric);
-    const byStep = new Map(metrics.steps.map((step, position) => [step, series?.mean[position] ?? null]));
+    const byStep = new Map(places[index]?.map((place, position) => [place, series?.mean[position] ?? null]));
     return { label: runLabel(run), values: steps.map((step) => byStep.get(step) ?? null), color: lineColor(index) };
   });
   return { steps, lines };
 }
 
-function runLabel({ name, runId }: RunDetail): string {
+function runLabel({ name, runId }: Pick<RunDetail, 'name' | 'runId'>): string {
   return `${name} (${runId})`;
 }
 
+interface Row {
+  readonly run: RunDetail;
+  readonly color: string;
+  /** Undefined for the first run. */
+  readonly difference: RunDifference | undefined;
+}
+
 function RunTable({ compared }: { readonly compared: readonly ComparedRun[] }): ReactNode {
+  const { data } = useQuery(comparisonQuery(compared.map(({ run }) => run.runId)));
+  const rows = compared.map(({ run }, index): Row => {
+    const difference = data?.differences.find(({ runId }) => runId === run.runId);
+    return { run, color: lineColor(index), difference };
+  });
+  const isPaired = data?.differences.every((each) => each.isPaired) ?? true;
   return (
-    <ScrollRegion label="Compared runs">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Run</th>
-            <th scope="col">Status</th>
-            <th scope="col" className="number">
-              Step
-            </th>
-            <th scope="col" className="number">
-              Held-out before
-            </th>
-            <th scope="col" className="number">
-              After
-            </th>
-            <th scope="col" className="number">
-              Training reward
-            </th>
-            <th scope="col" className="number">
-              Duration
-            </th>
-            <th scope="col" className="number">
-              Cost
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {compared.map(({ run }, index) => (
-            <tr key={run.runId}>
-              <td>
-                <i className="swatch" style={{ background: `var(${lineColor(index)})` }} />{' '}
-                <Link to="/runs/$runId" params={{ runId: run.runId }} data-row="" className="foreign">
-                  {runLabel(run)}
-                </Link>
-              </td>
-              <td>
-                <RunBadge run={run} nowMs={run.nowMs} />
-              </td>
-              <td className="number">{run.step}</td>
-              <td className="number">{numberText(run.rewardBefore)}</td>
-              <td className="number">{numberText(run.rewardAfter)}</td>
-              <td className="number">{numberText(run.rewardCurve.at(-1))}</td>
-              <td className="number">{durationText(run.updateTimeMs - run.createTimeMs)}</td>
-              <td className="number">{costText(run.cost)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <>
+      <DataTable label="Compared runs" columns={columns} rows={rows} keyOf={({ run }) => run.runId} />
+      <p className="muted">
+        {isPaired
+          ? 'Differences are those of the last held-out rewards from the first run, task by task, with their 95 % confidence interval.'
+          : 'Differences are those of the last held-out rewards from the first run, with their 95 % confidence interval. Runs with other tasks are compared as independent samples.'}
+      </p>
+    </>
+  );
+}
+
+const columns: readonly DataColumn<Row>[] = [
+  {
+    label: 'Run',
+    render: ({ run, color }) => (
+      <>
+        <i className="swatch" style={{ background: `var(${color})` }} />{' '}
+        <Link to="/runs/$runId" params={{ runId: run.runId }} data-row="" className="foreign">
+          {runLabel(run)}
+        </Link>
+      </>
+    ),
+  },
+  { label: 'Status', render: ({ run }) => <RunBadge run={run} nowMs={run.nowMs} /> },
+  { label: 'Step', isNumber: true, isWideOnly: true, render: ({ run }) => run.step },
+  { label: 'Held-out before', isNumber: true, render: ({ run }) => numberText(run.rewardBefore) },
+  { label: 'After', isNumber: true, render: ({ run }) => numberText(run.rewardAfter) },
+  { label: 'Difference from the first', isNumber: true, render: ({ difference }) => <Difference value={difference} /> },
+  {
+    label: 'Training reward',
+    isNumber: true,
+    isWideOnly: true,
+    render: ({ run }) => numberText(run.rewardCurve.at(-1)),
+  },
+  {
+    label: 'Duration',
+    isNumber: true,
+    isWideOnly: true,
+    render: ({ run }) => durationText(run.updateTimeMs - run.createTimeMs),
+  },
+  { label: 'Cost', isNumber: true, isWideOnly: true, render: ({ run }) => costText(run.cost) },
+];
+
+/** A difference with its interval, and whether it is significant. */
+function Difference({ value }: { readonly value: RunDifference | undefined }): ReactNode {
+  if (value === undefined) return '–';
+  const { difference, ci95, pValue } = value;
+  if (difference === null) return 'no recorded rewards';
+  const sign = difference > 0 ? '+' : '';
+  if (ci95 === null || pValue === null) return `${sign}${numberText(difference)}`;
+  const verdict = pValue >= 0.05 ? 'no difference shown' : difference > 0 ? 'better' : 'worse';
+  return (
+    <>
+      {`${sign}${numberText(difference)} [${numberText(ci95[0])}, ${numberText(ci95[1])}] `}
+      <span className="badge" data-tone={pValue >= 0.05 ? 'plain' : difference > 0 ? 'good' : 'bad'}>
+        {`${verdict}, p ${pValue < 0.001 ? '< 0.001' : `= ${numberText(pValue)}`}`}
+      </span>
+    </>
   );
 }

@@ -1,6 +1,7 @@
 import { type ReactNode, useMemo } from 'react';
 import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
-import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
+import type { ChartLine } from '../charts/chart-view.ts';
+import { LineChart } from '../charts/line-chart.tsx';
 import { metricLine } from '../charts/metric-line.ts';
 import { numberText } from '../data/format.ts';
 import { type HealthLimits, type HealthMetric, healthSeries, isOutside } from '../data/health-metrics.ts';

@@ -72,7 +72,8 @@ function PromptsView({ runId, prompts }: { readonly runId: string; readonly prom
   );
 }
 
-function VersionTable(props: {
+/** The table of the versions of a prompt search. */
+export function VersionTable(props: {
   readonly runId: string;
   readonly prompts: PromptVersions;
   readonly selected: string | null;
@@ -124,6 +125,14 @@ function VersionTable(props: {
       </table>
     </ScrollRegion>
   );
+}
+
+/** The best version of a prompt search, and its differences from the first one. */
+export function BestVersion({ prompts: { versions, best } }: { readonly prompts: PromptVersions }): ReactNode {
+  const version = versions.find((each) => each.version === best);
+  const [first] = versions;
+  if (version === undefined) return null;
+  return <VersionText version={version} parent={first === version ? undefined : first} />;
 }
 
 function VersionText(props: {

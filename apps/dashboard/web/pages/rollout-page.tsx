@@ -44,6 +44,7 @@ export function RolloutPage(): ReactNode {
 function RolloutContents({ detail }: { readonly detail: RolloutDetail }): ReactNode {
   const { view = 'messages', ...search } = route.useSearch();
   const { rolloutId, failure } = detail.rollout;
+  const annotation = <AnnotationBar detail={detail} queue={search.queue} />;
   return (
     <>
       <Tiles tiles={tilesOf(detail)} />
@@ -56,7 +57,7 @@ function RolloutContents({ detail }: { readonly detail: RolloutDetail }): ReactN
         </section>
       )}
       <SiblingStrip detail={detail} />
-      <AnnotationBar detail={detail} queue={search.queue} />
+      {search.queue === undefined ? null : annotation}
       <AttemptList detail={detail} />
       <nav className="tabs" aria-label="Views of the attempt">
         {rolloutViews.map((name) => (
@@ -81,6 +82,7 @@ function RolloutContents({ detail }: { readonly detail: RolloutDetail }): ReactN
       {view === 'raw' ? <RawView detail={detail} /> : null}
       {view === 'replay' ? <ReplayView detail={detail} /> : null}
       {view === 'task' ? <TaskView detail={detail} /> : null}
+      {search.queue === undefined ? annotation : null}
     </>
   );
 }

@@ -1,7 +1,8 @@
 import { type ReactNode, useMemo } from 'react';
 import type { EvaluationView, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 import { type Bar, BarList } from '../charts/bar-list.tsx';
-import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
+import type { ChartLine } from '../charts/chart-view.ts';
+import { LineChart } from '../charts/line-chart.tsx';
 import { lineColor } from '../charts/metric-line.ts';
 import { durationText } from '../data/format.ts';
 import { healthMetrics } from '../data/health-metrics.ts';
@@ -20,7 +21,8 @@ export function RunCharts(props: {
   const index = step === null ? null : nearestIndex(metrics.steps, step);
   return (
     <div className="panels">
-      <RewardPanel evaluations={run.evaluations} metrics={metrics} />
+      {run.kind === 'training' ? <RewardPanel evaluations={run.evaluations} metrics={metrics} /> : null}
+      <ScorePanel metrics={metrics} />
       <RewardPartPanel run={run} metrics={metrics} />
       {healthMetrics.map((metric) => (
         <HealthPanel key={metric.ending} metric={metric} run={run} metrics={metrics} />
@@ -44,6 +46,26 @@ function RewardPanel(props: {
       <LineChart title="Reward by step" {...chart} height={260} />
     </section>
   );
+}
+
+/** The scores of the versions of a prompt search; nothing for another run. */
+function ScorePanel({ metrics }: { readonly metrics: RunMetrics }): ReactNode {
+  const lines = useMemo(() => scoreLines(metrics), [metrics]);
+  if (lines.length === 0) return null;
+  return (
+    <section className="panel wide" aria-labelledby="scores-title">
+      <h2 id="scores-title">Validation reward: each version, and the best so far</h2>
+      <LineChart title="Validation reward by version" steps={metrics.steps} lines={lines} height={260} />
+    </section>
+  );
+}
+
+function scoreLines({ series }: RunMetrics): readonly ChartLine[] {
+  const labels = { 'validation/score': 'version', 'validation/best_score': 'best so far' };
+  return Object.entries(labels).flatMap(([metric, label], index): readonly ChartLine[] => {
+    const values = series.find(({ name }) => name === metric)?.mean;
+    return values === undefined ? [] : [{ label, values, color: lineColor(index) }];
+  });
 }
 
 function rewardChart(evaluations: readonly EvaluationView[], metrics: RunMetrics) {
@@ -70,14 +92,16 @@ function rewardChart(evaluations: readonly EvaluationView[], metrics: RunMetrics
   return { steps, lines };
 }
 
-/** The dimensions of the reward, stacked; nothing for a single one. */
+/** The dimensions of the reward, stacked where they add up; nothing for a single one. */
 function RewardPartPanel({ run, metrics }: { readonly run: RunDetail; readonly metrics: RunMetrics }): ReactNode {
   const { parts, isWeighted } = useMemo(() => rewardParts(run, metrics), [run, metrics]);
   const lines = useMemo(
     () =>
-      parts.map(({ name, values, low, high }, index): ChartLine => {
-        const band = { low, high };
-        return { label: name, values: high, legendValues: values, color: lineColor(index), band };
+      parts.map(({ name, values, stack }, index): ChartLine => {
+        const line = { label: name, color: lineColor(index) };
+        return stack === null
+          ? { ...line, values }
+          : { ...line, values: stack.high, legendValues: values, band: stack };
       }),
     [parts],
   );
@@ -85,7 +109,7 @@ function RewardPartPanel({ run, metrics }: { readonly run: RunDetail; readonly m
   return (
     <section className="panel wide" aria-labelledby="parts-title">
       <h2 id="parts-title">
-        {isWeighted ? 'Parts of the reward, stacked: weight × mean' : 'Parts of the reward, stacked: means'}
+        {isWeighted ? 'Parts of the reward, stacked: weight × mean' : 'Parts of the reward: means'}
       </h2>
       <LineChart title="Parts of the reward" steps={metrics.steps} lines={lines} height={200} />
     </section>

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import type { RunDetail, WarningView } from '../../src/api/run-views.ts';
-import { MarkedStep } from '../charts/step-marker.ts';
+import { type ReactNode, useMemo } from 'react';
+import type { RunDetail, RunMetrics, SearchView, WarningView } from '../../src/api/run-views.ts';
+import { ChartControls } from '../charts/chart-controls.tsx';
+import { type ChartView, ChartViewContext, stepTimes } from '../charts/chart-view.ts';
 import { countText, durationText, numberText } from '../data/format.ts';
-import { metricsQuery, runQuery } from '../data/queries.ts';
+import { metricsQuery, promptsQuery, runQuery } from '../data/queries.ts';
 import { ConfigPanel } from '../parts/config-panel.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PublicationTable } from '../parts/publication-table.tsx';
@@ -13,6 +14,7 @@ import { StepScrubber } from '../parts/step-scrubber.tsx';
 import { costTiles, type Tile, Tiles } from '../parts/tiles.tsx';
 import { type RunSearch, runSearch } from '../run-search.ts';
 import { MetricBrowser } from './metric-browser.tsx';
+import { BestVersion, VersionTable } from './prompts-page.tsx';
 import { RunCharts } from './run-charts.tsx';
 
 const route = getRouteApi('/runs/$runId');
@@ -31,7 +33,7 @@ export function RunPage(): ReactNode {
 
 function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
   const search = route.useSearch();
-  const { metric = '', step = null, against = null } = search;
+  const { against = null } = search;
   const navigate = useNavigate();
   const { runId } = run;
   const change = (changes: RunSearch): void =>
@@ -46,26 +48,13 @@ function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
     <>
       <Tiles tiles={tilesOf(run)} />
       <Warnings warnings={run.runWarnings} />
+      {run.kind === 'prompt-search' ? <SearchVersions runId={runId} /> : null}
       <QueryView query={useQuery(metricsQuery(runId))}>
         {(metrics) =>
           metrics.steps.length === 0 ? (
-            <EmptyNotice title="No finished step yet">Metrics appear here after the first training step.</EmptyNotice>
+            <NoSteps run={run} />
           ) : (
-            <MarkedStep value={step}>
-              <StepScrubber
-                runId={runId}
-                steps={metrics.steps}
-                selected={step}
-                onSelect={(next) => change({ step: next ?? undefined })}
-              />
-              <RunCharts run={run} metrics={metrics} step={step} />
-              <MetricBrowser
-                metrics={metrics}
-                step={step}
-                search={metric}
-                onSearch={(text) => change({ metric: text })}
-              />
-            </MarkedStep>
+            <MetricPanels run={run} metrics={metrics} search={search} onChange={change} />
           )
         }
       </QueryView>
@@ -80,33 +69,120 @@ function RunOverview({ run }: { readonly run: RunDetail }): ReactNode {
   );
 }
 
+/** The versions of a prompt search, and what the best one changed. */
+function SearchVersions({ runId }: { readonly runId: string }): ReactNode {
+  return (
+    <QueryView query={useQuery(promptsQuery(runId))}>
+      {(prompts) =>
+        prompts.versions.length === 0 ? (
+          <EmptyNotice title="No version is measured yet">The first prompts appear here with their score.</EmptyNotice>
+        ) : (
+          <>
+            <VersionTable runId={runId} prompts={prompts} selected={prompts.best} />
+            <BestVersion prompts={prompts} />
+          </>
+        )
+      }
+    </QueryView>
+  );
+}
+
+function NoSteps({ run: { kind } }: { readonly run: RunDetail }): ReactNode {
+  if (kind !== 'training') return null;
+  return <EmptyNotice title="No finished step yet">Metrics appear here after the first training step.</EmptyNotice>;
+}
+
+/** The charts of a run, and all its metrics. */
+function MetricPanels(props: {
+  readonly run: RunDetail;
+  readonly metrics: RunMetrics;
+  readonly search: RunSearch;
+  readonly onChange: (changes: RunSearch) => void;
+}): ReactNode {
+  const { run, metrics, search, onChange } = props;
+  const { metric = '', step = null, axis, smooth = 0 } = search;
+  const { createTimeMs } = run;
+  const view = useMemo((): ChartView => {
+    const secondsAt = axis === 'time' ? stepTimes(metrics, createTimeMs) : null;
+    return { step, smoothing: smooth, secondsAt };
+  }, [step, smooth, axis, metrics, createTimeMs]);
+  return (
+    <ChartViewContext value={view}>
+      <StepScrubber
+        runId={run.runId}
+        steps={metrics.steps}
+        selected={step}
+        onSelect={(next) => onChange({ step: next ?? undefined })}
+      >
+        <ChartControls search={search} onChange={onChange} />
+      </StepScrubber>
+      <RunCharts run={run} metrics={metrics} step={step} />
+      <MetricBrowser metrics={metrics} step={step} search={metric} onSearch={(text) => onChange({ metric: text })} />
+    </ChartViewContext>
+  );
+}
+
 function tilesOf(run: RunDetail): readonly Tile[] {
   const { totalRollouts, rolloutsByStatus } = run.statistics;
   const endMs = run.liveness === 'live' ? run.nowMs : run.updateTimeMs;
-  const before = run.evaluations.find(({ step }) => step === 0);
-  const last = run.evaluations.findLast(({ step }) => step > 0);
-  const delta = before === undefined || last === undefined ? null : last.reward - before.reward;
   return [
-    {
-      label: 'Held-out reward',
-      value: `${numberText(before?.reward)} → ${numberText(last?.reward)}`,
-      note: delta === null ? 'not measured yet' : `${delta >= 0 ? '+' : ''}${numberText(delta)}`,
-    },
-    {
-      label: 'Training reward',
-      value: numberText(run.rewardCurve.at(-1)),
-      note: `first ${numberText(run.rewardCurve[0])}`,
-    },
-    { label: 'Step', value: run.kind === 'training' ? `${run.step} / ${run.steps ?? '?'}` : run.kind, note: '' },
+    ...(run.search === null ? trainingTiles(run) : searchTiles(run, run.search)),
     { label: 'Duration', value: durationText(endMs - run.createTimeMs), note: '' },
     {
       label: 'Rollouts',
       value: countText(totalRollouts),
       note: `${rolloutsByStatus.running + rolloutsByStatus.preparing} running, ${rolloutsByStatus.failed} failed`,
     },
-    { label: 'Trained tokens', value: countText(run.trainedTokens), note: '' },
+    ...(run.trainedTokens === null ? [] : [{ label: 'Trained tokens', value: countText(run.trainedTokens), note: '' }]),
     ...costTiles(run.cost),
   ];
+}
+
+/** Held-out and training reward, and steps; an evaluation has measured its subject only. */
+function trainingTiles({ kind, step, steps, evaluations, rewardBefore, rewardAfter, ...curves }: RunDetail) {
+  const last = rewardAfter ?? evaluations.findLast((each) => each.step > 0)?.reward ?? null;
+  const heldOut = rewardTile('Held-out reward', rewardBefore, last);
+  const isImitation = curves.lossCurve.length > 0;
+  const label = isImitation ? 'Training loss' : 'Training reward';
+  const curve = isImitation ? curves.lossCurve : curves.rewardCurve;
+  if (kind !== 'training')
+    return [
+      { ...heldOut, label: 'Reward' },
+      { label: 'Kind', value: kind, note: '' },
+    ];
+  return [
+    heldOut,
+    { label, value: numberText(curve.at(-1)), note: `first ${numberText(curve[0])}` },
+    { label: 'Step', value: `${step} / ${steps ?? '?'}`, note: '' },
+  ];
+}
+
+/** The rewards of a prompt search, its versions and what it has spent. */
+function searchTiles({ rewardBefore, rewardAfter }: RunDetail, search: SearchView): readonly Tile[] {
+  const { versions, best, firstScore, bestScore, rollouts, optimizerCalls, unusableReplies, measuredOn } = search;
+  const validation = rewardTile('Validation reward', firstScore, bestScore);
+  const heldOut = rewardTile('Held-out reward', rewardBefore, rewardAfter);
+  const pending = search.hasEnded ? 'not measured' : 'measured at the end';
+  return [
+    ...(measuredOn === 'test' ? [{ ...heldOut, note: rewardAfter === null ? pending : heldOut.note }] : []),
+    validation,
+    { label: 'Versions', value: String(versions), note: best === null ? '' : `best: ${best}` },
+    {
+      label: 'Optimiser calls',
+      value: countText(optimizerCalls),
+      note: unusableReplies === 0 ? '' : `${unusableReplies} unusable`,
+    },
+    { label: 'Rollouts of the search', value: countText(rollouts), note: search.hasEnded ? '' : 'searching' },
+  ];
+}
+
+/** A reward before and after; the last one only where nothing was measured before. */
+function rewardTile(label: string, before: number | null, after: number | null): Tile {
+  if (before === null) return { label, value: numberText(after), note: after === null ? 'not measured yet' : '' };
+  const value = `${numberText(before)} → ${numberText(after)}`;
+  if (after === null) return { label, value, note: 'not measured yet' };
+  const delta = after - before;
+  return { label, value, note: `${delta >= 0 ? '+' : ''}${numberText(delta)}` };
 }
 
 function Warnings({ warnings }: { readonly warnings: readonly WarningView[] }): ReactNode {

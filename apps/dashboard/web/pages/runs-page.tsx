@@ -2,114 +2,193 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunList, RunSummary } from '../../src/api/run-views.ts';
-import { costText, countText, durationText, numberText, timeText } from '../data/format.ts';
+import { costText, countText, durationText, numberText, shortTimeText } from '../data/format.ts';
 import { runsQuery } from '../data/queries.ts';
+import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
-import { ScrollRegion } from '../parts/scroll-region.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { RunBadge } from '../parts/status-badge.tsx';
 import { maxCompared, runIdsOf } from '../run-selection.ts';
+import { kindLabels, type RunsSearch, runParameters, runsSearch, statusChoices } from '../runs-search.ts';
+import type { SearchValues } from '../search-values.ts';
 
 const route = getRouteApi('/');
 
-/** The runs of the store. */
+/** The runs of the store, filtered by the URL. */
 export function RunsPage(): ReactNode {
+  const { compare, ...filters } = route.useSearch();
+  const query = useQuery(runsQuery(runParameters(filters)));
+  const isFiltered = Object.keys(filters).length > 0;
   return (
     <>
       <PageTitle title="Runs" />
-      <QueryView query={useQuery(runsQuery())}>{(list) => <RunTable list={list} />}</QueryView>
+      <RunFilters filters={filters} tags={query.data?.tags ?? []} />
+      <QueryView query={query}>{(list) => <RunTable list={list} isFiltered={isFiltered} />}</QueryView>
     </>
   );
 }
 
-function RunTable({ list: { items, nowMs, total } }: { readonly list: RunList }): ReactNode {
+function RunFilters({ filters, tags }: { readonly filters: RunsSearch; readonly tags: readonly string[] }): ReactNode {
+  const navigate = useNavigate();
+  const set = (changes: SearchValues): void =>
+    void navigate({ to: '/', search: (search) => runsSearch({ ...search, ...changes }), replace: true });
+  const choices = { ...kindLabels, all: 'all' };
+  return (
+    <search className="filters">
+      <label>
+        Name, id or tag
+        <input
+          type="search"
+          value={filters.text ?? ''}
+          onChange={({ target }) => set({ text: target.value })}
+          data-search=""
+        />
+      </label>
+      <Choice
+        label="Kind"
+        all="All but dev"
+        value={filters.kind}
+        options={choices}
+        onChange={(kind) => set({ kind })}
+      />
+      <Choice
+        label="Status"
+        value={filters.state}
+        options={Object.fromEntries(statusChoices.map((status) => [status, status]))}
+        onChange={(state) => set({ state })}
+      />
+      {tags.length === 0 && filters.tag === undefined ? null : (
+        <Choice
+          label="Tag"
+          value={filters.tag}
+          options={Object.fromEntries([...tags, filters.tag ?? []].flat().map((tag) => [tag, tag]))}
+          onChange={(tag) => set({ tag })}
+        />
+      )}
+    </search>
+  );
+}
+
+function Choice(props: {
+  readonly label: string;
+  /** The text of no choice. @default 'All' */
+  readonly all?: string;
+  readonly value: string | undefined;
+  readonly options: Readonly<Record<string, string>>;
+  readonly onChange: (value: string) => void;
+}): ReactNode {
+  const { label, all = 'All', value = '', options, onChange } = props;
+  return (
+    <label>
+      {label}
+      <select value={value} onChange={({ target }) => onChange(target.value)}>
+        <option value="">{all}</option>
+        {Object.entries(options).map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function RunTable({ list, isFiltered }: { readonly list: RunList; readonly isFiltered: boolean }): ReactNode {
+  const { items, nowMs, hasMore } = list;
+  if (items.length === 0 && isFiltered) {
+    return <EmptyNotice title="No runs match">Remove a filter to see more.</EmptyNotice>;
+  }
   if (items.length === 0) {
     return (
       <EmptyNotice title="No runs yet">
-        Start one with <code>agl train</code> on this store. It appears here without a reload.
+        Start one with <code>agl train</code> on this store. It appears here without a reload. Runs of{' '}
+        <code>agl dev</code> are of the kind “dev”.
       </EmptyNotice>
     );
   }
   return (
     <>
       <CompareLink />
-      <ScrollRegion label="Runs">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Compare</th>
-              <th scope="col">Run</th>
-              <th scope="col">Status</th>
-              <th scope="col" className="number">
-                Step
-              </th>
-              <th scope="col" className="number">
-                Held-out reward
-              </th>
-              <th scope="col" className="wide-only">
-                Training reward
-              </th>
-              <th scope="col" className="number wide-only">
-                Duration
-              </th>
-              <th scope="col" className="number wide-only">
-                Trained tokens
-              </th>
-              <th scope="col" className="number wide-only">
-                Cost
-              </th>
-              <th scope="col" className="wide-only">
-                Started
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((run) => (
-              <RunRow key={run.runId} run={run} nowMs={nowMs} />
-            ))}
-          </tbody>
-        </table>
-      </ScrollRegion>
-      {total > items.length ? <p className="muted">{`The newest ${items.length} of ${total} runs.`}</p> : null}
+      <DataTable
+        label="Runs"
+        columns={columns}
+        rows={items.map((run) => ({ run, nowMs }))}
+        keyOf={({ run }) => run.runId}
+      />
+      {hasMore ? <p className="muted">{`The newest ${items.length} runs. Filter to find older ones.`}</p> : null}
     </>
   );
 }
 
-function RunRow({ run, nowMs }: { readonly run: RunSummary; readonly nowMs: number }): ReactNode {
-  const { runId, name, step, steps, rewardBefore, rewardAfter, warnings } = run;
-  const endMs = run.liveness === 'live' ? nowMs : run.updateTimeMs;
+interface Row {
+  readonly run: RunSummary;
+  readonly nowMs: number;
+}
+
+const columns: readonly DataColumn<Row>[] = [
+  { label: 'Compare', render: ({ run }) => <CompareBox run={run} /> },
+  { label: 'Run', render: ({ run }) => <RunName run={run} /> },
+  { label: 'Status', render: ({ run, nowMs }) => <RunState run={run} nowMs={nowMs} /> },
+  {
+    label: 'Step',
+    isNumber: true,
+    render: ({ run: { kind, step, steps } }) => (kind === 'training' ? `${step}/${steps ?? '?'}` : kindLabels[kind]),
+  },
+  {
+    label: 'Held-out reward',
+    isNumber: true,
+    render: ({ run: { rewardBefore, rewardAfter } }) =>
+      rewardBefore === null ? numberText(rewardAfter) : `${numberText(rewardBefore)} → ${numberText(rewardAfter)}`,
+  },
+  {
+    label: 'Training',
+    isWideOnly: true,
+    render: ({ run: { rewardCurve, lossCurve } }) => {
+      const [name, values] = lossCurve.length > 0 ? (['loss', lossCurve] as const) : (['reward', rewardCurve] as const);
+      return <Sparkline values={values} label={`Training ${name}, last ${numberText(values.at(-1))}`} />;
+    },
+  },
+  {
+    label: 'Duration',
+    isNumber: true,
+    isWideOnly: true,
+    render: ({ run, nowMs }) => durationText((run.liveness === 'live' ? nowMs : run.updateTimeMs) - run.createTimeMs),
+  },
+  { label: 'Tokens', isNumber: true, isWideOnly: true, render: ({ run }) => countText(run.trainedTokens) },
+  { label: 'Cost', isNumber: true, isWideOnly: true, render: ({ run }) => costText(run.cost) },
+  { label: 'Started', isWideOnly: true, render: ({ run }) => shortTimeText(run.createTimeMs) },
+];
+
+function RunName({ run: { runId, name, tags } }: { readonly run: RunSummary }): ReactNode {
   return (
-    <tr>
-      <td>
-        <CompareBox run={run} />
-      </td>
-      <td>
-        <Link to="/runs/$runId" params={{ runId }} className="row-title foreign" data-row="">
-          {name}
+    <>
+      <Link to="/runs/$runId" params={{ runId }} className="row-title foreign" data-row="">
+        {name}
+      </Link>
+      <span className="muted mono">{runId}</span>
+      {tags.map((tag) => (
+        <Link key={tag} to="/" search={(search) => runsSearch({ ...search, tag })} className="badge tag foreign">
+          {tag}
         </Link>
-        <span className="muted mono">{runId}</span>
-      </td>
-      <td>
-        <RunBadge run={run} nowMs={nowMs} />{' '}
-        {warnings === 0 ? null : (
+      ))}
+    </>
+  );
+}
+
+function RunState({ run, nowMs }: Row): ReactNode {
+  const { warnings } = run;
+  return (
+    <>
+      <RunBadge run={run} nowMs={nowMs} />
+      {warnings === 0 ? null : (
+        <div>
           <span className="badge" data-tone="warn">
             {warnings === 1 ? '1 warning' : `${warnings} warnings`}
           </span>
-        )}
-      </td>
-      <td className="number">{run.kind === 'training' ? `${step}/${steps ?? '?'}` : run.kind}</td>
-      <td className="number">
-        {numberText(rewardBefore)} → {numberText(rewardAfter)}
-      </td>
-      <td className="wide-only">
-        <Sparkline values={run.rewardCurve} label={`Training reward, last ${numberText(run.rewardCurve.at(-1))}`} />
-      </td>
-      <td className="number wide-only">{durationText(endMs - run.createTimeMs)}</td>
-      <td className="number wide-only">{countText(run.trainedTokens)}</td>
-      <td className="number wide-only">{costText(run.cost)}</td>
-      <td className="wide-only">{timeText(run.createTimeMs)}</td>
-    </tr>
+        </div>
+      )}
+    </>
   );
 }
 
@@ -131,7 +210,7 @@ function CompareBox({ run: { runId, name } }: { readonly run: RunSummary }): Rea
   const isChosen = runIds.includes(runId);
   const toggle = (): void => {
     const next = isChosen ? runIds.filter((each) => each !== runId) : [...runIds, runId];
-    void navigate({ to: '/', search: next.length === 0 ? {} : { compare: next.join(',') }, replace: true });
+    void navigate({ to: '/', search: (search) => runsSearch({ ...search, compare: next.join(',') }), replace: true });
   };
   return (
     <input

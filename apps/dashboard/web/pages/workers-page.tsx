@@ -1,9 +1,9 @@
-import type { Worker } from '@agentlightning/core/store';
+import type { JsonValue } from '@agentlightning/core';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
-import type { GatewayView, RunnerView, UpstreamView, WorkerList } from '../../src/api/store-views.ts';
+import type { GatewayView, OtherWorkerView, RunnerView, UpstreamView, WorkerList } from '../../src/api/store-views.ts';
 import { ageText, byteText, numberText } from '../data/format.ts';
 import { metricsQuery, runQuery, runsQuery, workersQuery } from '../data/queries.ts';
 import { type DataColumn, DataTable } from '../parts/data-table.tsx';
@@ -117,37 +117,53 @@ function Workers({ list: { runners, gateways, others, nowMs } }: { readonly list
   const upstreams = gateways.flatMap((gateway) => gateway.upstreams.map((upstream) => ({ gateway, upstream, nowMs })));
   return (
     <>
-      {runners.length === 0 ? null : (
-        <Section title="Runners">
-          <DataTable
-            label="Runners"
-            columns={runnerColumns}
-            rows={runners.map((runner) => ({ runner, nowMs }))}
-            keyOf={({ runner }) => runner.workerId}
-          />
-        </Section>
-      )}
-      {upstreams.length === 0 ? null : (
-        <Section title="Upstreams of gateways">
-          <DataTable
-            label="Upstreams"
-            columns={upstreamColumns}
-            rows={upstreams}
-            keyOf={({ gateway, upstream }) => `${gateway.workerId} ${upstream.id}`}
-          />
-        </Section>
-      )}
-      {others.length === 0 ? null : (
-        <Section title="Trainers and other workers">
-          <DataTable
-            label="Workers"
-            columns={workerColumns}
-            rows={others.map((worker) => ({ worker, nowMs }))}
-            keyOf={({ worker }) => worker.workerId}
-          />
-        </Section>
-      )}
+      <WorkerTable
+        title="Runners"
+        columns={runnerColumns}
+        rows={runners.map((runner) => ({ runner, nowMs }))}
+        keyOf={({ runner }) => runner.workerId}
+        isLost={({ runner }) => runner.state === 'lost'}
+      />
+      <WorkerTable
+        title="Upstreams of gateways"
+        columns={upstreamColumns}
+        rows={upstreams}
+        keyOf={({ gateway, upstream }) => `${gateway.workerId} ${upstream.id}`}
+        isLost={({ gateway }) => gateway.isLost}
+      />
+      <WorkerTable
+        title="Trainers and other workers"
+        columns={workerColumns}
+        rows={others.map((worker) => ({ worker, nowMs }))}
+        keyOf={({ worker }) => worker.workerId}
+        isLost={({ worker }) => worker.isLost}
+      />
     </>
+  );
+}
+
+/** The workers of a kind; those that have stopped sending heartbeats are folded. */
+function WorkerTable<TRow>(props: {
+  readonly title: string;
+  readonly columns: readonly DataColumn<TRow>[];
+  readonly rows: readonly TRow[];
+  readonly keyOf: (row: TRow) => string;
+  readonly isLost: (row: TRow) => boolean;
+}): ReactNode {
+  const { title, columns, rows, keyOf, isLost } = props;
+  const lost = rows.filter(isLost);
+  const live = rows.filter((row) => !isLost(row));
+  if (rows.length === 0) return null;
+  return (
+    <Section title={title}>
+      {live.length === 0 ? null : <DataTable label={title} columns={columns} rows={live} keyOf={keyOf} />}
+      {lost.length === 0 ? null : (
+        <details className="folded">
+          <summary>{`${lost.length} without a heartbeat`}</summary>
+          <DataTable label={`${title} without a heartbeat`} columns={columns} rows={lost} keyOf={keyOf} />
+        </details>
+      )}
+    </Section>
   );
 }
 
@@ -207,9 +223,29 @@ const upstreamColumns: readonly DataColumn<{
   { label: 'Last heartbeat', render: ({ gateway, nowMs }) => ageText(gateway.lastHeartbeatTimeMs, nowMs) },
 ];
 
-const workerColumns: readonly DataColumn<{ readonly worker: Worker; readonly nowMs: number }>[] = [
+/** What a worker reports, as names with values; parts of objects have their path as name. */
+function Report({ worker: { heartbeatStats } }: { readonly worker: OtherWorkerView }): ReactNode {
+  const facts = factsOf(heartbeatStats ?? {});
+  if (facts.length === 0) return '–';
+  return facts.map(([name, text]) => (
+    <span key={name} className="fact">
+      <span className="muted">{name}</span> {text}
+    </span>
+  ));
+}
+
+function factsOf(value: JsonValue, path: readonly string[] = []): readonly (readonly [name: string, text: string])[] {
+  if (Array.isArray(value)) {
+    const isPlain = value.every((item) => typeof item !== 'object');
+    return [[path.join(' '), isPlain ? value.join(', ') : `${value.length} entries`]];
+  }
+  if (typeof value !== 'object' || value === null) return [[path.join(' '), value === null ? '–' : String(value)]];
+  return Object.entries(value).flatMap(([name, part]) => factsOf(part, [...path, name.replaceAll('_', ' ')]));
+}
+
+const workerColumns: readonly DataColumn<{ readonly worker: OtherWorkerView; readonly nowMs: number }>[] = [
   { label: 'Worker', render: ({ worker }) => <span className="mono">{worker.workerId}</span> },
-  { label: 'Status', render: ({ worker }) => <StatusBadge status={worker.status} /> },
+  { label: 'Status', render: ({ worker }) => <StatusBadge status={worker.isLost ? 'lost' : worker.status} /> },
   { label: 'Last heartbeat', render: ({ worker, nowMs }) => ageText(worker.lastHeartbeatTimeMs, nowMs) },
   {
     label: 'Current rollout',
@@ -226,8 +262,6 @@ const workerColumns: readonly DataColumn<{ readonly worker: Worker; readonly now
   {
     label: 'Reported',
     isWideOnly: true,
-    render: ({ worker }) => (
-      <pre className="foreign">{worker.heartbeatStats === null ? '–' : JSON.stringify(worker.heartbeatStats)}</pre>
-    ),
+    render: ({ worker }) => <Report worker={worker} />,
   },
 ];

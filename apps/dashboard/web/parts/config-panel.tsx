@@ -43,35 +43,54 @@ function Differences({ run, against }: { readonly run: RunDetail; readonly again
   return (
     <QueryView query={useQuery(runQuery(against))}>
       {(other) => {
-        const differences = configDifferences(run.config, other.config);
-        if (differences.length === 0) return <p className="muted">The configurations are equal.</p>;
+        const { name } = other;
         return (
-          <ScrollRegion label="Differences of the configurations">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Setting</th>
-                  <th scope="col">This run</th>
-                  <th scope="col" className="foreign">
-                    {other.name}
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {differences.map(({ path, value, other: theirs }) => (
-                  <tr key={path}>
-                    <th scope="row" className="mono foreign">
-                      {path}
-                    </th>
-                    <td className="mono foreign">{value ?? '–'}</td>
-                    <td className="mono foreign">{theirs ?? '–'}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </ScrollRegion>
+          <ConfigTable
+            runs={[
+              { name: 'This run', config: run.config },
+              { name, config: other.config },
+            ]}
+          />
         );
       }}
     </QueryView>
+  );
+}
+
+/** The settings that differ between runs. */
+export function ConfigTable({ runs }: { readonly runs: readonly Pick<RunDetail, 'name' | 'config'>[] }): ReactNode {
+  const differences = configDifferences(runs.map(({ config }) => config));
+  if (differences.length === 0) return <p className="muted">The configurations are equal.</p>;
+  return (
+    <ScrollRegion label="Differences of the configurations">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Setting</th>
+            {runs.map(({ name }, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the runs of a comparison have an order
+              <th key={index} scope="col" className="foreign">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {differences.map(({ path, values }) => (
+            <tr key={path}>
+              <th scope="row" className="mono foreign">
+                {path}
+              </th>
+              {values.map((value, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the runs of a comparison have an order
+                <td key={index} className="mono foreign setting">
+                  {value ?? '–'}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
   );
 }

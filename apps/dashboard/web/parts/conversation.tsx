@@ -20,10 +20,10 @@ export function Conversation({ detail }: { readonly detail: RolloutDetail }): Re
   }
   return (
     <>
-      <TurnTable detail={detail} />
       {turns.map((turn, index) => (
         <Turn key={turn.spanId} turn={turn} number={index + 1} detail={detail} />
       ))}
+      <TurnTable detail={detail} />
     </>
   );
 }

@@ -9,14 +9,16 @@ export function StepScrubber(props: {
   /** Null for the latest step. */
   readonly selected: number | null;
   readonly onSelect: (step: number | null) => void;
+  /** Further controls of the panels. */
+  readonly children: ReactNode;
 }): ReactNode {
-  const { runId, steps, selected, onSelect } = props;
+  const { runId, steps, selected, onSelect, children } = props;
   const last = steps.length - 1;
   const index = selected === null ? last : nearestIndex(steps, selected);
   const step = steps[index] ?? 0;
   return (
     <section className="panel scrubber" aria-label="Step">
-      <label>
+      <label className="slider">
         Step
         <input
           type="range"
@@ -34,6 +36,7 @@ export function StepScrubber(props: {
       <Link to="/rollouts" search={{ run: runId, step }}>
         Rollouts of step {step}
       </Link>
+      {children}
     </section>
   );
 }

@@ -9,9 +9,9 @@ export interface Tile {
   readonly note: string;
 }
 
-/** The tile of a cost; none where there is nothing to pay for. */
+/** The tile of a cost; none without prices. */
 export function costTiles(cost: Cost): readonly Tile[] {
-  if (cost.amount === null && cost.missing.length === 0) return [];
+  if (cost.amount === null) return [];
   return [{ label: 'Cost', value: costText(cost), note: cost.missing.join('; ') }];
 }
 

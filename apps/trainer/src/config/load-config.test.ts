@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { loadAgent } from '../user-modules/load-agent.ts';
 import { loadConfig } from './load-config.ts';
 
 /** A configuration file with this runtime. */
@@ -65,4 +66,26 @@ test('a runtime elsewhere takes the place of the embedded one', async () => {
   });
   expect(config).toMatchObject({ runtime: { type: 'grpc', address: 'there:2' } });
   expect('runtime' in config && config.runtime).not.toHaveProperty('model');
+});
+
+test('a configuration can be a promise, whose failing import is its error', async () => {
+  const file = fileWith({ type: 'embedded' });
+  const agent = path.join(path.dirname(file), 'agent.mjs');
+  writeFileSync(agent, 'export const agent = () => 0;\n');
+  const rest = 'tasks: { train: [{}], test: [{}] }';
+  writeFileSync(file, `export default import('./agent.mjs').then(({ agent }) => ({ agent, ${rest} }));\n`);
+  expect(await loadConfig(file)).toMatchObject({ agentFile: file });
+  expect(typeof (await loadAgent(file))).toBe('function');
+
+  const broken = path.join(path.dirname(file), 'broken.config.mjs');
+  writeFileSync(
+    path.join(path.dirname(file), 'broken.mjs'),
+    "export const agent = 1;\nthrow new Error('no database');\n",
+  );
+  writeFileSync(broken, `export default import('./broken.mjs').then(({ agent }) => ({ agent, ${rest} }));\n`);
+  await expect(loadConfig(broken)).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringContaining('cannot be loaded: no database'),
+    remedy: expect.stringMatching(/^Correct \S*broken\.mjs:2:\d+\.$/),
+  });
 });

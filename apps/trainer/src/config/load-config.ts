@@ -9,7 +9,7 @@ import { isPromptSearch, type ResolvedRun, resolveRun } from './resolve-run.ts';
 export type ConfigOverrides = Readonly<Record<string, unknown>>;
 
 /**
- * Loads a configuration file: a module whose default export is the result of `defineConfig`.
+ * Loads a configuration file: a module whose default export is the result of `defineConfig`, or a promise of it.
  *
  * @throws AgentLightningError CONFIG when the file is missing, fails to load, or has a wrong key
  */
@@ -29,8 +29,7 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
       remedy: `Pass the file in it: \`agl train ${path.join(file, 'agl.config.ts')}\`.`,
     });
   }
-  const exported = await importModule(full);
-  const config = defaultExport(exported);
+  const config = await importDefault(full);
   if (typeof config !== 'object' || config === null) {
     throw new AgentLightningError({
       code: 'CONFIG',
@@ -62,9 +61,10 @@ function isGrpc(runtime: unknown): runtime is { readonly type: 'grpc'; readonly 
   return typeof runtime === 'object' && runtime !== null && 'type' in runtime && runtime.type === 'grpc';
 }
 
-async function importModule(file: string): Promise<Readonly<Record<string, unknown>>> {
+/** The default export of a module. A promise is awaited: the configuration of a project without top-level await is one. */
+async function importDefault(file: string): Promise<unknown> {
   try {
-    return await importUserModule(file);
+    return await defaultExport(await importUserModule(file));
   } catch (cause) {
     const location = cause instanceof Error ? userLocationOf(cause) : null;
     throw new AgentLightningError({

@@ -9,6 +9,7 @@ import type { ConfigProblems } from './config-problems.ts';
 /** Settings that trainings and prompt searches share, with defaults and absolute paths. */
 export interface SharedSettings {
   readonly name: string;
+  readonly tags: readonly string[];
   readonly agent: Agent<unknown>;
   /** Module with the agent, for worker processes; null for an agent that exists only in this process. */
   readonly agentFile: string | null;
@@ -51,6 +52,7 @@ export interface GivenSharedSettings
     SharedSettings,
     | 'agent'
     | 'inProcess'
+    | 'tags'
     | 'workers'
     | 'secretFields'
     | 'upstreamTimeoutMs'
@@ -76,6 +78,14 @@ export interface GivenSharedSettings
 /** Fields of the shared settings, for the schema of a configuration. */
 export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.ZodType<GivenSharedSettings[TName]> } = {
   name: z.string().min(1).optional(),
+  tags: z
+    .array(
+      z
+        .string()
+        .min(1)
+        .regex(/^[^,]*$/, { error: 'must not contain commas' }),
+    )
+    .default([]),
   agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),
   inProcess: z.boolean().default(false),
   workers: z.int().min(0).max(256).default(1),
@@ -118,10 +128,12 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     maxMissingShare,
     prices,
     seed,
+    tags,
   } = given;
   const dataDir = path.resolve(folder, given.dataDir);
   return {
     name: name ?? path.basename(folder),
+    tags,
     agent,
     agentFile: null,
     inProcess,

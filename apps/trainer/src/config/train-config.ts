@@ -131,6 +131,8 @@ export interface PolicyConfig {
 export interface TrainConfig<TTask = unknown> {
   /** Display name. @default the configuration file's folder */
   readonly name?: string;
+  /** Labels that the dashboard filters runs by. @default none */
+  readonly tags?: readonly string[];
   /** The agent: runs one task, returns its reward. */
   readonly agent: Agent<TTask>;
   /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */

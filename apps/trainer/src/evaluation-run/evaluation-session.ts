@@ -87,10 +87,11 @@ function withTokens(
 /** The configuration in the store: without functions, keys and passwords. */
 function recordOf({ purpose, settings }: SessionRequest, subjects: readonly Subject[], tasks: number): JsonObject {
   const { endpoint, evaluation, shared } = settings;
-  const { concurrency, rolloutTimeoutMs, maxAttempts, prices, seed, storeUrl } = shared;
+  const { tags, concurrency, rolloutTimeoutMs, maxAttempts, prices, seed, storeUrl } = shared;
   return JSON.parse(
     JSON.stringify({
       purpose,
+      tags,
       subjects: subjects.map(({ label }) => label),
       tasks,
       evaluation,

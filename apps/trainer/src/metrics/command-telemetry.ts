@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream';
+import { AgentLightningError } from '@agentlightning/core';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { packageVersion } from '../events/package-version.ts';
+import { importOpenTelemetry } from './import-open-telemetry.ts';
 
 /** Metrics and operational telemetry of a long-running command. */
 export interface CommandTelemetry {
@@ -33,7 +35,9 @@ export async function withTelemetry<TResult>(
 ): Promise<TResult> {
   const registry = new Registry();
   if (!isRequested(process.env)) return await run({ registry, logStream: null });
-  const { startTelemetry } = await import('@agentlightning/otel/operations');
+  const operations = await loadOperations();
+  if (operations === null) return await run({ registry, logStream: null });
+  const { startTelemetry } = operations;
   collectDefaultMetrics({ register: registry });
   const serviceVersion = packageVersion();
   const telemetry = startTelemetry({ serviceName, serviceVersion, registry, environment: process.env });
@@ -43,6 +47,22 @@ export async function withTelemetry<TResult>(
     await telemetry.shutdown();
   }
 }
+
+/** Telemetry, or null with a warning where its package is missing: the variables may be those of the agent. */
+async function loadOperations(): Promise<Operations | null> {
+  try {
+    return await importOpenTelemetry(
+      () => import('@agentlightning/otel/operations'),
+      'Telemetry, which OTEL_* variables request,',
+    );
+  } catch (error) {
+    if (!AgentLightningError.isInstance(error) || error.code !== 'CONFIG') throw error;
+    process.stderr.write(`warning: ${error.message}. ${error.remedy}\n`);
+    return null;
+  }
+}
+
+type Operations = typeof import('@agentlightning/otel/operations');
 
 /** Whether the environment requests telemetry. */
 export function isRequested(environment: NodeJS.ProcessEnv): boolean {

@@ -1,7 +1,7 @@
 import type { ExportedValue } from './exported-values.ts';
 
 /** The agent that a configuration calls. */
-export interface ConfiguredAgent {
+export interface CalledAgent {
   /** The specifier of the agent's file, from the configuration: `./src/agent.ts`. */
   readonly module: string;
   /** Whether the configuration may use `await` at the top level. */
@@ -11,25 +11,28 @@ export interface ConfiguredAgent {
 }
 
 /** A configuration for an existing agent, with a placeholder for the tasks and the reward. */
-export function configTemplate({ module, hasTopLevelAwait, exported }: ConfiguredAgent): string {
+export function configTemplate({ module, hasTopLevelAwait, exported }: CalledAgent): string {
   const name = exported === null || exported.name === 'default' ? 'runAgent' : exported.name;
   const imported = exported?.name === 'default' ? `{ default: ${name} }` : `{ ${name} }`;
   const missing =
     exported === null ? `// ${module} exports no function yet: export the one that runs the agent.\n` : '';
-  const imports = `const ${imported} = await import('${module}');`;
-  const [atTop, inAgent] = hasTopLevelAwait
-    ? [imports, '']
-    : [`const agentModule = import('${module}');`, `    const ${imported} = await agentModule;\n`];
+  const config = configBody(name, exported);
+  // Without top-level await the configuration is a promise: an import that fails is an error of the configuration.
+  const exports = hasTopLevelAwait
+    ? `const ${imported} = await import('${module}');\n\nexport default ${config};\n`
+    : `export default import('${module}').then((${imported}) =>\n${indented(config)},\n);\n`;
   return `import { defineConfig } from '@agentlightning/trainer';
 
 // Model calls go to the model in training, which needs no key. Clients read it when they are created, so it is set before the import.
 process.env['OPENAI_API_KEY'] ||= 'none';
-${missing}${atTop}
+${missing}${exports}`;
+}
 
-export default defineConfig({
+function configBody(name: string, exported: ExportedValue | null): string {
+  return `defineConfig({
   // The reward: rate what the agent did, between 0 and 1.
   agent: async (task: { input: string; expected: string }) => {
-${inAgent}${callLines(name, exported)}
+${callLines(name, exported)}
     return String(output).trim() === task.expected ? 1 : 0;
   },
   // Placeholders: replace them with your tasks, at least 8 of each. Files of JSON lines work too: 'tasks/train.jsonl'.
@@ -40,8 +43,11 @@ ${inAgent}${callLines(name, exported)}
   // This learning rate suits the tiny model of the embedded runtime. For a real model, remove it and set \`runtime\`.
   algorithm: { type: 'grpo', groupSize: 8, learningRate: 2e-3 },
   steps: 10,
-});
-`;
+})`;
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ');
 }
 
 /** The lines that call the agent, with its answer in `output`. */

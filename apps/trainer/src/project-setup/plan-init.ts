@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
-import { type ConfiguredAgent, configTemplate } from './config-template.ts';
+import { configTemplate } from './config-template.ts';
 import { agentAmong, type ExportedValue, exportedValues } from './exported-values.ts';
 import { findAgentFiles } from './find-agent-files.ts';
 import { type FoundFramework, findFrameworks, isEsModulePackage, projectDependencies } from './installed-packages.ts';
 import { instrumentSource } from './instrument-source.ts';
-import { importSpecifier, projectModules } from './project-modules.ts';
+import { importSpecifier, type ProjectModules, projectModules } from './project-modules.ts';
 
 /** The configuration file that `agl init` writes. */
 const configFile = 'agl.config.ts';
@@ -31,6 +31,13 @@ export interface ChosenExport {
   readonly others: readonly string[];
 }
 
+/** The agent of a configuration, and how the project's modules import each other. */
+export interface ConfiguredAgent {
+  readonly file: string;
+  readonly modules: ProjectModules;
+  readonly exported: ExportedValue | null;
+}
+
 /** Planned changes of `agl init` to a project. */
 export interface InitPlan {
   readonly framework: FoundFramework;
@@ -40,6 +47,8 @@ export interface InitPlan {
   readonly agent: ChosenExport | null;
   /** Packages that are not in package.json yet. */
   readonly packages: readonly string[];
+  /** What a new configuration calls, and how it imports it; null when the configuration exists. */
+  readonly configured: ConfiguredAgent | null;
 }
 
 /**
@@ -61,22 +70,24 @@ export function planInit(folder: string, agentFile: string | null): InitPlan {
   const values = exportedValues(source);
   const exported = agentAmong(values);
   const hasConfig = existsSync(path.join(folder, configFile));
+  const modules = projectModules(folder, isEsModulePackage(folder));
+  const configured = { file, modules, exported };
   const changes: FileChange[] = [
     ...(instrumented === source ? [] : [{ file, before: source, after: instrumented }]),
-    ...(hasConfig
-      ? []
-      : [{ file: configFile, before: null, after: configTemplate(configuredAgent(folder, file, exported)) }]),
+    ...(hasConfig ? [] : [configChange(configured)]),
     ...ignoreChanges(folder),
   ];
   const packages = ['@agentlightning/trainer', framework.adapter].filter((name) => !(name in dependencies));
   const others = values.filter((each) => each !== exported).map(({ name }) => name);
   const agent = hasConfig || exported === null ? null : { file, name: exported.name, others };
-  return { framework, changes, agent, packages };
+  return { framework, changes, agent, packages, configured: hasConfig ? null : configured };
 }
 
-function configuredAgent(folder: string, file: string, exported: ExportedValue | null): ConfiguredAgent {
-  const modules = projectModules(folder, isEsModulePackage(folder));
-  return { module: importSpecifier(file, modules), hasTopLevelAwait: modules.hasTopLevelAwait, exported };
+/** The new configuration. */
+export function configChange({ file, modules, exported }: ConfiguredAgent): FileChange {
+  const { hasTopLevelAwait } = modules;
+  const after = configTemplate({ module: importSpecifier(file, modules), hasTopLevelAwait, exported });
+  return { file: configFile, before: null, after };
 }
 
 /** Adds `.agl/`, the folder of recorded data, to .gitignore unless a line has it. */

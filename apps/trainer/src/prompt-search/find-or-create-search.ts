@@ -63,10 +63,11 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
 /** The configuration as stored: without functions, schemas, keys and passwords. */
 function recordedConfig(config: ResolvedPromptSearch): JsonObject {
   const { algorithm, prompts, optimizer, runtime, tasks, sampling, evaluation, failedReward, missingReward } = config;
-  const { name, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, prices, seed } = config.shared;
+  const { name, tags, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, prices, seed } = config.shared;
   return JSON.parse(
     JSON.stringify({
       name,
+      tags,
       storeUrl: addressText(storeUrl),
       gatewayUrl: gatewayUrl === null ? null : addressText(gatewayUrl),
       concurrency,

@@ -12,7 +12,7 @@ import { importUserModule } from './import-user-module.ts';
 export async function loadAgent(file: string): Promise<Agent> {
   const full = path.resolve(file);
   const exported = await importUserModule(full);
-  const main = defaultExport(exported);
+  const main = await defaultExport(exported);
   const candidates = [propertyOf(main, 'agent'), exported['agent'], main];
   const agent = candidates.find((candidate) => typeof candidate === 'function');
   if (agent !== undefined) return agent as Agent;

@@ -5,9 +5,15 @@ import { z } from 'zod';
 import type { StoreView } from '../../api/store-views.ts';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { readRolloutFilter } from '../rollout-query.ts';
+import { readRunFilter } from '../run-filter.ts';
 import { workerList } from '../worker-list.ts';
 
-const runsParameters = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(100) });
+const comparisonParameters = z.strictObject({
+  runs: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.string().min(1)).max(8)),
+});
 const metricsParameters = z.strictObject({ points: z.coerce.number().int().min(1).max(5000).default(500) });
 const detailParameters = z.strictObject({ attempt: z.string().min(1).optional() });
 const attemptParameters = z.strictObject({ attempt: z.string().min(1) });
@@ -20,7 +26,10 @@ export function addApiRoutes(app: Hono, context: DashboardContext): void {
     const view: StoreView = { label, ...rights, statistics: await store.statistics() };
     return request.json(view);
   });
-  app.get('/api/runs', async (request) => request.json(await runs.list(queryOf(request, runsParameters).limit)));
+  app.get('/api/runs', async (request) => request.json(await runs.list(readRunFilter(request.req.query()))));
+  app.get('/api/comparison', async (request) =>
+    request.json(await runs.compare(queryOf(request, comparisonParameters).runs)),
+  );
   app.get('/api/runs/:id', async (request) => request.json(await runs.detail(request.req.param('id'))));
   app.get('/api/runs/:id/metrics', async (request) => {
     const { points } = queryOf(request, metricsParameters);

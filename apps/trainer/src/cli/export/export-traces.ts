@@ -2,6 +2,7 @@ import type { Rollout, RolloutMode, Store } from '@agentlightning/core';
 import { quantityText, systemClock } from '@agentlightning/core/internal';
 import { maxTraceRollouts, terminalRolloutStatuses, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { OtlpProtocol, TraceExportCounts, TraceTool } from '@agentlightning/otel';
+import { importOpenTelemetry } from '../../metrics/import-open-telemetry.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
 import { writeOutcome } from '../write-outcome.ts';
@@ -36,7 +37,8 @@ const lateMs = 60_000;
  * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for a missing key, UNREACHABLE without a receiver
  */
 export async function exportTraces(runId: string, flags: ExportTracesFlags): Promise<TraceExportCounts> {
-  const { TraceExporter, traceTarget } = await import('@agentlightning/otel');
+  const otel = await importOpenTelemetry(() => import('@agentlightning/otel'), '`agl export traces`');
+  const { TraceExporter, traceTarget } = otel;
   const { endpoint, header: headers, protocol, content, tokens = false } = flags;
   const target = traceTarget(flags.to, process.env, { endpoint, headers, protocol });
   const store = await openExistingStore(flags.store);

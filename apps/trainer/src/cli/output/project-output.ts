@@ -10,6 +10,10 @@ export const initOutcome: z.ZodType = z.strictObject({
   other_exports: z.array(z.string()).describe('the other exports of the agent file'),
   packages: z.array(z.string()).describe('packages to install'),
   written: z.boolean().describe('false without --yes'),
+  type_errors: z
+    .array(z.object({ code: z.string(), line: z.int(), message: z.string() }))
+    .nullable()
+    .describe('the errors of the project’s type check in a new configuration; null without a type check'),
 });
 
 /** The output of `agl doctor --json`. */

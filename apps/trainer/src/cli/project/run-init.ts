@@ -4,7 +4,14 @@ import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { terminalText } from '@agentlightning/trace';
 import { createTwoFilesPatch } from 'diff';
-import { type ChosenExport, type FileChange, type InitPlan, planInit } from '../../project-setup/plan-init.ts';
+import { correctedModules, type TypeProblem, typeProblems } from '../../project-setup/check-types.ts';
+import {
+  type ChosenExport,
+  configChange,
+  type FileChange,
+  type InitPlan,
+  planInit,
+} from '../../project-setup/plan-init.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl init`. */
@@ -25,6 +32,7 @@ export async function runInit({ agent, yes = false, json = false }: InitFlags): 
   if (!json) process.stdout.write(planText(plan));
   const isWritten = plan.changes.length > 0 && (yes || (!json && (await isConfirmed())));
   if (isWritten) await writeChanges(folder, plan.changes);
+  const problems = isWritten ? await checkConfiguration(folder, plan, { json }) : null;
   const { framework, changes, agent: chosen, packages } = plan;
   const record = {
     framework: framework.framework,
@@ -35,8 +43,9 @@ export async function runInit({ agent, yes = false, json = false }: InitFlags): 
     other_exports: chosen?.others ?? [],
     packages,
     written: isWritten,
+    type_errors: problems,
   };
-  writeOutcome({ json }, { record, text: endText(folder, plan, isWritten) });
+  writeOutcome({ json }, { record, text: endText(folder, plan, isWritten) + problemText(problems) });
 }
 
 function planText({ framework, changes, agent }: InitPlan): string {
@@ -74,6 +83,35 @@ async function writeChanges(folder: string, changes: readonly FileChange[]): Pro
   for (const { file, before, after } of changes) {
     await writeFile(path.join(folder, file), after, before === null ? { flag: 'wx' } : {});
   }
+}
+
+/**
+ * Runs the project's type check on the written configuration, and once more on one with the imports that the errors ask for.
+ *
+ * @returns the remaining errors; null when the project has no type check, or the configuration is not new
+ */
+async function checkConfiguration(
+  folder: string,
+  { configured, packages }: InitPlan,
+  { json }: { readonly json: boolean },
+): Promise<readonly TypeProblem[] | null> {
+  if (configured === null) return null;
+  if (!json) process.stderr.write('Checking agl.config.ts with the type check of the project …\n');
+  const { file, after } = configChange(configured);
+  const problems = typeProblems(folder, file, packages);
+  const modules = problems === null ? null : correctedModules(configured.modules, problems);
+  if (problems === null || modules === null) return problems;
+  await writeFile(path.join(folder, file), configChange({ ...configured, modules }).after);
+  const remaining = typeProblems(folder, file, packages) ?? [];
+  if (remaining.length < problems.length) return remaining;
+  await writeFile(path.join(folder, file), after);
+  return problems;
+}
+
+function problemText(problems: readonly TypeProblem[] | null): string {
+  if (problems === null || problems.length === 0) return '';
+  const lines = problems.map(({ line, code, message }) => `  agl.config.ts:${line} ${code}: ${terminalText(message)}`);
+  return `\n\nThe type check of the project reports errors in agl.config.ts; correct them, or exclude the file in tsconfig.json:\n${lines.join('\n')}`;
 }
 
 function endText(folder: string, { changes, packages }: InitPlan, isWritten: boolean): string {

@@ -21,8 +21,28 @@ export interface ExportFlags extends RunFlags {
   readonly force?: boolean;
 }
 
+/** Writes a run to a file, or to standard output where that is redirected and no file is named. */
+export async function exportRun(runId: string, flags: ExportFlags): Promise<void> {
+  const isRedirected = !process.stdout.isTTY && flags.json !== true;
+  if (flags.out === '-' || (flags.out === undefined && isRedirected)) await exportRunToOutput(runId, flags);
+  else await exportRunToFile(runId, flags);
+}
+
+async function exportRunToOutput(runId: string, flags: ExportFlags): Promise<void> {
+  if (process.stdout.isTTY) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: 'an archive is not written to a terminal',
+      remedy: `Redirect it, as in \`agl store export ${runId} > run.gz\`, or name a file with --out.`,
+    });
+  }
+  await withStore(await openExistingStore(flags.store), async (store) => {
+    await pipeline(store.exportRun(runId), process.stdout, { end: false });
+  });
+}
+
 /** Writes a run to a file, which is renamed to its final name when it is complete. */
-export async function exportRunToFile(runId: string, flags: ExportFlags): Promise<void> {
+async function exportRunToFile(runId: string, flags: ExportFlags): Promise<void> {
   const file = path.resolve(flags.out ?? `${runId.replace(/[^\w.-]/g, '_')}.agl-run.gz`);
   if (existsSync(file) && flags.force !== true) {
     throw new AgentLightningError({

@@ -18,14 +18,20 @@ export function addStoreRunCommands(store: Command): void {
       'Write a run with its rollouts, spans, metrics and resources into one file, without keys of endpoints.',
     )
     .argument('<run>', 'the id of a run')
-    .option('--out <file>', 'the file to write (default: <run>.agl-run.gz)')
+    .option(
+      '--out <file>',
+      'the file to write, or - for standard output (default: standard output where it is redirected, otherwise <run>.agl-run.gz)',
+    )
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .option('--force', 'overwrite an existing file')
     .option('--json', jsonHelp)
-    .addHelpText('after', examples('agl store export run-1a2b3c4d --out run.agl-run.gz'))
+    .addHelpText(
+      'after',
+      examples('agl store export run-1a2b3c4d --out run.agl-run.gz\n  agl store export run-1a2b3c4d > run.agl-run.gz'),
+    )
     .action(async (runId: string, flags: ExportFlags) => {
-      const { exportRunToFile } = await import('./store-run-actions.ts');
-      await exportRunToFile(runId, flags);
+      const { exportRun } = await import('./store-run-actions.ts');
+      await exportRun(runId, flags);
     });
   store
     .command('import')
@@ -38,6 +44,10 @@ export function addStoreRunCommands(store: Command): void {
       const { importRunFromFile } = await import('./store-run-actions.ts');
       await importRunFromFile(file, flags);
     });
+  addDeletionCommands(store);
+}
+
+function addDeletionCommands(store: Command): void {
   store
     .command('delete')
     .description('Delete runs with all their data, including checkpoints in the data directory, or single rollouts.')

@@ -10,7 +10,7 @@ import type { TrainingEvent, TrainingSummary } from '../../events/training-event
 import { withTelemetry } from '../../metrics/command-telemetry.ts';
 import { TrainingMetrics } from '../../metrics/training-metrics.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
-import { type CommandContext, completeCommands } from '../../report/complete-commands.ts';
+import { type CommandContext, completeCommands, storeFlag } from '../../report/complete-commands.ts';
 import { jsonReport } from '../../report/json-report.ts';
 import { plainReport } from '../../report/plain-report.ts';
 import type { Report } from '../../report/report.ts';
@@ -46,6 +46,7 @@ export interface TrainFlags {
   readonly steps?: number;
   readonly seed?: number;
   readonly name?: string;
+  readonly tags?: readonly string[];
   /** A checkpoint of another run. */
   readonly from?: string;
   readonly concurrency?: number;
@@ -173,7 +174,14 @@ async function openDashboard(options: {
   const dashboard = await launchDashboard({ settings, port, onLost });
   process.stderr.write(`Dashboard: ${dashboard.url}\n`);
   stdout?.write(`${JSON.stringify({ event: 'dashboard', url: dashboard.url })}\n`);
-  return dashboard;
+  const again = `${programName()} dashboard${storeFlag(settings.storeUrl)}`;
+  return {
+    url: dashboard.url,
+    close: async () => {
+      await dashboard.close();
+      process.stderr.write(`The dashboard has ended with the training. Open it again: ${again}\n`);
+    },
+  };
 }
 
 /** A larger number of steps for a training that has finished all of its steps; null where more steps have no effect. */
@@ -189,6 +197,7 @@ export function overridesFrom(flags: TrainFlags): ConfigOverrides {
     steps: flags.steps,
     seed: flags.seed,
     name: flags.name,
+    tags: flags.tags,
     from: flags.from,
     concurrency: flags.concurrency,
     workers: flags.runner ? flags.workers : 0,

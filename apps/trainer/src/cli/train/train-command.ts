@@ -21,6 +21,9 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .option('--steps <n>', 'total number of training steps, including those before --resume', wholeNumber({ min: 0 }))
     .option('--seed <n>', 'seed of all random draws', wholeNumber({ min: 0, max: 0xffffffff }))
     .option('--name <name>', 'a name for the run')
+    .option('--tags <list>', 'labels that the dashboard filters runs by, separated by commas', (list) =>
+      list.split(','),
+    )
     .option('--from <checkpoint>', 'initial checkpoint, of another run: <run>@best, <run>@latest or <run>@<step>')
     .option('--concurrency <n>', 'number of concurrent rollouts', wholeNumber({ min: 1 }))
     .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))

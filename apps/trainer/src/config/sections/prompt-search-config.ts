@@ -42,6 +42,7 @@ export interface PromptConfig {
 /** Keys that prompt searches and trainings share. */
 type SharedKeys =
   | 'name'
+  | 'tags'
   | 'agent'
   | 'taskSchema'
   | 'store'
