@@ -1,4 +1,21 @@
 #!/usr/bin/env node
-import { runCreate } from './run-create.ts';
+// Old versions of Node must be able to parse this file: no static import of the rest, no top-level await.
 
-process.exitCode = await runCreate(process.argv.slice(2), process.env['npm_config_user_agent']);
+/** The lowest supported version of Node, as `engines` of the package and of the created project has it. */
+const [lowestMajor, lowestMinor] = [22, 16];
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major > lowestMajor || (major === lowestMajor && minor >= lowestMinor)) {
+  void create();
+} else {
+  process.stderr.write(
+    `error: Agent Lightning requires Node.js ${lowestMajor}.${lowestMinor} or later, and this is ${process.versions.node}. ` +
+      'Nothing was written or installed. Install a newer version from https://nodejs.org.\n',
+  );
+  process.exitCode = 2;
+}
+
+async function create(): Promise<void> {
+  const { runCreate } = await import('./run-create.ts');
+  process.exitCode = await runCreate(process.argv.slice(2), process.env['npm_config_user_agent']);
+}

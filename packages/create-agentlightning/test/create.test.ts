@@ -77,12 +77,30 @@ test('without a terminal the defaults are taken', () => {
   expect(create('--help').out).toContain('(default: ai-sdk)');
 });
 
+test.each([
+  ['20.20.2', 2],
+  ['22.15.1', 2],
+  ['22.16.0', 0],
+  ['24.0.0', 0],
+])('on Node %s it ends with %i, and writes nothing if that is unsupported', (node, code) => {
+  const version = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${node}' } })`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', `data:text/javascript,${encodeURIComponent(version)}`, main, 'a', '--no-install'],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  expect(status).toBe(code);
+  expect(existsSync(path.join(folder, 'a'))).toBe(code === 0);
+  if (code !== 0) expect(stderr).toContain(`requires Node.js 22.16 or later, and this is ${node}.`);
+});
+
 test('the runtime that a project needs is that of the trainer', () => {
   const engines = (folder: string): unknown =>
     JSON.parse(readFileSync(path.resolve(import.meta.dirname, folder, 'package.json'), 'utf8')).engines;
   const { node } = JSON.parse(
     projectFiles({ name: 'a', framework: 'fetch', goal: 'rl' })['package.json'] ?? '',
   ).engines;
+  expect(readFileSync(main, 'utf8')).toContain(`= [${node.replace('>=', '').replace('.', ', ')}];`);
   expect([engines('..'), { node }]).toEqual([engines('../../../apps/trainer'), engines('../../../apps/trainer')]);
 });
 
