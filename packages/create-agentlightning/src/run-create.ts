@@ -41,6 +41,7 @@ async function create(args: readonly string[], userAgent: string | undefined): P
     ...(folder === '.' ? [] : [`cd ${folder}`]),
     ...(parsed.isInstalled ? [] : commands.map((command) => command.join(' '))),
     'npm test',
+    ...(choice.goal === 'prompt' ? ['npm run try'] : []),
     'npm run train',
   ];
   process.stdout.write(`\nCreated ${folder}. ${goals[choice.goal].explanation}\n\nNext:\n  ${next.join('\n  ')}\n`);
