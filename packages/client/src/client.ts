@@ -10,6 +10,9 @@ import { type RunInfo, runInfoOf } from './run-info.ts';
 import { ServerTransport } from './server-transport.ts';
 import { RunWorker } from './worker/run-worker.ts';
 
+/** Runs that are read at a time: the most that a server lists. */
+const runsPerPage = 200;
+
 /** Options of an {@link AgentLightningClient}. */
 export interface ClientOptions {
   /** The URL of `agl server`: `https://train.example.com`. */
@@ -146,8 +149,17 @@ export class AgentLightningClient {
   /** The runs of the server, newest first. */
   async runs(): Promise<readonly RunInfo[]> {
     await this.#checkServer();
-    const { items } = recordOf(await this.#transport.send('/v1/server/runs'), 'runs');
-    return listOf(items, 'items').map((item) => runInfoOf(recordOf(item, 'a run')));
+    const runs = new Map<string, RunInfo>();
+    for (let isLast = false; !isLast; ) {
+      const query = `limit=${runsPerPage}&offset=${runs.size}`;
+      const { items } = recordOf(await this.#transport.send(`/v1/server/runs?${query}`), 'runs');
+      const page = listOf(items, 'items').map((item) => runInfoOf(recordOf(item, 'a run')));
+      const known = runs.size;
+      // A run that was created meanwhile moves the others to the next page.
+      for (const run of page) runs.set(run.runId, run);
+      isLast = page.length < runsPerPage || runs.size === known;
+    }
+    return [...runs.values()];
   }
 
   #working<TTask>(runId: string, agent: Agent<TTask>, options: JoinOptions<TTask>): ClientRun {
