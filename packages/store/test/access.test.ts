@@ -383,7 +383,7 @@ function closing(store: StoreClient): AsyncDisposable & { readonly store: StoreC
   return { store, [Symbol.asyncDispose]: () => store.close() };
 }
 
-test('a worker key writes the records of its own runners only', async () => {
+test('a worker key writes the records of the runners that use it only', async () => {
   const store = await openStore(':memory:');
   const server = await createStoreServer({ store, port: 0, apiKey: 'the one key' });
   const clients = await Promise.all(

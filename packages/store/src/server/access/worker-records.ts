@@ -47,7 +47,7 @@ function otherKey(workerId: string): AgentLightningError {
   return new AgentLightningError({
     code: 'PERMISSION_DENIED',
     message: `The record of runner ${workerId} is written with another key`,
-    remedy: 'Give each runner an id of its own.',
+    remedy: 'Give each runner a separate id.',
     details: { workerId },
   });
 }
