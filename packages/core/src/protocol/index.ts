@@ -22,7 +22,13 @@ export { type PublicationRecord, publicationRecordsSchema } from './records/publ
 export { type RunnerRecord, readRunner, storeTimeOf } from './records/runner-record.ts';
 export type { RevokedAttemptTokensOptions } from './revoked-attempt-tokens.ts';
 export { attemptTokenDigest, RevokedAttemptTokens } from './revoked-attempt-tokens.ts';
-export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';
+export {
+  isRewardedByEvaluator,
+  lateRewardRefusal,
+  type RestrictedContent,
+  restrictedContentOf,
+  rewardSourceKey,
+} from './reward-source.ts';
 export { attemptCodec } from './rollouts/wire-attempt.ts';
 export { attemptedRolloutCodec, rolloutCodec, rolloutConfigCodec } from './rollouts/wire-rollout.ts';
 export { operationRoutes } from './routes/operation-routes.ts';
