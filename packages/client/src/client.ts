@@ -1,13 +1,12 @@
 import { AgentLightningError, type JsonObject, type JsonValue } from '@agentlightning/core';
-import { assertKeyIsEncrypted } from '@agentlightning/core/internal';
+import { assertKeyIsEncrypted, systemClock } from '@agentlightning/core/internal';
+import { type DataSetState, type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
+import { StoreClient, StoreTransport } from '@agentlightning/core/store-client';
 import type { Agent } from '@agentlightning/runner';
 import { clientVersion, requiredProtocol } from './client-version.ts';
 import { type DataSet, readDataSet, type TaskSchema, type TaskSource, type UploadedData } from './data-set.ts';
-import { listOf, numberOf, optionalBoolean, optionalText, recordOf } from './json.ts';
-import { ClientRun } from './run.ts';
-import { type RunInfo, runInfoOf } from './run-info.ts';
-import { ServerTransport } from './server-transport.ts';
+import { ClientRun, type ServerConnection } from './run.ts';
 import { RunWorker } from './worker/run-worker.ts';
 
 /** Runs that are read at a time: the most that a server lists. */
@@ -69,7 +68,7 @@ export interface TrainOptions<TTask = unknown> extends JoinOptions<TTask> {
  * ```
  */
 export class AgentLightningClient {
-  readonly #transport: ServerTransport;
+  readonly #server: ServerConnection;
   #data: UploadedData | null = null;
   #checked: Promise<void> | null = null;
 
@@ -80,13 +79,18 @@ export class AgentLightningClient {
     if (options.allowInsecureKey !== true) {
       assertKeyIsEncrypted({ receiver: 'Server', url, option: 'allowInsecureKey' });
     }
-    this.#transport = new ServerTransport({
-      url: url.replace(/\/+$/, ''),
+    const connection = {
+      baseUrl: url.replace(/\/+$/, ''),
       apiKey: apiKey.trim(),
       fetch,
       unreachableAfterMs: options.unreachableAfterMs ?? 120_000,
       requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
-    });
+    };
+    this.#server = {
+      transport: new StoreTransport({ ...connection, clock: systemClock, maxRetries: 0 }),
+      store: new StoreClient({ ...connection, allowInsecureKey: true }),
+      apiKey: connection.apiKey,
+    };
   }
 
   /**
@@ -116,14 +120,14 @@ export class AgentLightningClient {
     const { data = this.#data, name, algorithm, steps, tasksPerStep, training } = options;
     if (data === null) throw noData();
     await this.#checkServer();
-    const body = {
-      run_id: options.runId ?? newId('run'),
+    const input = {
+      runId: options.runId ?? newId('run'),
       data,
-      name,
-      training: { ...training, algorithm, steps, tasksPerStep },
+      ...(name === undefined ? {} : { name }),
+      training: JSON.parse(JSON.stringify({ ...training, algorithm, steps, tasksPerStep })),
     };
-    const created = await this.#transport.send('/v1/server/runs', { method: 'POST', body });
-    return this.#working(runInfoOf(recordOf(created, 'the run')).runId, agent, options);
+    const { runId } = await this.#server.transport.call(serverRoutes.createRun, { input });
+    return this.#working(runId, agent, options);
   }
 
   /**
@@ -137,13 +141,13 @@ export class AgentLightningClient {
     options: JoinOptions<TTask> = {},
   ): Promise<ClientRun> {
     await this.#checkServer();
-    await new ClientRun(this.#transport, runId).info();
+    await new ClientRun(this.#server, runId).info();
     return this.#working(runId, agent, options);
   }
 
   /** A run by its id, without working on it. */
   run(runId: string): ClientRun {
-    return new ClientRun(this.#transport, runId);
+    return new ClientRun(this.#server, runId);
   }
 
   /** The runs of the server, newest first. */
@@ -151,9 +155,8 @@ export class AgentLightningClient {
     await this.#checkServer();
     const runs = new Map<string, RunInfo>();
     for (let isLast = false; !isLast; ) {
-      const query = `limit=${runsPerPage}&offset=${runs.size}`;
-      const { items } = recordOf(await this.#transport.send(`/v1/server/runs?${query}`), 'runs');
-      const page = listOf(items, 'items').map((item) => runInfoOf(recordOf(item, 'a run')));
+      const input = { limit: runsPerPage, offset: runs.size };
+      const page = await this.#server.transport.call(serverRoutes.listRuns, { input });
       const known = runs.size;
       // A run that was created meanwhile moves the others to the next page.
       for (const run of page) runs.set(run.runId, run);
@@ -164,24 +167,22 @@ export class AgentLightningClient {
 
   #working<TTask>(runId: string, agent: Agent<TTask>, options: JoinOptions<TTask>): ClientRun {
     const { workers = 4, parseTask, onError = () => undefined } = options;
-    const transport = this.#transport;
-    const run = new ClientRun(
-      transport,
-      runId,
-      () => new RunWorker({ transport, runId, agent, workers, parseTask, onError }),
-    );
+    const { store, transport } = this.#server;
+    const url = transport.baseUrl;
+    const createWorker = (): RunWorker<TTask> =>
+      new RunWorker({ store, url, runId, agent, workers, parseTask, onError });
+    const run = new ClientRun(this.#server, runId, createWorker);
     run.work();
     return run;
   }
 
   async #upload({ digest, totalBytes, parts }: DataSet): Promise<void> {
-    const path = `/v1/server/datasets/${digest}`;
-    let state = uploadStateOf(await this.#transport.send(path));
+    let state = await this.#server.transport.call(serverRoutes.getDataSet, { parameters: [digest] });
     while (!state.isComplete) {
       const startedAt = state.offset;
       for await (const part of parts(state.offset)) {
         const expected = state.offset + part.byteLength;
-        state = await this.#send(`${path}?offset=${state.offset}&total_bytes=${totalBytes}`, part);
+        state = await this.#send(digest, { offset: state.offset, totalBytes, part });
         // Another client uploads the same content.
         if (state.isComplete || state.offset !== expected) break;
       }
@@ -190,9 +191,13 @@ export class AgentLightningClient {
   }
 
   /** Sends a part. @returns what the server has received, which includes parts of other clients and lost responses */
-  async #send(path: string, part: Uint8Array): Promise<UploadState> {
+  async #send(
+    digest: string,
+    { part, ...input }: { readonly offset: number; readonly totalBytes: number; readonly part: Uint8Array },
+  ): Promise<DataSetState> {
+    const bytes = new Uint8Array(part);
     try {
-      return uploadStateOf(await this.#transport.send(path, { method: 'PUT', body: part }));
+      return await this.#server.transport.call(serverRoutes.appendToDataSet, { parameters: [digest], input, bytes });
     } catch (error) {
       const received =
         AgentLightningError.isInstance(error) && error.code === 'CONFLICT' ? error.details['bytes'] : null;
@@ -211,9 +216,7 @@ export class AgentLightningClient {
   }
 
   async #readServer(): Promise<void> {
-    const server = recordOf(await this.#transport.send('/v1/server'), 'the server');
-    const protocol = numberOf(server, 'protocol');
-    const version = optionalText(server, 'version') ?? 'unknown';
+    const { protocol, version } = await this.#server.transport.call(serverRoutes.describe);
     if (protocol >= requiredProtocol) return;
     throw new AgentLightningError({
       code: 'CONFIG',
@@ -221,17 +224,6 @@ export class AgentLightningClient {
       remedy: `Update the server to @agentlightning/trainer@${clientVersion}, or install @agentlightning/client@${version}.`,
     });
   }
-}
-
-/** The received part of a data set. */
-interface UploadState {
-  readonly offset: number;
-  readonly isComplete: boolean;
-}
-
-function uploadStateOf(response: unknown): UploadState {
-  const state = recordOf(response, 'the data set');
-  return { offset: numberOf(state, 'bytes'), isComplete: optionalBoolean(state, 'complete') === true };
 }
 
 function changedData(): AgentLightningError {

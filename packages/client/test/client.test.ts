@@ -49,7 +49,15 @@ test('all runs are listed, a page at a time, also while runs are created', async
     const [offset = 0, limit = 0] = ['offset', 'limit'].map((name) => Number(searchParams.get(name)));
     const items = ids
       .slice(offset, offset + limit)
-      .map((run_id) => ({ run_id, name: run_id, status: 'finished', step: 1, reward_curve: [], ...times }));
+      .map((run_id) => ({
+        run_id,
+        name: run_id,
+        status: 'finished',
+        step: 1,
+        training: {},
+        reward_curve: [],
+        ...times,
+      }));
     ids.unshift(`new-${offset}`);
     return response.end(JSON.stringify({ items }));
   });
@@ -101,7 +109,7 @@ test('an upload continues after the parts of another client', async () => {
     received = Math.max(received, 4);
     if (offset !== received) {
       const error = { code: 'CONFLICT', message: 'wrong offset', remedy: '', details: { bytes: received } };
-      return void response.writeHead(409).end(JSON.stringify({ error }));
+      return void response.writeHead(409).end(JSON.stringify({ error, detail: error.message }));
     }
     received += Buffer.concat(chunks).byteLength;
     response.end(JSON.stringify({ bytes: received, complete: received === 8 }));

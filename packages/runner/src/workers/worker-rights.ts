@@ -1,7 +1,7 @@
 import { AgentLightningError, type AttemptedRollout, type SpanInput } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import { isRewardedByEvaluator, restrictedContentOf, spanInputCodec } from '@agentlightning/core/protocol';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SupervisorMethod } from './worker-messages.ts';
 
 /** Number of ended attempts of which late spans are accepted: the trace of background work. */
