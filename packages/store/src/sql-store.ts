@@ -92,6 +92,11 @@ export class SqlStore extends SqlStoreOperations implements Store {
     this.#watchdog = new Watchdog(options.watchdogIntervalMs, () => this.#watch());
   }
 
+  /** Reports the time for which each operation kept the thread busy, in milliseconds; never on PostgreSQL. */
+  onBusy(listener: (ms: number) => void): void {
+    this.#driver.onBusy?.(listener);
+  }
+
   override claimRollouts(options: SqlClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
     return this.#untilEnded(this.#claimOrWait(options));
   }

@@ -128,12 +128,12 @@ function adaptedBody(body: JsonObject, added: AddedFields, { tokens, order }: Re
 }
 
 function samplingFields(request: JsonObject, { sampling, attempt }: PrepareOptions): JsonObject {
-  const { temperature, topP, maxTokens, seed } = sampling;
+  const { temperature, topP, maxTokens, seed = attempt?.samplingSeed ?? null } = sampling;
   return {
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(maxTokens === undefined ? {} : maxTokensField(request, maxTokens)),
-    ...(seed === undefined || attempt === null ? {} : { seed: callSeed(seed, attempt) }),
+    ...(seed === null || attempt === null ? {} : { seed: callSeed(seed, attempt) }),
   };
 }
 

@@ -11,6 +11,7 @@ import { errorResponse, unknownRouteResponse } from './error-response.ts';
 import { BodyBudget } from './limits/body-budget.ts';
 import { limitBody, limitRequests } from './limits/limit-requests.ts';
 import { LongPollLimit } from './limits/long-poll-limit.ts';
+import { noteCharge } from './limits/serving-shares.ts';
 import { addLlmProxyReads } from './llm-proxy-spans.ts';
 import { StoreMetrics } from './observation/store-metrics.ts';
 import { openApiDocument } from './openapi-document.ts';
@@ -46,6 +47,8 @@ export interface StoreAppOptions {
   readonly metrics?: StoreMetrics;
   /** Request bodies in memory, of all projects. @default of this application */
   readonly bodies?: BodyBudget;
+  /** Receives the time for which requests keep the thread busy, in milliseconds. @default ignored */
+  readonly charge?: (ms: number) => void;
   /** Whether only admins change the state of a run. @default none */
   readonly isServerRun?: StoreRouteOptions['isServerRun'];
   readonly maxBodyBytes: number;
@@ -80,6 +83,13 @@ export function createStoreApp(options: StoreAppOptions): Hono {
   const app = new Hono();
   app.onError((error, context) => errorResponse(context, error, onFault));
   app.notFound((context) => unknownRouteResponse(app, context));
+  const { charge } = options;
+  if (charge !== undefined) {
+    app.use(async (context, next) => {
+      noteCharge(context, charge);
+      await next();
+    });
+  }
   app.use(limitRequests({ maxUrlLength: 8192, maxHeaders: 100 }));
   addLlmProxyReads(app);
   const revokedTokens = (): Promise<readonly string[]> => store.revokedAttemptTokens();
