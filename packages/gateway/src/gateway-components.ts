@@ -7,6 +7,7 @@ import { AttemptWatch } from './attempt-watch.ts';
 import { CallsInFlight, maxBytesInFlight } from './calls-in-flight.ts';
 import { CallRecorder } from './capture/call-recorder.ts';
 import { SpanWriter } from './capture/span-writer.ts';
+import { TokenContinuity } from './continuity/token-continuity.ts';
 import type { GatewayLog, GatewayOptions } from './gateway-options.ts';
 import { Access } from './http/access.ts';
 import type { ModelCallServices } from './model-call-services.ts';
@@ -94,6 +95,7 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
   });
   const { firstByteTimeoutMs } = options;
   const checks = { ...defaultHealthChecks, ...options.healthChecks };
+  const continuity = new TokenContinuity(client, log);
   const health = new HealthChecker({ client, clock, log, checks, closing });
   return {
     pool: new UpstreamPool({
@@ -124,8 +126,10 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
       onEnded: (started, ended, untrainable) => {
         metrics.callEnded(started, ended, untrainable);
         noteTokenSupport(ended, log);
+        continuity.ended(started, ended, untrainable);
       },
     }),
+    continuity,
     conversations: new ConversationMemory(options.store),
     sampling: options.sampling ?? (options.aglServer === true ? aglServerSampling : {}),
   };

@@ -2,6 +2,7 @@ import type { RolloutMode } from '@agentlightning/core';
 import type { AttemptDirectory } from './attempt-directory.ts';
 import type { AttemptAddress } from './calling-attempt.ts';
 import type { CallRecorder } from './capture/call-recorder.ts';
+import type { TokenContinuity } from './continuity/token-continuity.ts';
 import type { SamplingOverrides } from './gateway-options.ts';
 import type { CallObservation } from './observe/call-observation.ts';
 import type { ConversationMemory } from './responses/conversation-memory.ts';
@@ -15,6 +16,8 @@ export interface ModelCallServices {
   readonly directory: AttemptDirectory;
   readonly recorder: CallRecorder;
   readonly sampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
+  /** The token ids of earlier turns. */
+  readonly continuity: TokenContinuity;
   /** Earlier responses of translated Responses calls. */
   readonly conversations: ConversationMemory;
 }

@@ -6,7 +6,7 @@
 
 export { alteredSampling } from '../chat-completion/altered-sampling.ts';
 export type { CapturedUsage } from '../chat-completion/captured-response.ts';
-export { CapturedResponse, tokenIdFields } from '../chat-completion/captured-response.ts';
+export { CapturedResponse, promptTokenFields, tokenIdFields } from '../chat-completion/captured-response.ts';
 export { errorMessageOf, httpErrorMessage } from '../chat-completion/error-message.ts';
 export { ResponseStandardizer } from '../chat-completion/standard-response.ts';
 export { StreamedMessage } from '../chat-completion/streamed-message.ts';

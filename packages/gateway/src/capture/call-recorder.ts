@@ -45,6 +45,8 @@ export interface UpstreamParameters {
 /** A finished call. */
 export interface EndedCall {
   readonly parameters: UpstreamParameters;
+  /** The prompt that was sent as token ids instead of the messages; null for none. */
+  readonly sentPrompt: readonly number[] | null;
   /** What the upstream required to be changed in the request. */
   readonly changes: readonly string[];
   readonly captured: CapturedResponse;

@@ -3,7 +3,8 @@ import type { JsonObject } from '@agentlightning/core';
 import { CapturedResponse, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
 import { orderChanges } from '../chat-completions/message-order.ts';
-import type { PreparedRequest } from '../chat-completions/prepared-request.ts';
+import type { PreparedRequest, RequestBodies } from '../chat-completions/prepared-request.ts';
+import { continuedChange, isPromptOf, promptFields, refusesPrompt } from '../continuity/token-continuity.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../gateway-error.ts';
 import type { CallResponse } from '../http/call-response.ts';
 import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
@@ -35,6 +36,8 @@ export interface ProxiedCallOptions {
 /** One call that is sent to an upstream, returned to the client, and recorded if it belongs to an attempt. */
 export class ProxiedCall {
   readonly #options: ProxiedCallOptions;
+  /** The prompt that was sent as token ids instead of the messages; null for none. */
+  #sentPrompt: readonly number[] | null = null;
 
   constructor(options: ProxiedCallOptions) {
     this.#options = options;
@@ -47,22 +50,45 @@ export class ProxiedCall {
 
   /** Sends the call. @throws GatewayError when no upstream responds; the failure is recorded */
   async send(): Promise<UpstreamResult> {
-    const { services, call, prepared, upstreams, api } = this.#options;
     try {
-      return await callWithFailover(services.upstreamServices, upstreams, {
-        path: api.path,
-        method: 'POST',
-        headers: call.forwardedHeaders,
-        body: prepared.body,
-        adapted: prepared.adapted,
-        signal: call.signal,
-        isStreamed: prepared.isStreamed,
-        isStreamable: true,
-        observation: call.observation,
-      });
+      return (await this.#sendContinued()) ?? (await this.#sendBodies(this.#options.prepared));
     } catch (error) {
       return this.#failed(error);
     }
+  }
+
+  #sendBodies({ body, adapted }: RequestBodies): Promise<UpstreamResult> {
+    const { services, call, prepared, upstreams, api } = this.#options;
+    return callWithFailover(services.upstreamServices, upstreams, {
+      path: api.path,
+      method: 'POST',
+      headers: call.forwardedHeaders,
+      body,
+      adapted,
+      signal: call.signal,
+      isStreamed: prepared.isStreamed,
+      isStreamable: true,
+      observation: call.observation,
+    });
+  }
+
+  /** Sends the prompt as token ids that continue an earlier turn. @returns null when there is no such prompt, or it is refused */
+  async #sendContinued(): Promise<UpstreamResult | null> {
+    const { services, call, started, prepared, upstreams } = this.#options;
+    const [upstream] = upstreams;
+    const { withFields, requestsTokens, model } = prepared;
+    if (started === null || upstream === undefined || withFields === undefined || !requestsTokens) return null;
+    const { forwardedHeaders: headers, signal } = call;
+    const prompt = await services.continuity.promptOf({ started, upstream, model, headers, signal });
+    if (prompt === null) return null;
+    const result = await this.#sendBodies(withFields(promptFields(prompt, started.request)));
+    // Prompts with the reasoning of earlier turns may be too long where those without it are not.
+    if (result.response.status >= 400) {
+      if (refusesPrompt(result.text ?? '')) services.continuity.refused(result.upstream, upstreamMessage(result));
+      return null;
+    }
+    this.#sentPrompt = prompt;
+    return result;
   }
 
   /** Responds with the response of an upstream. @throws GatewayError when that is not a response of a model */
@@ -204,7 +230,10 @@ export class ProxiedCall {
     const dialect = result?.dialect ?? plainDialect;
     return {
       parameters: { ...prepared, requestsTokens: prepared.requestsTokens && dialect.tokens !== 'none' },
-      changes: orderChanges(started?.request ?? {}, dialect.order),
+      sentPrompt: this.#sentPrompt,
+      changes: isPromptOf(captured, this.#sentPrompt)
+        ? [continuedChange]
+        : orderChanges(started?.request ?? {}, dialect.order),
       captured,
       responseId: translated === null || result === null ? captured.responseId : translated.call.responseId,
       endTimeMs: services.upstreamServices.clock.now(),
