@@ -3,4 +3,4 @@ export { AgentLightningClient } from './client.ts';
 export type { TaskSchema, TaskSource, UploadedData } from './data-set.ts';
 export type { ClientRun, ModelEndpoint, RunResult } from './run.ts';
 export type { RunEvent } from './run-events.ts';
-export type { RunCheckpoint, RunInfo } from './run-info.ts';
+export type { RunCheckpoint, RunInfo, RunVerdict } from './run-info.ts';

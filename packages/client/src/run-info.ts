@@ -5,6 +5,7 @@ import {
   optionalBoolean,
   optionalNumber,
   optionalObject,
+  optionalText,
   textOf,
   timeMsOf,
   type WireRecord,
@@ -15,6 +16,9 @@ export interface RunCheckpoint {
   readonly step: number;
   readonly uri: string;
 }
+
+/** What the held-out rewards before and after training show; `undecided` when too many are missing. */
+export type RunVerdict = 'better' | 'worse' | 'not-significant' | 'undecided';
 
 /** The state of a run on the server. */
 export interface RunInfo {
@@ -31,6 +35,8 @@ export interface RunInfo {
   readonly rewardBefore: number | null;
   /** Mean held-out reward after training; null until it is measured. */
   readonly rewardAfter: number | null;
+  /** By a paired t-test, 5 %; null until both rewards are measured. */
+  readonly verdict: RunVerdict | null;
   /** Whether the held-out reward rose (paired t-test, 5 %); null when undecided. */
   readonly isImproved: boolean | null;
   /** The probability of a difference at least as large by chance; null until both rewards are measured. */
@@ -58,6 +64,7 @@ export function runInfoOf(record: WireRecord): RunInfo {
     steps: optionalNumber(record, 'steps'),
     rewardBefore: optionalNumber(record, 'reward_before'),
     rewardAfter: optionalNumber(record, 'reward_after'),
+    verdict: optionalText(record, 'verdict') as RunVerdict | null,
     isImproved: optionalBoolean(record, 'improved'),
     pValue: optionalNumber(record, 'p_value'),
     rewardCurve: listOf(record['reward_curve'], 'reward_curve').map(Number),

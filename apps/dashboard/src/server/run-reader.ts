@@ -86,7 +86,7 @@ export class RunReader {
 
   async #summary(run: Run, usage: readonly ModelUsage[]): Promise<RunSummary> {
     const progress = readProgress(run, this.#explanations);
-    const { step, steps, rewardBefore, rewardAfter, rewardCurve, warnings } = progress;
+    const { step, steps, rewardBefore, rewardAfter, verdict, rewardCurve, warnings } = progress;
     const worker = await this.#store.getWorker(`trainer-${run.runId}`);
     const metrics = await this.#metricsOf(run);
     const heartbeatTimeMs = worker?.lastHeartbeatTimeMs ?? null;
@@ -101,6 +101,7 @@ export class RunReader {
       steps,
       rewardBefore,
       rewardAfter,
+      verdict,
       rewardCurve: thinCurve(rewardCurve, sparklinePoints),
       warnings: warnings.length,
       createTimeMs: run.createTimeMs,

@@ -4,7 +4,7 @@ import { type ReactNode, useMemo } from 'react';
 import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 import { type ChartLine, LineChart } from '../charts/line-chart.tsx';
 import { lineColor } from '../charts/metric-line.ts';
-import { costText, durationText, numberText } from '../data/format.ts';
+import { costText, durationText, numberText, verdictText } from '../data/format.ts';
 import { metricsQuery, runQuery } from '../data/queries.ts';
 import { EmptyNotice, FailureNotice } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
@@ -128,6 +128,7 @@ function RunTable({ compared }: { readonly compared: readonly ComparedRun[] }): 
             <th scope="col" className="number">
               After
             </th>
+            <th scope="col">Verdict</th>
             <th scope="col" className="number">
               Training reward
             </th>
@@ -154,6 +155,7 @@ function RunTable({ compared }: { readonly compared: readonly ComparedRun[] }): 
               <td className="number">{run.step}</td>
               <td className="number">{numberText(run.rewardBefore)}</td>
               <td className="number">{numberText(run.rewardAfter)}</td>
+              <td>{verdictText(run.verdict)}</td>
               <td className="number">{numberText(run.rewardCurve.at(-1))}</td>
               <td className="number">{durationText(run.updateTimeMs - run.createTimeMs)}</td>
               <td className="number">{costText(run.cost)}</td>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunList, RunSummary } from '../../src/api/run-views.ts';
-import { costText, countText, durationText, numberText, timeText } from '../data/format.ts';
+import { costText, countText, durationText, numberText, timeText, verdictText } from '../data/format.ts';
 import { runsQuery } from '../data/queries.ts';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
@@ -77,7 +77,7 @@ function RunTable({ list: { items, nowMs, total } }: { readonly list: RunList })
 }
 
 function RunRow({ run, nowMs }: { readonly run: RunSummary; readonly nowMs: number }): ReactNode {
-  const { runId, name, step, steps, rewardBefore, rewardAfter, warnings } = run;
+  const { runId, name, step, steps, rewardBefore, rewardAfter, verdict, warnings } = run;
   const endMs = run.liveness === 'live' ? nowMs : run.updateTimeMs;
   return (
     <tr>
@@ -101,6 +101,7 @@ function RunRow({ run, nowMs }: { readonly run: RunSummary; readonly nowMs: numb
       <td className="number">{run.kind === 'training' ? `${step}/${steps ?? '?'}` : run.kind}</td>
       <td className="number">
         {numberText(rewardBefore)} → {numberText(rewardAfter)}
+        {verdict === null ? null : <span className="muted"> {verdictText(verdict)}</span>}
       </td>
       <td className="wide-only">
         <Sparkline values={run.rewardCurve} label={`Training reward, last ${numberText(run.rewardCurve.at(-1))}`} />

@@ -11,7 +11,7 @@ import {
   type StoredEvaluation,
   storedEvaluationSchema,
 } from '../evaluation/stored-evaluation.ts';
-import type { EvaluationSummary } from '../training-event.ts';
+import type { EvaluationSummary, VerdictName } from '../training-event.ts';
 import type { ModelNaming } from './model-name.ts';
 
 /** The state of a run that is needed to resume it, stored with the run. */
@@ -32,6 +32,8 @@ export interface RunState {
   readonly after: StoredEvaluation | null;
   /** The step of the final checkpoint; null until the run ends, and in older states, whose final one is the last. */
   readonly finalStep: number | null;
+  /** The comparison of `before` and `after`; absent or null until the run has finished, and in older states. */
+  readonly verdict?: VerdictName | null;
   /** Held-out reward during training, by finished step, in order. With validation tasks it is of these, from step 0. */
   readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
@@ -88,6 +90,7 @@ const runState: z.ZodType<RunState> = z.object({
   after: storedEvaluationSchema.nullable(),
   // Absent in older states.
   finalStep: z.int().nullable().default(null),
+  verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']).nullable().exactOptional(),
   evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
   // Absent in older states.
