@@ -33,7 +33,7 @@ function adapter(folder, framework) {
 /** @type {import('size-limit').SizeLimitConfig} */
 export default [
   entry(core, { path: 'packages/core/dist/index.js', limit: 15 * kilobyte }),
-  entry('@agentlightning/client', { path: 'packages/client/dist/index.js', limit: 30 * kilobyte }),
+  entry('@agentlightning/client', { path: 'packages/client/dist/index.js', limit: 70 * kilobyte }),
   ...adapter('fetch', ['openai']),
   ...adapter('langchain', ['@langchain/core', '@langchain/openai']),
   ...adapter('openai-agents', ['@openai/agents']),

@@ -1,4 +1,4 @@
-import { seededRandom, shuffled } from '../packages/algorithms/src/seeded-random.ts';
+import { seededRandom, shuffled } from '../packages/algorithms/src/base/seeded-random.ts';
 import { median } from './statistics.ts';
 
 /** 4 MB: larger than the private caches of a core, smaller than the shared cache. */

@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCatalogue } from '../packages/core/src/errors/error-catalogue.ts';
+import { errorCatalogue } from '../packages/core/src/base/error-catalogue.ts';
 import { repositoryRoot } from './repository-files.ts';
 
 /** Path of the page from the root of the repository. */
@@ -18,7 +18,7 @@ export function errorDocumentText(): string {
   );
   return `# Errors
 
-<!-- Made by \`node tools/generate-error-docs.ts\` from packages/core/src/errors/error-catalogue.ts. Do not edit. -->
+<!-- Made by \`node tools/generate-error-docs.ts\` from packages/core/src/base/error-catalogue.ts. Do not edit. -->
 
 Every error of this project is an \`AgentLightningError\`. It says what happened and with which value (\`message\`), what
 kind of failure it is (\`code\`), what to do about it (\`remedy\`), and which error lies underneath (\`cause\`).

@@ -58,6 +58,12 @@ const steps: readonly Step[] = [
     remark: /\d+ modules/,
   }),
   commandStep({
+    name: 'floors',
+    description: 'no cycles between folders (dependency-cruiser)',
+    command: ['depcruise', 'packages', 'apps', '--config', '.dependency-cruiser.folders.cjs'],
+    remark: /\d+ modules/,
+  }),
+  commandStep({
     name: 'unused',
     description: 'unused files, exports, dependencies (knip)',
     command: ['knip', '--no-progress', '--no-config-hints'],

@@ -1,14 +1,16 @@
-export type { CollectionConfig } from './collection/collection-settings.ts';
 export { defineConfig } from './config/define-config.ts';
-export type { PricesConfig } from './config/prices-config.ts';
+export type { ResolvedConfig } from './config/resolve-config.ts';
+export type { CollectionConfig } from './config/sections/collection-settings.ts';
+export type { CurriculumConfig } from './config/sections/curriculum-settings.ts';
+export type { DiagnosisConfig } from './config/sections/diagnosis-settings.ts';
+export type { PricesConfig } from './config/sections/prices-config.ts';
 export type {
   EndpointRuntimeConfig,
   OptimizerConfig,
   PromptConfig,
   PromptSearchConfig,
-} from './config/prompt-search-config.ts';
-export type { ResolvedConfig } from './config/resolve-config.ts';
-export type { StopConfig } from './config/stop-config.ts';
+} from './config/sections/prompt-search-config.ts';
+export type { StopConfig } from './config/sections/stop-config.ts';
 export type {
   EvaluationConfig,
   PolicyConfig,
@@ -19,9 +21,6 @@ export type {
   StoreConfig,
   TrainConfig,
 } from './config/train-config.ts';
-export type { CurriculumConfig } from './curriculum/curriculum-settings.ts';
-export type { DiagnosisConfig } from './diagnosis/diagnosis-settings.ts';
-export type { RunWarning, WarningExplanation, WarningName } from './diagnosis/run-warning.ts';
 export type { DevOptions, DevReport, DevRollout } from './evaluation-run/dev-options.ts';
 export type { EndpointModel, EvaluateOptions, SubjectOptions } from './evaluation-run/evaluate-options.ts';
 export type { EvaluationEvent, EvaluationListener } from './evaluation-run/evaluation-event.ts';
@@ -32,9 +31,7 @@ export type {
   TaskDifference,
 } from './evaluation-run/evaluation-report.ts';
 export type { ScriptedAnswer } from './evaluation-run/scripted-endpoint.ts';
-export { replayDemonstration } from './rollouts/replay-demonstration.ts';
-export type { FitOptions } from './trainer.ts';
-export { Trainer } from './trainer.ts';
+export type { RunWarning, WarningExplanation, WarningName } from './events/run-warning.ts';
 export type {
   CompletionReason,
   EvaluationPhase,
@@ -49,4 +46,7 @@ export type {
   TrainingEvent,
   TrainingListener,
   TrainingSummary,
-} from './training-event.ts';
+} from './events/training-event.ts';
+export { replayDemonstration } from './rollouts/replay-demonstration.ts';
+export type { FitOptions } from './trainer.ts';
+export { Trainer } from './trainer.ts';

@@ -1,8 +1,8 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { ErrorReason, RuntimeError } from '@agentlightning/runtime';
 import { expect, test } from 'vitest';
+import type { TrainingEvent } from './events/training-event.ts';
 import { Restarts } from './restarts.ts';
-import type { TrainingEvent } from './training-event.ts';
 
 const clock: Clock = { now: () => 0, sleep: async () => undefined };
 const summary = { reward: 0, ci95: [0, 0], rollouts: 1, failed: 0, missing: 0 } as const;

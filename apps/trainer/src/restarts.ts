@@ -1,7 +1,7 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import { ErrorReason, RuntimeError } from '@agentlightning/runtime';
-import type { TrainingEvent, TrainingListener } from './training-event.ts';
+import type { TrainingEvent, TrainingListener } from './events/training-event.ts';
 
 /** Options of {@link Restarts}. */
 export interface RestartsOptions {

@@ -1,30 +1,30 @@
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import type { RunStatus } from '@agentlightning/core/store';
-import type { PromptSearchConfig } from './config/prompt-search-config.ts';
 import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
+import type { PromptSearchConfig } from './config/sections/prompt-search-config.ts';
 import type { TrainConfig } from './config/train-config.ts';
 import type { DevOptions, DevReport } from './evaluation-run/dev-options.ts';
 import { devWith } from './evaluation-run/dev-with.ts';
 import type { EvaluateOptions } from './evaluation-run/evaluate-options.ts';
 import { evaluateWith } from './evaluation-run/evaluate-with.ts';
 import type { EvaluationReport } from './evaluation-run/evaluation-report.ts';
-import { completionReason } from './loop/completion-reason.ts';
+import type { NothingLeftEvent, TrainingEvent, TrainingListener, TrainingSummary } from './events/training-event.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
+import { type OpenRun, openRun, openSession, type SessionOptions } from './opening/open-session.ts';
 import { type OpenSearch, openSearch, openSearchSession, type SearchOptions } from './prompt-search/open-search.ts';
 import { searchLoop } from './prompt-search/search-loop.ts';
 import type { SearchSession } from './prompt-search/search-session.ts';
 import { summariseSearch } from './prompt-search/summarise-search.ts';
 import { Restarts } from './restarts.ts';
+import { completionReason } from './run/completion-reason.ts';
 import { type RunChoice, reopenRun } from './run/find-or-create-record.ts';
 import type { RegisterUpstreams } from './runtime/open-gateway.ts';
 import { type Closer, closeAll } from './session/close-all.ts';
-import { type OpenRun, openRun, openSession, type SessionOptions } from './session/open-session.ts';
 import { trainedPolicies } from './session/session-policies.ts';
 import type { TrainingSession } from './session/training-session.ts';
-import type { NothingLeftEvent, TrainingEvent, TrainingListener, TrainingSummary } from './training-event.ts';
 
 /** Options of a run. */
 export interface FitOptions {

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { createMcpServer } from '../src/cli/mcp/mcp-server.ts';
 import { StoreReader } from '../src/cli/mcp/store-reader.ts';
 import { buildProgram } from '../src/cli/program.ts';
-import { warningNames } from '../src/diagnosis/run-warning.ts';
+import { warningNames } from '../src/events/run-warning.ts';
 
 const skill = readFileSync(path.resolve(import.meta.dirname, '../skills/debug-training/SKILL.md'), 'utf8');
 const commandLines = [...skill.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'));

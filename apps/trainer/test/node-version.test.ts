@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { lowestNode } from '../src/cli/node-version.ts';
+import { lowestNode } from '../src/doctor/node-version.ts';
 
 const entry = path.resolve(import.meta.dirname, '../src/cli/main.ts');
 

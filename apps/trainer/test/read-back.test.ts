@@ -2,7 +2,7 @@ import { StoreClient } from '@agentlightning/core/store-client';
 import { aModelCallSpan, aRewardSpan } from '@agentlightning/core/testing';
 import { createStoreServer, openStore, type SqlStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
-import { readFinishedRollouts } from '../src/evaluation/finished-rollout.ts';
+import { readFinishedRollouts } from '../src/results/finished-rollout.ts';
 import { startDelayingProxy } from './delaying-proxy.ts';
 
 const rolloutCount = 1024;

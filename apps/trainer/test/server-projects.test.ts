@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AgentLightningClient } from '@agentlightning/client';
-import { type AccessRight, accessRoles, roleRights } from '@agentlightning/core/protocol';
+import { type AccessRight, accessRoles, roleRights, serverRoutes } from '@agentlightning/core/protocol';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { serverRoutes } from '../src/server/server-app.ts';
 import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 import { startCuttableProxy } from './cuttable-proxy.ts';
@@ -79,7 +78,7 @@ test('every role has its rights on every route of server, gateway and dashboard'
   keys['attempt'] = await store.createAttemptToken({ rolloutId, attemptId: attempt.attemptId });
   await store.close();
   const routes = [
-    ...serverRoutes.map((route) => [route.method, route.path.replace(/:\w+/g, 'unknown'), route.right] as const),
+    ...Object.values(serverRoutes).map((route) => [route.method, route.path.replace(/:\w+/g, 'unknown'), route.right] as const),
     ...otherRoutes,
   ];
   for (const [method, route, right] of routes) {
@@ -119,7 +118,7 @@ test('two projects train at a time, and see nothing of each other', { tags: ['lo
     const response = await fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${key}` } });
     return [response.status, await response.text()];
   };
-  for (const { method, path: pattern } of serverRoutes.filter((route) => route.path.includes(':runId'))) {
+  for (const { method, path: pattern } of Object.values(serverRoutes).filter((route) => route.path.includes(':runId'))) {
     const [status, text] = await send(keys.blue, pattern.replace(':runId', run), method);
     const missing = await send(keys.blue, pattern.replace(':runId', unknown), method);
     expect([status, text.replaceAll(run, unknown)]).toEqual(missing);

@@ -1,6 +1,6 @@
 import { OtlpReceiver } from '@agentlightning/otel/testing';
 import { expect, test, vi } from 'vitest';
-import { isRequested } from '../src/cli/telemetry/command-telemetry.ts';
+import { isRequested } from '../src/metrics/command-telemetry.ts';
 import { AglProcess } from './agl-process.ts';
 
 /** It starts a process, on a machine that may be busy. */

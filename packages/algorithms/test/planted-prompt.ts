@@ -6,7 +6,7 @@ import type {
   PromptTrial,
   TriedTask,
 } from '@agentlightning/core/algorithm';
-import { seededRandom } from '../src/seeded-random.ts';
+import { seededRandom } from '../src/base/seeded-random.ts';
 
 /** For tests: a world in which the best prompt is known. Each task is solved by a prompt that has its rule. */
 export interface PlantedWorld extends PromptSearchContext {

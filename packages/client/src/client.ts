@@ -1,13 +1,12 @@
 import { AgentLightningError, type JsonObject, type JsonValue } from '@agentlightning/core';
-import { assertKeyIsEncrypted } from '@agentlightning/core/internal';
+import { assertKeyIsEncrypted, systemClock } from '@agentlightning/core/internal';
+import { type DataSetState, type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
+import { StoreClient, StoreTransport } from '@agentlightning/core/store-client';
 import type { Agent } from '@agentlightning/runner';
 import { clientVersion, requiredProtocol } from './client-version.ts';
 import { type DataSet, readDataSet, type TaskSchema, type TaskSource, type UploadedData } from './data-set.ts';
-import { listOf, numberOf, optionalBoolean, optionalText, recordOf } from './json.ts';
-import { ClientRun } from './run.ts';
-import { type RunInfo, runInfoOf } from './run-info.ts';
-import { ServerTransport } from './server-transport.ts';
+import { ClientRun, type ServerConnection } from './run.ts';
 import { RunWorker } from './worker/run-worker.ts';
 
 /** Options of an {@link AgentLightningClient}. */
@@ -66,7 +65,7 @@ export interface TrainOptions<TTask = unknown> extends JoinOptions<TTask> {
  * ```
  */
 export class AgentLightningClient {
-  readonly #transport: ServerTransport;
+  readonly #server: ServerConnection;
   #data: UploadedData | null = null;
   #checked: Promise<void> | null = null;
 
@@ -77,13 +76,18 @@ export class AgentLightningClient {
     if (options.allowInsecureKey !== true) {
       assertKeyIsEncrypted({ receiver: 'Server', url, option: 'allowInsecureKey' });
     }
-    this.#transport = new ServerTransport({
-      url: url.replace(/\/+$/, ''),
+    const connection = {
+      baseUrl: url.replace(/\/+$/, ''),
       apiKey: apiKey.trim(),
       fetch,
       unreachableAfterMs: options.unreachableAfterMs ?? 120_000,
       requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
-    });
+    };
+    this.#server = {
+      transport: new StoreTransport({ ...connection, clock: systemClock, maxRetries: 0 }),
+      store: new StoreClient({ ...connection, allowInsecureKey: true }),
+      apiKey: connection.apiKey,
+    };
   }
 
   /**
@@ -113,14 +117,14 @@ export class AgentLightningClient {
     const { data = this.#data, name, algorithm, steps, tasksPerStep, training } = options;
     if (data === null) throw noData();
     await this.#checkServer();
-    const body = {
-      run_id: options.runId ?? newId('run'),
+    const input = {
+      runId: options.runId ?? newId('run'),
       data,
-      name,
-      training: { ...training, algorithm, steps, tasksPerStep },
+      ...(name === undefined ? {} : { name }),
+      training: JSON.parse(JSON.stringify({ ...training, algorithm, steps, tasksPerStep })),
     };
-    const created = await this.#transport.send('/v1/server/runs', { method: 'POST', body });
-    return this.#working(runInfoOf(recordOf(created, 'the run')).runId, agent, options);
+    const { runId } = await this.#server.transport.call(serverRoutes.createRun, { input });
+    return this.#working(runId, agent, options);
   }
 
   /**
@@ -134,42 +138,39 @@ export class AgentLightningClient {
     options: JoinOptions<TTask> = {},
   ): Promise<ClientRun> {
     await this.#checkServer();
-    await new ClientRun(this.#transport, runId).info();
+    await new ClientRun(this.#server, runId).info();
     return this.#working(runId, agent, options);
   }
 
   /** A run by its id, without working on it. */
   run(runId: string): ClientRun {
-    return new ClientRun(this.#transport, runId);
+    return new ClientRun(this.#server, runId);
   }
 
   /** The runs of the server, newest first. */
   async runs(): Promise<readonly RunInfo[]> {
     await this.#checkServer();
-    const { items } = recordOf(await this.#transport.send('/v1/server/runs'), 'runs');
-    return listOf(items, 'items').map((item) => runInfoOf(recordOf(item, 'a run')));
+    return await this.#server.transport.call(serverRoutes.listRuns);
   }
 
   #working<TTask>(runId: string, agent: Agent<TTask>, options: JoinOptions<TTask>): ClientRun {
     const { workers = 4, parseTask, onError = () => undefined } = options;
-    const transport = this.#transport;
-    const run = new ClientRun(
-      transport,
-      runId,
-      () => new RunWorker({ transport, runId, agent, workers, parseTask, onError }),
-    );
+    const { store, transport } = this.#server;
+    const url = transport.baseUrl;
+    const createWorker = (): RunWorker<TTask> =>
+      new RunWorker({ store, url, runId, agent, workers, parseTask, onError });
+    const run = new ClientRun(this.#server, runId, createWorker);
     run.work();
     return run;
   }
 
   async #upload({ digest, totalBytes, parts }: DataSet): Promise<void> {
-    const path = `/v1/server/datasets/${digest}`;
-    let state = uploadStateOf(await this.#transport.send(path));
+    let state = await this.#server.transport.call(serverRoutes.getDataSet, { parameters: [digest] });
     while (!state.isComplete) {
       const startedAt = state.offset;
       for await (const part of parts(state.offset)) {
         const expected = state.offset + part.byteLength;
-        state = await this.#send(`${path}?offset=${state.offset}&total_bytes=${totalBytes}`, part);
+        state = await this.#send(digest, { offset: state.offset, totalBytes, part });
         // Another client uploads the same content.
         if (state.isComplete || state.offset !== expected) break;
       }
@@ -178,9 +179,13 @@ export class AgentLightningClient {
   }
 
   /** Sends a part. @returns what the server has received, which includes parts of other clients and lost responses */
-  async #send(path: string, part: Uint8Array): Promise<UploadState> {
+  async #send(
+    digest: string,
+    { part, ...input }: { readonly offset: number; readonly totalBytes: number; readonly part: Uint8Array },
+  ): Promise<DataSetState> {
+    const bytes = new Uint8Array(part);
     try {
-      return uploadStateOf(await this.#transport.send(path, { method: 'PUT', body: part }));
+      return await this.#server.transport.call(serverRoutes.appendToDataSet, { parameters: [digest], input, bytes });
     } catch (error) {
       const received =
         AgentLightningError.isInstance(error) && error.code === 'CONFLICT' ? error.details['bytes'] : null;
@@ -199,9 +204,7 @@ export class AgentLightningClient {
   }
 
   async #readServer(): Promise<void> {
-    const server = recordOf(await this.#transport.send('/v1/server'), 'the server');
-    const protocol = numberOf(server, 'protocol');
-    const version = optionalText(server, 'version') ?? 'unknown';
+    const { protocol, version } = await this.#server.transport.call(serverRoutes.describe);
     if (protocol >= requiredProtocol) return;
     throw new AgentLightningError({
       code: 'CONFIG',
@@ -209,17 +212,6 @@ export class AgentLightningClient {
       remedy: `Update the server to @agentlightning/trainer@${clientVersion}, or install @agentlightning/client@${version}.`,
     });
   }
-}
-
-/** The received part of a data set. */
-interface UploadState {
-  readonly offset: number;
-  readonly isComplete: boolean;
-}
-
-function uploadStateOf(response: unknown): UploadState {
-  const state = recordOf(response, 'the data set');
-  return { offset: numberOf(state, 'bytes'), isComplete: optionalBoolean(state, 'complete') === true };
 }
 
 function changedData(): AgentLightningError {

@@ -1,8 +1,7 @@
-import { AgentLightningError, type JsonObject } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
-import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { recordOf } from './json.ts';
-import type { ServerTransport } from './server-transport.ts';
+import { serverRoutes } from '@agentlightning/core/protocol';
+import { readEvents, type StoreTransport } from '@agentlightning/core/store-client';
 
 /**
  * An event of a run: a record of `agl train --json`, such as `{ event: 'step', step: 3, reward: 0.5 }`, with the time in Unix
@@ -37,7 +36,7 @@ interface StreamPosition {
 
 /** Reads the events of a run until it has ended. A lost connection is opened again after the last event. */
 export async function* readRunEvents(
-  transport: ServerTransport,
+  transport: StoreTransport,
   runId: string,
   { after, signal }: { readonly after: number; readonly signal: AbortSignal | undefined },
 ): AsyncGenerator<RunEvent> {
@@ -59,19 +58,18 @@ export async function* readRunEvents(
 }
 
 async function* readConnection(
-  transport: ServerTransport,
+  transport: StoreTransport,
   stream: { readonly runId: string; readonly position: StreamPosition; readonly signal: AbortSignal | undefined },
 ): AsyncGenerator<RunEvent> {
   const { runId, position, signal } = stream;
-  const response = await transport.open(`/v1/server/runs/${encodeURIComponent(runId)}/events`, {
+  const response = await transport.open(serverRoutes.streamEvents, {
+    parameters: [runId],
     headers: { accept: 'text/event-stream', 'last-event-id': String(position.last) },
     signal,
   });
-  if (response.body === null) return;
-  const messages = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
-  for await (const { id, data } of messages) {
+  for await (const { id, data } of readEvents(response)) {
     position.failures = 0;
     if (id !== undefined) position.last = Number(id);
-    yield recordOf(JSON.parse(data), 'an event') as JsonObject & RunEvent;
+    yield JSON.parse(data) as RunEvent;
   }
 }

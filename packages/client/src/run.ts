@@ -1,10 +1,8 @@
 import { AgentLightningError, type Rollout } from '@agentlightning/core';
+import { type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
 import { unfinishedRunStatuses } from '@agentlightning/core/store';
-import { listOf, recordOf, textOf } from './json.ts';
+import type { StoreClient, StoreTransport } from '@agentlightning/core/store-client';
 import { type RunEvent, readRunEvents } from './run-events.ts';
-import { type RunInfo, runInfoOf } from './run-info.ts';
-import type { ServerTransport } from './server-transport.ts';
-import { rolloutOf } from './worker/wire-rollout.ts';
 
 /** An OpenAI-compatible endpoint: the options of a client such as `new OpenAI({ baseURL, apiKey })`, and the model. */
 export interface ModelEndpoint {
@@ -22,6 +20,13 @@ export interface RunResult extends RunInfo {
   readonly endpoint: ModelEndpoint;
 }
 
+/** The routes of the server, and its store. */
+export interface ServerConnection {
+  readonly transport: StoreTransport;
+  readonly store: StoreClient;
+  readonly apiKey: string;
+}
+
 /** Runs the agent of this client. */
 interface StoppableWorker {
   stop(): Promise<void>;
@@ -30,13 +35,13 @@ interface StoppableWorker {
 /** A run on the server, and its worker on this machine where there is one. */
 export class ClientRun {
   readonly runId: string;
-  readonly #transport: ServerTransport;
+  readonly #server: ServerConnection;
   readonly #createWorker: (() => StoppableWorker) | null;
   #worked: Promise<void> = Promise.resolve();
 
   /** @internal */
-  constructor(transport: ServerTransport, runId: string, createWorker: (() => StoppableWorker) | null = null) {
-    this.#transport = transport;
+  constructor(server: ServerConnection, runId: string, createWorker: (() => StoppableWorker) | null = null) {
+    this.#server = server;
     this.runId = runId;
     this.#createWorker = createWorker;
   }
@@ -54,8 +59,8 @@ export class ClientRun {
   }
 
   /** The state of the run. @throws AgentLightningError NOT_FOUND */
-  async info(): Promise<RunInfo> {
-    return runInfoOf(recordOf(await this.#transport.send(this.#path('')), 'the run'));
+  info(): Promise<RunInfo> {
+    return this.#server.transport.call(serverRoutes.getRun, this.#call);
   }
 
   /**
@@ -68,7 +73,7 @@ export class ClientRun {
    * ```
    */
   events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<RunEvent> {
-    return readRunEvents(this.#transport, this.runId, { after: options.after ?? 0, signal: options.signal });
+    return readRunEvents(this.#server.transport, this.runId, { after: options.after ?? 0, signal: options.signal });
   }
 
   /**
@@ -93,21 +98,20 @@ export class ClientRun {
    * @throws AgentLightningError CONFLICT for a run that has not started
    */
   async endpoint(): Promise<ModelEndpoint> {
-    const response = recordOf(await this.#transport.send(this.#path('/endpoint'), { method: 'POST' }), 'the endpoint');
-    const { url, apiKey } = this.#transport;
-    return { baseURL: `${url}/v1`, apiKey, model: textOf(response, 'model') };
+    const { transport, apiKey } = this.#server;
+    const model = await transport.call(serverRoutes.serveModel, this.#call);
+    return { baseURL: `${transport.baseUrl}/v1`, apiKey, model };
   }
 
   /** The rollouts of the run, the first ones first, with their latest attempts. */
   async rollouts(options: { readonly limit?: number; readonly offset?: number } = {}): Promise<readonly Rollout[]> {
-    const body = { run_id: this.runId, limit: options.limit ?? 100, offset: options.offset ?? 0 };
-    const page = recordOf(await this.#transport.send('/v1/agl/rollouts/search', { method: 'POST', body }), 'rollouts');
-    return listOf(page['items'], 'items').map((item) => rolloutOf(recordOf(item, 'a rollout')));
+    const { limit = 100, offset = 0 } = options;
+    return (await this.#server.store.queryRollouts({ runId: this.runId, limit, offset })).items;
   }
 
   /** Stops the run after its current operation. */
-  async stop(): Promise<RunInfo> {
-    return runInfoOf(recordOf(await this.#transport.send(this.#path('/stop'), { method: 'POST' }), 'the run'));
+  stop(): Promise<RunInfo> {
+    return this.#server.transport.call(serverRoutes.stopRun, this.#call);
   }
 
   /**
@@ -117,8 +121,7 @@ export class ClientRun {
    * @throws AgentLightningError CONFLICT for a finished run without more steps
    */
   async resume(options: { readonly steps?: number } = {}): Promise<RunInfo> {
-    const request = { method: 'POST', body: options } as const;
-    const info = runInfoOf(recordOf(await this.#transport.send(this.#path('/resume'), request), 'the run'));
+    const info = await this.#server.transport.call(serverRoutes.resumeRun, { ...this.#call, input: options });
     this.work();
     return info;
   }
@@ -133,8 +136,8 @@ export class ClientRun {
     return failure;
   }
 
-  #path(suffix: string): string {
-    return `/v1/server/runs/${encodeURIComponent(this.runId)}${suffix}`;
+  get #call(): { readonly parameters: readonly string[] } {
+    return { parameters: [this.runId] };
   }
 }
 

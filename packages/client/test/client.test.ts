@@ -84,7 +84,7 @@ test('an upload continues after the parts of another client', async () => {
     received = Math.max(received, 4);
     if (offset !== received) {
       const error = { code: 'CONFLICT', message: 'wrong offset', remedy: '', details: { bytes: received } };
-      return void response.writeHead(409).end(JSON.stringify({ error }));
+      return void response.writeHead(409).end(JSON.stringify({ error, detail: error.message }));
     }
     received += Buffer.concat(chunks).byteLength;
     response.end(JSON.stringify({ bytes: received, complete: received === 8 }));

@@ -2,15 +2,15 @@ export type { AdvantageEstimator } from './algorithm/advantage.ts';
 export type { Algorithm } from './algorithm/algorithm.ts';
 export type { CreditAssignment } from './algorithm/credit-assignment.ts';
 export type { PromptSearch } from './algorithm/prompt-search.ts';
-export type { Clock } from './clock.ts';
-export { AgentLightningError } from './errors/agent-lightning-error.ts';
-export type { ErrorCode } from './errors/error-catalogue.ts';
-export { IllegalTransitionError } from './errors/illegal-transition-error.ts';
-export { NotFoundError } from './errors/not-found-error.ts';
-export type { ValidationIssue } from './errors/validation-error.ts';
-export { ValidationError } from './errors/validation-error.ts';
-export type { JsonObject, JsonValue } from './json.ts';
-export type { ModelCall } from './spans/model-call.ts';
+export { AgentLightningError } from './base/agent-lightning-error.ts';
+export type { Clock } from './base/clock.ts';
+export type { ErrorCode } from './base/error-catalogue.ts';
+export { IllegalTransitionError } from './base/illegal-transition-error.ts';
+export type { JsonObject, JsonValue } from './base/json.ts';
+export { NotFoundError } from './base/not-found-error.ts';
+export type { ValidationIssue } from './base/validation-error.ts';
+export { ValidationError } from './base/validation-error.ts';
+export type { ModelCall, RolloutMode } from './spans/model-call.ts';
 export type { EmittedReward, Reward } from './spans/reward.ts';
 export type { Attributes, AttributeValue, Span, SpanInput, SpanStatus } from './spans/span.ts';
 export type { Attempt, AttemptStatus } from './store/attempt.ts';
@@ -21,7 +21,7 @@ export type {
   ProxyLlmResource,
   Resource,
 } from './store/resource.ts';
-export type { AttemptedRollout, Rollout, RolloutConfig, RolloutMode } from './store/rollout.ts';
+export type { AttemptedRollout, Rollout, RolloutConfig } from './store/rollout.ts';
 export type { RolloutStatus } from './store/rollout-status.ts';
 export type { Run } from './store/run.ts';
 export type { Store } from './store/store.ts';

@@ -1,8 +1,8 @@
 import type { Hono } from 'hono';
 import { createGatewayApp } from './gateway-app.ts';
 import { createGatewayComponents, type GatewayComponents } from './gateway-components.ts';
-import { GatewayError, gatewayClosing } from './gateway-error.ts';
-import type { GatewayOptions, GatewayState, PauseOptions, Upstream, UpstreamState } from './gateway-options.ts';
+import { GatewayError, gatewayClosing } from './wire/gateway-error.ts';
+import type { GatewayOptions, GatewayState, PauseOptions, Upstream, UpstreamState } from './wire/gateway-options.ts';
 
 /** The capturing model proxy. */
 export interface Gateway {

@@ -3,11 +3,11 @@ import { SecretFields } from '@agentlightning/core/internal';
 import { Hono } from 'hono';
 import { type AglServer, createAglServer } from './agl-server/create-agl-server.ts';
 import type { GatewayComponents } from './gateway-components.ts';
-import type { GatewayOptions } from './gateway-options.ts';
-import { limitedBody } from './http/request-body.ts';
-import type { GatewayEnv, RouteOptions } from './http/route-options.ts';
-import { addRoutes } from './http/routes.ts';
-import { CallObserver } from './observe/call-observer.ts';
+import { CallObserver } from './routes/call-observer.ts';
+import type { GatewayEnv, RouteOptions } from './routes/route-options.ts';
+import { addRoutes } from './routes/routes.ts';
+import type { GatewayOptions } from './wire/gateway-options.ts';
+import { limitedBody } from './wire/request-body.ts';
 
 /** The routes of a gateway. */
 export interface GatewayApp {

@@ -1,25 +1,25 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { SecretFields, systemClock } from '@agentlightning/core/internal';
 import { RevokedAttemptTokens } from '@agentlightning/core/protocol';
+import { Access } from './access/access.ts';
 import { aglServerSampling } from './agl-server/create-agl-server.ts';
-import { AttemptDirectory } from './attempt-directory.ts';
-import { AttemptWatch } from './attempt-watch.ts';
-import { CallsInFlight, maxBytesInFlight } from './calls-in-flight.ts';
+import { AttemptDirectory } from './attempts/attempt-directory.ts';
+import { AttemptWatch } from './attempts/attempt-watch.ts';
+import { CallsInFlight } from './attempts/calls-in-flight.ts';
+import { PauseGate } from './attempts/pause-gate.ts';
+import { UnattributedCalls } from './attempts/unattributed-calls.ts';
 import { CallRecorder } from './capture/call-recorder.ts';
+import { GatewayMetrics } from './capture/gateway-metrics.ts';
 import { SpanWriter } from './capture/span-writer.ts';
-import { TokenContinuity } from './continuity/token-continuity.ts';
-import type { GatewayLog, GatewayOptions } from './gateway-options.ts';
-import { Access } from './http/access.ts';
-import type { ModelCallServices } from './model-call-services.ts';
-import { GatewayMetrics } from './observe/gateway-metrics.ts';
-import { noteTokenSupport } from './observe/token-support.ts';
-import { PauseGate } from './pause-gate.ts';
-import { ConversationMemory } from './responses/conversation-memory.ts';
-import { UnattributedCalls } from './unattributed-calls.ts';
+import type { ModelCallServices } from './model-api/model-call-services.ts';
+import { TokenContinuity } from './model-api/token-continuity.ts';
+import { CachedConversations } from './responses/cached-conversations.ts';
 import { defaultRetry } from './upstream/call-with-failover.ts';
 import { defaultHealthChecks, HealthChecker } from './upstream/health-checks.ts';
 import { UpstreamClient } from './upstream/upstream-client.ts';
 import { UpstreamPool } from './upstream/upstream-pool.ts';
+import type { GatewayLog, GatewayOptions } from './wire/gateway-options.ts';
+import { maxBytesInFlight } from './wire/request-body.ts';
 
 /** The components of a gateway, without its routes. */
 export interface GatewayComponents {
@@ -95,7 +95,6 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
   });
   const { firstByteTimeoutMs } = options;
   const checks = { ...defaultHealthChecks, ...options.healthChecks };
-  const continuity = new TokenContinuity(client, log);
   const health = new HealthChecker({ client, clock, log, checks, closing });
   return {
     pool: new UpstreamPool({
@@ -123,14 +122,10 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
       durability: options.durability ?? 'before-response',
       log,
       secretFields: new SecretFields(options.secretFields),
-      onEnded: (started, ended, untrainable) => {
-        metrics.callEnded(started, ended, untrainable);
-        noteTokenSupport(ended, log);
-        continuity.ended(started, ended, untrainable);
-      },
+      onEnded: (started, ended, untrainable) => metrics.callEnded(started, ended, untrainable),
     }),
-    continuity,
-    conversations: new ConversationMemory(options.store),
+    continuity: new TokenContinuity(client, log),
+    conversations: new CachedConversations(options.store),
     sampling: options.sampling ?? (options.aglServer === true ? aglServerSampling : {}),
   };
 }

@@ -1,5 +1,7 @@
 export type { CloseOptions, Gateway } from './create-gateway.ts';
 export { createGateway } from './create-gateway.ts';
+export type { ServedGateway, ServeGatewayOptions } from './serve-gateway.ts';
+export { serveGateway } from './serve-gateway.ts';
 export type {
   AttemptTokenVerifier,
   GatewayLog,
@@ -13,6 +15,4 @@ export type {
   SamplingOverrides,
   Upstream,
   UpstreamState,
-} from './gateway-options.ts';
-export type { ServedGateway, ServeGatewayOptions } from './serve-gateway.ts';
-export { serveGateway } from './serve-gateway.ts';
+} from './wire/gateway-options.ts';

@@ -11,10 +11,10 @@ import {
 } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { createGateway, type Gateway } from './create-gateway.ts';
-import { GatewayError } from './gateway-error.ts';
-import type { GatewayOptions } from './gateway-options.ts';
-import { toResponse } from './http/call-response.ts';
-import { errorResponse } from './http/model-call-routes.ts';
+import { errorResponse } from './routes/model-call-routes.ts';
+import { toResponse } from './wire/call-response.ts';
+import { GatewayError } from './wire/gateway-error.ts';
+import type { GatewayOptions } from './wire/gateway-options.ts';
 
 /** Options of a gateway and its listener. */
 export interface ServeGatewayOptions extends GatewayOptions {

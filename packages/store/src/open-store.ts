@@ -6,9 +6,9 @@ import type { RetentionPolicy } from '@agentlightning/core/store';
 import { type AttemptQuotas, resolveQuotas } from './attempt-quotas.ts';
 import { SqliteDriver } from './drivers/sqlite.ts';
 import { createPrivateFile } from './maintenance/store-file.ts';
-import { migrate } from './migrate.ts';
+import { migrate } from './migrations/migrate.ts';
 import { assertRetentionPolicy } from './operations/apply-retention.ts';
-import type { SqlDriver } from './sql-driver.ts';
+import type { SqlDriver } from './sql/sql-driver.ts';
 import { SqlStore } from './sql-store.ts';
 import { badLocation, isPostgres, sqlitePath } from './store-location.ts';
 

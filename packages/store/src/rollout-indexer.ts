@@ -1,8 +1,9 @@
 import process from 'node:process';
 import { AgentLightningError } from '@agentlightning/core';
-import type { OperationRunner } from './operation-runner.ts';
-import { hasTextsToIndex, indexTexts, nextText, removeRequest } from './operations/rollouts/index-rollout-texts.ts';
+import { hasTextsToIndex } from './operations/records/text-index-queue.ts';
 import { hasRolloutsToIndex, indexRollouts } from './operations/rollouts/index-rollouts.ts';
+import { indexTexts, nextText, removeRequest } from './operations/spans/index-rollout-texts.ts';
+import type { OperationRunner } from './sql/operation-runner.ts';
 
 /**
  * Adds new rollouts and the texts of finished ones to the full-text indexes in batches. Errors (a full disk, a locked file)

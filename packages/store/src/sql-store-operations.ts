@@ -38,28 +38,26 @@ import type {
   Worker,
   WorkerQuery,
 } from '@agentlightning/core/store';
-import { AccessKeyOperations } from './access/access-key-operations.ts';
-import { collectPages, readPages, type StreamedPage } from './list-pages.ts';
-import { lenientRunner, type OperationRunner } from './operation-runner.ts';
+import { AccessKeyOperations } from './operations/access/access-key-operations.ts';
 import { assertRetentionPolicy } from './operations/apply-retention.ts';
+import { assertClaimLimit, claimRollouts } from './operations/attempts/claim-rollouts.ts';
 import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
 import { startAttempt } from './operations/attempts/start-attempt.ts';
+import { startRollout } from './operations/attempts/start-rollout.ts';
 import { updateAttempt } from './operations/attempts/update-attempt.ts';
 import { countUnfinished } from './operations/count-rows.ts';
 import { previewRetention } from './operations/preview-retention.ts';
 import { publishResources } from './operations/publish-resources.ts';
-import { findLatestResources, loadResources, queryResources } from './operations/read-resources.ts';
 import { findWorker, queryWorkers } from './operations/read-workers.ts';
-import { assertClaimLimit, claimRollouts } from './operations/rollouts/claim-rollouts.ts';
+import { findLatestResources, loadResources, queryResources } from './operations/records/read-resources.ts';
+import { loadRun, queryMetrics, queryRuns } from './operations/records/read-runs.ts';
 import { deleteRollouts } from './operations/rollouts/delete-rollouts.ts';
 import { enqueueRollouts } from './operations/rollouts/enqueue-rollouts.ts';
 import { getRollout, queryRollouts } from './operations/rollouts/read-rollouts.ts';
 import { searchRollouts } from './operations/rollouts/search-rollouts.ts';
-import { startRollout } from './operations/rollouts/start-rollout.ts';
 import { updateRollout } from './operations/rollouts/update-rollout.ts';
 import { type CreateRunRequest, createRun } from './operations/runs/create-run.ts';
 import { groupStatistics } from './operations/runs/read-group-statistics.ts';
-import { loadRun, queryMetrics, queryRuns } from './operations/runs/read-runs.ts';
 import { runStatistics } from './operations/runs/run-statistics.ts';
 import { updateRun } from './operations/runs/update-run.ts';
 import { appendSpans, reserveSpanSequenceIds } from './operations/spans/append-spans.ts';
@@ -67,7 +65,9 @@ import { querySpans } from './operations/spans/read-spans.ts';
 import { readTraces } from './operations/spans/read-traces.ts';
 import { searchSpans } from './operations/spans/search-spans.ts';
 import { updateWorker } from './operations/update-worker.ts';
-import type { StoreTransaction } from './store-transaction.ts';
+import { collectPages, readPages, type StreamedPage } from './sql/list-pages.ts';
+import { lenientRunner, type OperationRunner } from './sql/operation-runner.ts';
+import type { StoreTransaction } from './sql/store-transaction.ts';
 
 /** The operations of a store. The runner provides the transactions. */
 export class SqlStoreOperations extends AccessKeyOperations implements StoreTransaction {

@@ -1,7 +1,7 @@
 import type { Clock } from '@agentlightning/core';
 import type { ClaimOptions, RetentionPolicy } from '@agentlightning/core/store';
 import type { AttemptQuotas } from './attempt-quotas.ts';
-import type { IdempotentRequest } from './operations/run-idempotent.ts';
+import type { IdempotentRequest } from './operations/records/run-idempotent.ts';
 
 /** Options of an `SqlStore`. */
 export interface SqlStoreOptions {

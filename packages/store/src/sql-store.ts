@@ -12,37 +12,33 @@ import type {
 } from '@agentlightning/core/store';
 import { exportRun } from './archive/export-run.ts';
 import { importRun } from './archive/import-run.ts';
-import { ChangeFeed, type StoreChangeListener } from './change-feed.ts';
-import { ChangeJournal, type JournalEntry, type JournalReading } from './change-journal.ts';
-import { ClaimQueue } from './claim-queue.ts';
-import { runnerWithin, TransactionRunner } from './operation-runner.ts';
+import { ChangeFeed, type StoreChangeListener } from './changes/change-feed.ts';
+import { ChangeJournal, type JournalEntry, type JournalReading } from './changes/change-journal.ts';
 import { applyRetentionBatch, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
+import { ClaimQueue } from './operations/attempts/claim-queue.ts';
+import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/attempts/claim-rollouts.ts';
 import { expireAttempts, isAnythingExpired } from './operations/attempts/expire-attempts.ts';
+import { waitForFinish } from './operations/attempts/wait-for-finish.ts';
 import { countRows } from './operations/count-rows.ts';
-import { revokeAttemptToken, revokedAttemptTokens } from './operations/revoke-tokens.ts';
-import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './operations/rollouts/claim-rollouts.ts';
-import {
-  type BatchedDeletion,
-  deleteInBatches,
-  findCompletedDeletion,
-} from './operations/rollouts/delete-in-batches.ts';
-import { readFinishedRollouts } from './operations/rollouts/read-rollouts.ts';
+import { findRunId } from './operations/records/read-runs.ts';
 import {
   deleteExpiredResponses,
   findResponse,
   type IdempotentRequest,
   recordResponse,
   runIdempotent,
-} from './operations/run-idempotent.ts';
+} from './operations/records/run-idempotent.ts';
+import { isStoreTimeStale, readStoreTime, recordStoreTime, type StoreTime } from './operations/records/store-time.ts';
+import { markWorkerIdle } from './operations/records/worker-record.ts';
+import { revokeAttemptToken, revokedAttemptTokens } from './operations/revoke-tokens.ts';
+import { readFinishedRollouts } from './operations/rollouts/read-rollouts.ts';
+import { type BatchedDeletion, deleteInBatches, findCompletedDeletion } from './operations/runs/delete-in-batches.ts';
 import { assertDeletable, deleteBatchOfRun } from './operations/runs/delete-run.ts';
-import { findRunId } from './operations/runs/read-runs.ts';
-import { isStoreTimeStale, readStoreTime, recordStoreTime, type StoreTime } from './operations/store-time.ts';
-import { markWorkerIdle } from './operations/worker-record.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';
-import type { SqlDriver } from './sql-driver.ts';
+import { runnerWithin, TransactionRunner } from './sql/operation-runner.ts';
+import type { SqlDriver } from './sql/sql-driver.ts';
 import { SqlStoreOperations } from './sql-store-operations.ts';
 import type { SqlClaimOptions, SqlDeletionOptions, SqlStoreOptions } from './sql-store-options.ts';
-import { waitForFinish } from './wait-for-finish.ts';
 import { Watchdog } from './watchdog.ts';
 
 export type { SqlClaimOptions, SqlDeletionOptions } from './sql-store-options.ts';

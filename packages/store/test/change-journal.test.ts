@@ -1,7 +1,7 @@
 import type { StoreChange } from '@agentlightning/core/store';
 import { expect, test } from 'vitest';
-import type { StoreChangeListener } from '../src/change-feed.ts';
-import { ChangeJournal, type JournalEntry, type JournalReading } from '../src/change-journal.ts';
+import type { StoreChangeListener } from '../src/changes/change-feed.ts';
+import { ChangeJournal, type JournalEntry, type JournalReading } from '../src/changes/change-journal.ts';
 
 interface Fixture {
   readonly journal: ChangeJournal;

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SqliteDriver } from '../src/drivers/sqlite.ts';
 import { migrateStore, openStore } from '../src/index.ts';
-import { migrate } from '../src/migrate.ts';
+import { migrate } from '../src/migrations/migrate.ts';
 import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 import { temporaryFolder } from './temporary-folder.ts';

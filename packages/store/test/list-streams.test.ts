@@ -5,10 +5,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { resolveQuotas } from '../src/attempt-quotas.ts';
 import { SqliteDriver } from '../src/drivers/sqlite.ts';
 import { createStoreServer, openStore, SqlStore } from '../src/index.ts';
-import { maxPageRows } from '../src/list-pages.ts';
-import { migrate } from '../src/migrate.ts';
+import { migrate } from '../src/migrations/migrate.ts';
 import { createStoreApp } from '../src/server/store-app.ts';
-import type { SqlConnection, SqlDriver } from '../src/sql-driver.ts';
+import { maxPageRows } from '../src/sql/list-pages.ts';
+import type { SqlConnection, SqlDriver } from '../src/sql/sql-driver.ts';
 import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';
 

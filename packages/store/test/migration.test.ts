@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { SqliteDriver } from '../src/drivers/sqlite.ts';
 import { migrateStore, openStore } from '../src/index.ts';
-import { migrate, migrations } from '../src/migrate.ts';
+import { migrate, migrations } from '../src/migrations/migrate.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const driverOptions = { durability: 'process', busyTimeoutMs: 5000, outsidePollMs: 50, maxSizeBytes: null } as const;

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { PostgresDriver } from '../src/drivers/postgres.ts';
 import { openStore } from '../src/index.ts';
-import { migrate, migrations } from '../src/migrate.ts';
+import { migrate, migrations } from '../src/migrations/migrate.ts';
 import { runFixture } from './fixtures/run-fixture.ts';
 import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';

@@ -3,13 +3,13 @@ import { DatabaseSync } from 'node:sqlite';
 import type { RolloutSearch } from '@agentlightning/core/store';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ChangeFeed } from '../src/change-feed.ts';
+import { ChangeFeed } from '../src/changes/change-feed.ts';
 import { SqliteDriver } from '../src/drivers/sqlite.ts';
 import { migrateStore, openStore } from '../src/index.ts';
-import { migrate } from '../src/migrate.ts';
-import { TransactionRunner } from '../src/operation-runner.ts';
+import { migrate } from '../src/migrations/migrate.ts';
 import { searchRollouts } from '../src/operations/rollouts/search-rollouts.ts';
-import type { SqlConnection } from '../src/sql-driver.ts';
+import { TransactionRunner } from '../src/sql/operation-runner.ts';
+import type { SqlConnection } from '../src/sql/sql-driver.ts';
 import { rolloutWords } from '../src/text-search/rollout-words.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

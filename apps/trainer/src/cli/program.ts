@@ -1,6 +1,6 @@
 import { withoutPasswords } from '@agentlightning/core/internal';
 import { Command } from 'commander';
-import { packageVersion } from '../package-version.ts';
+import { packageVersion } from '../events/package-version.ts';
 import { addDatasetCommand } from './dataset/dataset-command.ts';
 import { addDevCommand } from './evaluation/dev-command.ts';
 import { addEvalCommand } from './evaluation/eval-command.ts';

@@ -1,12 +1,12 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { mean } from '../evaluation/mean.ts';
+import { mean } from '../events/mean.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { planPhase } from '../rollouts/collect-phase.ts';
 import { cancelUnfinished, collectRollouts } from '../rollouts/collect-rollouts.ts';
 import type { NumberedTask } from '../rollouts/rollout-plan.ts';
+import type { CollectedStep, CollectionState, Collector } from '../run/collector.ts';
 import type { TrainingSession } from '../session/training-session.ts';
-import type { CollectedStep, CollectionState, Collector } from './collector.ts';
 import { type GroupStaleness, groupStaleness, type PolicyVersions, readPolicyVersions } from './group-staleness.ts';
 import { hasLearningSignal } from './learning-signal.ts';
 

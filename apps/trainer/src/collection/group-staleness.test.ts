@@ -1,6 +1,6 @@
 import { aModelCallSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { groupStaleness } from './group-staleness.ts';
 
 /** A rollout with a call of each of these policy versions of the model `policy`; a list has that of each token. */

@@ -1,5 +1,5 @@
 import { modelCallFromSpan, newestPolicyVersion } from '@agentlightning/core/spans';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import type { SessionPolicy } from '../session/session-policies.ts';
 
 /** The current policy version of each model, by its name at its endpoint. */

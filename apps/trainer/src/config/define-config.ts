@@ -1,4 +1,4 @@
-import type { PromptSearchConfig } from './prompt-search-config.ts';
+import type { PromptSearchConfig } from './sections/prompt-search-config.ts';
 import type { TrainConfig } from './train-config.ts';
 
 /**

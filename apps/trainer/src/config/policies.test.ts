@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { groupSizeOf } from '../session/session-policies.ts';
 import { resolvePolicies } from './policies.ts';
+import { groupSizeOf } from './policy-learner.ts';
 
 const grpo = { type: 'grpo', groupSize: 4 } as const;
 

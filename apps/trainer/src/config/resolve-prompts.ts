@@ -3,7 +3,7 @@ import type { PromptSet } from '@agentlightning/core/algorithm';
 import { promptVariables, strayBrace } from '@agentlightning/core/internal';
 import { didYouMean } from '@agentlightning/core/settings';
 import { ConfigProblems } from './config-problems.ts';
-import type { PromptConfig } from './prompt-search-config.ts';
+import type { PromptConfig } from './sections/prompt-search-config.ts';
 
 /**
  * The validated initial prompts of a search.

@@ -1,8 +1,8 @@
 import { aRewardSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { hasLearningSignal } from '../collection/learning-signal.ts';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { rolloutReward } from '../evaluation/rollout-reward.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { rolloutReward } from '../results/rollout-reward.ts';
 import { resolveConfig } from './resolve-config.ts';
 
 const base = { agent: () => 0, tasks: { train: [{}], test: [{}] } };

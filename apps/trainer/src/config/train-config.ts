@@ -2,11 +2,11 @@ import type { AlgorithmOptions, AlgorithmType } from '@agentlightning/algorithms
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
 import type { Agent } from '@agentlightning/runner';
 import type { z } from 'zod';
-import type { CollectionConfig } from '../collection/collection-settings.ts';
-import type { CurriculumConfig } from '../curriculum/curriculum-settings.ts';
-import type { DiagnosisConfig } from '../diagnosis/diagnosis-settings.ts';
-import type { PricesConfig } from './prices-config.ts';
-import type { StopConfig } from './stop-config.ts';
+import type { CollectionConfig } from './sections/collection-settings.ts';
+import type { CurriculumConfig } from './sections/curriculum-settings.ts';
+import type { DiagnosisConfig } from './sections/diagnosis-settings.ts';
+import type { PricesConfig } from './sections/prices-config.ts';
+import type { StopConfig } from './sections/stop-config.ts';
 
 /** The runtime that trains and serves the model. */
 export type RuntimeConfig =

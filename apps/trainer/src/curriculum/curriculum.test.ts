@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { addOutcomes, type PassRates, readPassRates, smoothedPassRate, writePassRates } from '../run/pass-rates.ts';
 import { drawTasks } from './draw-tasks.ts';
-import { addOutcomes, type PassRates, readPassRates, smoothedPassRate, writePassRates } from './pass-rates.ts';
 import { effectiveTasks, taskWeights } from './task-weights.ts';
 
 /** Results of up to 30 tasks. */

@@ -1,10 +1,9 @@
 import type { JsonValue } from '@agentlightning/core';
 import type { RewardDefinition, RewardRange } from '../config/reward-definition.ts';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { rolloutReward } from '../evaluation/rollout-reward.ts';
+import type { CurriculumSettings } from '../config/sections/curriculum-settings.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { rolloutReward } from '../results/rollout-reward.ts';
 import { type NumberedTask, taskAt } from '../rollouts/rollout-plan.ts';
-import type { CurriculumSettings } from './curriculum-settings.ts';
-import { drawTasks } from './draw-tasks.ts';
 import {
   addOutcomes,
   type PassRates,
@@ -13,7 +12,8 @@ import {
   smoothedPassRate,
   type TaskOutcome,
   writePassRates,
-} from './pass-rates.ts';
+} from '../run/pass-rates.ts';
+import { drawTasks } from './draw-tasks.ts';
 import { effectiveTasks, taskWeights } from './task-weights.ts';
 
 /** The settings of a {@link TaskSampler}. */

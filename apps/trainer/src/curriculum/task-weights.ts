@@ -1,4 +1,4 @@
-import { type PassRates, smoothedPassRate } from './pass-rates.ts';
+import { type PassRates, smoothedPassRate } from '../run/pass-rates.ts';
 
 /**
  * The probability of each task to be drawn first: `floor / n + (1 − floor) · p · (1 − p) / Σ p · (1 − p)`, with the smoothed pass

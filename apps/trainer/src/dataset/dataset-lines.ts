@@ -1,7 +1,7 @@
 import { fineTuneExamples, preferenceExamples } from '@agentlightning/algorithms';
 import type { Rollout, RolloutMode, Store } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
-import { readFinishedRollouts } from '../evaluation/finished-rollout.ts';
+import { readFinishedRollouts } from '../results/finished-rollout.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import { annotatedGroups, goodReward } from './annotated-groups.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { diagnosisSchema } from '../config/sections/diagnosis-settings.ts';
 import { diagnoseEvaluation } from './diagnose-evaluation.ts';
-import { diagnosisSchema } from './diagnosis-settings.ts';
 
 const settings = diagnosisSchema.parse({});
 

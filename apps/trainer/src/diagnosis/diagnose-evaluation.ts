@@ -1,7 +1,7 @@
-import { mean } from '../evaluation/mean.ts';
-import type { EvaluationSummary } from '../training-event.ts';
-import type { DiagnosisSettings } from './diagnosis-settings.ts';
-import type { RunWarning } from './run-warning.ts';
+import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
+import { mean } from '../events/mean.ts';
+import type { RunWarning } from '../events/run-warning.ts';
+import type { EvaluationSummary } from '../events/training-event.ts';
 
 /** A held-out evaluation after a step. */
 export interface EvaluationRecord {

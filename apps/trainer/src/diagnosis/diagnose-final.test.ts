@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type StoredEvaluation, summariseRewards } from '../evaluation/stored-evaluation.ts';
+import { type StoredEvaluation, summariseRewards } from '../run/stored-evaluation.ts';
 import { diagnoseFinal } from './diagnose-final.ts';
 
 /** An evaluation of 20 tasks with these mean rewards of 0 and 1, and the same mean of the part `correct` if there is one. */

@@ -1,7 +1,7 @@
-import type { StoredEvaluation } from '../evaluation/stored-evaluation.ts';
-import { judgeImprovement } from '../evaluation/verdict.ts';
-import type { EvaluationSummary } from '../training-event.ts';
-import type { WarningName } from './run-warning.ts';
+import type { WarningName } from '../events/run-warning.ts';
+import type { EvaluationSummary } from '../events/training-event.ts';
+import type { StoredEvaluation } from '../run/stored-evaluation.ts';
+import { judgeImprovement } from './verdict.ts';
 
 /** The evaluations that the verdict of a finished run depends on. */
 export interface FinalEvaluations {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { diagnosisSchema } from '../config/sections/diagnosis-settings.ts';
+import type { StepRecord } from '../run/step-records.ts';
 import { diagnoseSteps } from './diagnose-steps.ts';
-import { diagnosisSchema } from './diagnosis-settings.ts';
-import type { StepRecord } from './step-history.ts';
 
 const settings = diagnosisSchema.parse({});
 

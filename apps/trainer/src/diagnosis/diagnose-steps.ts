@@ -1,8 +1,9 @@
-import { mean } from '../evaluation/mean.ts';
-import type { DiagnosisSettings } from './diagnosis-settings.ts';
+import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
+import { mean } from '../events/mean.ts';
+import { impliedWarnings, type RunWarning, type WarningName } from '../events/run-warning.ts';
+import type { StepRecord } from '../run/step-records.ts';
 import { runConditions } from './run-conditions.ts';
-import { impliedWarnings, type RunWarning, type WarningName } from './run-warning.ts';
-import { type StepHistory, type StepRecord, stepsText } from './step-history.ts';
+import { type StepHistory, stepsText } from './step-history.ts';
 
 /** The warnings whose conditions hold after the last step, and did not hold after the step before. */
 export function diagnoseSteps(history: StepHistory, settings: DiagnosisSettings): readonly RunWarning[] {

@@ -1,8 +1,9 @@
-import { mean } from '../evaluation/mean.ts';
-import { alteredPrefix, alteredSamplingText } from '../rollouts/call-metrics.ts';
-import type { DiagnosisSettings } from './diagnosis-settings.ts';
-import type { RunWarning } from './run-warning.ts';
-import { type StepHistory, type StepRecord, stepsText } from './step-history.ts';
+import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
+import { mean } from '../events/mean.ts';
+import type { RunWarning } from '../events/run-warning.ts';
+import type { StepRecord } from '../run/step-records.ts';
+import { alteredPrefix, alteredSamplingText } from './altered-sampling.ts';
+import { type StepHistory, stepsText } from './step-history.ts';
 
 /** The share of rollouts whose agents fail, above which `agent-failures` is reported. */
 export const failingShare = 0.25;

@@ -1,10 +1,4 @@
-/** The recorded metrics of a step. */
-export interface StepRecord {
-  readonly step: number;
-  readonly values: Readonly<Record<string, number>>;
-  /** The first failure of an agent in the step. @default none */
-  readonly failure?: string | null;
-}
+import type { StepRecord } from '../run/step-records.ts';
 
 /** The steps of a run, with its policies and range of rewards. */
 export interface StepHistory {

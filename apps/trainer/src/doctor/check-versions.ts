@@ -1,7 +1,7 @@
-import { unsupportedNode } from '../cli/node-version.ts';
-import { packageVersion } from '../package-version.ts';
+import { packageVersion } from '../events/package-version.ts';
 import { type Dependencies, findFrameworks, installedPackageVersion } from '../project-setup/installed-packages.ts';
 import { type Finding, fine } from './finding.ts';
+import { unsupportedNode } from './node-version.ts';
 
 /** Checks Node, the packages of Agent Lightning, and that an adapter supports each framework of the project. */
 export function checkVersions(folder: string, dependencies: Dependencies): readonly Finding[] {

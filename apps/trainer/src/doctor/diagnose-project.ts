@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
-import { defaultDashboardPort } from '../cli/dashboard-port.ts';
 import { defaultStoreUrl } from '../config/default-store-url.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
@@ -11,6 +10,7 @@ import { checkGpu, checkPort } from './check-machine.ts';
 import { checkRuntime } from './check-runtime.ts';
 import { checkStore } from './check-store.ts';
 import { checkVersions } from './check-versions.ts';
+import { defaultDashboardPort } from './dashboard-port.ts';
 import { type Finding, fine } from './finding.ts';
 
 /** Inputs of `agl doctor`. */

@@ -1,7 +1,7 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import type { JsonValue } from '@agentlightning/core';
-import type { MeasuredRewards } from '../evaluation/stored-evaluation.ts';
-import { judgeImprovement, pairByTask, type TaskPairs } from '../evaluation/verdict.ts';
+import { judgeImprovement, pairByTask, type TaskPairs } from '../diagnosis/verdict.ts';
+import type { MeasuredRewards } from '../run/stored-evaluation.ts';
 import type { EvaluationComparison, TaskDifference } from './evaluation-report.ts';
 import type { EvaluationSettings } from './evaluation-settings.ts';
 

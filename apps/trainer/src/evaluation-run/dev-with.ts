@@ -3,8 +3,8 @@ import { AgentLightningError, type JsonValue, type Store } from '@agentlightning
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { loadTasks } from '../config/load-tasks.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { severalModelNames, unmatchedAgents } from '../loop/check-selectors.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { failureText } from '../rollouts/rollout-failures.ts';
 import { planRollouts } from '../rollouts/rollout-plan.ts';

@@ -1,6 +1,7 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { FailureCause } from '../rollouts/failure-cause.ts';
-import type { EvaluationSummary, VerdictName } from '../training-event.ts';
+import type { VerdictName } from '@agentlightning/core/protocol';
+import type { EvaluationSummary } from '../events/training-event.ts';
+import type { FailureCause } from '../results/failure-cause.ts';
 
 /** The result of an evaluation. */
 export interface EvaluationReport {

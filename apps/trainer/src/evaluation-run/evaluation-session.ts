@@ -1,11 +1,11 @@
 import type { AgentLightningError, JsonObject, JsonValue, Run, Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
+import { findInStore, waitOptions } from '../opening/open-session.ts';
 import { findOrCreateRecord } from '../run/find-or-create-record.ts';
 import type { RunLease } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import type { Closer } from '../session/close-all.ts';
-import { findInStore, waitOptions } from '../session/open-session.ts';
 import { startRunner } from '../workers/start-runner.ts';
 import type { SubjectOptions } from './evaluate-options.ts';
 import type { EvaluationListener } from './evaluation-event.ts';

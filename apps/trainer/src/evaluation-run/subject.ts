@@ -3,15 +3,15 @@ import path from 'node:path';
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
-import { policyKey } from '../config/policies.ts';
-import { resolvePrompts } from '../config/resolve-prompts.ts';
-import { isPromptSearch } from '../config/resolve-run.ts';
-import { readSearchState } from '../prompt-search/search-run-state.ts';
 import {
   type CheckpointReference,
   isCheckpointReference,
   parseCheckpointReference,
-} from '../run/checkpoint-reference.ts';
+} from '../config/checkpoint-reference.ts';
+import { policyKey } from '../config/policies.ts';
+import { resolvePrompts } from '../config/resolve-prompts.ts';
+import { isPromptSearch } from '../config/resolve-run.ts';
+import { readSearchState } from '../prompt-search/search-run-state.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { isSearchRun, type RunState, readRunState } from '../run/run-state.ts';
 import type { EvaluationSettings } from './evaluation-settings.ts';

@@ -1,9 +1,9 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import { findFinalReward } from '@agentlightning/core/spans';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
-import { byTask, type MeasuredRewards, summariseRewards, summaryOf } from '../evaluation/stored-evaluation.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { countFailures } from '../rollouts/failure-metrics.ts';
+import { byTask, type MeasuredRewards, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import type { EvaluationListener } from './evaluation-event.ts';
 import type { EvaluatedSubject } from './evaluation-report.ts';
 import type { EvaluationSettings } from './evaluation-settings.ts';

@@ -1,7 +1,8 @@
 import { transitionsFromSpans } from '@agentlightning/algorithms';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { alteredSamplingCounts, alteredSamplingText, trainableCalls } from '../rollouts/call-metrics.ts';
+import { alteredSamplingText } from '../diagnosis/altered-sampling.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { alteredSamplingCounts, trainableCalls } from '../rollouts/call-metrics.ts';
 
 /** Reasons of the algorithm's own selection of calls. */
 const selected: ReadonlySet<string> = new Set(['other_model', 'other_agent', 'other_node', 'other_tag', 'not_chosen']);

@@ -1,8 +1,8 @@
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
+import type { ServiceListener } from '../events/training-event.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { type CollectOptions, collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { allFailed, type WarningServices, warnOfRollouts } from '../rollouts/rollout-failures.ts';
-import type { ServiceListener } from '../training-event.ts';
-import type { FinishedRollout } from './finished-rollout.ts';
 
 /** The dependencies of an evaluation. */
 export interface EvaluationServices extends CollectOptions {

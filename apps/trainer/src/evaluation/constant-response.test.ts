@@ -1,7 +1,7 @@
 import { aModelCallSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
+import { type StoredEvaluation, summariseRewards } from '../run/stored-evaluation.ts';
 import { bestConstantResponse, lastResponse } from './constant-response.ts';
-import { type StoredEvaluation, summariseRewards } from './stored-evaluation.ts';
 
 /** Six tasks, of which five are to be answered with "yes". */
 function evaluationOf(responses: readonly (string | null)[]): StoredEvaluation {

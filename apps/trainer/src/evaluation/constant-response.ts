@@ -1,7 +1,7 @@
 import type { Span } from '@agentlightning/core';
 import { traceSteps, walkSteps } from '@agentlightning/trace';
-import type { ConstantResponse } from '../training-event.ts';
-import type { StoredEvaluation } from './stored-evaluation.ts';
+import type { ConstantResponse } from '../events/training-event.ts';
+import type { StoredEvaluation } from '../run/stored-evaluation.ts';
 
 /** Longest response, in characters, that several tasks may have in common. */
 const maxLength = 200;

@@ -1,9 +1,9 @@
+import type { EvaluationPhase } from '../events/training-event.ts';
 import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
+import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import type { TrainingSession } from '../session/training-session.ts';
-import type { EvaluationPhase } from '../training-event.ts';
 import { collectEvaluation } from './collect-evaluation.ts';
 import { lastResponse } from './constant-response.ts';
-import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from './stored-evaluation.ts';
 
 /** The evaluation to run. */
 export interface EvaluationOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { rolloutReward } from './rollout-reward.ts';
-import { summariseRewards } from './stored-evaluation.ts';
-import { fewTasksText, judgeImprovement, pairByTask } from './verdict.ts';
+import { fewTasksText, judgeImprovement, pairByTask } from '../diagnosis/verdict.ts';
+import { rolloutReward } from '../results/rollout-reward.ts';
+import { summariseRewards } from '../run/stored-evaluation.ts';
 
 const substitutes = { failedReward: 0, missingReward: null };
 

@@ -1,6 +1,6 @@
 import { aRewardSpan, aRollout } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import type { FinishedRollout } from './finished-rollout.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { rewardMetrics } from './reward-metrics.ts';
 
 type Rewards = Parameters<typeof aRewardSpan>[0];

@@ -1,8 +1,8 @@
 import { findFinalReward } from '@agentlightning/core/spans';
 import type { ResolvedRewards } from '../config/resolve-config.ts';
 import type { RewardRange } from '../config/reward-definition.ts';
-import type { FinishedRollout } from './finished-rollout.ts';
-import { mean } from './mean.ts';
+import { mean } from '../events/mean.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 
 /**
  * Metrics of the rewards of a step.

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { rolloutReward } from '../evaluation/rollout-reward.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { rolloutReward } from '../results/rollout-reward.ts';
 import { allFailed } from '../rollouts/rollout-failures.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 

@@ -2,10 +2,10 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { isAgentAmong, modelCallFromSpan } from '@agentlightning/core/spans';
 import { policyKey } from '../config/policies.ts';
-import { emitted } from '../diagnosis/emit-run-warnings.ts';
-import type { RunWarning } from '../diagnosis/run-warning.ts';
+import type { RunWarning } from '../events/run-warning.ts';
 import type { SessionPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
+import { emitted } from './emit-run-warnings.ts';
 import type { PolicyStep } from './step-outcome.ts';
 import { callers, selectedCalls } from './warn-excluded.ts';
 

@@ -3,11 +3,11 @@ import { traceActivity } from '@agentlightning/core/internal';
 import { policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { bestCheckpoint } from '../run/best-checkpoint.ts';
+import { completionReason } from '../run/completion-reason.ts';
 import type { RunState, SavedStep } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import { type TrainedPolicy, trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
-import { completionReason } from './completion-reason.ts';
 import { endsWithBest } from './run-evaluations.ts';
 import { unlessAborted } from './unless-aborted.ts';
 

@@ -1,8 +1,8 @@
+import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { emitEvaluated, evaluate, measure } from '../evaluation/evaluate.ts';
-import { summaryOf } from '../evaluation/stored-evaluation.ts';
-import { judgeImprovement } from '../evaluation/verdict.ts';
 import { bestCheckpoint } from '../run/best-checkpoint.ts';
 import type { RunState } from '../run/run-state.ts';
+import { summaryOf } from '../run/stored-evaluation.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { loadCheckpoint } from './checkpoints.ts';
 import { endsWithBest, evaluateDuring, saveEvaluated } from './run-evaluations.ts';

@@ -1,6 +1,6 @@
 import type { CollectedRollout, StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import type { RewardDefinition } from '../config/reward-definition.ts';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';

@@ -1,12 +1,12 @@
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { warnOfEvaluation } from '../diagnosis/emit-run-warnings.ts';
+import { fewTasksText } from '../diagnosis/verdict.ts';
 import { evaluate } from '../evaluation/evaluate.ts';
-import { summaryOf } from '../evaluation/stored-evaluation.ts';
-import { fewTasksText } from '../evaluation/verdict.ts';
 import { overlapText } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';
+import { summaryOf } from '../run/stored-evaluation.ts';
 import { writeState } from '../run/write-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
+import { warnOfEvaluation } from './emit-run-warnings.ts';
 
 /** Evaluates the initial weights, unless they have been. Emits a warning when there are too few held-out tasks for a verdict. */
 export async function evaluateBefore(session: TrainingSession, state: RunState): Promise<RunState> {

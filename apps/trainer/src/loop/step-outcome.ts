@@ -1,5 +1,5 @@
 import type { StepPlan } from '@agentlightning/core/algorithm';
-import { mean } from '../evaluation/mean.ts';
+import { mean } from '../events/mean.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import type { UpdateResult } from './update-weights.ts';
 

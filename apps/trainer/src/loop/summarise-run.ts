@@ -1,14 +1,14 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { finalConditions } from '../diagnosis/emit-run-warnings.ts';
+import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { bestConstantResponse } from '../evaluation/constant-response.ts';
-import type { StoredEvaluation } from '../evaluation/stored-evaluation.ts';
-import { judgeImprovement } from '../evaluation/verdict.ts';
+import type { ConstantResponse, FinalCheckpoint, TrainingSummary } from '../events/training-event.ts';
 import { allEvaluations } from '../run/best-checkpoint.ts';
+import { completionReason } from '../run/completion-reason.ts';
 import { overlapText, type RunTasks } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';
-import type { ConstantResponse, FinalCheckpoint, TrainingSummary } from '../training-event.ts';
-import { completionReason } from './completion-reason.ts';
+import type { StoredEvaluation } from '../run/stored-evaluation.ts';
+import { finalConditions } from './emit-run-warnings.ts';
 import { endsWithBest } from './run-evaluations.ts';
 
 /** The summary of a finished run: held-out reward before and after training, compared by task. */

@@ -10,7 +10,7 @@ import type {
   TrainableModel,
   TrainingBatch,
 } from '@agentlightning/core/training-runtime';
-import { mean } from '../evaluation/mean.ts';
+import { mean } from '../events/mean.ts';
 import { publicationOf } from '../run/publication.ts';
 
 /** The plan of a policy's step, and the models that it needs. */

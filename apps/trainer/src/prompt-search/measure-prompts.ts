@@ -6,7 +6,7 @@ import {
   type RewardRange,
   type StoredEvaluation,
   summariseRewards,
-} from '../evaluation/stored-evaluation.ts';
+} from '../run/stored-evaluation.ts';
 import { planTrial } from './plan-trial.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import type { SearchSession } from './search-session.ts';

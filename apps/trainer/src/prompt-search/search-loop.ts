@@ -2,14 +2,9 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSearchResult, PromptSearchStanding } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
 import type { MetricPoint } from '@agentlightning/core/store';
-import {
-  type MeasuredRewards,
-  type StoredEvaluation,
-  summariseRewards,
-  summaryOf,
-} from '../evaluation/stored-evaluation.ts';
+import type { TrainingSummary } from '../events/training-event.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
-import type { TrainingSummary } from '../training-event.ts';
+import { type MeasuredRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { promptsFileOf, writePromptsFile } from './prompts-file.ts';

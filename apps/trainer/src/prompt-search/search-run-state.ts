@@ -3,8 +3,8 @@ import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
 import { type ModelUsage, modelUsageSchema } from '@agentlightning/core/store';
 import { z } from 'zod';
-import { type StoredEvaluation, storedEvaluationSchema } from '../evaluation/stored-evaluation.ts';
 import { isSearchRun } from '../run/run-state.ts';
+import { type StoredEvaluation, storedEvaluationSchema } from '../run/stored-evaluation.ts';
 
 /** Limits of a search by option; null for none, and for options with default values. */
 export type SearchLimits = Readonly<

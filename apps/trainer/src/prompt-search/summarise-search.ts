@@ -1,9 +1,9 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { costOfCalls, pricesOf } from '@agentlightning/core/store';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
-import { judgeImprovement } from '../evaluation/verdict.ts';
+import { judgeImprovement } from '../diagnosis/verdict.ts';
+import type { PromptsOutcome, TrainingSummary } from '../events/training-event.ts';
 import { pickExamples } from '../loop/summarise-run.ts';
-import type { PromptsOutcome, TrainingSummary } from '../training-event.ts';
 import { promptsFileOf } from './prompts-file.ts';
 import type { SearchRunState } from './search-run-state.ts';
 

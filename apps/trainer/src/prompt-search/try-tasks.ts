@@ -1,8 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { PromptTrial, TriedTask } from '@agentlightning/core/algorithm';
 import { warnOfLost } from '../evaluation/collect-evaluation.ts';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import { rolloutReward } from '../evaluation/rollout-reward.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { rolloutReward } from '../results/rollout-reward.ts';
 import { collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import { planTrial } from './plan-trial.ts';

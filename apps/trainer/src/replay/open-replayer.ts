@@ -1,5 +1,6 @@
 import { AgentLightningError, type JsonObject, type Store } from '@agentlightning/core';
 import type { Replayer, ReplayModel, ReplayRequest } from '@agentlightning/dashboard';
+import { needsValueHead } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
 import { acquireRunLease, leaseIntervalMs } from '../run/run-lease.ts';
@@ -7,7 +8,6 @@ import { isSearchRun, type RunState, readRunState } from '../run/run-state.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import { withClosers } from '../session/close-all.ts';
 import { openModel } from '../session/open-models.ts';
-import { needsValueHead } from '../session/session-policies.ts';
 import { type ReplayEndpoint, replayCompletion } from './replay-completion.ts';
 
 /** Id of the model at the endpoint. */

@@ -1,6 +1,12 @@
 import { addressText } from '@agentlightning/core/internal';
-import { summaryOf } from '../evaluation/stored-evaluation.ts';
-import type { ConstantResponse, PromptsOutcome, SearchStart, StepSummary, TrainingEvent } from '../training-event.ts';
+import type {
+  ConstantResponse,
+  PromptsOutcome,
+  SearchStart,
+  StepSummary,
+  TrainingEvent,
+} from '../events/training-event.ts';
+import { summaryOf } from '../run/stored-evaluation.ts';
 import type { Report } from './report.ts';
 
 /**

@@ -6,7 +6,7 @@ import type {
   SearchStart,
   StepSummary,
   TrainingEvent,
-} from '../training-event.ts';
+} from '../events/training-event.ts';
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
 import { terminalText } from './terminal-text.ts';

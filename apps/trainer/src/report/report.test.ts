@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { expect, test } from 'vitest';
-import type { StepSummary, TrainingEvent, TrainingSummary } from '../training-event.ts';
+import type { StepSummary, TrainingEvent, TrainingSummary } from '../events/training-event.ts';
 import { jsonReport } from './json-report.ts';
 import { percent, shortDuration } from './number-text.ts';
 import { plainReport } from './plain-report.ts';

@@ -1,4 +1,4 @@
-import type { TrainingListener } from '../training-event.ts';
+import type { TrainingListener } from '../events/training-event.ts';
 
 /** Shows the progress of a run. */
 export interface Report {

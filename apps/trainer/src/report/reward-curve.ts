@@ -1,4 +1,4 @@
-import { mean } from '../evaluation/mean.ts';
+import { mean } from '../events/mean.ts';
 
 const blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 

@@ -1,7 +1,8 @@
 import type { JsonObject } from '@agentlightning/core';
 import { aCollectedRollout, aModelCallSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { alteredSamplingText, callMetrics, overriddenSampling } from './call-metrics.ts';
+import { alteredSamplingText } from '../diagnosis/altered-sampling.ts';
+import { callMetrics, overriddenSampling } from './call-metrics.ts';
 
 const response = (tokens: number, finishReason: string) => ({
   index: 0,

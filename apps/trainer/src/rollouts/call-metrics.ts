@@ -2,11 +2,9 @@ import type { ModelCall } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { SamplingConfig } from '../config/train-config.ts';
-import { mean } from '../evaluation/mean.ts';
+import { alteredPrefix } from '../diagnosis/altered-sampling.ts';
+import { mean } from '../events/mean.ts';
 import { groupRollouts } from './collect-rollouts.ts';
-
-/** Prefix of the metrics that count calls by the request parameters that alter sampling. */
-export const alteredPrefix = 'calls/altered_sampling/';
 
 /**
  * Metrics of the trainable model calls of a step.
@@ -78,12 +76,4 @@ export function overriddenSampling(
     if (typeof asked === 'number' && asked > (maxTokens ?? asked)) compare('max_tokens', asked, maxTokens);
   }
   return [...found];
-}
-
-/** What altered sampling means for training, as a clause. */
-export function alteredSamplingText(counts: Readonly<Record<string, number>>): string {
-  const names = Object.entries(counts).map(
-    ([name, count]) => `\`${name}\` (${count} model ${count === 1 ? 'call' : 'calls'})`,
-  );
-  return `requests have ${names.join(' and ')}, so tokens are sampled with other probabilities than the policy's`;
 }

@@ -1,7 +1,7 @@
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import type { RolloutPhase } from '../events/training-event.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import type { TrainingSession } from '../session/training-session.ts';
-import type { RolloutPhase } from '../training-event.ts';
 import { type CollectOptions, collectRollouts } from './collect-rollouts.ts';
 import { type NumberedTask, planRollouts } from './rollout-plan.ts';
 

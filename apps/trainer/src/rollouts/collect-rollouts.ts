@@ -3,7 +3,7 @@ import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algo
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import { type EnqueueRolloutRequest, isTerminalRolloutStatus, type RolloutQuery } from '@agentlightning/core/store';
 import pMap from 'p-map';
-import { type FinishedRollout, readFinishedRollouts } from '../evaluation/finished-rollout.ts';
+import { type FinishedRollout, readFinishedRollouts } from '../results/finished-rollout.ts';
 
 /** The dependencies of collecting rollouts. */
 export interface CollectOptions {

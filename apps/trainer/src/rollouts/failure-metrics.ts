@@ -1,7 +1,7 @@
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
+import { type FailureCause, failureCauses } from '../results/failure-cause.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { primaryReward } from '../trace/primary-reward.ts';
-import { type FailureCause, failureCauses } from './failure-cause.ts';
 
 /**
  * The number of rollouts of a step by failure cause, as metrics: `failures/timeout`. `failures/agent_share` is the share of

@@ -1,8 +1,8 @@
 import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { recordedFailure } from '@agentlightning/core/store';
-import type { FinishedRollout } from '../evaluation/finished-rollout.ts';
-import type { ServiceListener } from '../training-event.ts';
+import type { ServiceListener } from '../events/training-event.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { failureLocation } from './failure-location.ts';
 
 /** The error of a step or evaluation in which all rollouts failed. */

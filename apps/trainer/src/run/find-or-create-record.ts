@@ -1,6 +1,6 @@
 import { AgentLightningError, type JsonObject, type Run, type Store } from '@agentlightning/core';
 import { newId } from '@agentlightning/core/store';
-import { isRunId } from './model-name.ts';
+import { isRunId } from '../config/model-name.ts';
 import { acquireRunLease, type RunLease } from './run-lease.ts';
 import { assertSameShape, shapeKey } from './run-shape.ts';
 import { writeState } from './write-state.ts';

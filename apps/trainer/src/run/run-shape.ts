@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AgentLightningError, type JsonObject, type JsonValue, type Run } from '@agentlightning/core';
 import { z } from 'zod';
+import { groupSizeOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { groupSizeOf } from '../session/session-policies.ts';
 
 /** The validated tasks of a run. */
 export interface RunTasks {

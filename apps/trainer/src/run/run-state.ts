@@ -1,18 +1,14 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import { type PublicationRecord, publicationRecordsSchema } from '@agentlightning/core/protocol';
+import { type PublicationRecord, publicationRecordsSchema, type VerdictName } from '@agentlightning/core/protocol';
 import { z } from 'zod';
-import { type CollectionState, collectionStateSchema } from '../collection/collector.ts';
+import type { ModelNaming } from '../config/model-name.ts';
 import { onlyPolicy } from '../config/policies.ts';
-import { type StoredPassRates, storedPassRatesSchema } from '../curriculum/pass-rates.ts';
-import { type RunWarning, runWarningSchema } from '../diagnosis/run-warning.ts';
-import {
-  evaluationSummarySchema,
-  type StoredEvaluation,
-  storedEvaluationSchema,
-} from '../evaluation/stored-evaluation.ts';
-import type { EvaluationSummary, VerdictName } from '../training-event.ts';
-import type { ModelNaming } from './model-name.ts';
+import { type RunWarning, runWarningSchema } from '../events/run-warning.ts';
+import type { EvaluationSummary } from '../events/training-event.ts';
+import { type CollectionState, collectionStateSchema } from './collector.ts';
+import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
+import { evaluationSummarySchema, type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
 
 /** The state of a run that is needed to resume it, stored with the run. */
 export interface RunState {

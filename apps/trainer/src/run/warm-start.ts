@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import { z } from 'zod';
+import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
 import { onlyPolicy, policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { parseCheckpointReference } from './checkpoint-reference.ts';
 import { chooseCheckpoint } from './choose-checkpoint.ts';
 import { readRunState, type WarmStart } from './run-state.ts';
 

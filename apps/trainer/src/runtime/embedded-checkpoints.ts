@@ -3,7 +3,7 @@ import path from 'node:path';
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { isCheckpointFolder } from '@agentlightning/runtime-cpu';
 import { z } from 'zod';
-import { isModelOf, isRunId } from '../run/model-name.ts';
+import { isModelOf, isRunId } from '../config/model-name.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 
 /** The location of checkpoints that may be deleted. */

@@ -4,7 +4,7 @@ import type { JsonObject, Store } from '@agentlightning/core';
 import { addressText, systemClock } from '@agentlightning/core/internal';
 import type { ServedGateway } from '@agentlightning/gateway';
 import { Registration } from '@agentlightning/runner';
-import { packageVersion } from '../package-version.ts';
+import { packageVersion } from '../events/package-version.ts';
 
 /** Heartbeat timeout after which the store considers a gateway lost, in milliseconds. */
 const leaseMs = 8000;

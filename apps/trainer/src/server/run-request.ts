@@ -4,7 +4,7 @@ import { parse } from '@agentlightning/core/internal';
 import { parseSettings } from '@agentlightning/core/settings';
 import { newId } from '@agentlightning/core/store';
 import { z } from 'zod';
-import { isRunId } from '../run/model-name.ts';
+import { isRunId } from '../config/model-name.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 /** The keys of the training configuration that a client may choose. */

@@ -1,57 +1,60 @@
 import type { JsonObject, Run } from '@agentlightning/core';
-import { judgeImprovement } from '../evaluation/verdict.ts';
+import type { RunCheckpoint, RunInfo } from '@agentlightning/core/protocol';
+import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { allEvaluations, bestCheckpoint } from '../run/best-checkpoint.ts';
 import { type RunState, readRunState, type SavedStep } from '../run/run-state.ts';
 import type { RunRequest } from './run-request.ts';
 
-/** A run as the server returns it. Times are Unix seconds. */
+/** A run as the server returns it. */
 export function runView(
   run: Run,
   { request, position }: { readonly request: RunRequest; readonly position: number | null },
-): JsonObject {
+): RunInfo {
   const { runId, name, status, createTimeMs, updateTimeMs } = run;
   return {
-    run_id: runId,
+    runId,
     name,
     status,
     position,
     training: JSON.parse(JSON.stringify(request.training)) as JsonObject,
-    create_time: createTimeMs / 1000,
-    update_time: updateTimeMs / 1000,
+    createTimeMs,
+    updateTimeMs,
     ...progressOf(run),
   };
 }
 
-const noProgress: JsonObject = {
+type Progress = Omit<RunInfo, 'runId' | 'name' | 'status' | 'position' | 'training' | 'createTimeMs' | 'updateTimeMs'>;
+
+const noProgress: Progress = {
   step: 0,
   steps: null,
-  reward_before: null,
-  reward_after: null,
+  rewardBefore: null,
+  rewardAfter: null,
   verdict: null,
-  improved: null,
-  p_value: null,
-  reward_curve: [],
+  isImproved: null,
+  pValue: null,
+  rewardCurve: [],
   checkpoint: null,
-  best_checkpoint: null,
+  bestCheckpoint: null,
 };
 
 /** The progress of a run; a run that has not started has an empty state. */
-function progressOf(run: Run): JsonObject {
+function progressOf(run: Run): Progress {
   if (Object.keys(run.state).length === 0) return noProgress;
   const state = readRunState(run, '');
   const { before, after } = state;
-  const verdict = before === null || after === null ? null : judgeImprovement(before, after, maxMissingShare);
+  const judged = before === null || after === null ? null : judgeImprovement(before, after, maxMissingShare);
   return {
     step: state.finishedStep,
     steps: state.steps,
-    reward_before: before?.reward ?? null,
-    reward_after: after?.reward ?? null,
-    verdict: verdict?.verdict ?? null,
-    improved: verdict?.isImproved ?? null,
-    p_value: verdict?.pValue ?? null,
-    reward_curve: [...state.rewardCurve],
+    rewardBefore: before?.reward ?? null,
+    rewardAfter: after?.reward ?? null,
+    verdict: judged?.verdict ?? null,
+    isImproved: judged?.isImproved ?? null,
+    pValue: judged?.pValue ?? null,
+    rewardCurve: state.rewardCurve,
     checkpoint: checkpointView(state.checkpoint),
-    best_checkpoint: checkpointView(bestOf(state)),
+    bestCheckpoint: checkpointView(bestOf(state)),
   };
 }
 
@@ -64,6 +67,6 @@ function bestOf(state: RunState): SavedStep | null {
   return bestCheckpoint({ checkpoints, evaluations: allEvaluations(state) }) ?? checkpoint;
 }
 
-function checkpointView(saved: SavedStep | null): JsonObject | null {
+function checkpointView(saved: SavedStep | null): RunCheckpoint | null {
   return saved === null ? null : { step: saved.step, uri: Object.values(saved.uris)[0] ?? '' };
 }

@@ -1,14 +1,14 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import type { Gateway, Upstream } from '@agentlightning/gateway';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
+import { modelName, qualifiedRunId } from '../config/model-name.ts';
 import { onlyPolicy } from '../config/policies.ts';
+import { needsValueHead } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { chooseCheckpoint } from '../run/choose-checkpoint.ts';
-import { modelName, qualifiedRunId } from '../run/model-name.ts';
 import { readRunState } from '../run/run-state.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { modelOptionsOf } from '../session/open-models.ts';
-import { needsValueHead } from '../session/session-policies.ts';
 import type { ServerRuntime } from './server-runtime.ts';
 
 /**

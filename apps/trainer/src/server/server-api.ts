@@ -1,7 +1,8 @@
-import { AgentLightningError, type JsonObject, NotFoundError, type Run } from '@agentlightning/core';
+import { AgentLightningError, NotFoundError, type Run } from '@agentlightning/core';
+import type { RunInfo } from '@agentlightning/core/protocol';
 import type { SqlStore } from '@agentlightning/store';
+import { isRunId } from '../config/model-name.ts';
 import { recordedConfig } from '../run/find-or-create-run.ts';
-import { isRunId } from '../run/model-name.ts';
 import { rolloutShape, shapeKey } from '../run/run-shape.ts';
 import type { DataSets } from './data-sets.ts';
 import { type RunSettings, resolveRunSettings } from './run-config.ts';
@@ -41,7 +42,7 @@ export class ServerApi {
    *
    * @throws AgentLightningError CONFIG for a wrong setting, NOT_FOUND for a data set that was not uploaded
    */
-  async create(body: unknown): Promise<JsonObject> {
+  async create(body: unknown): Promise<RunInfo> {
     const { store, folder, queue, dataSets, settingsOf } = this.#options;
     const { runId, request } = parseRunRequest(body);
     if (await this.#exists(runId)) return await this.view(runId);
@@ -68,18 +69,18 @@ export class ServerApi {
   }
 
   /** The runs of this server, newest first. */
-  async list(page: RunPage): Promise<readonly JsonObject[]> {
+  async list(page: RunPage): Promise<readonly RunInfo[]> {
     const runs = await this.#options.queue.runs(page);
     return await Promise.all(runs.map(async (run) => this.#viewOf(run, await this.#requestOf(run.runId))));
   }
 
   /** @throws NotFoundError for an unknown run */
-  async view(runId: string): Promise<JsonObject> {
+  async view(runId: string): Promise<RunInfo> {
     const { run, request } = await this.find(runId);
     return this.#viewOf(run, request);
   }
 
-  async stop(runId: string): Promise<JsonObject> {
+  async stop(runId: string): Promise<RunInfo> {
     await this.find(runId);
     await this.#options.queue.stop(runId);
     return await this.view(runId);
@@ -90,7 +91,7 @@ export class ServerApi {
    *
    * @throws AgentLightningError CONFLICT for a finished run without more steps
    */
-  async resume(runId: string, { steps }: { readonly steps?: number | undefined }): Promise<JsonObject> {
+  async resume(runId: string, { steps }: { readonly steps?: number | undefined }): Promise<RunInfo> {
     const { folder, queue, settingsOf } = this.#options;
     const { run, request } = await this.find(runId);
     const before = resolveRunSettings(await settingsOf(request)).steps;
@@ -146,7 +147,7 @@ export class ServerApi {
     return request;
   }
 
-  #viewOf(run: Run, request: RunRequest): JsonObject {
+  #viewOf(run: Run, request: RunRequest): RunInfo {
     return runView(run, { request, position: this.#options.queue.position(run.runId) });
   }
 }

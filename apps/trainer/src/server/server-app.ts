@@ -1,5 +1,13 @@
-import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
-import { type AccessRight, errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
+import { AgentLightningError, type JsonObject, type JsonValue, type Run } from '@agentlightning/core';
+import {
+  type AccessRight,
+  type DataSetState,
+  errorCodec,
+  httpStatusOf,
+  type ServerRoutes,
+  type StoreRoute,
+  serverRoutes,
+} from '@agentlightning/core/protocol';
 import { unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { StoreHandler } from '@agentlightning/store';
 import { type Context, Hono } from 'hono';
@@ -62,76 +70,41 @@ class OpenStreams {
 
 type RouteOptions = ServerAppOptions & { readonly streams: OpenStreams };
 
-/** A route of the server. */
-export interface ServerRoute {
-  readonly method: 'GET' | 'POST' | 'PUT';
-  readonly path: string;
-  readonly right: AccessRight;
-  readonly respond: (context: Context, options: RouteOptions) => Response | Promise<Response>;
-}
+type Respond = (context: Context, options: RouteOptions) => Response | Promise<Response>;
 
-/** The routes of the server: data sets, runs and their events. */
-export const serverRoutes: readonly ServerRoute[] = [
-  {
-    method: 'GET',
-    path: '/v1/server',
-    right: 'work:read',
-    respond: (context, { description }) => context.json(description),
+/** The responses of the routes of the server. */
+const responses: Readonly<Record<keyof ServerRoutes, Respond>> = {
+  describe: (context, { description }) => context.json(description),
+  getDataSet: async (context, { dataSets }) =>
+    respond(context, serverRoutes.getDataSet, dataSetState(await dataSets.state(param(context, 'digest')))),
+  appendToDataSet,
+  listRuns: async (context, { api }) => {
+    const limit =
+      context.req.query('limit') === undefined ? maxListedRuns : wholeNumber(context, 'limit', maxListedRuns);
+    const offset = context.req.query('offset') === undefined ? 0 : wholeNumber(context, 'offset');
+    return respond(context, serverRoutes.listRuns, await api.list({ limit, offset }));
   },
-  {
-    method: 'GET',
-    path: '/v1/server/datasets/:digest',
-    right: 'project:write',
-    respond: async (context, { dataSets }) => context.json(dataSetView(await dataSets.state(param(context, 'digest')))),
+  createRun: async (context, { api }) =>
+    respond(context, serverRoutes.createRun, await api.create(await jsonBody(context))),
+  getRun: async (context, { api }) => respond(context, serverRoutes.getRun, await api.view(param(context, 'runId'))),
+  stopRun: async (context, { api }) => respond(context, serverRoutes.stopRun, await api.stop(param(context, 'runId'))),
+  resumeRun: async (context, { api }) => {
+    const { steps } = await jsonBody(context);
+    const more = typeof steps === 'number' ? { steps } : {};
+    return respond(context, serverRoutes.resumeRun, await api.resume(param(context, 'runId'), more));
   },
-  { method: 'PUT', path: '/v1/server/datasets/:digest', right: 'project:write', respond: appendToDataSet },
-  {
-    method: 'GET',
-    path: '/v1/server/runs',
-    right: 'work:read',
-    respond: async (context, { api }) => {
-      const limit =
-        context.req.query('limit') === undefined ? maxListedRuns : wholeNumber(context, 'limit', maxListedRuns);
-      const offset = context.req.query('offset') === undefined ? 0 : wholeNumber(context, 'offset');
-      return context.json({ items: await api.list({ limit, offset }) });
-    },
-  },
-  {
-    method: 'POST',
-    path: '/v1/server/runs',
-    right: 'project:write',
-    respond: async (context, { api }) => context.json(await api.create(await jsonBody(context)), 201),
-  },
-  {
-    method: 'GET',
-    path: '/v1/server/runs/:runId',
-    right: 'work:read',
-    respond: async (context, { api }) => context.json(await api.view(param(context, 'runId'))),
-  },
-  {
-    method: 'POST',
-    path: '/v1/server/runs/:runId/stop',
-    right: 'project:write',
-    respond: async (context, { api }) => context.json(await api.stop(param(context, 'runId'))),
-  },
-  {
-    method: 'POST',
-    path: '/v1/server/runs/:runId/resume',
-    right: 'project:write',
-    respond: async (context, { api }) => {
-      const { steps } = await jsonBody(context);
-      const more = typeof steps === 'number' ? { steps } : {};
-      return context.json(await api.resume(param(context, 'runId'), more));
-    },
-  },
-  {
-    method: 'POST',
-    path: '/v1/server/runs/:runId/endpoint',
-    right: 'work:write',
-    respond: async (context, { api }) => context.json({ model: await api.serve(param(context, 'runId')) }),
-  },
-  { method: 'GET', path: '/v1/server/runs/:runId/events', right: 'work:read', respond: streamEvents },
-];
+  serveModel: async (context, { api }) =>
+    respond(context, serverRoutes.serveModel, await api.serve(param(context, 'runId'))),
+  streamEvents,
+};
+
+function respond<TOutput>(
+  context: Context,
+  route: Pick<StoreRoute<never, TOutput>, 'response' | 'status'>,
+  value: TOutput,
+): Response {
+  return context.json(route.response?.encode(value) as JsonValue, route.status ?? 200);
+}
 
 /** Creates the application of the server. */
 export function createServerApp(options: ServerAppOptions): Hono {
@@ -146,10 +119,11 @@ export function createServerApp(options: ServerAppOptions): Hono {
       return context.json(down.length === 0 ? { status: 'ok' } : { status: 'degraded', down });
     });
   }
-  for (const { method, path, right, respond } of serverRoutes) {
+  for (const name of Object.keys(responses) as (keyof ServerRoutes)[]) {
+    const { method, path, right } = serverRoutes[name];
     const maxSize = method === 'PUT' ? maxPartBytes : maxRequestBytes;
     const limit = bodyLimit({ maxSize, onError: () => rejectBody(maxSize) });
-    app.on(method, path, requires(right), limit, (context) => respond(context, routeOptions));
+    app.on(method, path, requires(right), limit, (context) => responses[name](context, routeOptions));
   }
   app.all('*', requires('work:read'), (context) => {
     const error = new AgentLightningError({ code: 'NOT_FOUND', message: `no route ${context.req.path}` });
@@ -172,7 +146,8 @@ async function appendToDataSet(context: Context, { dataSets }: ServerAppOptions)
     totalBytes: wholeNumber(context, 'total_bytes', maxDataSetBytes),
     content: context.req.raw.body ?? [],
   };
-  return context.json(dataSetView(await dataSets.append(param(context, 'digest'), part)));
+  const state = dataSetState(await dataSets.append(param(context, 'digest'), part));
+  return respond(context, serverRoutes.appendToDataSet, state);
 }
 
 /** The events of a run after `last-event-id`, until the run has ended. */
@@ -230,8 +205,8 @@ function param(context: Context, name: string): string {
   return context.req.param(name) ?? '';
 }
 
-function dataSetView({ bytes, isComplete }: Awaited<ReturnType<DataSets['state']>>): JsonObject {
-  return { bytes, complete: isComplete };
+function dataSetState({ bytes, isComplete }: Awaited<ReturnType<DataSets['state']>>): DataSetState {
+  return { offset: bytes, isComplete };
 }
 
 async function jsonBody(context: Context): Promise<Readonly<Record<string, unknown>>> {

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { defaultProject } from '@agentlightning/core/protocol';
-import { isRunId } from '../run/model-name.ts';
+import { isRunId } from '../config/model-name.ts';
 
 /** The files in the data directory of a server. */
 export class ServerFolder {

@@ -8,7 +8,7 @@ import type { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { datasetLines, emptyDatasetCounts } from '../dataset/dataset-lines.ts';
-import { warningExplanations } from '../diagnosis/run-warning.ts';
+import { warningExplanations } from '../events/run-warning.ts';
 import { countRuns } from '../metrics/run-counts.ts';
 import { TrainingMetrics } from '../metrics/training-metrics.ts';
 import type { DashboardSessions } from './dashboard-sessions.ts';

@@ -5,7 +5,7 @@ import { createStoreHandler, openProjectStores, type ProjectStores, type StoreHa
 import type { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { attemptTokensOf } from '../config/attempt-tokens.ts';
-import { packageVersion } from '../package-version.ts';
+import { packageVersion } from '../events/package-version.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { readOrCreateSecret } from '../runtime/secret-file.ts';
 import { chooseRuntime } from './choose-runtime.ts';

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
 import type { Upstream } from '@agentlightning/gateway';
-import { withTelemetry } from '../cli/telemetry/command-telemetry.ts';
+import { withTelemetry } from '../metrics/command-telemetry.ts';
 import { jsonReport } from '../report/json-report.ts';
 import { trainWith } from '../trainer.ts';
 import { resolveRunSettings } from './run-config.ts';

@@ -1,4 +1,4 @@
-import type { ServiceListener } from '../training-event.ts';
+import type { ServiceListener } from '../events/training-event.ts';
 
 /** Closes an opened resource. */
 export type Closer = () => Promise<void> | void;

@@ -1,11 +1,11 @@
 import type { Store } from '@agentlightning/core';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { StepRecords } from '../diagnosis/step-records.ts';
+import type { TrainingListener } from '../events/training-event.ts';
 import type { FoundRun } from '../run/find-or-create-run.ts';
 import type { RunTasks } from '../run/run-shape.ts';
+import type { StepRecords } from '../run/step-records.ts';
 import type { OpenGateway } from '../runtime/open-gateway.ts';
-import type { TrainingListener } from '../training-event.ts';
 import type { SessionPolicy } from './session-policies.ts';
 
 /** The opened dependencies of a training run. */

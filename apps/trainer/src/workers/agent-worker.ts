@@ -1,5 +1,5 @@
 import { serveWorker } from '@agentlightning/runner/workers';
-import { silenceExpectedWarnings } from '../cli/node-version.ts';
+import { silenceExpectedWarnings } from '../doctor/node-version.ts';
 import { loadAgent } from '../user-modules/load-agent.ts';
 
 /*

@@ -2,7 +2,7 @@ import { AgentLightningError, type Clock, type Run, type Store } from '@agentlig
 import { addressText, systemClock } from '@agentlightning/core/internal';
 import { readRunner, storeTimeOf } from '@agentlightning/core/protocol';
 import { trainerWorkerPrefix, type Worker } from '@agentlightning/core/store';
-import type { ServiceListener } from '../training-event.ts';
+import type { ServiceListener } from '../events/training-event.ts';
 
 /** Options of {@link watchRunners}. */
 export interface WatchRunnersOptions {

@@ -1,7 +1,7 @@
 import type { Rollout, Store } from '@agentlightning/core';
 import { findRewards, modelCallFromSpan } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus, type MetricPoint, recordedFailure } from '@agentlightning/core/store';
-import { type FinishedRollout, readFinishedRollouts } from '../../src/evaluation/finished-rollout.ts';
+import { type FinishedRollout, readFinishedRollouts } from '../../src/results/finished-rollout.ts';
 import { groupRollouts } from '../../src/rollouts/collect-rollouts.ts';
 
 const groupSize = 4;

@@ -1,7 +1,7 @@
 import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
+import { type KlPenalty, klEstimate } from '../base/kl-estimate.ts';
 import { turnRewards } from '../credit-assignment/per-turn-credit.ts';
-import { type KlPenalty, klEstimate } from '../kl-estimate.ts';
-import type { ScoresByRow } from '../trajectory/row-scores.ts';
+import type { ScoresByRow } from '../rows/row-scores.ts';
 import type { GaeOptions } from './gae-options.ts';
 import { generalizedAdvantages, nothingAhead, type TokensAhead } from './generalized-advantages.ts';
 import { type PlacedTurn, turnsLastFirst } from './placed-turns.ts';

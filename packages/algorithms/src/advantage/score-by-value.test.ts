@@ -2,8 +2,8 @@ import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 import { aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ScoresByRow } from '../rows/row-scores.ts';
 import { limitRowLength } from '../trajectory/limit-row-length.ts';
-import type { ScoresByRow } from '../trajectory/row-scores.ts';
 import type { ValueScoring } from './estimate-by-value.ts';
 import { scoreByValue } from './score-by-value.ts';
 

@@ -1,6 +1,6 @@
 import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
-import type { RowColumns } from '../training-batch/training-datum.ts';
-import type { ScoresByRow } from '../trajectory/row-scores.ts';
+import type { ScoresByRow } from '../rows/row-scores.ts';
+import type { RowColumns } from '../rows/training-datum.ts';
 import { type EstimatedRow, estimateByValue, type ValueScoring } from './estimate-by-value.ts';
 import { placedTurns } from './placed-turns.ts';
 import type { ScoredTrajectories } from './score-trajectories.ts';

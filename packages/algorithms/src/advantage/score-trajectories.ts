@@ -1,6 +1,6 @@
 import type { AdvantageEstimator, CreditAssignment } from '@agentlightning/core';
 import type { RolloutReturn, TrainedInterval, Trajectory } from '@agentlightning/core/algorithm';
-import { trainedTokensOf } from '../training-batch/training-datum.ts';
+import { trainedTokensOf } from '../rows/training-datum.ts';
 
 /** A trajectory with the advantage of each turn. */
 export interface ScoredTrajectory {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { seededRandom } from '../seeded-random.ts';
+import { seededRandom } from '../base/seeded-random.ts';
 import { bootstrapMean } from './bootstrap-mean.ts';
 
 const single = (values: readonly number[]): number[][] => values.map((value) => [value]);

@@ -1,4 +1,4 @@
-import { seededRandom } from '../seeded-random.ts';
+import { seededRandom } from '../base/seeded-random.ts';
 import { assertFinite, type MeanInterval, type MeanIntervalOptions } from './mean-interval.ts';
 import { twoSidedQuantile, twoSidedTail } from './student-t.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { seededRandom } from '../seeded-random.ts';
+import { seededRandom } from '../base/seeded-random.ts';
 import { compareMeans, comparePairs } from './compare-means.ts';
 import { meanInterval } from './mean-interval.ts';
 import { twoSidedQuantile, twoSidedTail } from './student-t.ts';

@@ -4,9 +4,9 @@ import { spanNames } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { grpo } from '../recipes/grpo.ts';
+import type { RewardRule } from '../transition/reward-rule.ts';
 import { transitionsFromSpans } from '../transition/transitions-from-spans.ts';
 import { air } from './automatic-intermediate-rewards.ts';
-import type { RewardRule } from './reward-rule.ts';
 
 /** A tool call as adapters record it. */
 function toolSpan(

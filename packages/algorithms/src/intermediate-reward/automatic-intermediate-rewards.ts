@@ -1,6 +1,6 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import type { JudgedTrace, RewardRule, RuleVerdict, ToolCall } from './reward-rule.ts';
+import type { JudgedTrace, RewardRule, RuleVerdict, ToolCall } from '../transition/reward-rule.ts';
 
 /** Tool calls to which a rule applies. */
 export interface ToolChoice {

@@ -3,9 +3,9 @@ import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { linkAttributes, rewardAttributes, spanNames } from '@agentlightning/core/spans';
 import { type CallChoice, CallChooser } from '../transition/call-choice.ts';
 import { capturedCalls } from '../transition/captured-calls.ts';
+import { intermediateRewards } from '../transition/intermediate-rewards.ts';
+import type { RewardRule } from '../transition/reward-rule.ts';
 import { Turns } from '../transition/turns.ts';
-import { intermediateRewards } from './intermediate-rewards.ts';
-import type { RewardRule } from './reward-rule.ts';
 
 /** Rules and the model calls to which they apply; in a run of several policies, each policy has its own. */
 export interface AnnotationOptions extends CallChoice {

@@ -6,8 +6,8 @@ import type {
   TrajectoryRow,
 } from '@agentlightning/core/algorithm';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
-import type { RowColumns } from '../training-batch/training-datum.ts';
-import type { ScoresByRow } from '../trajectory/row-scores.ts';
+import type { ScoresByRow } from '../rows/row-scores.ts';
+import type { RowColumns } from '../rows/training-datum.ts';
 
 /** The trajectories that remain after a selection, and the reason for excluding the others. */
 export interface SelectionStage {

@@ -5,7 +5,7 @@ import { teamwork } from '../../test/teamwork.ts';
 import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';
 import { lastTurnCredit } from '../credit-assignment/last-turn-credit.ts';
 import { terminalCredit } from '../credit-assignment/terminal-credit.ts';
-import { scoresByRow } from '../trajectory/row-scores.ts';
+import { scoresByRow } from '../rows/row-scores.ts';
 import { advantageEstimationOf } from './advantage-estimation.ts';
 import { penalisedCredit } from './penalised-credit.ts';
 

@@ -3,11 +3,11 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { type AdvantageOptions, advantageOptionsSchema, advantageTypes } from '../advantage/advantage-options.ts';
 import { type GaeOptions, gaeOptionsSchema, isGae } from '../advantage/gae-options.ts';
+import { hasMethod } from '../base/has-method.ts';
 import {
   type CreditAssignmentOptions,
   creditAssignmentOptionsSchema,
 } from '../credit-assignment/credit-assignment-options.ts';
-import { hasMethod } from '../has-method.ts';
 import { type SamplerCorrection, samplerCorrectionSchema } from '../sampler-correction.ts';
 import { type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import { type LossOptions, lossIssues, lossNames } from './loss-options.ts';

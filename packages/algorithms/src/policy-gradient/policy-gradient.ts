@@ -11,12 +11,12 @@ import type {
 import type { ValuedTrajectories } from '../advantage/score-by-value.ts';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
+import { type ScoresByRow, scoresByRow, scoringData } from '../rows/row-scores.ts';
+import { mergedColumns, type RowColumns } from '../rows/training-datum.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamAt, batchLimit, collectStep, finalLearningRate } from '../step/step-options.ts';
 import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
-import { mergedColumns, type RowColumns } from '../training-batch/training-datum.ts';
-import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
 import { type AdvantageEstimation, advantageEstimationOf, klOf } from './advantage-estimation.ts';
 import { attemptTrainings } from './attempt-trainings.ts';
 import { excludeConstantGroups } from './exclude-constant-groups.ts';

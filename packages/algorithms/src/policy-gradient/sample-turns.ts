@@ -1,5 +1,5 @@
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
-import { seededRandom, shuffled } from '../seeded-random.ts';
+import { seededRandom, shuffled } from '../base/seeded-random.ts';
 
 /** Trajectories with a limited number of trained turns. */
 export interface SampledTurns {

@@ -1,8 +1,8 @@
 import type { TrajectoryRow } from '@agentlightning/core/algorithm';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import type { ScoresByRow } from '../rows/row-scores.ts';
+import { type RowColumns, trainedTokens } from '../rows/training-datum.ts';
 import { boundsOf, correctionFactors, type SamplerCorrection, samplerRatios } from '../sampler-correction.ts';
-import { type RowColumns, trainedTokens } from '../training-batch/training-datum.ts';
-import type { ScoresByRow } from '../trajectory/row-scores.ts';
 
 /**
  * The columns that a sampler correction adds to a row. The probability ratio of the loss is then relative to the weights in

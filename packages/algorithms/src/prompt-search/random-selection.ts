@@ -1,4 +1,4 @@
-import { type SeededRandom, seededRandom, shuffled } from '../seeded-random.ts';
+import { type SeededRandom, seededRandom, shuffled } from '../base/seeded-random.ts';
 
 /** A random source for one position of a search, so that a resumed search has the same numbers as an uninterrupted one. */
 export function randomForPosition(seed: number, ...position: readonly number[]): SeededRandom {

@@ -2,7 +2,7 @@ import type { Algorithm } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
-import { hasMethod } from '../has-method.ts';
+import { hasMethod } from '../base/has-method.ts';
 
 /** Properties of the run for a custom algorithm. */
 export interface CustomChoice {

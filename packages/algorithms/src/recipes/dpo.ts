@@ -6,10 +6,10 @@ import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { pairLoss, type ScoredResponse } from '../preference/preference-loss.ts';
 import { type PreferenceOptions, parsePreferenceOptions } from '../preference/preference-options.ts';
 import { type PreferencePair, preferencePairs } from '../preference/preference-pairs.ts';
+import { type ScoresByRow, scoresByRow, scoringData } from '../rows/row-scores.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamAt, batchLimit, collectStep } from '../step/step-options.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
-import { type ScoresByRow, scoresByRow, scoringData } from '../trajectory/row-scores.ts';
 
 /**
  * Direct preference optimisation: prefers the best rollout of every task to the worst, regularised by the initial model of

@@ -1,7 +1,7 @@
 import type { StepContext } from '@agentlightning/core/algorithm';
 import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
 import type { ScoredTrajectories, ScoredTrajectory } from '../advantage/score-trajectories.ts';
-import { reasonCountMetrics, totalCount } from '../reason-counts.ts';
+import { reasonCountMetrics, totalCount } from '../base/reason-counts.ts';
 import { trainedTokensOfTrajectory } from '../training-batch/training-batches.ts';
 import type { CollectedTrajectories } from '../trajectory/collect-trajectories.ts';
 

@@ -1,11 +1,11 @@
 import type { CollectedGroup, StepContext } from '@agentlightning/core/algorithm';
 import type { AdamParameters } from '@agentlightning/core/training-runtime';
 import { z } from 'zod';
-import { hasMethod } from '../has-method.ts';
-import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
+import { hasMethod } from '../base/has-method.ts';
 import { type Aggregation, aggregationSchema } from '../training-batch/aggregation.ts';
 import { type CollectedTrajectories, collectTrajectories } from '../trajectory/collect-trajectories.ts';
 import type { RowLevel } from '../trajectory/trajectory-from-transitions.ts';
+import type { RewardRule } from '../transition/reward-rule.ts';
 import type { TransitionOptions } from '../transition/transitions-from-spans.ts';
 import { type LearningRate, learningRateAt, learningRateSchema, type OptimizerPosition } from './learning-rate.ts';
 

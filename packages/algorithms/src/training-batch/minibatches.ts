@@ -1,4 +1,4 @@
-import { seededRandom, shuffled } from '../seeded-random.ts';
+import { seededRandom, shuffled } from '../base/seeded-random.ts';
 
 /** Number of passes and parts. */
 export interface MinibatchOptions {

@@ -1,9 +1,9 @@
 import type { TrajectoryRow } from '@agentlightning/core/algorithm';
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { type RowColumns, trainedTokensOf, trainingDatum } from '../rows/training-datum.ts';
 import { type Aggregation, tokenWeights } from './aggregation.ts';
 import { splitByTokens } from './split-by-tokens.ts';
-import { type RowColumns, trainedTokensOf, trainingDatum } from './training-datum.ts';
 
 /** Options of {@link trainingBatches}. */
 export interface TrainingBatchOptions {

@@ -1,5 +1,5 @@
 import type { CollectedGroup, CollectedRollout, Trajectory } from '@agentlightning/core/algorithm';
-import { type ReasonCounts, sumReasonCounts } from '../reason-counts.ts';
+import { type ReasonCounts, sumReasonCounts } from '../base/reason-counts.ts';
 import {
   type CollectedTransitions,
   type TransitionOptions,

@@ -1,6 +1,6 @@
 import { aTransition } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { seededRandom } from '../seeded-random.ts';
+import { seededRandom } from '../base/seeded-random.ts';
 import { RowIndex } from './row-index.ts';
 import { trajectoryFromTransitions } from './trajectory-from-transitions.ts';
 

@@ -1,6 +1,6 @@
 import { ValidationError } from '@agentlightning/core';
 import type { Trajectory, Transition } from '@agentlightning/core/algorithm';
-import { countReasons, type ReasonCounts } from '../reason-counts.ts';
+import { countReasons, type ReasonCounts } from '../base/reason-counts.ts';
 import { type OpenRow, RowIndex } from './row-index.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { AttributeValue, ModelCall, Span } from '@agentlightning/core';
 import { isAgentAmong, tagsFromSpan } from '@agentlightning/core/spans';
-import type { JudgedTrace } from '../intermediate-reward/reward-rule.ts';
 import type { CapturedCalls } from './captured-calls.ts';
+import type { JudgedTrace } from './reward-rule.ts';
 import { SpanTree } from './span-tree.ts';
 
 /**

@@ -2,12 +2,12 @@ import type { ModelCall, Span } from '@agentlightning/core';
 import { ValidationError } from '@agentlightning/core';
 import type { Transition } from '@agentlightning/core/algorithm';
 import type { ModelCallChoice } from '@agentlightning/core/spans';
-import { intermediateRewards } from '../intermediate-reward/intermediate-rewards.ts';
-import type { RewardRule } from '../intermediate-reward/reward-rule.ts';
-import { countReasons, type ReasonCounts } from '../reason-counts.ts';
+import { countReasons, type ReasonCounts } from '../base/reason-counts.ts';
 import { type CallChoice, CallChooser } from './call-choice.ts';
 import { capturedCalls } from './captured-calls.ts';
 import { exclusionReason } from './exclusion-reason.ts';
+import { intermediateRewards } from './intermediate-rewards.ts';
+import type { RewardRule } from './reward-rule.ts';
 import { type RewardChoice, turnRewards } from './turn-rewards.ts';
 import { Turns } from './turns.ts';
 

@@ -3,14 +3,15 @@ import process from 'node:process';
 import type { AgentLightningError, JsonObject, JsonValue } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
+import type { StoreClient } from '@agentlightning/core/store-client';
 import { type Agent, Registration, runRollouts } from '@agentlightning/runner';
 import { clientVersion } from '../client-version.ts';
-import type { ServerTransport } from '../server-transport.ts';
-import { WorkerStore } from './worker-store.ts';
 
 /** Options of a {@link RunWorker}. */
 export interface RunWorkerOptions<TTask> {
-  readonly transport: ServerTransport;
+  readonly store: StoreClient;
+  /** The URL of the server, without a path. */
+  readonly url: string;
   readonly runId: string;
   readonly agent: Agent<TTask>;
   /** Number of concurrent rollouts. */
@@ -32,8 +33,7 @@ export class RunWorker<TTask> {
   readonly #done: Promise<unknown>;
 
   /** Starts to claim rollouts. */
-  constructor({ transport, runId, agent, workers, parseTask, onError }: RunWorkerOptions<TTask>) {
-    const store = new WorkerStore(transport);
+  constructor({ store, url, runId, agent, workers, parseTask, onError }: RunWorkerOptions<TTask>) {
     const workerId = newId('worker');
     this.#registration = new Registration({
       store,
@@ -52,7 +52,7 @@ export class RunWorker<TTask> {
         concurrency: 1,
         workerId,
         graceMs,
-        gatewayUrl: `${transport.url}/v1`,
+        gatewayUrl: `${url}/v1`,
         createAttemptToken: (request) => store.createAttemptToken(request),
         signal: this.#stop.signal,
         events: { onError },

@@ -1,9 +1,10 @@
-import { type Clock, systemClock } from '../clock.ts';
-import { newSpanId } from '../id.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { newSpanId } from '../base/id.ts';
+import { agentAttributes } from '../spans/agent-path.ts';
 import { exceptionAttributes, messageOf } from '../spans/exception-attributes.ts';
 import type { Attributes, AttributeValue } from '../spans/span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../spans/span-attributes.ts';
-import { agentAttributes, agentPathOf, withinAgent } from '../tracing/agent-path.ts';
+import { agentPathOf, withinAgent } from '../tracing/agent-path.ts';
 import { currentRollout, type RolloutContext, withRollout } from '../tracing/rollout-context.ts';
 import { beginSpan, silentSpan, type TracerOptions } from '../tracing/rollout-tracer.ts';
 import type { ActiveSpan } from '../tracing/tracer.ts';

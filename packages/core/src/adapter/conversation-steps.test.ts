@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { Span } from '../spans/span.ts';
 import { genAiAttributes, modelCallAttributes } from '../spans/span-attributes.ts';
 import { aRolloutContext } from '../testing/a-rollout.ts';

@@ -1,12 +1,12 @@
-import { newSpanId } from '../id.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
-import { objectsOf, textOf } from '../json-access.ts';
+import { newSpanId } from '../base/id.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { objectsOf, textOf } from '../base/json-access.ts';
+import { plainText } from '../spans/unknown-value.ts';
 import type { AgentStepEnd } from './agent-step.ts';
 import type { AgentSteps } from './agent-steps.ts';
 import { modelRequestAttributes, modelResponseAttributes } from './responses/model-call-attributes.ts';
 import { StreamedAnthropicMessage } from './responses/streamed-anthropic-message.ts';
 import { toolCallAttributes } from './responses/tool-call-attributes.ts';
-import { plainText } from './unknown-value.ts';
 
 /** Start of a {@link ConversationSteps}. */
 export interface ConversationStart {

@@ -1,6 +1,6 @@
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import { fieldsOf } from '../spans/unknown-value.ts';
 import { loadModule, requireFrom } from './module-requires.ts';
-import { fieldsOf } from './unknown-value.ts';
 
 /**
  * The installed version of a package, resolved from a module.

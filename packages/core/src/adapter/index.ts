@@ -4,7 +4,9 @@
  * @module
  */
 
-export { numberOf, objectsOf, textOf } from '../json-access.ts';
+export { numberOf, objectsOf, textOf } from '../base/json-access.ts';
+export type { Fields } from '../spans/unknown-value.ts';
+export { fieldsOf, hasFields, plainText } from '../spans/unknown-value.ts';
 export { rolloutStorage } from '../tracing/rollout-context.ts';
 export { abortControllerWithin, noteSignal } from './abort-reasons.ts';
 export type { AgentStep, AgentStepEnd, AgentStepKind, TracePosition } from './agent-step.ts';
@@ -59,7 +61,5 @@ export type { GeneratorTap } from './tap-generator.ts';
 export { tapGenerator } from './tap-generator.ts';
 export type { StreamTap } from './tap-stream.ts';
 export { tapResponse, tapStream } from './tap-stream.ts';
-export type { Fields } from './unknown-value.ts';
-export { fieldsOf, hasFields, plainText } from './unknown-value.ts';
 export { quietly, warnOnce } from './warn-once.ts';
 export { withMembers } from './with-members.ts';

@@ -1,4 +1,4 @@
-import { hasFields } from './unknown-value.ts';
+import { hasFields } from '../spans/unknown-value.ts';
 
 /** Runs a function in a context, such as a step of a trace. */
 export type Within = <TResult>(run: () => TResult) => TResult;

@@ -1,11 +1,11 @@
-import { newSpanId } from '../id.ts';
-import { parseObject } from '../json-access.ts';
+import { newSpanId } from '../base/id.ts';
+import { parseObject } from '../base/json-access.ts';
+import { plainText } from '../spans/unknown-value.ts';
 import type { AgentStepEnd } from './agent-step.ts';
 import type { AgentSteps } from './agent-steps.ts';
 import { modelRequestAttributes, modelResponseAttributes } from './responses/model-call-attributes.ts';
 import { partsResponseBody } from './responses/parts-response.ts';
 import { StreamedParts } from './responses/streamed-parts.ts';
-import { plainText } from './unknown-value.ts';
 
 /** Options of {@link LoopSteps}. */
 export interface LoopStepsOptions {

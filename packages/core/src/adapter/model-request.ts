@@ -1,5 +1,5 @@
-import type { JsonObject } from '../json.ts';
-import { isObject, parseObject } from '../json-access.ts';
+import type { JsonObject } from '../base/json.ts';
+import { isObject, parseObject } from '../base/json-access.ts';
 
 /** API of a model request. */
 export type ModelApi = 'chat-completions' | 'completions' | 'responses' | 'embeddings' | 'messages';

@@ -1,7 +1,7 @@
+import { fieldsOf } from '../spans/unknown-value.ts';
 import { layersOf, markLayer } from './fetch-layer.ts';
 import type { FetchLayerMaker } from './global-fetch.ts';
 import { hasMethod, type Method, patchMethod } from './patch-method.ts';
-import { fieldsOf } from './unknown-value.ts';
 
 /** The method through which an `openai` client sends every request. */
 const sender = 'fetchWithTimeout';

@@ -1,4 +1,4 @@
-import { fieldsOf } from './unknown-value.ts';
+import { fieldsOf } from '../spans/unknown-value.ts';
 
 /** A method of a foreign class, with unknown parameters and result. */
 export type Method = (this: unknown, ...args: unknown[]) => unknown;

@@ -1,6 +1,6 @@
-import { systemClock } from '../clock.ts';
-import { failureOriginOf, isInfrastructureStatus } from '../errors/failure-origin.ts';
-import { backoffMs, withRetry } from '../retry.ts';
+import { systemClock } from '../base/clock.ts';
+import { backoffMs, withRetry } from '../base/retry.ts';
+import { failureOriginOf, isInfrastructureStatus } from '../store/failure-origin.ts';
 import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../tracing/rollout-context.ts';
 import { noteSignal } from './abort-reasons.ts';
 import type { TracePosition } from './agent-step.ts';

@@ -1,4 +1,4 @@
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { warnOnce } from './warn-once.ts';
 
 /** The active instrumentation and its number of users. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { PromptTemplateResource } from '../store/resource.ts';
 
 /** The prompts of an agent, by name. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 import { alteredSampling } from './altered-sampling.ts';
 
 test.each<readonly [JsonObject, readonly string[]]>([

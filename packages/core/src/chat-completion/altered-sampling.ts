@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isObject } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isObject } from '../base/json-access.ts';
 
 /** Whether the value of a request parameter changes the distribution that tokens are sampled from. */
 type Alters = (value: JsonValue) => boolean;

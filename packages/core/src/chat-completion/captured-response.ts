@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isObject, numberOf, numbersOf, objectsOf, textOf } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isObject, numberOf, numbersOf, objectsOf, textOf } from '../base/json-access.ts';
 import type { ModelCallChoice } from '../spans/model-call.ts';
 
 /** Token counts reported by an engine. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { ScriptedCall } from '../testing/scripted-model-request.ts';
 import { completionBody, completionChunks, prepareResponse } from '../testing/scripted-model-response.ts';
 import type { ScriptedResponse } from '../testing/scripted-model-step.ts';

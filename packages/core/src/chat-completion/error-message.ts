@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isList, isObject, objectsOf, parseObject, textOf } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isList, isObject, objectsOf, parseObject, textOf } from '../base/json-access.ts';
 
 /** Maximum length of an error body of unknown form, in characters. */
 const maxLength = 1000;

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isList, isObject, numberOf, objectsOf, parseObject, textOf } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isList, isObject, numberOf, objectsOf, parseObject, textOf } from '../base/json-access.ts';
 
 /** A tool call of a choice, as far as it has arrived. */
 interface KnownCall {

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isObject, numberOf, objectsOf, textOf } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isObject, numberOf, objectsOf, textOf } from '../base/json-access.ts';
 import { tokenIdFields } from './captured-response.ts';
 import { ResponseStandardizer } from './standard-response.ts';
 

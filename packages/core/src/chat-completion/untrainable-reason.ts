@@ -1,5 +1,5 @@
-import type { JsonObject } from '../json.ts';
-import { objectsOf, textOf } from '../json-access.ts';
+import type { JsonObject } from '../base/json.ts';
+import { objectsOf, textOf } from '../base/json-access.ts';
 import type { ModelCallChoice } from '../spans/model-call.ts';
 import type { CapturedResponse } from './captured-response.ts';
 

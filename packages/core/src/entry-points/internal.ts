@@ -4,6 +4,17 @@
  * @module
  */
 
+export type { AgentLightningErrorOptions } from '../base/agent-lightning-error.ts';
+export { systemClock } from '../base/clock.ts';
+export type { ErrorCatalogueEntry } from '../base/error-catalogue.ts';
+export { errorCatalogue } from '../base/error-catalogue.ts';
+export { isObject as isJsonObject, parseObject as parseJsonObject } from '../base/json-access.ts';
+export { decodeJsonText, findInexactInteger, isRawJson } from '../base/json-text.ts';
+export { KeyedMutex } from '../base/keyed-mutex.ts';
+export { parse, validationIssues } from '../base/parse.ts';
+export { quantityText } from '../base/quantity-text.ts';
+export type { BackoffLimits, RetryPolicy } from '../base/retry.ts';
+export { backoffMs, isRetryableStatus, isTransient, parseRetryAfterMs, withRetry } from '../base/retry.ts';
 export { alteredSampling } from '../chat-completion/altered-sampling.ts';
 export type { CapturedUsage } from '../chat-completion/captured-response.ts';
 export { CapturedResponse, promptTokenFields, tokenIdFields } from '../chat-completion/captured-response.ts';
@@ -11,19 +22,8 @@ export { errorMessageOf, httpErrorMessage } from '../chat-completion/error-messa
 export { ResponseStandardizer } from '../chat-completion/standard-response.ts';
 export { StreamedMessage } from '../chat-completion/streamed-message.ts';
 export { untrainableReason } from '../chat-completion/untrainable-reason.ts';
-export { systemClock } from '../clock.ts';
-export type { AgentLightningErrorOptions } from '../errors/agent-lightning-error.ts';
-export type { ErrorCatalogueEntry } from '../errors/error-catalogue.ts';
-export { errorCatalogue } from '../errors/error-catalogue.ts';
-export { isObject as isJsonObject, parseObject as parseJsonObject } from '../json-access.ts';
-export { decodeJsonText, findInexactInteger, isRawJson } from '../json-text.ts';
-export { KeyedMutex } from '../keyed-mutex.ts';
-export { parse, validationIssues } from '../parse.ts';
-export { quantityText } from '../quantity-text.ts';
 export { addressText, withoutPasswords } from '../redaction/address-text.ts';
 export { SecretFields } from '../redaction/secret-fields.ts';
-export type { BackoffLimits, RetryPolicy } from '../retry.ts';
-export { backoffMs, isRetryableStatus, isTransient, parseRetryAfterMs, withRetry } from '../retry.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 export type { Activity } from '../telemetry/trace-activity.ts';
 export { activityChannel, traceActivity } from '../telemetry/trace-activity.ts';

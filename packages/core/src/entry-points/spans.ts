@@ -4,6 +4,9 @@
  * @module
  */
 
+export type { RecordedTraining, TrainingSpanFields, TrainingStep } from '../algorithm/training-span.ts';
+export { trainingFromSpan, trainingToSpan } from '../algorithm/training-span.ts';
+export { agentPathFromText, agentPathText, isAgentAmong } from '../spans/agent-path.ts';
 export { toAttributeValue } from '../spans/attribute-value.ts';
 export { exceptionAttributes } from '../spans/exception-attributes.ts';
 export type { FlattenOptions, NestedAttributes } from '../spans/flatten-attributes.ts';
@@ -38,10 +41,8 @@ export {
 } from '../spans/span-attributes.ts';
 export type { AttributeLinks } from '../spans/span-links.ts';
 export { findLinkedSpans, linkAttributes, linksFromSpan, tagAttributes, tagsFromSpan } from '../spans/span-links.ts';
-export type { RecordedTraining, TrainingSpanFields, TrainingStep } from '../spans/training-span.ts';
-export { trainingFromSpan, trainingToSpan } from '../spans/training-span.ts';
 export { unflattenAttributes } from '../spans/unflatten-attributes.ts';
-export { agentPathFromText, agentPathOf, agentPathText, isAgentAmong } from '../tracing/agent-path.ts';
+export { agentPathOf } from '../tracing/agent-path.ts';
 export type { AttemptSpansOptions } from '../tracing/attempt-spans.ts';
 export { AttemptSpans } from '../tracing/attempt-spans.ts';
 export { primaryRewardName, rewardAttributes, toRewards } from '../tracing/emit-reward.ts';

@@ -4,19 +4,19 @@
  * @module
  */
 
-export type { Cost } from '../cost/cost.ts';
-export { costOfCalls, costOfRun, pricesOf } from '../cost/cost.ts';
-export type { ModelUsage } from '../cost/model-usage.ts';
-export { addUsage, modelUsageSchema, usageOfSpans } from '../cost/model-usage.ts';
-export type { ModelPrice, Prices } from '../cost/prices.ts';
-export { pricesSchema } from '../cost/prices.ts';
-export type { FailureOrigin, RecordedFailure } from '../errors/failure-origin.ts';
-export { attemptFailureOrigin, failureMetadata, failureOriginOf, recordedFailure } from '../errors/failure-origin.ts';
-export type { IdKind } from '../id.ts';
-export { newId, newSpanId, newTraceId } from '../id.ts';
-export type { RevokedTokens } from '../revoked-tokens.ts';
+export type { IdKind } from '../base/id.ts';
+export { newId, newSpanId, newTraceId } from '../base/id.ts';
+export type { RevokedTokens } from '../base/revoked-tokens.ts';
 export { isTerminalAttemptStatus } from '../store/attempt.ts';
+export type { Cost } from '../store/cost.ts';
+export { costOfCalls, costOfRun, pricesOf } from '../store/cost.ts';
+export type { FailureOrigin, RecordedFailure } from '../store/failure-origin.ts';
+export { attemptFailureOrigin, failureMetadata, failureOriginOf, recordedFailure } from '../store/failure-origin.ts';
 export type { GroupQuery, GroupStatistics } from '../store/group-statistics.ts';
+export type { ModelUsage } from '../store/model-usage.ts';
+export { addUsage, modelUsageSchema, usageOfSpans } from '../store/model-usage.ts';
+export type { ModelPrice, Prices } from '../store/prices.ts';
+export { pricesSchema } from '../store/prices.ts';
 export type {
   AttemptQuery,
   MetricQuery,

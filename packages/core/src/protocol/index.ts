@@ -14,32 +14,42 @@ export {
   defaultProject,
   roleRights,
   rolesWith,
-} from './access-rights.ts';
-export { assertId } from './assert-id.ts';
-export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './attempt-token.ts';
-export { AttemptTokens } from './attempt-token.ts';
+} from './access/access-rights.ts';
+export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from './access/attempt-token.ts';
+export { AttemptTokens } from './access/attempt-token.ts';
+export type { RevokedAttemptTokensOptions } from './access/revoked-attempt-tokens.ts';
+export { attemptTokenDigest, RevokedAttemptTokens } from './access/revoked-attempt-tokens.ts';
+export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './access/reward-source.ts';
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
+export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
+export { runInfoCodec } from './records/run-info.ts';
 export { type RunnerRecord, readRunner, storeTimeOf } from './records/runner-record.ts';
-export type { RevokedAttemptTokensOptions } from './revoked-attempt-tokens.ts';
-export { attemptTokenDigest, RevokedAttemptTokens } from './revoked-attempt-tokens.ts';
-export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './reward-source.ts';
-export { attemptCodec } from './rollouts/wire-attempt.ts';
-export { attemptedRolloutCodec, rolloutCodec, rolloutConfigCodec } from './rollouts/wire-rollout.ts';
 export { operationRoutes } from './routes/operation-routes.ts';
+export type {
+  CreateRunRequest,
+  DataSetPart,
+  DataSetState,
+  ServerDescription,
+  ServerRoutes,
+} from './routes/server-routes.ts';
+export { serverRoutes } from './routes/server-routes.ts';
 export type { SpecialRoutes } from './routes/special-routes.ts';
 export { specialRoutes } from './routes/special-routes.ts';
 export type { OperationName, OperationRoute, StoreRoute } from './routes/store-route.ts';
 export { maxBatchItems, pathParameters, strictHeader } from './routes/store-route.ts';
-export type { AttemptTokenOptions, IssuedAttemptToken } from './wire-attempt-token.ts';
-export type { WatchQuery } from './wire-change.ts';
-export { changeCodec } from './wire-change.ts';
-export { deletionCountsCodec } from './wire-deletion.ts';
-export type { ErrorBody } from './wire-error.ts';
-export { errorCodec, httpStatusOf } from './wire-error.ts';
-export { resourcesSnapshotCodec } from './wire-resources.ts';
-export type { RunRequest } from './wire-run.ts';
-export { metricPointCodec, runCodec } from './wire-run.ts';
-export type { AttemptReference } from './wire-span.ts';
-export { maxSequenceId, recordedSpanCodec, spanInputCodec } from './wire-span.ts';
-export type { ClaimRequest, WaitRequest } from './wire-wait.ts';
-export { workerCodec } from './wire-worker.ts';
+export { assertId } from './wire/assert-id.ts';
+export { attemptCodec } from './wire/wire-attempt.ts';
+export type { AttemptTokenOptions, IssuedAttemptToken } from './wire/wire-attempt-token.ts';
+export type { WatchQuery } from './wire/wire-change.ts';
+export { changeCodec } from './wire/wire-change.ts';
+export { deletionCountsCodec } from './wire/wire-deletion.ts';
+export type { ErrorBody } from './wire/wire-error.ts';
+export { errorCodec, httpStatusOf } from './wire/wire-error.ts';
+export { resourcesSnapshotCodec } from './wire/wire-resources.ts';
+export { attemptedRolloutCodec, rolloutCodec, rolloutConfigCodec } from './wire/wire-rollout.ts';
+export type { RunRequest } from './wire/wire-run.ts';
+export { metricPointCodec, runCodec } from './wire/wire-run.ts';
+export type { AttemptReference } from './wire/wire-span.ts';
+export { maxSequenceId, recordedSpanCodec, spanInputCodec } from './wire/wire-span.ts';
+export type { ClaimRequest, WaitRequest } from './wire/wire-wait.ts';
+export { workerCodec } from './wire/wire-worker.ts';

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { errorCatalogue } from '../errors/error-catalogue.ts';
-import { IllegalTransitionError } from '../errors/illegal-transition-error.ts';
-import { NotFoundError } from '../errors/not-found-error.ts';
-import { ValidationError } from '../errors/validation-error.ts';
-import { parse } from '../parse.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import { errorCatalogue } from '../base/error-catalogue.ts';
+import { IllegalTransitionError } from '../base/illegal-transition-error.ts';
+import { NotFoundError } from '../base/not-found-error.ts';
+import { parse } from '../base/parse.ts';
+import { ValidationError } from '../base/validation-error.ts';
 import { anAttemptedRollout } from '../testing/a-rollout.ts';
 import { aSpan } from '../testing/a-span.ts';
-import { rolloutCodec } from './rollouts/wire-rollout.ts';
-import { rolloutPatchCodec } from './rollouts/wire-rollout-request.ts';
-import { errorCodec, errorFromWire, httpStatusOf } from './wire-error.ts';
-import { msFromSeconds, secondsFromMs } from './wire-fields.ts';
-import { recordedSpanCodec, spanInputCodec } from './wire-span.ts';
+import { errorCodec, errorFromWire, httpStatusOf } from './wire/wire-error.ts';
+import { msFromSeconds, secondsFromMs } from './wire/wire-fields.ts';
+import { rolloutCodec } from './wire/wire-rollout.ts';
+import { rolloutPatchCodec } from './wire/wire-rollout-request.ts';
+import { recordedSpanCodec, spanInputCodec } from './wire/wire-span.ts';
 
 /** A JSON round trip, as over a network. */
 function overTheWire(value: unknown): unknown {

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isRawJson } from '../json-text.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isRawJson } from '../base/json-text.ts';
 import { redacted } from './secret-parameters.ts';
 
 /** Names of credential fields in requests to model APIs and their clients. */

@@ -1,4 +1,4 @@
-import { isSecret } from '../settings/secret-name.ts';
+import { isSecret } from './secret-name.ts';
 import type { TextScanner } from './text-scanner.ts';
 
 /** Placeholder for redacted text. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** The used part of a Node HTTP server. */
 export interface ClosingServer {

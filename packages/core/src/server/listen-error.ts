@@ -1,4 +1,4 @@
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { hostAndPort, type ListenAddress } from './listen-address.ts';
 
 /**

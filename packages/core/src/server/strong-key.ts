@@ -1,4 +1,4 @@
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { isLoopback } from './is-loopback.ts';
 
 /** The fewest characters of a key that other machines can try. */

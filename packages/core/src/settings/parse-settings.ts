@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import { isSecret } from '../redaction/secret-name.ts';
 import { issueMessage } from './issue-message.ts';
 import { fieldOf, knownKeys } from './known-keys.ts';
 import { didYouMean } from './nearest-name.ts';
-import { isSecret } from './secret-name.ts';
 import { valueText } from './value-text.ts';
 
 /** Context of error messages of {@link parseSettings}. */

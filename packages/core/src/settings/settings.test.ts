@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import * as z from 'zod';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { didYouMean, nearestName } from './nearest-name.ts';
 import { parseSettings, type SettingsDescription } from './parse-settings.ts';
 

@@ -1,5 +1,5 @@
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
-import { isSecret } from './secret-name.ts';
+import { isSecret } from '../redaction/secret-name.ts';
 
 /** Maximum length of a shown value, in characters. */
 const maxLength = 120;

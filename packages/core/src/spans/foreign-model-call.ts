@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isObject, objectsOf, parseObject, textOf } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isObject, objectsOf, parseObject, textOf } from '../base/json-access.ts';
 import { toGenAiMessages } from './gen-ai-messages.ts';
 import type { Attributes, AttributeValue, Span } from './span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from './span-attributes.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 import { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
 
 describe('Anthropic messages', () => {

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isList, isObject, objectsOf } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isList, isObject, objectsOf } from '../base/json-access.ts';
 
 /**
  * Converts chat messages of OpenAI or Anthropic to OpenTelemetry's GenAI conventions: `role` and a list of `parts`

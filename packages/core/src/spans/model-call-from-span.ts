@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { isObject, numberOf, numbersOf, textOf } from '../json-access.ts';
-import { agentPathFromText } from '../tracing/agent-path.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isObject, numberOf, numbersOf, textOf } from '../base/json-access.ts';
+import { agentPathFromText } from './agent-path.ts';
 import { foreignModelCall } from './foreign-model-call.ts';
 import type { ModelCall, ModelCallChoice } from './model-call.ts';
 import type { Attributes, AttributeValue, Span } from './span.ts';

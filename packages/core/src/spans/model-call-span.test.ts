@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { recordedSpanCodec, spanCodec, spanInputCodec } from '../protocol/wire-span.ts';
+import { recordedSpanCodec, spanCodec, spanInputCodec } from '../protocol/wire/wire-span.ts';
 import type { ModelCall } from './model-call.ts';
 import { modelCallFromSpan } from './model-call-from-span.ts';
 import { modelCallToSpan } from './model-call-span.ts';

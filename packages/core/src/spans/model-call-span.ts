@@ -1,10 +1,9 @@
-import { newTraceId } from '../id.ts';
-import type { JsonObject } from '../json.ts';
+import { newTraceId } from '../base/id.ts';
+import type { JsonObject } from '../base/json.ts';
 import { defaultSecretFields, type SecretFields } from '../redaction/secret-fields.ts';
-import type { RolloutMode } from '../store/rollout.ts';
-import { agentPathText } from '../tracing/agent-path.ts';
+import { agentPathText } from './agent-path.ts';
 import { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
-import type { ModelCall, ModelCallChoice } from './model-call.ts';
+import type { ModelCall, ModelCallChoice, RolloutMode } from './model-call.ts';
 import { toGenAiResponseInput, toGenAiResponseOutput } from './responses-messages.ts';
 import type { Attributes, AttributeValue, SpanInput } from './span.ts';
 import {

@@ -1,4 +1,7 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
+
+/** Purpose of a rollout: training, policy selection, or final evaluation. */
+export type RolloutMode = 'train' | 'val' | 'test';
 
 /** One of the choices of a model response; a request with `n > 1` has several. */
 export interface ModelCallChoice {

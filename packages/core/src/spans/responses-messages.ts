@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { objectsOf, textOf } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { objectsOf, textOf } from '../base/json-access.ts';
 import { toGenAiMessages } from './gen-ai-messages.ts';
 
 /**

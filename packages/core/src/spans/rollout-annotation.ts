@@ -1,4 +1,4 @@
-import { newSpanId, newTraceId } from '../id.ts';
+import { newSpanId, newTraceId } from '../base/id.ts';
 import type { Span, SpanInput } from './span.ts';
 import { annotationAttributes, spanNames } from './span-attributes.ts';
 

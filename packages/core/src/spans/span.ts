@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 
 /** An OpenTelemetry attribute value: a primitive or a list of primitives of one type. */
 export type AttributeValue = string | number | boolean | readonly string[] | readonly number[] | readonly boolean[];

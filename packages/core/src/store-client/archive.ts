@@ -1,4 +1,4 @@
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
 import { addressText } from '../redaction/address-text.ts';
 import type { Run } from '../store/run.ts';

@@ -1,9 +1,9 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import type { Clock } from '../clock.ts';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { parse } from '../parse.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { parse } from '../base/parse.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
-import { changeCodec } from '../protocol/wire-change.ts';
+import { changeCodec } from '../protocol/wire/wire-change.ts';
 import type { StoreChange, WatchOptions } from '../store/store-change.ts';
 import type { StoreTransport } from './transport.ts';
 

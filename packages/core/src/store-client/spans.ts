@@ -1,8 +1,8 @@
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { operationRoutes } from '../protocol/routes/operation-routes.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
 import { maxBatchItems } from '../protocol/routes/store-route.ts';
-import type { AttemptReference } from '../protocol/wire-span.ts';
+import type { AttemptReference } from '../protocol/wire/wire-span.ts';
 import { attributesForReaders } from '../spans/python-logprobs.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { StoreTransport } from './transport.ts';

@@ -1,12 +1,12 @@
-import { systemClock } from '../clock.ts';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { NotFoundError } from '../errors/not-found-error.ts';
-import { newId } from '../id.ts';
-import type { AttemptTokenRequest } from '../protocol/attempt-token.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import { systemClock } from '../base/clock.ts';
+import { newId } from '../base/id.ts';
+import { NotFoundError } from '../base/not-found-error.ts';
+import type { AttemptTokenRequest } from '../protocol/access/attempt-token.ts';
 import { operationRoutes } from '../protocol/routes/operation-routes.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
 import { type OperationName, pathParameters, type StoreRoute } from '../protocol/routes/store-route.ts';
-import type { AttemptReference } from '../protocol/wire-span.ts';
+import type { AttemptReference } from '../protocol/wire/wire-span.ts';
 import { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Attempt } from '../store/attempt.ts';

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
-import type { Clock } from '../clock.ts';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { encode, parse } from '../parse.ts';
-import { assertId } from '../protocol/assert-id.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { encode, parse } from '../base/parse.ts';
+import { backoffMs } from '../base/retry.ts';
 import { pathParameters, type StoreRoute, strictHeader } from '../protocol/routes/store-route.ts';
-import { errorFromWire } from '../protocol/wire-error.ts';
-import { isFinalPythonFault } from '../protocol/wire-python-fault.ts';
+import { assertId } from '../protocol/wire/assert-id.ts';
+import { errorFromWire } from '../protocol/wire/wire-error.ts';
+import { isFinalPythonFault } from '../protocol/wire/wire-python-fault.ts';
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
-import { backoffMs } from '../retry.ts';
 
 /** Options of a {@link StoreTransport}. */
 export interface StoreTransportOptions {
@@ -29,6 +29,8 @@ export interface RouteCall<TInput> {
   /** Ids for the parameters of the route's path, in order. */
   readonly parameters?: readonly string[];
   readonly input?: TInput;
+  /** A body that is not JSON. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   /** Whether a repetition has the same effect, so that no idempotency key is needed. @default false */
   readonly isRepeatable?: boolean;
   /** Additional headers. */
@@ -133,21 +135,26 @@ export class StoreTransport {
     throw new StoreFailure(errorFromWire(response.status, body), isTransient(response.status, body));
   }
 
+  /** The URL of the server. */
+  get baseUrl(): string {
+    return this.#options.baseUrl;
+  }
+
   #prepare<TInput>(route: StoreRoute<TInput>, call: RouteCall<TInput>): StoreRequest {
-    const { parameters = [], isRepeatable = false, headers, waitMs = route.waitMs ?? 0, signal } = call;
-    const body = route.body === undefined ? null : JSON.stringify(encode(route.body, call.input as TInput, 'Request'));
+    const { parameters = [], isRepeatable = false, bytes, headers, waitMs = route.waitMs ?? 0, signal } = call;
+    const json = route.body === undefined ? null : JSON.stringify(encode(route.body, call.input as TInput, 'Request'));
     const query = route.query === undefined ? '' : `?${queryOf(encode(route.query, call.input as TInput, 'Request'))}`;
     const { apiKey } = this.#options;
     const init = {
       method: route.method,
       headers: {
         [strictHeader]: '1',
-        ...(body === null ? {} : { 'content-type': 'application/json' }),
+        ...(json === null ? {} : { 'content-type': 'application/json' }),
         ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
         ...(route.idempotency !== 'key' || isRepeatable ? {} : { 'idempotency-key': crypto.randomUUID() }),
         ...headers,
       },
-      ...(body === null ? {} : { body }),
+      ...(bytes !== undefined ? { body: bytes } : json === null ? {} : { body: json }),
     };
     return { url: `${this.#options.baseUrl}${pathOf(route, parameters)}${query}`, init, waitMs, signal };
   }
@@ -221,8 +228,8 @@ function unreachable(url: string, cause: unknown): AgentLightningError {
   const reason = withoutPasswords(cause instanceof Error ? reasonOf(cause) : String(cause));
   return new AgentLightningError({
     code: 'UNREACHABLE',
-    message: `The store at ${addressText(url)} cannot be reached: ${reason}`,
-    remedy: 'Check that the store server runs at this address (`agl store`), and that its key is right.',
+    message: `The server at ${addressText(url)} cannot be reached: ${reason}`,
+    remedy: 'Check that the server runs at this address (`agl store` or `agl server`), and that its key is right.',
     cause,
   });
 }

@@ -1,10 +1,10 @@
-import { z } from 'zod';
-import type { Clock } from '../clock.ts';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import { parse } from '../parse.ts';
-import { rolloutCodec } from '../protocol/rollouts/wire-rollout.ts';
+import * as z from 'zod';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { parse } from '../base/parse.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
-import { errorFromWire } from '../protocol/wire-error.ts';
+import { errorFromWire } from '../protocol/wire/wire-error.ts';
+import { rolloutCodec } from '../protocol/wire/wire-rollout.ts';
 import type { AttemptedRollout, Rollout } from '../store/rollout.ts';
 import type { ClaimOptions, WaitOptions } from '../store/store.ts';
 import { eventStreamType, isEventStream, readEvents } from './events.ts';

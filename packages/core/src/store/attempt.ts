@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 
 /** Lifecycle status of an attempt. `timeout` and `unresponsive` are set by the store's watchdog. */
 export type AttemptStatus = 'preparing' | 'running' | 'succeeded' | 'failed' | 'unresponsive' | 'timeout';

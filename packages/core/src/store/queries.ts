@@ -1,5 +1,5 @@
-import type { JsonObject } from '../json.ts';
-import type { RolloutMode } from './rollout.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { RolloutMode } from '../spans/model-call.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 import type { WorkerStatus } from './worker.ts';
 

@@ -1,9 +1,7 @@
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { RolloutMode } from '../spans/model-call.ts';
 import type { Attempt, AttemptStatus } from './attempt.ts';
 import type { RolloutStatus } from './rollout-status.ts';
-
-/** Purpose of a rollout: training, policy selection, or final evaluation. */
-export type RolloutMode = 'train' | 'val' | 'test';
 
 /** Time limits and retries of a rollout. */
 export interface RolloutConfig {

@@ -1,5 +1,5 @@
-import type { ModelUsage } from '../cost/model-usage.ts';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { ModelUsage } from './model-usage.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 
 /**

@@ -1,5 +1,6 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import type { RevokedTokens } from '../revoked-tokens.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { RevokedTokens } from '../base/revoked-tokens.ts';
+import type { RolloutMode } from '../spans/model-call.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Attempt, AttemptStatus } from './attempt.ts';
 import type { GroupQuery, GroupStatistics } from './group-statistics.ts';
@@ -19,7 +20,6 @@ import type {
   EnqueueRolloutRequest,
   Rollout,
   RolloutConfig,
-  RolloutMode,
   StartRolloutRequest,
 } from './rollout.ts';
 import type { RolloutSearch, RolloutSearchPage } from './rollout-search.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 
 /** Activity of a worker. */
 export type WorkerStatus = 'idle' | 'busy' | 'unknown';

@@ -1,4 +1,4 @@
-import { newId, newTraceId } from '../id.ts';
+import { newId, newTraceId } from '../base/id.ts';
 import type { Attempt } from '../store/attempt.ts';
 import { type AttemptedRollout, defaultRolloutConfig, type Rollout } from '../store/rollout.ts';
 import type { RolloutContext } from '../tracing/rollout-context.ts';

@@ -1,4 +1,4 @@
-import { newSpanId } from '../id.ts';
+import { newSpanId } from '../base/id.ts';
 import type { Span } from '../spans/span.ts';
 import { spanNames } from '../spans/span-attributes.ts';
 import { type RewardValue, rewardAttributes, toRewards } from '../tracing/emit-reward.ts';

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import type { JsonObject } from '../json.ts';
+import * as z from 'zod';
+import type { JsonObject } from '../base/json.ts';
 import { problemOf } from './scripted-request-problem.ts';
 
 const schema = z.looseObject({

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import { parseObject } from '../json-access.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { parseObject } from '../base/json-access.ts';
 import type { PreparedResponse } from './scripted-model-response.ts';
 
 /** A content block, as it starts, and the deltas that complete it. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 import { messageBody, messageErrorEvent, messageEvents } from './scripted-messages-body.ts';
 import { completionBody, completionChunks, type PreparedResponse } from './scripted-model-response.ts';
 import type { ScriptedApi, ScriptedResponse } from './scripted-model-step.ts';

@@ -1,6 +1,6 @@
-import { z } from 'zod';
-import type { JsonObject } from '../json.ts';
-import { objectsOf } from '../json-access.ts';
+import * as z from 'zod';
+import type { JsonObject } from '../base/json.ts';
+import { objectsOf } from '../base/json-access.ts';
 import { problemOf } from './scripted-request-problem.ts';
 
 const toolCall = z.looseObject({

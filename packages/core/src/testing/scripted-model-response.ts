@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ScriptedCall } from './scripted-model-request.ts';
 import type { ScriptedResponse } from './scripted-model-step.ts';
 import {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { JsonObject } from '../json.ts';
-import { parseObject } from '../json-access.ts';
+import type { JsonObject } from '../base/json.ts';
+import { parseObject } from '../base/json-access.ts';
 import { readEmbeddingsRequest, type ScriptedEmbeddingsCall } from './scripted-embeddings.ts';
 import { readMessagesRequest } from './scripted-messages-request.ts';
 import { readRequest, type ScriptedCall } from './scripted-model-request.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 
 /**
  * Tokens of the scripted model: the bytes of the text, and two special tokens around each message, so that a continued

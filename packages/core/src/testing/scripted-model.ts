@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import type { JsonObject } from '../json.ts';
-import { quantityText } from '../quantity-text.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import type { JsonObject } from '../base/json.ts';
+import { quantityText } from '../base/quantity-text.ts';
 import { embeddingsBody } from './scripted-embeddings.ts';
 import { sendCompletion, sendError, sendJson } from './scripted-model-reply.ts';
 import { prepareResponse } from './scripted-model-response.ts';

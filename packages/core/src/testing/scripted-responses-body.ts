@@ -1,5 +1,5 @@
-import type { JsonObject } from '../json.ts';
-import { objectsOf } from '../json-access.ts';
+import type { JsonObject } from '../base/json.ts';
+import { objectsOf } from '../base/json-access.ts';
 import type { PreparedResponse } from './scripted-model-response.ts';
 
 /** An output item of a response, and its stream events between start and end. */

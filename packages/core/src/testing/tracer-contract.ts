@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { withRollout } from '../tracing/rollout-context.ts';
 import type { Tracer } from '../tracing/tracer.ts';
 import { aRolloutContext } from './a-rollout.ts';

@@ -1,5 +1,3 @@
-import type { AttributeValue } from '../spans/span.ts';
-import { agentLightningAttributes, genAiAttributes, pythonReaderAttributes } from '../spans/span-attributes.ts';
 import type { RolloutContext } from './rollout-context.ts';
 
 /** Names of the active agents, outermost first; empty outside of a rollout or an agent. */
@@ -11,38 +9,4 @@ export function agentPathOf(context: RolloutContext | null): readonly string[] {
 /** The context with one more active agent. */
 export function withinAgent(context: RolloutContext, agentName: string): RolloutContext {
   return { ...context, agentName, agentPath: [...agentPathOf(context), agentName] };
-}
-
-/** An agent path as one attribute value: `boss>expert`. A `>` or `%` within a name is percent-encoded. */
-export function agentPathText(path: readonly string[]): string {
-  return path.map((name) => name.replaceAll('%', '%25').replaceAll('>', '%3E')).join('>');
-}
-
-/** Span attributes with the name and path of the agent; empty outside of any agent. */
-export function agentAttributes(path: readonly string[]): Record<string, AttributeValue> {
-  const agentName = path.at(-1);
-  if (agentName === undefined) return {};
-  return {
-    [genAiAttributes.agentName]: agentName,
-    [pythonReaderAttributes.agentName]: agentName,
-    [agentLightningAttributes.agentPath]: agentPathText(path),
-  };
-}
-
-/** Parses the output of {@link agentPathText}. */
-export function agentPathFromText(text: string): readonly string[] {
-  if (text === '') return [];
-  return text.split('>').map((name) => name.replaceAll('%3E', '>').replaceAll('%25', '%'));
-}
-
-/**
- * Whether an agent is in a list of agents, each given by name or by the path of {@link agentPathText}. An unknown agent
- * is not in any list.
- */
-export function isAgentAmong(
-  agents: readonly string[],
-  { agentName, agentPath }: { readonly agentName: string | null; readonly agentPath: readonly string[] | null },
-): boolean {
-  if (agentName !== null && agents.includes(agentName)) return true;
-  return agentPath !== null && agents.includes(agentPathText(agentPath));
 }

@@ -1,4 +1,4 @@
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import type { Reward } from '../spans/reward.ts';
 import { isRewardNumber, rewardOutOfRange } from '../spans/reward-range.ts';
 import type { Attributes } from '../spans/span.ts';

@@ -1,4 +1,4 @@
-import { ValidationError } from '../errors/validation-error.ts';
+import { ValidationError } from '../base/validation-error.ts';
 import { exceptionAttributes, messageOf } from '../spans/exception-attributes.ts';
 import { flattenAttributes, type NestedAttributes } from '../spans/flatten-attributes.ts';
 import type { Attributes, SpanStatus } from '../spans/span.ts';

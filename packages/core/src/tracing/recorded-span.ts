@@ -1,10 +1,11 @@
-import type { Clock } from '../clock.ts';
-import { newSpanId } from '../id.ts';
+import type { Clock } from '../base/clock.ts';
+import { newSpanId } from '../base/id.ts';
+import { agentAttributes } from '../spans/agent-path.ts';
 import { toAttributeValue } from '../spans/attribute-value.ts';
 import { exceptionAttributes, messageOf } from '../spans/exception-attributes.ts';
 import type { Attributes, AttributeValue, SpanEvent, SpanInput, SpanStatus } from '../spans/span.ts';
 import { isReservedAttribute } from '../spans/span-attributes.ts';
-import { agentAttributes, agentPathOf } from './agent-path.ts';
+import { agentPathOf } from './agent-path.ts';
 import type { RolloutContext } from './rollout-context.ts';
 import type { ActiveSpan, StartSpanOptions } from './tracer.ts';
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { RolloutMode } from '../spans/model-call.ts';
 import type { SpanInput } from '../spans/span.ts';
 import type { PromptTemplateResource } from '../store/resource.ts';
-import type { RolloutMode } from '../store/rollout.ts';
 import type { ActiveSpan } from './tracer.ts';
 
 /** Destination of recorded spans. Appending never throws and never blocks: tracing must not affect the agent. */

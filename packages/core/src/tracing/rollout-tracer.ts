@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { RecordedSpan, type SpanOrigin } from './recorded-span.ts';
 import { currentRollout, type RolloutContext, withRollout } from './rollout-context.ts';
 import type { ActiveSpan, StartSpanOptions, Tracer } from './tracer.ts';

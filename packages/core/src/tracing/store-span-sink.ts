@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../clock.ts';
-import { AgentLightningError } from '../errors/agent-lightning-error.ts';
-import type { ErrorCode } from '../errors/error-catalogue.ts';
-import { backoffMs } from '../retry.ts';
+import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { ErrorCode } from '../base/error-catalogue.ts';
+import { backoffMs } from '../base/retry.ts';
 import type { SpanInput } from '../spans/span.ts';
 import type { Store } from '../store/store.ts';
 import type { SpanSink } from './rollout-context.ts';

@@ -1,5 +1,6 @@
+import { agentAttributes } from '../spans/agent-path.ts';
 import { agentLightningAttributes, genAiAttributes } from '../spans/span-attributes.ts';
-import { agentAttributes, agentPathOf, withinAgent } from './agent-path.ts';
+import { agentPathOf, withinAgent } from './agent-path.ts';
 import { currentRollout, withRollout } from './rollout-context.ts';
 import { tracer } from './rollout-tracer.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../json.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { AdamParameters, LossSpec, TrainingBatch } from './training-batch.ts';
 
 /** An optional runtime feature. Requests that need an absent feature are rejected as invalid. */

@@ -2,8 +2,8 @@ import type { AgentStepEnd, AgentStepKind } from '../../src/adapter/agent-step.t
 import { AgentSteps } from '../../src/adapter/agent-steps.ts';
 import { redirectGlobalFetch } from '../../src/adapter/global-fetch.ts';
 import { modelRequestAttributes, modelResponseAttributes } from '../../src/adapter/responses/model-call-attributes.ts';
-import type { JsonObject } from '../../src/json.ts';
-import { isObject, textOf } from '../../src/json-access.ts';
+import type { JsonObject } from '../../src/base/json.ts';
+import { isObject, textOf } from '../../src/base/json-access.ts';
 import type { Attributes } from '../../src/spans/span.ts';
 import { genAiAttributes, modelCallAttributes } from '../../src/spans/span-attributes.ts';
 import { listeners, type ToyEvent, type ToyListener } from './toy-framework.ts';

@@ -3,7 +3,7 @@ import { isJsonObject, parse } from '@agentlightning/core/internal';
 import type { AttemptClaims } from '@agentlightning/core/protocol';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
-import type { Caller } from '../http/access.ts';
+import type { Caller } from '../access/access.ts';
 import { AglServerError, errorResponse } from './agl-server-error.ts';
 import type { AglEvents } from './events.ts';
 import type { ProxyPause } from './proxy-pause.ts';

@@ -1,11 +1,11 @@
 import { AgentLightningError, type Clock, type RolloutMode, type Store } from '@agentlightning/core';
 import type { SecretFields } from '@agentlightning/core/internal';
 import type { Hono } from 'hono';
-import type { AttemptAddress } from '../calling-attempt.ts';
-import { storeUnavailable } from '../gateway-error.ts';
-import type { SamplingOverrides } from '../gateway-options.ts';
-import type { Caller } from '../http/access.ts';
-import type { PauseGate } from '../pause-gate.ts';
+import type { Caller } from '../access/access.ts';
+import type { AttemptAddress } from '../attempts/calling-attempt.ts';
+import type { PauseGate } from '../attempts/pause-gate.ts';
+import { storeUnavailable } from '../wire/gateway-error.ts';
+import type { SamplingOverrides } from '../wire/gateway-options.ts';
 import { aglServerRoutes } from './agl-server-routes.ts';
 import { AglEvents } from './events.ts';
 import { ProxyPause } from './proxy-pause.ts';

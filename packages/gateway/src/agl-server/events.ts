@@ -2,7 +2,7 @@ import type { AgentLightningError, AttemptedRollout, Clock, JsonObject, Rollout,
 import type { SecretFields } from '@agentlightning/core/internal';
 import { lateRewardRefusal } from '@agentlightning/core/protocol';
 import { hasAttempt } from '@agentlightning/core/store';
-import { findAttempt } from '../find-attempt.ts';
+import { findAttempt } from '../attempts/find-attempt.ts';
 import { eventFromSpan, eventToSpan } from './event-span.ts';
 import type { ServedVersion } from './model-request-event.ts';
 import { attemptNameOf, eventAttemptName, sectionOf } from './rollout-section.ts';

@@ -8,7 +8,7 @@ import {
   pythonReaderAttributes,
 } from '@agentlightning/core/spans';
 import { endpointAttribute } from '../capture/call-recorder.ts';
-import { listOf, numberOf } from '../http/json-access.ts';
+import { listOf, numberOf } from '../wire/json-access.ts';
 
 /** The policy version that an endpoint was registered with; null for an unregistered one. */
 export type ServedVersion = (model: string) => number | null;

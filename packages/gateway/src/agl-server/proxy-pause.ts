@@ -1,4 +1,4 @@
-import type { PauseGate } from '../pause-gate.ts';
+import type { PauseGate } from '../attempts/pause-gate.ts';
 
 /** Pause state in the 1.0 protocol. */
 export interface WirePauseState {

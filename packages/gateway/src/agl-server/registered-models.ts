@@ -1,4 +1,4 @@
-import type { Upstream } from '../gateway-options.ts';
+import type { Upstream } from '../wire/gateway-options.ts';
 import type { ServerRun } from './server-run.ts';
 import type { WireModel } from './wire.ts';
 

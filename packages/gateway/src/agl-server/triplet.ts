@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { listOf } from '../http/json-access.ts';
+import { listOf } from '../wire/json-access.ts';
 import type { WireEvent } from './wire.ts';
 
 /**

@@ -1,10 +1,9 @@
 import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
 import { type CapturedResponse, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
 import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
-import type { CallingAttempt } from '../calling-attempt.ts';
-import { storeUnavailable } from '../gateway-error.ts';
-import type { GatewayLog } from '../gateway-options.ts';
-import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
+import type { CallingAttempt } from '../attempts/calling-attempt.ts';
+import { storeUnavailable } from '../wire/gateway-error.ts';
+import type { GatewayLog } from '../wire/gateway-options.ts';
 import type { SpanWriter } from './span-writer.ts';
 
 /** A call of an attempt before it is sent. */
@@ -45,8 +44,6 @@ export interface UpstreamParameters {
 /** A finished call. */
 export interface EndedCall {
   readonly parameters: UpstreamParameters;
-  /** The prompt that was sent as token ids instead of the messages; null for none. */
-  readonly sentPrompt: readonly number[] | null;
   /** What the upstream required to be changed in the request. */
   readonly changes: readonly string[];
   readonly captured: CapturedResponse;
@@ -64,8 +61,8 @@ export interface EndedCall {
   readonly httpStatus: number | null;
   /** Why the response is missing or incomplete; null when it is complete. */
   readonly failure: string | null;
-  /** The responding upstream; null for none. */
-  readonly upstream: RegisteredUpstream | null;
+  /** The base URL of the responding upstream; null for none. */
+  readonly endpoint: string | null;
 }
 
 /** Headers from adapters; not forwarded to upstreams. */
@@ -228,7 +225,7 @@ function toSpan(
       error: failure,
     },
   );
-  const endpoint = ended.upstream === null ? {} : { [endpointAttribute]: ended.upstream.baseUrl };
+  const endpoint = ended.endpoint === null ? {} : { [endpointAttribute]: ended.endpoint };
   const attributes = { ...span.attributes, ...endpoint, ...started.attributes, ...changesOf(started, ended) };
   return { ...span, attributes, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
 }

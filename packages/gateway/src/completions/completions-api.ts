@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { ChatStream, streamOfChunk } from '../chat-completions/chat-stream.ts';
+import { ChatStream, streamOfChunk } from '../model-api/chat-stream.ts';
 import {
   type AddedFields,
   type PreparedRequest,
   type PrepareOptions,
   prepareRequest,
-} from '../chat-completions/prepared-request.ts';
-import { visibleResponse } from '../chat-completions/visible-response.ts';
-import { isJsonList, objectOf, objectsOf } from '../http/json-access.ts';
+} from '../model-api/prepared-request.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import { visibleResponse } from '../model-api/visible-response.ts';
+import { isJsonList, objectOf, objectsOf } from '../wire/json-access.ts';
 import { StreamedCompletion } from './streamed-completion.ts';
 
 /** The Completions API: a chat engine with a raw prompt instead of messages. */

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { ChatStream } from '../chat-completions/chat-stream.ts';
-import { type PreparedRequest, type PrepareOptions, prepareRequest } from '../chat-completions/prepared-request.ts';
-import { visibleResponse } from '../chat-completions/visible-response.ts';
-import { isJsonList } from '../http/json-access.ts';
 import { badRequest } from '../model-api/bad-request.ts';
+import { ChatStream } from '../model-api/chat-stream.ts';
+import { type PreparedRequest, type PrepareOptions, prepareRequest } from '../model-api/prepared-request.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import { visibleResponse } from '../model-api/visible-response.ts';
+import { isJsonList } from '../wire/json-access.ts';
 import { StreamedCompletion } from './streamed-completion.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { numberOf, objectsOf, textOf } from '../http/json-access.ts';
+import { numberOf, objectsOf, textOf } from '../wire/json-access.ts';
 
 /**
  * Assembles the chunks of a Completions stream into the body of the equivalent non-streamed response, without the data of

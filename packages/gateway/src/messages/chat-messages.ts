@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable, optionalText } from '../model-api/bad-request.ts';
 import { partsOrText, plainContent } from '../model-api/content-parts.ts';
 import { decodeReasoning } from '../model-api/opaque-reasoning.ts';
+import { isJsonList, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 import { argumentsText } from './tool-input.ts';
 
 /**

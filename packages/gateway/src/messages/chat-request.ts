@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { definedFields, isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import {
   badRequest,
   namesOfOmitted,
@@ -10,6 +9,7 @@ import {
 } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/content-parts.ts';
 import { reasoningEffort } from '../model-api/reasoning-effort.ts';
+import { definedFields, isJsonList, objectOf, textOf } from '../wire/json-access.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
 
 /** Fields that a chat engine lacks. They are left out and named in the record. */

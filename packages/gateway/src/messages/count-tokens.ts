@@ -1,13 +1,13 @@
 import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
 import { callingAgent } from '../capture/call-recorder.ts';
-import { GatewayError } from '../gateway-error.ts';
-import type { CallResponse } from '../http/call-response.ts';
-import { numberOf, textOf } from '../http/json-access.ts';
 import { translates } from '../model-api/api-support.ts';
 import { badRequest, unlessTooDeep } from '../model-api/bad-request.ts';
-import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
-import { type ForwardedRequest, fetchForwarded, forwardRequest } from '../passthrough/forward-request.ts';
+import { type ForwardedRequest, fetchForwarded, forwardRequest } from '../model-api/forward-request.ts';
+import type { IncomingCall, ModelCallServices } from '../model-api/model-call-services.ts';
+import type { CallResponse } from '../wire/call-response.ts';
+import { GatewayError } from '../wire/gateway-error.ts';
+import { numberOf, textOf } from '../wire/json-access.ts';
 import { chatRequestOf } from './chat-request.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@agentlightning/core';
-import { isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import { encodeReasoning } from '../model-api/opaque-reasoning.ts';
 import { type NewCallId, partsOfMessage } from '../response-parts/parts-of-message.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
 import type { PartHead, ResponsePart } from '../response-parts/response-part.ts';
+import { isJsonList, objectOf, textOf } from '../wire/json-access.ts';
 import { toolInput } from './tool-input.ts';
 
 /** Options of {@link messageOf}. */

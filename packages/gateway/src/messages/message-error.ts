@@ -1,4 +1,4 @@
-import type { GatewayError } from '../gateway-error.ts';
+import type { GatewayError } from '../wire/gateway-error.ts';
 
 const typesByStatus: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',

@@ -1,8 +1,8 @@
 import type { JsonObject } from '@agentlightning/core';
-import { objectOf } from '../http/json-access.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
 import type { PartHead, PartStep } from '../response-parts/response-part.ts';
 import { StreamedParts } from '../response-parts/streamed-parts.ts';
+import { objectOf } from '../wire/json-access.ts';
 import {
   contentBlock,
   isOmitted,

@@ -9,7 +9,7 @@ import {
   chatChunksOf,
   chatMessageOf,
 } from '../../test/any-response.ts';
-import { objectOf, objectsOf } from '../http/json-access.ts';
+import { objectOf, objectsOf } from '../wire/json-access.ts';
 import { chatMessages } from './chat-messages.ts';
 import { chatRequestOf } from './chat-request.ts';
 import { messageOf } from './message-body.ts';

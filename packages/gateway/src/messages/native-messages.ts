@@ -1,12 +1,12 @@
 import type { JsonObject } from '@agentlightning/core';
 import { StreamedAnthropicMessage } from '@agentlightning/core/adapter';
 import { type CapturedResponse, parseJsonObject } from '@agentlightning/core/internal';
-import { prepareUntokened } from '../chat-completions/prepared-request.ts';
-import type { GatewayError } from '../gateway-error.ts';
-import { numberOf, objectOf } from '../http/json-access.ts';
-import { type StreamEntry, writeEntry } from '../http/server-sent-events.ts';
+import { prepareUntokened } from '../model-api/prepared-request.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';
+import type { GatewayError } from '../wire/gateway-error.ts';
+import { numberOf, objectOf } from '../wire/json-access.ts';
+import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
 import { messageErrorEvent } from './message-error.ts';
 
 /** Native Messages of an upstream: without token ids, so such calls are recorded but not trainable. */

@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GatewayError } from '../gateway-error.ts';
 import { chatRequestOf as chatRequestOfMessages } from '../messages/chat-request.ts';
 import { messageOf } from '../messages/message-body.ts';
 import { MessageEvents } from '../messages/message-events.ts';
 import { chatRequestOf as chatRequestOfResponses, inputItems } from '../responses/chat-request.ts';
 import { responseOf } from '../responses/response-body.ts';
 import { ResponseEvents } from '../responses/response-events.ts';
+import { GatewayError } from '../wire/gateway-error.ts';
 
 /** JSON with protocol keywords in valid and invalid positions. */
 const word = fc.constantFrom(

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { GatewayError } from '../gateway-error.ts';
-import { isJsonList } from '../http/json-access.ts';
+import { GatewayError } from '../wire/gateway-error.ts';
+import { isJsonList } from '../wire/json-access.ts';
 
 /** A 400 error, with the invalid parameter. */
 export function badRequest(param: string | null, message: string, remedy?: string): GatewayError {

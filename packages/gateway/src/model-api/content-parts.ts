@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonList, textOf } from '../http/json-access.ts';
+import { isJsonList, textOf } from '../wire/json-access.ts';
 
 /** Merges the system messages at the beginning: the templates of open models accept only one. */
 export function joinedSystem(messages: readonly JsonObject[]): readonly JsonObject[] {

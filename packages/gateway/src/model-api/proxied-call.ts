@@ -2,18 +2,19 @@ import type { Readable } from 'node:stream';
 import type { JsonObject } from '@agentlightning/core';
 import { CapturedResponse, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
 import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
-import { orderChanges } from '../chat-completions/message-order.ts';
-import type { PreparedRequest, RequestBodies } from '../chat-completions/prepared-request.ts';
-import { continuedChange, isPromptOf, promptFields, refusesPrompt } from '../continuity/token-continuity.ts';
-import { GatewayError, type UpstreamErrorResponse } from '../gateway-error.ts';
-import type { CallResponse } from '../http/call-response.ts';
-import type { IncomingCall, ModelCallServices } from '../model-call-services.ts';
 import { callWithFailover } from '../upstream/call-with-failover.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { plainDialect } from '../upstream/request-dialect.ts';
 import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
+import { noteTokenSupport } from '../upstream/token-support.ts';
 import { upstreamErrored, upstreamMessage } from '../upstream/upstream-failure.ts';
+import type { CallResponse } from '../wire/call-response.ts';
+import { GatewayError, type UpstreamErrorResponse } from '../wire/gateway-error.ts';
+import { orderChanges } from './message-order.ts';
+import type { IncomingCall, ModelCallServices } from './model-call-services.ts';
+import type { PreparedRequest, RequestBodies } from './prepared-request.ts';
 import { type CapturedStream, relayStream } from './relay-stream.ts';
+import { continuedChange, isPromptOf, promptFields, refusesPrompt } from './token-continuity.ts';
 import { streamOfWhole, TranslatedStreamConverter } from './translated-stream-converter.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
@@ -142,18 +143,25 @@ export class ProxiedCall {
     result: UpstreamResult,
     seen: { readonly body: JsonObject; readonly visible: JsonObject; readonly visibleText: string },
   ): Promise<void> {
-    const { services, prepared, api } = this.#options;
+    const { prepared, api } = this.#options;
     const captured = captureOf(result, prepared);
     api.capture(seen.body, captured);
     const isRecordedAsSeen = prepared.added.tokenIds && prepared.added.logprobs;
     const allTokens = { tokenIds: true, logprobs: true, usage: false };
-    await services.recorder.record(started, {
+    await this.#recordComplete(started, result, {
       ...this.#ended(captured, result),
       response: isRecordedAsSeen ? seen.visible : api.visible(seen.body, allTokens),
       ...(isRecordedAsSeen ? { responseText: seen.visibleText } : {}),
       firstByteTimeMs: result.response.firstByteTimeMs,
       failure: null,
     });
+  }
+
+  async #recordComplete(started: StartedCall, { upstream }: UpstreamResult, ended: EndedCall): Promise<void> {
+    const { upstreamServices, recorder, continuity } = this.#options.services;
+    if (ended.parameters.requestsTokens) noteTokenSupport(upstream, ended.captured, upstreamServices.log);
+    continuity.ended(started, ended, { upstream, sentPrompt: this.#sentPrompt });
+    await recorder.record(started, ended);
   }
 
   #streamed(result: UpstreamResult, body: Readable): CallResponse {
@@ -178,7 +186,7 @@ export class ProxiedCall {
           ? api.stream(captured, prepared.added)
           : new TranslatedStreamConverter(captured, translated.call.stream()),
       record: async (response) => {
-        if (started !== null) await services.recorder.record(started, ended(response, null));
+        if (started !== null) await this.#recordComplete(started, result, ended(response, null));
       },
       recordFailed: (failure, response) => {
         if (started !== null) services.recorder.recordFailed(started, ended(response, failure));
@@ -230,7 +238,6 @@ export class ProxiedCall {
     const dialect = result?.dialect ?? plainDialect;
     return {
       parameters: { ...prepared, requestsTokens: prepared.requestsTokens && dialect.tokens !== 'none' },
-      sentPrompt: this.#sentPrompt,
       changes: isPromptOf(captured, this.#sentPrompt)
         ? [continuedChange]
         : orderChanges(started?.request ?? {}, dialect.order),
@@ -238,7 +245,7 @@ export class ProxiedCall {
       responseId: translated === null || result === null ? captured.responseId : translated.call.responseId,
       endTimeMs: services.upstreamServices.clock.now(),
       httpStatus: result?.response.status ?? null,
-      upstream: result?.upstream ?? null,
+      endpoint: result?.upstream.baseUrl ?? null,
     };
   }
 

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { JsonObject } from '@agentlightning/core';
-import { GatewayError } from '../gateway-error.ts';
-import type { SendChunk } from '../http/response-stream.ts';
-import { EventStreamReader } from '../http/server-sent-events.ts';
+import { GatewayError } from '../wire/gateway-error.ts';
+import type { SendChunk } from '../wire/response-stream.ts';
+import { EventStreamReader } from '../wire/server-sent-events.ts';
 import type { StreamConverter } from './stream-converter.ts';
 
 /** The stream of an upstream that is captured while it is relayed to the client. */

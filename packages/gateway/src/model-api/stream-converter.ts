@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentlightning/core';
-import type { GatewayError } from '../gateway-error.ts';
-import { textOf } from '../http/json-access.ts';
-import type { StreamEntry } from '../http/server-sent-events.ts';
+import type { GatewayError } from '../wire/gateway-error.ts';
+import { textOf } from '../wire/json-access.ts';
+import type { StreamEntry } from '../wire/server-sent-events.ts';
 
 /** A streamed response, converted from the upstream's API to the client's. */
 export interface StreamConverter {

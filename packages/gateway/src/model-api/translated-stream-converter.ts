@@ -6,12 +6,12 @@ import {
   ResponseStandardizer,
   StreamedMessage,
 } from '@agentlightning/core/internal';
-import { chunkOfWhole, doneMarker } from '../chat-completions/chat-stream.ts';
-import { visibleResponse } from '../chat-completions/visible-response.ts';
-import { type GatewayError, notUnderstood } from '../gateway-error.ts';
-import { type StreamEntry, writeEntry } from '../http/server-sent-events.ts';
+import { type GatewayError, notUnderstood } from '../wire/gateway-error.ts';
+import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
+import { chunkOfWhole, doneMarker } from './chat-stream.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from './stream-converter.ts';
 import type { TranslatedStream } from './translation.ts';
+import { visibleResponse } from './visible-response.ts';
 
 const allTokens = { tokenIds: true, logprobs: true, usage: false };
 

@@ -1,6 +1,5 @@
-import type { Attributes, JsonObject } from '@agentlightning/core';
-import type { GatewayError } from '../gateway-error.ts';
-import type { ConversationMemory, ResponseContext } from '../responses/conversation-memory.ts';
+import type { Attributes, JsonObject, JsonValue } from '@agentlightning/core';
+import type { GatewayError } from '../wire/gateway-error.ts';
 
 /** An API that the gateway translates to Chat Completions. */
 export interface Translation {
@@ -8,6 +7,36 @@ export interface Translation {
   begin(request: JsonObject, scope: TranslationScope): Promise<TranslatedCall>;
   /** The body of an error response. */
   errorBody(status: number, message: string): string;
+}
+
+/** A request's conversation, with references resolved. */
+export interface Conversation {
+  /** Earlier chat messages. */
+  readonly before: readonly JsonObject[];
+  /** The Responses items that follow. */
+  readonly items: readonly JsonObject[];
+}
+
+/** The key of a response. */
+export interface ResponseContext {
+  /** Responses are visible within one attempt only; null for a call that is not recorded. */
+  readonly attempt: { readonly rolloutId: string; readonly attemptId: string } | null;
+  /** Common stem of its ids, which ends with the span id. */
+  readonly stem: string;
+  /** Length of its request, in characters. */
+  readonly requestLength: number;
+}
+
+/** The responses of earlier calls, which a request can continue or reference by their ids. */
+export interface ConversationMemory {
+  /** Stores a response with its conversation. */
+  remember(context: ResponseContext, conversation: Conversation, output: JsonValue | undefined): void;
+  /**
+   * Resolves a request: prepends the response that it continues and its conversation, and replaces item references.
+   *
+   * @throws GatewayError 400 when a response is not known
+   */
+  complete(request: JsonObject, items: readonly JsonObject[], context: ResponseContext): Promise<Conversation>;
 }
 
 /** The caller and its memory. */

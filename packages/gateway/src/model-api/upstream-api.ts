@@ -1,6 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import type { CapturedResponse } from '@agentlightning/core/internal';
-import type { AddedFields, PreparedRequest, PrepareOptions } from '../chat-completions/prepared-request.ts';
+import type { AddedFields, PreparedRequest, PrepareOptions } from './prepared-request.ts';
 import type { StreamConverter } from './stream-converter.ts';
 
 /** A model API of upstreams: request format and response parsing. */

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { objectOf, objectsOf, textOf } from '../http/json-access.ts';
+import { objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 import type { ResponsePart } from './response-part.ts';
 
 /** Generates an id for a tool call without one. */

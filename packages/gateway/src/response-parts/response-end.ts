@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { numberOf, objectOf, objectsOf, textOf } from '../http/json-access.ts';
+import { numberOf, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 
 /** Token counts of a response. */
 export interface ResponseUsage {

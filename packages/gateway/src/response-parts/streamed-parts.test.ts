@@ -2,7 +2,7 @@ import type { JsonObject } from '@agentlightning/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { anyCuts, anyResponse, chatChunksOf, chatMessageOf } from '../../test/any-response.ts';
-import { objectOf } from '../http/json-access.ts';
+import { objectOf } from '../wire/json-access.ts';
 import { partsOfMessage } from './parts-of-message.ts';
 import { firstChoice } from './response-end.ts';
 import type { PartHead, PartStep, ResponsePart } from './response-part.ts';

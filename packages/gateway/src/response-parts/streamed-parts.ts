@@ -1,6 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
-import { numberOf, objectOf, objectsOf, textOf } from '../http/json-access.ts';
+import { numberOf, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 import { type NewCallId, reasoningOf } from './parts-of-message.ts';
 import type { PartHead, PartStep, ResponsePart } from './response-part.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { isJsonList, textOf } from '../http/json-access.ts';
+import { isJsonList, textOf } from '../wire/json-access.ts';
 import { customArguments, namespacedName } from './tools.ts';
 
 /** An assistant message, assembled from Responses items. */

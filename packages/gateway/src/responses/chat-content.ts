@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { definedFields, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
 import { partsOrText, plainContent } from '../model-api/content-parts.ts';
+import { definedFields, textOf } from '../wire/json-access.ts';
 
 /**
  * Converts the content of a Responses item to Chat Completions.

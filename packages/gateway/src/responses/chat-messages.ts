@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/content-parts.ts';
 import { decodeReasoning } from '../model-api/opaque-reasoning.ts';
+import type { Conversation } from '../model-api/translation.ts';
+import { objectsOf, textOf } from '../wire/json-access.ts';
 import { AssistantTurn } from './assistant-turn.ts';
 import { chatContent } from './chat-content.ts';
-import type { Conversation } from './conversation-memory.ts';
 import { stemOf } from './response-ids.ts';
 import { isServerTool } from './tools.ts';
 

@@ -1,5 +1,4 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import {
   badRequest,
   namesOfOmitted,
@@ -9,8 +8,9 @@ import {
   requiredObjects,
 } from '../model-api/bad-request.ts';
 import { reasoningEffort } from '../model-api/reasoning-effort.ts';
+import type { Conversation } from '../model-api/translation.ts';
+import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 import { chatMessages } from './chat-messages.ts';
-import type { Conversation } from './conversation-memory.ts';
 import { wantsLogprobs } from './response-body.ts';
 import { chatTools, isServerTool } from './tools.ts';
 

@@ -1,7 +1,7 @@
 import { AgentLightningError, type JsonObject, type Span, type Store } from '@agentlightning/core';
 import { modelCallAttributes, modelCallFromSpan } from '@agentlightning/core/spans';
-import { storeUnavailable } from '../gateway-error.ts';
-import { objectsOf, textOf } from '../http/json-access.ts';
+import { storeUnavailable } from '../wire/gateway-error.ts';
+import { objectsOf, textOf } from '../wire/json-access.ts';
 import { responseOf } from './response-body.ts';
 import { responseId, spanIdOf } from './response-ids.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentlightning/core';
-import { isJsonList, numberOf, objectOf, textOf } from '../http/json-access.ts';
 import { type NewCallId, partsOfMessage } from '../response-parts/parts-of-message.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
+import { isJsonList, numberOf, objectOf, textOf } from '../wire/json-access.ts';
 import { type OutputOptions, outputItem } from './output-item.ts';
 import { responseId } from './response-ids.ts';
 import { renamedTools } from './tools.ts';

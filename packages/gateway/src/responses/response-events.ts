@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonList, objectOf, textOf } from '../http/json-access.ts';
 import { firstChoice, ResponseEnd } from '../response-parts/response-end.ts';
 import type { PartHead, PartStep, ResponsePart } from '../response-parts/response-part.ts';
 import { StreamedParts } from '../response-parts/streamed-parts.ts';
+import { isJsonList, objectOf, textOf } from '../wire/json-access.ts';
 import { customInputEvents, itemEvents } from './item-events.ts';
 import { outputItem, startedItem } from './output-item.ts';
 import {

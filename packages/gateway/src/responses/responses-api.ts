@@ -1,8 +1,8 @@
 import type { JsonObject } from '@agentlightning/core';
 import { modelCallAttributes } from '@agentlightning/core/spans';
-import { textOf } from '../http/json-access.ts';
 import type { ClientApi } from '../model-api/proxy-model-call.ts';
 import type { TranslatedStream, Translation } from '../model-api/translation.ts';
+import { textOf } from '../wire/json-access.ts';
 import { chatRequestOf, inputItems } from './chat-request.ts';
 import { nativeResponses } from './native-responses.ts';
 import { responseOf } from './response-body.ts';

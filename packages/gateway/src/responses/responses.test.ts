@@ -9,7 +9,7 @@ import {
   chatChunksOf,
   chatMessageOf,
 } from '../../test/any-response.ts';
-import { objectsOf } from '../http/json-access.ts';
+import { objectsOf } from '../wire/json-access.ts';
 import { chatMessages } from './chat-messages.ts';
 import { chatRequestOf, inputItems } from './chat-request.ts';
 import { responseOf } from './response-body.ts';

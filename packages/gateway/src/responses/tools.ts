@@ -1,7 +1,7 @@
 import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
-import { definedFields, objectOf, objectsOf, textOf } from '../http/json-access.ts';
 import { badRequest, notTranslatable, optionalObjects } from '../model-api/bad-request.ts';
+import { definedFields, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 
 /** A tool of a Responses request that the model knows as a function with another name or form. */
 export type RenamedTool =

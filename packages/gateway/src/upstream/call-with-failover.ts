@@ -1,6 +1,6 @@
 import { backoffMs, parseRetryAfterMs, withRetry } from '@agentlightning/core/internal';
-import { GatewayError, gatewayClosing } from '../gateway-error.ts';
-import type { RetryOptions } from '../gateway-options.ts';
+import { GatewayError, gatewayClosing } from '../wire/gateway-error.ts';
+import type { RetryOptions } from '../wire/gateway-options.ts';
 import { acquireUpstreamSlot, type UpstreamSlot } from './acquire-upstream-slot.ts';
 import { FailoverOrder } from './failover-order.ts';
 import { firstByteTimeoutMs } from './first-byte-times.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@agentlightning/core';
 import { backoffMs } from '@agentlightning/core/internal';
-import type { GatewayLog, HealthCheckOptions } from '../gateway-options.ts';
+import type { GatewayLog, HealthCheckOptions } from '../wire/gateway-options.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 import { UpstreamTimeout } from './upstream-timeout.ts';

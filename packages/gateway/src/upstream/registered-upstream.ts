@@ -1,4 +1,4 @@
-import type { Upstream } from '../gateway-options.ts';
+import type { Upstream } from '../wire/gateway-options.ts';
 import { CallSlots } from './call-slots.ts';
 import { FirstByteTimes } from './first-byte-times.ts';
 import { seedOf } from './rendezvous.ts';

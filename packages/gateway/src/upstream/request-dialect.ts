@@ -1,4 +1,8 @@
-import type { MessageOrder } from '../chat-completions/message-order.ts';
+/**
+ * Where the template of a model accepts system messages: anywhere, at the beginning only, or not at all. Templates without
+ * system messages also require that user and assistant messages alternate.
+ */
+export type MessageOrder = 'any' | 'system-first' | 'no-system';
 
 /** What an upstream was found to accept; requests to it are written accordingly. */
 export interface RequestDialect {

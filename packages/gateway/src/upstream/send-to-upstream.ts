@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import type { Clock } from '@agentlightning/core';
 import { isRetryableStatus } from '@agentlightning/core/internal';
-import { GatewayError } from '../gateway-error.ts';
-import type { GatewayLog, RetryOptions } from '../gateway-options.ts';
-import type { GatewayMetrics } from '../observe/gateway-metrics.ts';
+import type { GatewayMetrics } from '../capture/gateway-metrics.ts';
+import { GatewayError } from '../wire/gateway-error.ts';
+import type { GatewayLog, RetryOptions } from '../wire/gateway-options.ts';
 import type { UpstreamSlot } from './acquire-upstream-slot.ts';
 import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';

@@ -1,5 +1,5 @@
 import { httpErrorMessage, parseJsonObject } from '@agentlightning/core/internal';
-import { GatewayError } from '../gateway-error.ts';
+import { GatewayError } from '../wire/gateway-error.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamResponse } from './upstream-client.ts';
 

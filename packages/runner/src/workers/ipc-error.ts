@@ -1,6 +1,6 @@
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
 import { errorCatalogue } from '@agentlightning/core/internal';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const codes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 

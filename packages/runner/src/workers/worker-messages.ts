@@ -1,5 +1,5 @@
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RunnerStore } from '../runner-store.ts';
 import { type IpcError, ipcErrorSchema } from './ipc-error.ts';
 

@@ -2,7 +2,7 @@ import { AgentLightningError, type AttemptedRollout, type SpanInput } from '@age
 import { parse } from '@agentlightning/core/internal';
 import { isReservedAttribute, isRewardedByEvaluator, spanInputCodec } from '@agentlightning/core/protocol';
 import { rewardFromSpan } from '@agentlightning/core/spans';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SupervisorMethod } from './worker-messages.ts';
 
 /** Number of ended attempts of which late spans are accepted: the trace of background work. */

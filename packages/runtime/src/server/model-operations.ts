@@ -1,4 +1,6 @@
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import type { CheckpointInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type {
   LoadCheckpointRequest,
   OptimStepRequest,
@@ -6,7 +8,8 @@ import type {
 } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxClientStateBytes } from '../runtime-limits.ts';
-import { encodeCheckpoint } from '../wire/checkpoint.ts';
+import { toTimestamp } from '../wire/timestamp.ts';
+import type { EngineCheckpoint } from './engine.ts';
 import type { HostedModel } from './hosted-model.ts';
 import { assertName, invalid } from './invalid.ts';
 import type { OperationOutcome } from './operation-record.ts';
@@ -64,4 +67,17 @@ export function loadCheckpointWork(model: HostedModel, request: LoadCheckpointRe
 /** Serves the current weights. */
 export function publishWork(model: HostedModel): Execute {
   return async () => ({ case: 'endpoint', value: await assertSound(model).publishWeights() });
+}
+
+/** Converts a checkpoint to a message of the contract. */
+export function encodeCheckpoint(checkpoint: EngineCheckpoint): MessageInitShape<typeof CheckpointInfoSchema> {
+  return {
+    uri: checkpoint.uri,
+    name: checkpoint.name,
+    step: checkpoint.step,
+    policyVersion: checkpoint.policyVersion,
+    sizeBytes: BigInt(checkpoint.sizeBytes),
+    createTime: toTimestamp(checkpoint.createdAtMs),
+    clientState: checkpoint.clientState,
+  };
 }

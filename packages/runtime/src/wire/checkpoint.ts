@@ -1,23 +1,7 @@
 import { type JsonObject, type JsonValue, ValidationError } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
 import type { Checkpoint } from '@agentlightning/core/training-runtime';
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { CheckpointInfo, CheckpointInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
-import type { EngineCheckpoint } from '../server/engine.ts';
-import { toTimestamp } from './timestamp.ts';
-
-/** Converts a checkpoint to a message of the contract. */
-export function encodeCheckpoint(checkpoint: EngineCheckpoint): MessageInitShape<typeof CheckpointInfoSchema> {
-  return {
-    uri: checkpoint.uri,
-    name: checkpoint.name,
-    step: checkpoint.step,
-    policyVersion: checkpoint.policyVersion,
-    sizeBytes: BigInt(checkpoint.sizeBytes),
-    createTime: toTimestamp(checkpoint.createdAtMs),
-    clientState: checkpoint.clientState,
-  };
-}
+import type { CheckpointInfo } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 
 /** Converts a checkpoint to the type of core. */
 export function decodeCheckpoint(info: CheckpointInfo): Checkpoint {

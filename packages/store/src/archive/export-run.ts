@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { readPages } from '../list-pages.ts';
-import type { OperationRunner } from '../operation-runner.ts';
+import { findResources } from '../operations/records/read-resources.ts';
+import { loadRun, queryMetrics } from '../operations/records/read-runs.ts';
+import { readPages } from '../sql/list-pages.ts';
+import type { OperationRunner } from '../sql/operation-runner.ts';
 import {
   type ExportedRollout,
   readExportedRollout,
   readRolloutIds,
   readSpansAfter,
   type SpanPosition,
-} from '../operations/archives/read-archive-parts.ts';
-import { findResources } from '../operations/read-resources.ts';
-import { loadRun, queryMetrics } from '../operations/runs/read-runs.ts';
+} from './read-archive-parts.ts';
 import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion } from './run-archive-record.ts';
 
 /**

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Run } from '@agentlightning/core';
-import type { OperationContext } from '../operation.ts';
-import type { OperationRunner } from '../operation-runner.ts';
-import { WriteArchive } from '../operations/archives/write-archive.ts';
-import { loadRun } from '../operations/runs/read-runs.ts';
+import { loadRun } from '../operations/records/read-runs.ts';
+import type { OperationContext } from '../sql/operation.ts';
+import type { OperationRunner } from '../sql/operation-runner.ts';
 import { archiveError } from './archive-lines.ts';
 import { readArchive } from './read-archive.ts';
+import { WriteArchive } from './write-archive.ts';
 
 /**
  * Imports a run from an archive atomically. The archive is buffered in a file and verified before the transaction

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { ValidationError } from '@agentlightning/core';
 import type { z } from 'zod';
-import { assertJsonSize } from '../json-limits.ts';
+import { assertJsonSize } from '../sql/json-limits.ts';
 import { archiveError, splitLines } from './archive-lines.ts';
 import { type ArchiveRecord, archiveFormat, archiveRecordSchema, archiveVersion } from './run-archive-record.ts';
 

@@ -1,4 +1,4 @@
-import { type StoreChange, unknownChange } from '../change-feed.ts';
+import { type StoreChange, unknownChange } from '../changes/change-feed.ts';
 
 /** A change notification between processes. */
 export interface ChangeMessage {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
-import type { SqlConnection } from '../sql-driver.ts';
+import type { SqlConnection } from '../sql/sql-driver.ts';
 import { SqliteDriver } from './sqlite.ts';
 
 test('rolls back only the failed write of a shared commit', async () => {

@@ -1,5 +1,5 @@
-import { allOf } from '../page.ts';
-import type { SqlDialect } from '../sql-dialect.ts';
+import { allOf } from '../sql/page.ts';
+import type { SqlDialect } from '../sql/sql-dialect.ts';
 import { comparableJson, comparableJsonOf } from './postgres-json.ts';
 import { encodeText } from './postgres-text.ts';
 

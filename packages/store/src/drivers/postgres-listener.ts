@@ -1,6 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
 import pg, { type ClientConfig } from 'pg';
-import { type StoreChangeListener, unknownChange } from '../change-feed.ts';
+import { type StoreChangeListener, unknownChange } from '../changes/change-feed.ts';
 import { changesFromPayload } from './change-payload.ts';
 
 /** Options of a listener. */

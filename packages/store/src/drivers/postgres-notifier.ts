@@ -1,4 +1,4 @@
-import { ChangeRecorder, type StoreChange } from '../change-feed.ts';
+import { ChangeRecorder, type StoreChange } from '../changes/change-feed.ts';
 
 /**
  * Sends changes that no process blocks on, such as new spans, to other processes: after the commit, batched while

@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { SqlConnection } from '../sql-driver.ts';
+import type { SqlConnection } from '../sql/sql-driver.ts';
 import { SqliteInserter } from './sqlite-inserter.ts';
 
 /** Options of a connection. */

@@ -1,6 +1,6 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { SqlValue } from '../rows/sql-value.ts';
-import type { SqlDialect } from '../sql-dialect.ts';
+import type { SqlDialect } from '../sql/sql-dialect.ts';
+import type { SqlValue } from '../sql/sql-value.ts';
 import {
   indexRolloutsUpTo,
   isExactToken,

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { IndexedPositions, SqlCondition } from '../sql-dialect.ts';
+import type { IndexedPositions, SqlCondition } from '../sql/sql-dialect.ts';
 import type { SearchWord } from '../text-search/search-words.ts';
 
 /** Maximum characters of a name or value in its token. */

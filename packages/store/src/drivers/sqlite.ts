@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { type StoreChangeListener, unknownChange } from '../change-feed.ts';
-import type { SqlConnection, SqlDriver } from '../sql-driver.ts';
+import { type StoreChangeListener, unknownChange } from '../changes/change-feed.ts';
+import type { SqlConnection, SqlDriver } from '../sql/sql-driver.ts';
 import { GroupCommit, type TransactionKind } from './group-commit.ts';
 import { SqliteConnection, type SqliteConnectionOptions } from './sqlite-connection.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';

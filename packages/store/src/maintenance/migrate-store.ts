@@ -1,12 +1,13 @@
 import { systemClock } from '@agentlightning/core/internal';
 import { resolveQuotas } from '../attempt-quotas.ts';
-import { ChangeFeed } from '../change-feed.ts';
-import { assertUnchanged, currentVersion, migrate, migrations, newerSchema } from '../migrate.ts';
+import { ChangeFeed } from '../changes/change-feed.ts';
+import { assertUnchanged, currentVersion, migrate, migrations, newerSchema } from '../migrations/migrate.ts';
 import { openDriver } from '../open-store.ts';
-import { TransactionRunner } from '../operation-runner.ts';
-import { countTextsToIndex, indexTexts } from '../operations/rollouts/index-rollout-texts.ts';
+import { countTextsToIndex } from '../operations/records/text-index-queue.ts';
 import { indexRollouts } from '../operations/rollouts/index-rollouts.ts';
-import type { SqlDriver } from '../sql-driver.ts';
+import { indexTexts } from '../operations/spans/index-rollout-texts.ts';
+import { TransactionRunner } from '../sql/operation-runner.ts';
+import type { SqlDriver } from '../sql/sql-driver.ts';
 import { isPostgres } from '../store-location.ts';
 import { existingStoreFile } from './store-file.ts';
 

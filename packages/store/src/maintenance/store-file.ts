@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { AgentLightningError, NotFoundError } from '@agentlightning/core';
 import { toStoreError } from '../drivers/sqlite-error.ts';
-import { migrations } from '../migrate.ts';
+import { migrations } from '../migrations/migrate.ts';
 import { isPostgres, sqlitePath } from '../store-location.ts';
 
 /**

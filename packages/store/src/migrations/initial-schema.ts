@@ -1,5 +1,5 @@
-import type { Migration } from '../migration.ts';
-import type { SqlDialect } from '../sql-dialect.ts';
+import type { Migration } from '../sql/migration.ts';
+import type { SqlDialect } from '../sql/sql-dialect.ts';
 import { rolloutIndexes } from './rollout-indexes.ts';
 import { tables } from './tables.ts';
 

@@ -1,5 +1,5 @@
 import { comparableJsonOf } from '../drivers/postgres-json.ts';
-import type { SqlDialect } from '../sql-dialect.ts';
+import type { SqlDialect } from '../sql/sql-dialect.ts';
 
 /** The indexes of rollouts: one for each order of a list, and those for substrings of ids and fields of metadata. */
 export function rolloutIndexes(dialect: SqlDialect): readonly string[] {

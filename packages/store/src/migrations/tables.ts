@@ -1,4 +1,4 @@
-import type { SqlDialect } from '../sql-dialect.ts';
+import type { SqlDialect } from '../sql/sql-dialect.ts';
 
 /**
  * The tables of the store and the indexes that belong to one of them alone. Times are Unix milliseconds; JSON is text.

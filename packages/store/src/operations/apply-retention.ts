@@ -1,9 +1,9 @@
 import { ValidationError } from '@agentlightning/core';
 import { type RetentionPolicy, terminalRolloutStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../operation.ts';
-import { allOf } from '../page.ts';
-import { readText } from '../rows/row-value.ts';
-import type { SqlCondition } from '../sql-dialect.ts';
+import type { OperationContext } from '../sql/operation.ts';
+import { allOf } from '../sql/page.ts';
+import { readText } from '../sql/row-value.ts';
+import type { SqlCondition } from '../sql/sql-dialect.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from './rollouts/delete-rollouts.ts';
 import { type DeletionBatch, removeEmptyRun, rolloutsPerDeletion } from './runs/delete-run.ts';
 

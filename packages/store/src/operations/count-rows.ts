@@ -1,7 +1,7 @@
 import type { RolloutStatus } from '@agentlightning/core';
 import { rolloutTransitions, type StoreStatistics, terminalRolloutStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../operation.ts';
-import { readInteger, readText } from '../rows/row-value.ts';
+import type { OperationContext } from '../sql/operation.ts';
+import { readInteger, readText } from '../sql/row-value.ts';
 
 /** Counts the rows of the store. */
 export async function countRows(context: OperationContext): Promise<Omit<StoreStatistics, 'name' | 'uptimeMs'>> {

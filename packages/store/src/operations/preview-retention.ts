@@ -1,7 +1,7 @@
 import { type RetentionPolicy, type RetentionPreview, terminalRolloutStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../operation.ts';
-import { readInteger, readText } from '../rows/row-value.ts';
-import type { SqlCondition } from '../sql-dialect.ts';
+import type { OperationContext } from '../sql/operation.ts';
+import { readInteger, readText } from '../sql/row-value.ts';
+import type { SqlCondition } from '../sql/sql-dialect.ts';
 import { retentionCutoff, runsToDelete } from './apply-retention.ts';
 
 /** Returns the counts and run ids that a policy would delete now. */

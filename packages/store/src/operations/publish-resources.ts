@@ -1,9 +1,9 @@
 import type { NamedResources } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import { newId, type ResourcesSnapshot } from '@agentlightning/core/store';
-import type { OperationContext } from '../operation.ts';
-import { toJson } from '../rows/row-value.ts';
-import { loadResources } from './read-resources.ts';
+import type { OperationContext } from '../sql/operation.ts';
+import { toJson } from '../sql/row-value.ts';
+import { loadResources } from './records/read-resources.ts';
 
 /** Writes the first or next version of a snapshot and makes it the latest; without an id, creates a snapshot. */
 export async function publishResources(

@@ -1,9 +1,9 @@
 import { NotFoundError } from '@agentlightning/core';
 import type { Worker, WorkerQuery } from '@agentlightning/core/store';
-import type { OperationContext } from '../operation.ts';
-import { joinFilters, type ListPage, type PageWindow, readPage } from '../page.ts';
 import { workerFromRow } from '../rows/row.ts';
-import type { SqlCondition } from '../sql-dialect.ts';
+import type { OperationContext } from '../sql/operation.ts';
+import { joinFilters, type ListPage, type PageWindow, readPage } from '../sql/page.ts';
+import type { SqlCondition } from '../sql/sql-dialect.ts';
 
 /** Finds a worker; null when it does not exist. */
 export async function findWorker(context: OperationContext, workerId: string): Promise<Worker | null> {

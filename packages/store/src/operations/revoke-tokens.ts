@@ -1,7 +1,7 @@
 import { AgentLightningError, ValidationError } from '@agentlightning/core';
 import { AttemptTokens, attemptTokenDigest } from '@agentlightning/core/protocol';
-import type { OperationContext } from '../operation.ts';
-import { readText } from '../rows/row-value.ts';
+import type { OperationContext } from '../sql/operation.ts';
+import { readText } from '../sql/row-value.ts';
 
 /**
  * Adds an attempt token to the revoked ones until it expires, and deletes those that have expired.

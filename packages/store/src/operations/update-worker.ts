@@ -1,8 +1,8 @@
 import type { JsonObject } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import { type Worker, workerLeaseKey } from '@agentlightning/core/store';
-import type { OperationContext } from '../operation.ts';
-import { toJson } from '../rows/row-value.ts';
+import type { OperationContext } from '../sql/operation.ts';
+import { toJson } from '../sql/row-value.ts';
 import { loadWorker } from './read-workers.ts';
 
 /** Records a worker's heartbeat and creates unknown workers; null statistics keep the previous ones. */

@@ -12,7 +12,6 @@ import type {
   SpanInput,
 } from '@agentlightning/core';
 import type { MetricPoint, ResourcesSnapshot, RunStatus, Worker, WorkerStatus } from '@agentlightning/core/store';
-import type { SqlRow } from '../sql-driver.ts';
 import {
   readInteger,
   readJson,
@@ -21,7 +20,8 @@ import {
   readNumberOrNull,
   readText,
   readTextOrNull,
-} from './row-value.ts';
+} from '../sql/row-value.ts';
+import type { SqlRow } from '../sql/sql-driver.ts';
 
 /** A rollout with its internal columns. */
 export interface RolloutRecord {

@@ -1,8 +1,8 @@
 import { type SpanInput, ValidationError } from '@agentlightning/core';
 import { assertId, maxSequenceId } from '@agentlightning/core/protocol';
 import { assertRewardsInRange } from '@agentlightning/core/spans';
+import { toJson } from '../sql/row-value.ts';
 import { spanBody } from './row.ts';
-import { toJson } from './row-value.ts';
 
 /**
  * The values of a span's row, in the order of {@link spanColumns}; the sequence id is null until the store assigns one.

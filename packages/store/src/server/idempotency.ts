@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { ValidationError } from '@agentlightning/core';
 import { strictHeader } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
-import type { IdempotentRequest } from '../operations/run-idempotent.ts';
+import type { IdempotentRequest } from '../operations/records/run-idempotent.ts';
+import type { StoreTransaction } from '../sql/store-transaction.ts';
 import type { SqlStore } from '../sql-store.ts';
 import type { SqlStoreOperations } from '../sql-store-operations.ts';
-import type { StoreTransaction } from '../store-transaction.ts';
 
 const maxKeyLength = 255;
 

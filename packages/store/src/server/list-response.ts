@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { Context } from 'hono';
-import type { StreamedPage } from '../list-pages.ts';
+import type { StreamedPage } from '../sql/list-pages.ts';
 import { jsonResponse } from './route-handler.ts';
 
 /**

@@ -3,7 +3,7 @@ import { findInexactInteger, validationIssues } from '@agentlightning/core/inter
 import type { StoreRoute } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { assertJsonSize, tooLarge } from '../json-limits.ts';
+import { assertJsonSize, tooLarge } from '../sql/json-limits.ts';
 
 /** Number of JSON values up to which all invalid fields of a body are reported, instead of the first. */
 const maxReportedValues = 1000;

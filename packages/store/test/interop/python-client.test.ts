@@ -220,9 +220,13 @@ describeInterop('the Python client of Agent Lightning 0.3 against our server', (
 
     test('update_attempt, by id and as the latest', async () => {
       const { rolloutId, attempt } = await store.startRollout({ input: 1 });
-      const fields = { worker_id: 'worker-2', last_heartbeat_time: 1_700_000_000.5, metadata: { note: 'x' } };
+      const fields = { worker_id: 'worker-2', metadata: { note: 'x' } };
       const byId = { rollout_id: rolloutId, attempt_id: attempt.attemptId, ...fields };
-      expect(await client.call('update_attempt', byId)).toMatchObject(fields);
+      // The time of a heartbeat is that of the store.
+      const updated = await client.call('update_attempt', { ...byId, last_heartbeat_time: 1_700_000_000.5 });
+      expect(updated).toEqual(await attemptSeen(rolloutId));
+      expect(updated).toMatchObject(fields);
+      expect(updated).not.toMatchObject({ last_heartbeat_time: 1_700_000_000.5 });
       const latest = { rollout_id: rolloutId, attempt_id: 'latest', status: 'succeeded' };
       expect(await client.call('update_attempt', latest)).toEqual(await attemptSeen(rolloutId));
       expect(await rolloutSeen(rolloutId)).toMatchObject({ status: 'succeeded', end_time: expect.any(Number) });

@@ -1,10 +1,10 @@
 import { ManualClock } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { resolveQuotas } from '../../src/attempt-quotas.ts';
-import { ChangeFeed } from '../../src/change-feed.ts';
-import { migrate } from '../../src/migrate.ts';
-import { TransactionRunner } from '../../src/operation-runner.ts';
-import type { SqlDriver } from '../../src/sql-driver.ts';
+import { ChangeFeed } from '../../src/changes/change-feed.ts';
+import { migrate } from '../../src/migrations/migrate.ts';
+import { TransactionRunner } from '../../src/sql/operation-runner.ts';
+import type { SqlDriver } from '../../src/sql/sql-driver.ts';
 import { SqlStore } from '../../src/sql-store.ts';
 import { type RealStore, storeCommands } from './store-commands.ts';
 import { modelLeaseMs, modelMaxLostClaims, StoreModel } from './store-model.ts';

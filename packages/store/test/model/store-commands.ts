@@ -3,9 +3,9 @@ import { AgentLightningError } from '@agentlightning/core';
 import { aSpan, type ManualClock } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { TransactionRunner } from '../../src/operation-runner.ts';
 import { expireAttempts } from '../../src/operations/attempts/expire-attempts.ts';
-import { readText } from '../../src/rows/row-value.ts';
+import type { TransactionRunner } from '../../src/sql/operation-runner.ts';
+import { readText } from '../../src/sql/row-value.ts';
 import type { SqlStore } from '../../src/sql-store.ts';
 import { modelMaxLostClaims, type Outcome, type StoreModel } from './store-model.ts';
 

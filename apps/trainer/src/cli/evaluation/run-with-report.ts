@@ -7,12 +7,12 @@ import type { CommandContext } from '../../report/complete-commands.ts';
 import { evaluationProgress } from '../../report/evaluation-progress.ts';
 import { errorText } from '../error-text.ts';
 import { explainedFileError } from '../file-error.ts';
-import { listenToProcess } from '../listen-to-process.ts';
+import { type WatchedRun, watchForBlockedEventLoop } from '../process/blocked-event-loop.ts';
+import { watchForEarlyExit } from '../process/early-exit.ts';
+import { listenToProcess } from '../process/listen-to-process.ts';
+import { redirectStdout } from '../process/redirect-stdout.ts';
+import { failureLine } from '../process/run-failure.ts';
 import { programName } from '../program-name.ts';
-import { type WatchedRun, watchForBlockedEventLoop } from '../train/blocked-event-loop.ts';
-import { watchForEarlyExit } from '../train/early-exit.ts';
-import { redirectStdout } from '../train/redirect-stdout.ts';
-import { failureLine } from '../train/run-failure.ts';
 
 /** A command that runs agents without training. */
 export interface ReportedCommand<TReport> {

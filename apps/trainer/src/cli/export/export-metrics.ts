@@ -6,8 +6,8 @@ import { mlflowServer, openMlflowSink } from '../../metrics-export/mlflow-sink.t
 import { openTensorBoardSink } from '../../metrics-export/tensorboard-sink.ts';
 import { csvSink, openMetricsSink } from '../../metrics-export/text-sinks.ts';
 import { openWandbSink } from '../../metrics-export/wandb-sink.ts';
-import { listenToProcess } from '../listen-to-process.ts';
 import { openExistingStore } from '../open-existing-store.ts';
+import { listenToProcess } from '../process/listen-to-process.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export metrics`. */

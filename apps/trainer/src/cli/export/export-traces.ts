@@ -2,8 +2,8 @@ import type { Rollout, RolloutMode, Store } from '@agentlightning/core';
 import { quantityText, systemClock } from '@agentlightning/core/internal';
 import { maxTraceRollouts, terminalRolloutStatuses, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { OtlpProtocol, TraceExportCounts, TraceTool } from '@agentlightning/otel';
-import { listenToProcess } from '../listen-to-process.ts';
 import { openExistingStore } from '../open-existing-store.ts';
+import { listenToProcess } from '../process/listen-to-process.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export traces`. */

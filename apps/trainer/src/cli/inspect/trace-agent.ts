@@ -14,9 +14,9 @@ import { conversationLines } from '../../trace/conversation.ts';
 import { loadAgent } from '../../user-modules/load-agent.ts';
 import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
-import { listenToProcess } from '../listen-to-process.ts';
+import { listenToProcess } from '../process/listen-to-process.ts';
+import { redirectStdout } from '../process/redirect-stdout.ts';
 import { parseTaskFlag } from '../task-flag.ts';
-import { redirectStdout } from '../train/redirect-stdout.ts';
 import type { ShowFormat } from './show-format.ts';
 import { isColouredOutput, writeOutput } from './write-output.ts';
 

@@ -1,7 +1,7 @@
 import { rolloutFilterFields } from '@agentlightning/dashboard';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { z } from 'zod';
-import { packageVersion } from '../../package-version.ts';
+import { packageVersion } from '../../events/package-version.ts';
 import { findRollout, findRollouts } from './rollout-tools.ts';
 import { compareRuns, findMetrics, findRun, findRuns, runId } from './run-tools.ts';
 import type { StoreReader } from './store-reader.ts';

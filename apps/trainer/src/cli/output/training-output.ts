@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { warningNames } from '../../diagnosis/run-warning.ts';
+import { warningNames } from '../../events/run-warning.ts';
 
 /** A confidence interval of 95 %. */
 export const interval: z.ZodType = z.tuple([z.number(), z.number()]).describe('95 % confidence interval');

@@ -4,8 +4,8 @@ import type { Finding } from '../../doctor/finding.ts';
 import { textTable } from '../../report/text-table.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { exitCodes } from '../exit-code.ts';
+import { redirectStdout } from '../process/redirect-stdout.ts';
 import { withProgramName } from '../program-name.ts';
-import { redirectStdout } from '../train/redirect-stdout.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl doctor`. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { defaultStoreUrl } from '../../config/default-store-url.ts';
-import { defaultDashboardPort } from '../dashboard-port.ts';
+import { defaultDashboardPort } from '../../doctor/dashboard-port.ts';
 import { wholeNumber } from '../number-flag.ts';
 import { storeHelp } from '../store-option.ts';
 import type { DashboardFlags } from './run-dashboard.ts';

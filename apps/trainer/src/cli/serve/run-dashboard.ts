@@ -10,13 +10,13 @@ import {
 import { loadConfig } from '../../config/load-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
 import { datasetLines, emptyDatasetCounts } from '../../dataset/dataset-lines.ts';
-import { warningExplanations } from '../../diagnosis/run-warning.ts';
 import { resolvedEndpoint } from '../../evaluation-run/open-subject.ts';
+import { warningExplanations } from '../../events/run-warning.ts';
+import { withTelemetry } from '../../metrics/command-telemetry.ts';
 import { openReplayer } from '../../replay/open-replayer.ts';
 import { connectionOverrides } from '../connection-overrides.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { openExistingStore } from '../open-existing-store.ts';
-import { withTelemetry } from '../telemetry/command-telemetry.ts';
 import { untilStopped } from './until-stopped.ts';
 
 /** The flags of `agl dashboard`. */

@@ -6,8 +6,8 @@ import type { pino } from 'pino';
 import { JobController } from '../../kubernetes/job-controller.ts';
 import { readJobTemplate } from '../../kubernetes/job-template.ts';
 import { type KubernetesAccess, KubernetesClient } from '../../kubernetes/kubernetes-client.ts';
+import { withTelemetry } from '../../metrics/command-telemetry.ts';
 import { waitForStore } from '../../runtime/wait-for-store.ts';
-import { withTelemetry } from '../telemetry/command-telemetry.ts';
 import { serverLog } from './server-log.ts';
 
 /** The flags of `agl kubernetes-runner`. */

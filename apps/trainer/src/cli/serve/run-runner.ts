@@ -8,13 +8,13 @@ import { StoreClient } from '@agentlightning/core/store-client';
 import { WorkerPool } from '@agentlightning/runner/workers';
 import type { pino } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
+import { type CommandTelemetry, withTelemetry } from '../../metrics/command-telemetry.ts';
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { externalGateway } from '../../runtime/open-gateway.ts';
 import { waitForStore } from '../../runtime/wait-for-store.ts';
 import { agentWorkerEntry } from '../../workers/agent-worker-entry.ts';
 import { runnerStatistics } from '../../workers/runner-statistics.ts';
 import { openCommandMetrics } from '../telemetry/command-metrics.ts';
-import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { serverLog } from './server-log.ts';
 

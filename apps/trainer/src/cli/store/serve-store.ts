@@ -1,11 +1,11 @@
 import { addressText } from '@agentlightning/core/internal';
 import type { RetentionPolicy } from '@agentlightning/core/store';
 import { type AttemptQuotas, createStoreServer, openProjectStores } from '@agentlightning/store';
+import { type CommandTelemetry, withTelemetry } from '../../metrics/command-telemetry.ts';
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { attemptTokensFromEnvironment } from '../serve/attempt-token-secret.ts';
 import { serverLog } from '../serve/server-log.ts';
 import { untilStopped } from '../serve/until-stopped.ts';
-import { type CommandTelemetry, withTelemetry } from '../telemetry/command-telemetry.ts';
 
 /** Time for which idle connections stay open on shutdown, for requests in transit, in milliseconds. */
 const idleGraceMs = 1000;

@@ -5,6 +5,9 @@ import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
 import type { SharedSettings } from '../../config/shared-settings.ts';
+import { defaultDashboardPort } from '../../doctor/dashboard-port.ts';
+import type { TrainingEvent, TrainingSummary } from '../../events/training-event.ts';
+import { withTelemetry } from '../../metrics/command-telemetry.ts';
 import { TrainingMetrics } from '../../metrics/training-metrics.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
 import { type CommandContext, completeCommands } from '../../report/complete-commands.ts';
@@ -15,23 +18,20 @@ import { summaryText } from '../../report/summary.ts';
 import { terminalReport } from '../../report/terminal-report.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { trainWith } from '../../trainer.ts';
-import type { TrainingEvent, TrainingSummary } from '../../training-event.ts';
 import { connectionOverrides } from '../connection-overrides.ts';
-import { defaultDashboardPort } from '../dashboard-port.ts';
 import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { explainedFileError } from '../file-error.ts';
-import { listenToProcess } from '../listen-to-process.ts';
+import { type WatchedRun, watchForBlockedEventLoop } from '../process/blocked-event-loop.ts';
+import { watchForEarlyExit } from '../process/early-exit.ts';
+import { listenToProcess } from '../process/listen-to-process.ts';
+import { type RedirectedStdout, redirectStdout } from '../process/redirect-stdout.ts';
+import { asksForAnotherRun, failureLine, withResume } from '../process/run-failure.ts';
 import { programName } from '../program-name.ts';
 import { openCommandMetrics } from '../telemetry/command-metrics.ts';
-import { withTelemetry } from '../telemetry/command-telemetry.ts';
-import { type WatchedRun, watchForBlockedEventLoop } from './blocked-event-loop.ts';
-import { watchForEarlyExit } from './early-exit.ts';
 import { type LaunchedDashboard, launchDashboard } from './launch-dashboard.ts';
 import { pruneHint } from './prune-hint.ts';
-import { type RedirectedStdout, redirectStdout } from './redirect-stdout.ts';
 import { moreStepsCommand, resumeCommand } from './resume-command.ts';
-import { asksForAnotherRun, failureLine, withResume } from './run-failure.ts';
 
 /** The flags of `agl train`. */
 export interface TrainFlags {

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { isList, isObject, numberOf, objectsOf, textOf } from '../../json-access.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isList, isObject, numberOf, objectsOf, textOf } from '../../base/json-access.ts';
 import { defaultSecretFields } from '../../redaction/secret-fields.ts';
 import { toGenAiMessages, toGenAiOutputMessages } from '../../spans/gen-ai-messages.ts';
 import { toGenAiResponseInput, toGenAiResponseOutput } from '../../spans/responses-messages.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../json.ts';
-import { type Fields, fieldsOf, hasFields, plainText } from '../unknown-value.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { type Fields, fieldsOf, hasFields, plainText } from '../../spans/unknown-value.ts';
 
 /** A model response as content parts, in any of the formats that events and providers of the AI SDK use. */
 export interface PartsResponse {

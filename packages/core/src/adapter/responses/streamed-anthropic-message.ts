@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { isObject } from '../../json-access.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isObject } from '../../base/json-access.ts';
 
 type Mutable = Record<string, JsonValue>;
 

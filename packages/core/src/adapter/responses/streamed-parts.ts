@@ -1,4 +1,4 @@
-import { fieldsOf } from '../unknown-value.ts';
+import { fieldsOf } from '../../spans/unknown-value.ts';
 import type { PartsResponse } from './parts-response.ts';
 
 /** A stream part of a provider of the AI SDK, in specification versions 2 to 4. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { StreamedResponse } from './streamed-response.ts';
 
 const head = { id: 'resp_0', model: 'tiny', output: [] };

@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { isObject, numberOf, objectsOf, textOf } from '../../json-access.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isObject, numberOf, objectsOf, textOf } from '../../base/json-access.ts';
 
 /** Events with the complete body. The body of a failed response can lack output that was streamed. */
 const lastEvents = ['response.completed', 'response.incomplete'];

@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue } from '../../spans/span.ts';
 import { genAiAttributes } from '../../spans/span-attributes.ts';
-import { plainText } from '../unknown-value.ts';
+import { plainText } from '../../spans/unknown-value.ts';
 
 /** The known fields of a tool call. */
 export interface ToolCallFields {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A publication of weights to the inference endpoint of a policy, as the state of a run records it. */
 export interface PublicationRecord {

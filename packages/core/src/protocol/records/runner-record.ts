@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Worker, workerLeaseKey } from '../../store/worker.ts';
 
 /** A registered runner with its load, as the store records it. */

@@ -1,16 +1,14 @@
-import { z } from 'zod';
-import { attemptCodec, attemptPatchCodec, attemptStartCodec } from '../rollouts/wire-attempt.ts';
-import { attemptedRolloutCodec, rolloutCodec } from '../rollouts/wire-rollout.ts';
-import { enqueueCodec, rolloutPatchCodec, rolloutRequestCodec } from '../rollouts/wire-rollout-request.ts';
-import { revokedAttemptTokensCodec } from '../wire-attempt-token.ts';
+import * as z from 'zod';
+import { attemptCodec, attemptPatchCodec, attemptStartCodec } from '../wire/wire-attempt.ts';
+import { revokedAttemptTokensCodec } from '../wire/wire-attempt-token.ts';
 import {
   deletionCountsCodec,
   retentionPolicyCodec,
   retentionPreviewCodec,
   rolloutDeletionCodec,
   runDeletionCodec,
-} from '../wire-deletion.ts';
-import { groupQueryCodec, groupsCodec } from '../wire-group.ts';
+} from '../wire/wire-deletion.ts';
+import { groupQueryCodec, groupsCodec } from '../wire/wire-group.ts';
 import {
   attemptQueryCodec,
   resourcesQueryCodec,
@@ -19,9 +17,11 @@ import {
   spanSearchCodec,
   spanSearchPageCodec,
   workerQueryCodec,
-} from '../wire-query.ts';
-import { namedResourcesCodec, resourcesSnapshotCodec } from '../wire-resources.ts';
-import { rolloutSearchCodec, rolloutSearchPageCodec } from '../wire-rollout-search.ts';
+} from '../wire/wire-query.ts';
+import { namedResourcesCodec, resourcesSnapshotCodec } from '../wire/wire-resources.ts';
+import { attemptedRolloutCodec, rolloutCodec } from '../wire/wire-rollout.ts';
+import { enqueueCodec, rolloutPatchCodec, rolloutRequestCodec } from '../wire/wire-rollout-request.ts';
+import { rolloutSearchCodec, rolloutSearchPageCodec } from '../wire/wire-rollout-search.ts';
 import {
   metricPointCodec,
   metricQueryCodec,
@@ -31,10 +31,10 @@ import {
   runStatisticsCodec,
   runUpdateCodec,
   statisticsCodec,
-} from '../wire-run.ts';
-import { sequenceIdBatchCodec, sequenceIdsCodec, spanCodec } from '../wire-span.ts';
-import { traceQueryCodec, tracesCodec } from '../wire-trace.ts';
-import { workerCodec, workerHeartbeatCodec } from '../wire-worker.ts';
+} from '../wire/wire-run.ts';
+import { sequenceIdBatchCodec, sequenceIdsCodec, spanCodec } from '../wire/wire-span.ts';
+import { traceQueryCodec, tracesCodec } from '../wire/wire-trace.ts';
+import { workerCodec, workerHeartbeatCodec } from '../wire/wire-worker.ts';
 import { get, list, maxBatchItems, type OperationName, type OperationRoute, original, post } from './store-route.ts';
 
 /** Deletions run in batches. */

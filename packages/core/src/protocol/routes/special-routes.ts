@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Span, SpanInput } from '../../spans/span.ts';
 import type { Attempt } from '../../store/attempt.ts';
 import type { AttemptQuery, Page, RolloutQuery, SpanQuery, WorkerQuery } from '../../store/queries.ts';
@@ -6,8 +6,7 @@ import type { ResourcesSnapshot } from '../../store/resource.ts';
 import type { AttemptedRollout, Rollout } from '../../store/rollout.ts';
 import type { Run } from '../../store/run.ts';
 import type { Worker } from '../../store/worker.ts';
-import { attemptCodec } from '../rollouts/wire-attempt.ts';
-import { attemptedRolloutCodec, rolloutCodec } from '../rollouts/wire-rollout.ts';
+import { attemptCodec } from '../wire/wire-attempt.ts';
 import {
   type AttemptTokenOptions,
   attemptTokenOptionsCodec,
@@ -15,11 +14,12 @@ import {
   type IssuedAttemptToken,
   issuedAttemptTokenCodec,
   revokedAttemptTokensCodec,
-} from '../wire-attempt-token.ts';
-import { type WatchQuery, watchQueryCodec } from '../wire-change.ts';
-import { attemptQueryCodec, rolloutQueryCodec, spanQueryCodec, workerQueryCodec } from '../wire-query.ts';
-import { resourcesSnapshotCodec } from '../wire-resources.ts';
-import { runCodec } from '../wire-run.ts';
+} from '../wire/wire-attempt-token.ts';
+import { type WatchQuery, watchQueryCodec } from '../wire/wire-change.ts';
+import { attemptQueryCodec, rolloutQueryCodec, spanQueryCodec, workerQueryCodec } from '../wire/wire-query.ts';
+import { resourcesSnapshotCodec } from '../wire/wire-resources.ts';
+import { attemptedRolloutCodec, rolloutCodec } from '../wire/wire-rollout.ts';
+import { runCodec } from '../wire/wire-run.ts';
 import {
   type AttemptReference,
   attemptReferenceCodec,
@@ -29,9 +29,9 @@ import {
   spanBatchCodec,
   spanCodec,
   spanInputCodec,
-} from '../wire-span.ts';
-import { type ClaimRequest, claimCodec, type WaitRequest, waitCodec } from '../wire-wait.ts';
-import { workerCodec } from '../wire-worker.ts';
+} from '../wire/wire-span.ts';
+import { type ClaimRequest, claimCodec, type WaitRequest, waitCodec } from '../wire/wire-wait.ts';
+import { workerCodec } from '../wire/wire-worker.ts';
 import { get, list, maxBatchItems, original, post, type StoreRoute } from './store-route.ts';
 
 /** The routes that do not map directly to an operation, with their input and output. */

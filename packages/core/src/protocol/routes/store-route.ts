@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { Page } from '../../store/queries.ts';
 import type { Store } from '../../store/store.ts';
-import type { AccessRight } from '../access-rights.ts';
-import { pageCodec } from '../wire-page.ts';
+import type { AccessRight } from '../access/access-rights.ts';
+import { pageCodec } from '../wire/wire-page.ts';
 
 /**
  * Request header that enables strict checks. Without it, requests have the semantics of Agent Lightning 0.3: unknown
@@ -18,7 +18,7 @@ export const maxBatchItems = 1000;
  * derive from it.
  */
 export interface StoreRoute<TInput = unknown, TOutput = unknown> {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** The absolute pattern, such as `/v1/agl/rollouts/:rolloutId`. */
   readonly path: string;
   /** The right that it requires. */

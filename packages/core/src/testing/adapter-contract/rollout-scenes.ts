@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { callHeaders } from '../../adapter/gateway-request.ts';
-import { AgentLightningError } from '../../errors/agent-lightning-error.ts';
+import { AgentLightningError } from '../../base/agent-lightning-error.ts';
 import { agentLightningAttributes } from '../../spans/span-attributes.ts';
 import type { SpanSink } from '../../tracing/rollout-context.ts';
 import { StoreSpanSink } from '../../tracing/store-span-sink.ts';

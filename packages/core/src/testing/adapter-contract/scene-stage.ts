@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { callHeaders } from '../../adapter/gateway-request.ts';
-import { newId } from '../../id.ts';
+import { newId } from '../../base/id.ts';
 import type { SpanInput } from '../../spans/span.ts';
 import { AttemptSpans } from '../../tracing/attempt-spans.ts';
 import { type RolloutContext, type SpanSink, withRollout } from '../../tracing/rollout-context.ts';

@@ -1,6 +1,6 @@
 import type { AgentStepKind } from '../../adapter/agent-step.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
-import { objectsOf } from '../../json-access.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { objectsOf } from '../../base/json-access.ts';
 import type { AttributeValue, Span } from '../../spans/span.ts';
 import { agentLightningAttributes, genAiAttributes } from '../../spans/span-attributes.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import { AttemptTokens } from '../../protocol/attempt-token.ts';
-import { attemptTokenDigest } from '../../protocol/revoked-attempt-tokens.ts';
+import { AttemptTokens } from '../../protocol/access/attempt-token.ts';
+import { attemptTokenDigest } from '../../protocol/access/revoked-attempt-tokens.ts';
 import type { StoreTest } from './store-test.ts';
 
 const attempt = { rolloutId: 'ro-1', attemptId: 'at-1' };

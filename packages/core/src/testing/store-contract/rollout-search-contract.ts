@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { JsonValue } from '../../json.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { annotationToSpan, findAnnotations, type RolloutAnnotation } from '../../spans/rollout-annotation.ts';
 import { modelCallAttributes } from '../../spans/span-attributes.ts';
 import type { RolloutSearch } from '../../store/rollout-search.ts';

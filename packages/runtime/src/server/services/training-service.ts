@@ -9,12 +9,17 @@ import {
   SaveCheckpointRequestSchema,
   type TrainingService,
 } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
-import { encodeCheckpoint } from '../../wire/checkpoint.ts';
 import { fingerprintOf, isRefusal, refusedWork, submitBatch } from '../batches/submit-batch.ts';
 import { downloadArtifact, exportWork } from '../export-work.ts';
 import type { HostedModel } from '../hosted-model.ts';
 import { invalid } from '../invalid.ts';
-import { loadCheckpointWork, optimStepWork, publishWork, saveCheckpointWork } from '../model-operations.ts';
+import {
+  encodeCheckpoint,
+  loadCheckpointWork,
+  optimStepWork,
+  publishWork,
+  saveCheckpointWork,
+} from '../model-operations.ts';
 import type { OperationOutcome, OperationRecord } from '../operation-record.ts';
 import { fetchBatchOutput, watchOperations } from '../operation-streams.ts';
 import { resolveModel } from '../resolve-model.ts';

@@ -1,14 +1,14 @@
 import type { AttemptStatus, Rollout } from '@agentlightning/core';
 import { lostClaimsReasonKey } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
 import type { RolloutRecord } from '../../rows/row.ts';
-import { readInteger, readText } from '../../rows/row-value.ts';
-import type { SqlCondition } from '../../sql-dialect.ts';
-import { loadRollout } from '../rollouts/rollout-record.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readInteger, readText } from '../../sql/row-value.ts';
+import type { SqlCondition } from '../../sql/sql-dialect.ts';
+import { loadAttempt, moveAttempt } from '../records/attempt-record.ts';
+import { loadRollout } from '../records/rollout-record.ts';
+import { lockRows } from '../records/row-lock.ts';
+import { isStoreTimeStale, maxClockSkewMs, type StoreTime } from '../records/store-time.ts';
 import { updateRollout } from '../rollouts/update-rollout.ts';
-import { lockRows } from '../row-lock.ts';
-import { isStoreTimeStale, maxClockSkewMs, type StoreTime } from '../store-time.ts';
-import { loadAttempt, moveAttempt } from './attempt-record.ts';
 import { updateAttempt } from './update-attempt.ts';
 
 /** Rules of the expiry of attempts. */

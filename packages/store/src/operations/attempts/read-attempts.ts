@@ -1,8 +1,8 @@
 import type { Attempt } from '@agentlightning/core';
 import type { AttemptQuery } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { equals, type ListPage, type PageWindow, readPage } from '../../page.ts';
 import { attemptFromRow } from '../../rows/row.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { equals, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
 
 /** Lists a rollout's attempts, oldest first by default. */
 export function queryAttempts(

@@ -1,7 +1,7 @@
 import type { AttemptedRollout, Rollout } from '@agentlightning/core';
-import type { OperationContext } from '../../operation.ts';
-import { isQueued, loadRollout, moveRollout, reopenRollout, withAttempt } from '../rollouts/rollout-record.ts';
-import { closeOpenAttempts, openAttempt } from './attempt-record.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { closeOpenAttempts, openAttempt } from '../records/attempt-record.ts';
+import { isQueued, loadRollout, moveRollout, reopenRollout, withAttempt } from '../records/rollout-record.ts';
 
 /**
  * Opens another attempt explicitly. A previously open attempt becomes unresponsive.

@@ -1,11 +1,11 @@
 import type { Attempt, AttemptStatus, Rollout } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import type { AttemptPatch } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { toJson } from '../../rows/row-value.ts';
-import type { SqlValue } from '../../rows/sql-value.ts';
-import { isQueued, loadRollout } from '../rollouts/rollout-record.ts';
-import { type AttemptMove, loadAttempt, moveAttempt, recordAttemptChange } from './attempt-record.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { toJson } from '../../sql/row-value.ts';
+import type { SqlValue } from '../../sql/sql-value.ts';
+import { type AttemptMove, loadAttempt, moveAttempt, recordAttemptChange } from '../records/attempt-record.ts';
+import { isQueued, loadRollout } from '../records/rollout-record.ts';
 
 /** A request to update an attempt. */
 export interface UpdateAttemptRequest {

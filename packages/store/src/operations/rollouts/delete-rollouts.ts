@@ -1,11 +1,11 @@
 import { AgentLightningError, NotFoundError, type RolloutStatus } from '@agentlightning/core';
 import { type DeletionCounts, isTerminalRolloutStatus } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { readText, readTextOrNull } from '../../rows/row-value.ts';
-import type { SqlCondition } from '../../sql-dialect.ts';
-import { lockRows } from '../row-lock.ts';
-import { unmarkRollouts } from '../spans/span-marks.ts';
-import { removeTexts } from './index-rollout-texts.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readText, readTextOrNull } from '../../sql/row-value.ts';
+import type { SqlCondition } from '../../sql/sql-dialect.ts';
+import { lockRows } from '../records/row-lock.ts';
+import { unmarkRollouts } from '../records/span-marks.ts';
+import { removeTexts } from '../spans/index-rollout-texts.ts';
 
 /** The counts of an empty deletion. */
 export const nothingDeleted: DeletionCounts = { runs: 0, rollouts: 0, attempts: 0, spans: 0 };

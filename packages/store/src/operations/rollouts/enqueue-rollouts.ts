@@ -1,12 +1,12 @@
 import type { Rollout, RolloutStatus } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import { type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { toJson } from '../../rows/row-value.ts';
-import { assertResourcesExist, findLatestResources } from '../read-resources.ts';
-import { loadRun } from '../runs/read-runs.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { toJson } from '../../sql/row-value.ts';
+import { assertResourcesExist, findLatestResources } from '../records/read-resources.ts';
+import { loadRun } from '../records/read-runs.ts';
+import { enterQueue, findRollouts, recordRolloutChange } from '../records/rollout-record.ts';
 import { completeConfig } from './complete-config.ts';
-import { enterQueue, findRollouts, recordRolloutChange } from './rollout-record.ts';
 
 /** Enqueues rollouts; existing ids are left unchanged. */
 export async function enqueueRollouts(

@@ -1,5 +1,5 @@
-import type { OperationContext } from '../../operation.ts';
-import { readInteger } from '../../rows/row-value.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readInteger } from '../../sql/row-value.ts';
 
 /** Rollouts per transaction: few enough not to delay others. */
 const rolloutsPerBatch = 500;

@@ -1,6 +1,6 @@
-import type { OperationContext } from '../../operation.ts';
-import { allOf, equals, equalsWithoutIndex, type ListPart } from '../../page.ts';
-import { readInteger, readText } from '../../rows/row-value.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { allOf, equals, equalsWithoutIndex, type ListPart } from '../../sql/page.ts';
+import { readInteger, readText } from '../../sql/row-value.ts';
 import type { RolloutListQuery } from './rollout-list-query.ts';
 
 /** A rollout query, partitioned by status and mode. */

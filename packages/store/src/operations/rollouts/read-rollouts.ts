@@ -1,15 +1,15 @@
 import { type AttemptedRollout, NotFoundError, type Rollout } from '@agentlightning/core';
 import { type RolloutQuery, terminalRolloutStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../page.ts';
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../../rows/row.ts';
-import { readText } from '../../rows/row-value.ts';
-import type { SqlCondition } from '../../sql-dialect.ts';
-import type { SqlRow } from '../../sql-driver.ts';
-import { selectRolloutIndex } from '../select-rollout-index.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
+import { readText } from '../../sql/row-value.ts';
+import type { SqlCondition } from '../../sql/sql-dialect.ts';
+import type { SqlRow } from '../../sql/sql-driver.ts';
+import { findRollout } from '../records/rollout-record.ts';
 import { partitionRolloutQuery } from './partition-rollout-query.ts';
 import type { RolloutListQuery } from './rollout-list-query.ts';
-import { findRollout } from './rollout-record.ts';
+import { selectRolloutIndex } from './select-rollout-index.ts';
 
 /**
  * Reads a rollout, with its latest attempt if it has one.

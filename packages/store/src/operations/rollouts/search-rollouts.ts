@@ -1,14 +1,14 @@
 import { ValidationError } from '@agentlightning/core';
 import type { FoundRollout, RolloutSearch, RolloutSearchPage } from '@agentlightning/core/store';
 import { z } from 'zod';
-import type { OperationContext } from '../../operation.ts';
-import { type ListCursor, positionOf } from '../../page.ts';
 import { attemptedRolloutFromRow } from '../../rows/row.ts';
-import { readNumberOrNull, readTextOrNull } from '../../rows/row-value.ts';
-import type { SqlRow } from '../../sql-driver.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { type ListCursor, positionOf } from '../../sql/page.ts';
+import { readNumberOrNull, readTextOrNull } from '../../sql/row-value.ts';
+import type { SqlRow } from '../../sql/sql-driver.ts';
 import { parseSearchText } from '../../text-search/search-words.ts';
-import { loadRun } from '../runs/read-runs.ts';
-import { countTextsToIndex } from './index-rollout-texts.ts';
+import { loadRun } from '../records/read-runs.ts';
+import { countTextsToIndex } from '../records/text-index-queue.ts';
 import { listRollouts } from './read-rollouts.ts';
 import type { RolloutListQuery } from './rollout-list-query.ts';
 

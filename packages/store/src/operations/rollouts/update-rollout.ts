@@ -1,14 +1,14 @@
 import type { Rollout } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import { isTerminalRolloutStatus, type RolloutPatch } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
 import type { RolloutRecord } from '../../rows/row.ts';
-import { toJson } from '../../rows/row-value.ts';
-import type { SqlValue } from '../../rows/sql-value.ts';
-import { closeOpenAttempts } from '../attempts/attempt-record.ts';
-import { assertResourcesExist } from '../read-resources.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { toJson } from '../../sql/row-value.ts';
+import type { SqlValue } from '../../sql/sql-value.ts';
+import { closeOpenAttempts } from '../records/attempt-record.ts';
+import { assertResourcesExist } from '../records/read-resources.ts';
+import { isQueued, loadRollout, moveRollout, recordRolloutChange } from '../records/rollout-record.ts';
 import { completeConfig } from './complete-config.ts';
-import { isQueued, loadRollout, moveRollout, recordRolloutChange } from './rollout-record.ts';
 
 /** Updates a rollout. An explicit status also closes its open attempts. */
 export async function updateRollout(

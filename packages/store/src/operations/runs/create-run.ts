@@ -1,8 +1,8 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
-import type { OperationContext } from '../../operation.ts';
-import { toJson } from '../../rows/row-value.ts';
-import { loadRun } from './read-runs.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { toJson } from '../../sql/row-value.ts';
+import { loadRun } from '../records/read-runs.ts';
 
 /** A request to create a run. */
 export interface CreateRunRequest {

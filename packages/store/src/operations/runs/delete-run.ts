@@ -1,9 +1,9 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { type DeletionCounts, terminalRolloutStatuses, unfinishedRunStatuses } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { readInteger, readText } from '../../rows/row-value.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readInteger, readText } from '../../sql/row-value.ts';
+import { loadRun } from '../records/read-runs.ts';
 import { addDeletions, nothingDeleted, removeRollouts } from '../rollouts/delete-rollouts.ts';
-import { loadRun } from './read-runs.ts';
 
 /** Rollouts per transaction: small enough not to delay other transactions. */
 export const rolloutsPerDeletion = 50;

@@ -1,9 +1,9 @@
 import type { GroupQuery, GroupStatistics } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { readInteger, readNumber, readNumberOrNull, readText } from '../../rows/row-value.ts';
-import type { SqlCondition, SqlDialect } from '../../sql-dialect.ts';
-import type { SqlRow } from '../../sql-driver.ts';
-import { loadRun } from './read-runs.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readInteger, readNumber, readNumberOrNull, readText } from '../../sql/row-value.ts';
+import type { SqlCondition, SqlDialect } from '../../sql/sql-dialect.ts';
+import type { SqlRow } from '../../sql/sql-driver.ts';
+import { loadRun } from '../records/read-runs.ts';
 
 /**
  * Summarises the training rollouts of a run by step and task, from the rewards that attempts have as a column.

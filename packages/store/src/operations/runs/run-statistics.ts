@@ -1,9 +1,9 @@
 import type { RolloutStatus } from '@agentlightning/core';
 import { type RunStatistics, rolloutTransitions } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { readInteger, readText } from '../../rows/row-value.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readInteger, readText } from '../../sql/row-value.ts';
+import { loadRun } from '../records/read-runs.ts';
 import { usageOfRun } from '../spans/record-usage.ts';
-import { loadRun } from './read-runs.ts';
 
 /**
  * Counts a run's rollouts by status, and its attempts, and sums the token usage of their model calls.

@@ -1,9 +1,9 @@
 import { type Run, ValidationError } from '@agentlightning/core';
 import type { MetricPoint, RunPatch } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { toJson } from '../../rows/row-value.ts';
-import { lockRows } from '../row-lock.ts';
-import { loadRun } from './read-runs.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { toJson } from '../../sql/row-value.ts';
+import { loadRun } from '../records/read-runs.ts';
+import { lockRows } from '../records/row-lock.ts';
 
 /** A request to update a run and record metrics. */
 export interface UpdateRunRequest {

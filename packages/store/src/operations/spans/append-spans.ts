@@ -1,18 +1,18 @@
 import type { Span, SpanInput } from '@agentlightning/core';
 import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { assertSpanQuotas, assertWithin, bytesOf } from '../../attempt-quotas.ts';
-import type { OperationContext } from '../../operation.ts';
-import { readInteger, readText } from '../../rows/row-value.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../../rows/span-row.ts';
-import { loadAttempt } from '../attempts/attempt-record.ts';
-import { recordSpanHeartbeat } from '../record-span-heartbeat.ts';
-import { requestTextIndex } from '../rollouts/index-rollout-texts.ts';
-import { loadRollout } from '../rollouts/rollout-record.ts';
-import { lockRows } from '../row-lock.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readInteger, readText } from '../../sql/row-value.ts';
+import { loadAttempt } from '../records/attempt-record.ts';
+import { loadRollout } from '../records/rollout-record.ts';
+import { lockRows } from '../records/row-lock.ts';
+import { lastSequenceId, writeSequenceId } from '../records/span-counter.ts';
+import { markRollouts, onlyMarkOf, positionsOf } from '../records/span-marks.ts';
+import { requestTextIndex } from '../records/text-index-queue.ts';
 import { recordRewards } from './record-rewards.ts';
+import { recordSpanHeartbeat } from './record-span-heartbeat.ts';
 import { recordUsage } from './record-usage.ts';
-import { lastSequenceId, writeSequenceId } from './span-counter.ts';
-import { markRollouts, onlyMarkOf, positionsOf } from './span-marks.ts';
 
 /**
  * Records spans; returns null for spans that already exist. Each span is a heartbeat of its attempt.

@@ -1,9 +1,9 @@
 import type { Span } from '@agentlightning/core';
 import type { SpanQuery } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../page.ts';
 import { spanFromRow } from '../../rows/row.ts';
-import type { SqlCondition } from '../../sql-dialect.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';
+import type { SqlCondition } from '../../sql/sql-dialect.ts';
 
 /** Lists a rollout's spans, in the order of their sequence ids by default. */
 export function querySpans(context: OperationContext, query: SpanQuery, window: PageWindow): Promise<ListPage<Span>> {

@@ -1,9 +1,9 @@
 import { NotFoundError, type Span, ValidationError } from '@agentlightning/core';
 import { maxTraceRollouts, type RolloutTrace } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
 import { attemptFromRow, latestAttemptColumns, rolloutWithAttempt, spanFromRow } from '../../rows/row.ts';
-import { readInteger, readText } from '../../rows/row-value.ts';
-import type { SqlRow } from '../../sql-driver.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readInteger, readText } from '../../sql/row-value.ts';
+import type { SqlRow } from '../../sql/sql-driver.ts';
 
 /** Bytes of spans after which no further rollout is read: in process, a page blocks the event loop. */
 const pageBytes = 2 ** 20;

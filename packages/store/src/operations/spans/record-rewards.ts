@@ -1,6 +1,6 @@
 import type { Span } from '@agentlightning/core';
 import { annotationFromSpan, rewardFromSpan } from '@agentlightning/core/spans';
-import type { OperationContext } from '../../operation.ts';
+import type { OperationContext } from '../../sql/operation.ts';
 
 /** A span that may record a reward. */
 type RewardedSpan = Pick<Span, 'rolloutId' | 'attemptId' | 'spanId' | 'sequenceId' | 'name' | 'attributes'>;

@@ -1,8 +1,8 @@
 import type { Span } from '@agentlightning/core';
 import { type ModelUsage, usageOfSpans } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { readInteger, readText } from '../../rows/row-value.ts';
-import type { SqlRow } from '../../sql-driver.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { readInteger, readText } from '../../sql/row-value.ts';
+import type { SqlRow } from '../../sql/sql-driver.ts';
 
 /** A span that may record a model call. */
 type MeasuredSpan = Pick<Span, 'rolloutId' | 'name' | 'attributes'>;

@@ -1,14 +1,14 @@
 import { ValidationError } from '@agentlightning/core';
 import type { SpanSearch, SpanSearchPage } from '@agentlightning/core/store';
-import type { OperationContext } from '../../operation.ts';
-import { allOf, equals, joinFilters } from '../../page.ts';
 import { spanFromRow } from '../../rows/row.ts';
-import { readInteger, readText } from '../../rows/row-value.ts';
-import type { SqlCondition } from '../../sql-dialect.ts';
-import type { SqlRow } from '../../sql-driver.ts';
-import { loadRun } from '../runs/read-runs.ts';
+import type { OperationContext } from '../../sql/operation.ts';
+import { allOf, equals, joinFilters } from '../../sql/page.ts';
+import { readInteger, readText } from '../../sql/row-value.ts';
+import type { SqlCondition } from '../../sql/sql-dialect.ts';
+import type { SqlRow } from '../../sql/sql-driver.ts';
+import { loadRun } from '../records/read-runs.ts';
+import { markOf } from '../records/span-marks.ts';
 import { parseSearchCursor, type SearchCursor, searchCursorText } from './search-cursor.ts';
-import { markOf } from './span-marks.ts';
 
 const defaultLimit = 100;
 const maxLimit = 1000;

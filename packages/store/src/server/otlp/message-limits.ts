@@ -1,7 +1,7 @@
 import { ValidationError } from '@agentlightning/core';
 import type { DescMessage } from '@bufbuild/protobuf';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { tooLarge } from '../../json-limits.ts';
+import { tooLarge } from '../../sql/json-limits.ts';
 
 /** Maximum number of nested messages of a request: spans, events, links, attributes and their values. */
 const maxMessages = 100_000;

@@ -7,7 +7,7 @@ import {
   type ExportTraceServiceRequest,
   ExportTraceServiceRequestSchema,
 } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
-import { assertJsonSize } from '../../json-limits.ts';
+import { assertJsonSize } from '../../sql/json-limits.ts';
 import { assertMessageSize } from './message-limits.ts';
 import type { OtlpEncoding } from './otlp-response.ts';
 

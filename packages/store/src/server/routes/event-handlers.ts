@@ -1,5 +1,5 @@
 import { changeCodec, specialRoutes } from '@agentlightning/core/protocol';
-import type { JournalReading } from '../../change-journal.ts';
+import type { JournalReading } from '../../changes/change-journal.ts';
 import { eventStreamResponse, type ServerEvent } from '../event-stream.ts';
 import { setRequestAttributes } from '../observation/request-attributes.ts';
 import { readInput } from '../request-input.ts';

@@ -10,7 +10,7 @@ import {
   type WorkerQuery,
 } from '@agentlightning/core/store';
 import type { Context } from 'hono';
-import type { StreamedPage } from '../../list-pages.ts';
+import type { StreamedPage } from '../../sql/list-pages.ts';
 import { assertRight, roleOf } from '../access/access-control.ts';
 import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
 import { bearerOf } from '../access/bearer.ts';

@@ -1,0 +1,97 @@
+import type { PromptSearchOptions, PromptSearchType } from '@agentlightning/algorithms';
+import type { JsonObject, PromptSearch } from '@agentlightning/core';
+import type { EvaluationConfig, RuntimeConfig, TrainConfig } from '../train-config.ts';
+
+/** A model that is not trained, behind any OpenAI-compatible API. */
+export interface EndpointRuntimeConfig {
+  readonly type: 'endpoint';
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  readonly model: string;
+  /** The environment variable that holds the key. @default none is sent */
+  readonly apiKeyEnv?: string;
+  /** Maximum number of concurrent calls; further calls are queued. @default `concurrency` */
+  readonly maxConcurrent?: number;
+}
+
+/** The model that criticises and rewrites prompts: any OpenAI-compatible API. */
+export interface OptimizerConfig {
+  /** Up to and with `/v1`. */
+  readonly baseUrl: string;
+  readonly model: string;
+  /** The environment variable that holds the key. @default none is sent */
+  readonly apiKeyEnv?: string;
+  /** The maximum number of concurrent requests. @default 8 */
+  readonly maxConcurrent?: number;
+  /** Timeout of a request, in milliseconds. @default 180000 */
+  readonly timeoutMs?: number;
+  /** Further fields of each request, such as `{ reasoning_effort: 'low' }`. @default none */
+  readonly parameters?: JsonObject;
+}
+
+/** A prompt in a configuration, such as the result of `definePrompt`. */
+export interface PromptConfig {
+  /** An f-string: `{question}` is a variable, `{{` and `}}` are braces. */
+  readonly template: string;
+  /** The exact variables of the template. @default the variables in the template */
+  readonly variables?: readonly string[];
+  /** The prompt's name in the agent; required in a list. */
+  readonly name?: string;
+}
+
+/** Keys that prompt searches and trainings share. */
+type SharedKeys =
+  | 'name'
+  | 'agent'
+  | 'taskSchema'
+  | 'store'
+  | 'tokenSecret'
+  | 'gatewayUrl'
+  | 'secretFields'
+  | 'upstreamTimeoutMs'
+  | 'firstByteTimeoutMs'
+  | 'concurrency'
+  | 'workers'
+  | 'inProcess'
+  | 'rolloutTimeoutMs'
+  | 'maxAttempts'
+  | 'outageToleranceMs'
+  | 'runnerTimeoutMs'
+  | 'maxRestarts'
+  | 'maxMissingShare'
+  | 'prices'
+  | 'sampling'
+  | 'dataDir'
+  | 'seed';
+
+/** The configuration of a prompt search. */
+export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TTask>, SharedKeys> {
+  /** Search algorithm: a name, a name with options, or a custom search. */
+  readonly algorithm: PromptSearchType | PromptSearchOptions | PromptSearch;
+  /** Initial prompts: the prompts that the agent defines, or templates by name. */
+  readonly prompts: readonly PromptConfig[] | Readonly<Record<string, PromptConfig>>;
+  /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */
+  readonly tasks: {
+    /** Tasks whose transcripts the optimiser model receives. */
+    readonly train: string | readonly TTask[];
+    /** Tasks by which versions are selected. They should not overlap with `train`. */
+    readonly validation: string | readonly TTask[];
+    /**
+     * Held-out tasks: evaluated with the first and the best version only. The result on `validation` is biased towards the
+     * selected version. @default the result on `validation` is reported
+     */
+    readonly test?: string | readonly TTask[];
+  };
+  /** The model that criticises and rewrites. */
+  readonly optimizer: OptimizerConfig;
+  /** The model of the agent. @default { type: 'embedded' } */
+  readonly runtime?: EndpointRuntimeConfig | RuntimeConfig;
+  /** Evaluation on `tasks.test`. */
+  readonly evaluation?: Omit<EvaluationConfig, 'every' | 'failedReward' | 'missingReward'>;
+  /** The score of a rollout whose agent failed; null excludes it from every mean. @default 0 */
+  readonly failedReward?: number | null;
+  /** The score of a rollout without a reward; null excludes it from every mean. @default null */
+  readonly missingReward?: number | null;
+  /** Output file for the result, as JSON. @default `prompts/<run>.json` in `dataDir` */
+  readonly promptsFile?: string;
+}

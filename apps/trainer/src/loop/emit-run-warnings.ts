@@ -1,0 +1,71 @@
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { diagnoseEvaluation } from '../diagnosis/diagnose-evaluation.ts';
+import { diagnoseFinal, type FinalCondition } from '../diagnosis/diagnose-final.ts';
+import { diagnoseSteps } from '../diagnosis/diagnose-steps.ts';
+import { type RunWarning, warningExplanations, warningText } from '../events/run-warning.ts';
+import type { TrainingListener } from '../events/training-event.ts';
+import type { RunState } from '../run/run-state.ts';
+import type { StepRecord } from '../run/step-records.ts';
+import { trainedPolicies } from '../session/session-policies.ts';
+import type { TrainingSession } from '../session/training-session.ts';
+
+/** The part of a session that its warnings depend on. */
+type DiagnosedSession = Pick<TrainingSession, 'config' | 'tasks' | 'policies' | 'emit' | 'stepHistory'>;
+
+/** Adds a finished step to the history of the session, and emits its new warnings. */
+export function warnOfStep(session: DiagnosedSession, record: StepRecord): readonly RunWarning[] {
+  const { config, policies, stepHistory, emit } = session;
+  stepHistory.add(record);
+  const names = trainedPolicies(policies).map(({ name }) => name);
+  const weights = Object.entries(config.reward.choice?.rewardWeights ?? {});
+  const penalised = new Set(weights.flatMap(([part, weight]) => (weight < 0 ? [part] : [])));
+  const history = { steps: stepHistory.steps, policies: names, range: rangeOf(session), penalised };
+  return emitted(emit, diagnoseSteps(history, config.diagnosis));
+}
+
+/** Emits the new warnings of the last evaluation of the run. */
+export function warnOfEvaluation(session: DiagnosedSession, state: RunState): readonly RunWarning[] {
+  const { before, after, finishedStep, finalStep, rewardCurve } = state;
+  const isValidation = session.tasks.validation !== null;
+  const evaluations = state.evaluations.map((evaluation) => ({ ...evaluation, isValidation }));
+  const measured = [
+    ...(before === null ? [] : [{ step: 0, summary: before, isValidation: false }]),
+    ...evaluations,
+    ...(after === null ? [] : [{ step: finalStep ?? finishedStep, summary: after, isValidation: false }]),
+  ];
+  const history = { evaluations: measured, rewardCurve, range: rangeOf(session) };
+  const final = finalConditions(state, session.config).map((condition) => ({
+    ...condition,
+    step: finalStep ?? finishedStep,
+    policy: null,
+  }));
+  return emitted(session.emit, [...diagnoseEvaluation(history, session.config.diagnosis), ...final]);
+}
+
+/** What the verdict of a finished run does not show; nothing before its end. */
+export function finalConditions(
+  { before, after, finalStep, finishedStep, evaluations }: RunState,
+  { tasks, reward }: Pick<ResolvedConfig, 'tasks' | 'reward'>,
+): readonly FinalCondition[] {
+  if (before === null || after === null) return [];
+  return diagnoseFinal({
+    before,
+    after,
+    finalStep: finalStep ?? finishedStep,
+    evaluations: tasks.validation === null ? evaluations : [],
+    weights: reward.choice?.rewardWeights,
+  });
+}
+
+/** Emits warnings. */
+export function emitted(emit: TrainingListener, warnings: readonly RunWarning[]): readonly RunWarning[] {
+  for (const warning of warnings) {
+    const condition = { ...warning, ...warningExplanations[warning.name] };
+    emit({ type: 'warning', message: warningText(warning), condition });
+  }
+  return warnings;
+}
+
+function rangeOf({ config }: Pick<TrainingSession, 'config'>): readonly [low: number, high: number] {
+  return config.evaluation.rewardRange ?? [0, 1];
+}

@@ -1,0 +1,126 @@
+import type { AgentLightningError, Store } from '@agentlightning/core';
+import { groupSizeOf } from '../config/policy-learner.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { ServiceListener, TrainingListener } from '../events/training-event.ts';
+import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
+import type { Found, RunChoice } from '../run/find-or-create-record.ts';
+import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
+import { loadRunTasks } from '../run/load-run-tasks.ts';
+import { leaseIntervalMs } from '../run/run-lease.ts';
+import type { RunTasks } from '../run/run-shape.ts';
+import { readStepRecords } from '../run/step-records.ts';
+import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
+import type { RegisterUpstreams } from '../runtime/open-gateway.ts';
+import { openRuntime } from '../runtime/open-runtime.ts';
+import type { ServiceWait } from '../runtime/wait-for-service.ts';
+import { storeChecks, waitForStore } from '../runtime/wait-for-store.ts';
+import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
+import type { Closer } from '../session/close-all.ts';
+import type { TrainingSession } from '../session/training-session.ts';
+import { startRunner } from '../workers/start-runner.ts';
+import { servePolicies } from './serve-policies.ts';
+
+/** Options of a session. */
+export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
+  readonly config: TConfig;
+  /** An open store, which is not closed; null opens the configured one. */
+  readonly store: Store | null;
+  readonly emit: TrainingListener;
+  readonly signal: AbortSignal;
+  /** Registers the upstreams of the run at its external gateway. @default the operator of the gateway does */
+  readonly registerUpstreams?: RegisterUpstreams | null;
+  /** Called for each opened resource. Close them in reverse order. */
+  readonly onOpen: (close: Closer) => void;
+}
+
+/** A run in its open store. */
+export interface OpenRun extends FoundRun {
+  readonly store: Store;
+  readonly tasks: RunTasks;
+}
+
+/** Reads the tasks, opens the store, and finds or creates the run. */
+export async function openRun(options: SessionOptions): Promise<OpenRun> {
+  const { config } = options;
+  const tasks = await loadRunTasks(config);
+  const found = await findInStore(options, config, (store) => findOrCreateRun(store, { ...options, tasks }));
+  return { tasks, ...found };
+}
+
+/** Maximum wait for an unavailable service, and callback that reports the wait. */
+export function waitOptions(
+  { emit, signal }: Pick<SessionOptions, 'signal'> & { readonly emit: ServiceListener },
+  { outageToleranceMs }: Pick<ResolvedConfig, 'outageToleranceMs'>,
+): ServiceWait {
+  return { timeoutMs: outageToleranceMs, onWait: (message) => emit({ type: 'warning', message }), signal };
+}
+
+/** Opens the store if necessary, and finds a run in it. The lease of the run is released before the store closes. */
+export async function findInStore<TState>(
+  options: Pick<SessionOptions, 'store' | 'onOpen' | 'signal'> & { readonly emit: ServiceListener },
+  config: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey' | 'outageToleranceMs'>,
+  find: (store: Store) => Promise<Found<TState>>,
+): Promise<Found<TState> & { readonly store: Store }> {
+  const { store: given, onOpen } = options;
+  const { storeUrl, storeApiKey, outageToleranceMs } = config;
+  const location = { url: storeUrl, apiKey: storeApiKey, unreachableAfterMs: outageToleranceMs };
+  const store = given ?? (await waitForStore(location, waitOptions(options, config)));
+  if (given === null) onOpen(() => store.close());
+  const found = await find(store);
+  // Ignored when the store is unreachable: a lease that is not renewed expires.
+  onOpen(() => found.lease.release().catch(() => undefined));
+  return { store, ...found };
+}
+
+/** Opens runtime, model, gateway and runner for a run, in this order. */
+export async function openSession(opened: OpenRun, options: SessionOptions): Promise<TrainingSession> {
+  const { emit, signal, onOpen } = options;
+  const config = { ...options.config, attemptTokens: await requiredAttemptTokens(options.config) };
+  const { store, run, state, lease } = opened;
+  const failures = new AbortController();
+  const onFailure = (error: AgentLightningError): void => failures.abort(error);
+  signal.throwIfAborted();
+  const wait = waitOptions(options, config);
+  const connection = await openRuntime(config.runtime, { dataDir: state.dataDir, ...wait });
+  onOpen(connection.close);
+  void connection.died.then(onFailure);
+  signal.throwIfAborted();
+  const capabilities = await connection.runtime.capabilities();
+  const { runtime, inferenceKey } = connection;
+  const source = { runtime, config: { ...config, seed: state.seed }, run, state, capabilities };
+  const { policies, gateway, resources, checks } = await servePolicies({
+    ...source,
+    store,
+    inferenceKey,
+    wait,
+    registerUpstreams: options.registerUpstreams ?? null,
+    onOpen,
+  });
+  const { resourcesId } = await store.addResources(resources);
+  await cancelUnfinished(store, { runId: run.runId });
+  onOpen(startRunner({ config, store, run, emit, onFailure }));
+  const leaseCheck: HealthCheck = { what: 'the store', check: lease.renew };
+  const health = watchHealth({
+    checks: [...storeChecks(config), leaseCheck, ...checks],
+    intervalMs: leaseIntervalMs,
+    outageToleranceMs: config.outageToleranceMs,
+    onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),
+    onFailure,
+  });
+  onOpen(health.stop);
+  return {
+    ...opened,
+    config: { ...config, seed: state.seed },
+    policies,
+    groupSize: groupSizeOf(config.policies),
+    capabilities,
+    resourcesId,
+    failure: failures.signal,
+    assertHealthy: health.assertHealthy,
+    pauseCalls: gateway.pauseCalls,
+    emit,
+    emittedWarnings: new Set(),
+    stepHistory: await readStepRecords(store, run.runId, state.finishedStep),
+    signal,
+  };
+}

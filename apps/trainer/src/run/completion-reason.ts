@@ -1,0 +1,47 @@
+import type { ResolvedConfig, ResolvedStop } from '../config/resolve-config.ts';
+import { includesWarning } from '../events/run-warning.ts';
+import type { CompletionReason } from '../events/training-event.ts';
+import type { RunState } from './run-state.ts';
+
+/**
+ * Why a training run is complete; null while steps remain. The current configuration decides, so a finished run continues
+ * when it is resumed with more steps or another goal.
+ */
+export function completionReason(
+  state: Pick<RunState, 'finishedStep' | 'rewardCurve' | 'warnings' | 'before' | 'evaluations'>,
+  { steps, stopAtReward, stopWhen }: Pick<ResolvedConfig, 'steps' | 'stopAtReward' | 'stopWhen'>,
+): CompletionReason | null {
+  const { finishedStep, rewardCurve, warnings } = state;
+  // The goal takes precedence: a run that has reached it does not continue with more steps.
+  if (hasReachedGoal(rewardCurve, stopAtReward)) return 'goal';
+  if (includesWarning(warnings, stopWhen.warnings)) return 'warning';
+  const { patience, minDelta } = stopWhen;
+  if (patience !== null && evaluationsSinceBest(state, minDelta) >= patience) return 'patience';
+  return finishedStep < steps ? null : 'steps';
+}
+
+/** Whether the reward of the last three steps is at or above the goal. */
+function hasReachedGoal(rewardCurve: readonly number[], goal: number | null): boolean {
+  const last = rewardCurve.slice(-3);
+  return goal !== null && last.length === 3 && last.every((reward) => reward >= goal);
+}
+
+/** The number of evaluations since the last one that improved on the best before it by more than `minDelta`. */
+function evaluationsSinceBest(
+  { before, evaluations }: Pick<RunState, 'before' | 'evaluations'>,
+  minDelta: ResolvedStop['minDelta'],
+): number {
+  // Validation begins with the initial weights; the evaluation before training is of other tasks then.
+  const hasInitial = evaluations.some(({ step }) => step === 0);
+  const measured = [...(before === null || hasInitial ? [] : [before]), ...evaluations.map(({ summary }) => summary)];
+  const [first, ...others] = measured;
+  if (first === undefined) return 0;
+  let best = first;
+  let since = 0;
+  for (const evaluation of others) {
+    const delta = minDelta === 'interval' ? (best.ci95[1] - best.ci95[0]) / 2 : minDelta;
+    if (evaluation.reward > best.reward + delta) [best, since] = [evaluation, 0];
+    else since += 1;
+  }
+  return since;
+}

@@ -1,0 +1,111 @@
+import { bootstrapMean } from '@agentlightning/algorithms';
+import { AgentLightningError } from '@agentlightning/core';
+import { findFinalReward } from '@agentlightning/core/spans';
+import { z } from 'zod';
+import type { RewardDefinition } from '../config/reward-definition.ts';
+import type { EvaluationSummary } from '../events/training-event.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { rolloutReward } from '../results/rollout-reward.ts';
+
+/** Rewards in the order of tasks; null for a missing reward. */
+export interface MeasuredRewards {
+  readonly rewards: readonly (number | null)[];
+  /** The rollouts, in the same order. */
+  readonly rolloutIds: readonly string[];
+  /** The number of rollouts whose agent failed. */
+  readonly failed: number;
+  /** The number of rollouts of each task, which are next to each other. */
+  readonly rolloutsPerTask: number;
+  /** The text of the last model call, in the same order; null without a short one. @default not recorded */
+  readonly responses?: readonly (string | null)[];
+  /** The values of each part of a reward with several, in the same order. @default none */
+  readonly parts?: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/** An evaluation with the rewards that the final comparison needs. */
+export interface StoredEvaluation extends EvaluationSummary, MeasuredRewards {}
+
+/** The configured range of rewards. */
+export type RewardRange = readonly [low: number, high: number] | undefined;
+
+const summaryShape = {
+  reward: z.number(),
+  ci95: z.tuple([z.number(), z.number()]),
+  rollouts: z.int(),
+  failed: z.int(),
+  missing: z.int(),
+};
+
+/** The summary of an evaluation in the state of a run. */
+export const evaluationSummarySchema: z.ZodType<EvaluationSummary> = z.object(summaryShape);
+
+/** An evaluation in the state of a run. */
+export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.object({
+  ...summaryShape,
+  rewards: z.array(z.number().nullable()),
+  rolloutIds: z.array(z.string()),
+  // Absent in older states.
+  rolloutsPerTask: z.int().min(1).default(1),
+  parts: z.record(z.string(), z.array(z.number().nullable())).exactOptional(),
+  responses: z.array(z.string().nullable()).exactOptional(),
+});
+
+/** The rewards of finished rollouts, in the order of tasks. */
+export function measureRewards(
+  rollouts: readonly FinishedRollout[],
+  substitutes: RewardDefinition,
+  rolloutsPerTask: number,
+): MeasuredRewards {
+  return {
+    rolloutsPerTask,
+    rewards: rollouts.map((rollout) => rolloutReward(rollout, substitutes)),
+    rolloutIds: rollouts.map(({ rollout }) => rollout.rolloutId),
+    failed: rollouts.filter(({ failure }) => failure === 'agent').length,
+    ...partsOf(rollouts, substitutes),
+  };
+}
+
+/** The parts of the rewards; of a failed agent, each is `failedReward`. */
+function partsOf(
+  rollouts: readonly FinishedRollout[],
+  { failedReward }: RewardDefinition,
+): Pick<MeasuredRewards, 'parts'> {
+  const final = rollouts.map(({ failure, spans }) => (failure === null ? (findFinalReward(spans)?.rewards ?? []) : []));
+  const names = [...new Set(final.flatMap((rewards) => rewards.map(({ name }) => name)))];
+  if (names.length < 2) return {};
+  const valuesOf = (name: string): readonly (number | null)[] =>
+    rollouts.map(({ failure }, index) =>
+      failure === 'agent' ? failedReward : (final[index]?.find((reward) => reward.name === name)?.value ?? null),
+    );
+  return { parts: Object.fromEntries(names.map((name) => [name, valuesOf(name)])) };
+}
+
+/**
+ * The mean of the rewards that exist, with its confidence interval by the bootstrap of tasks.
+ *
+ * @throws AgentLightningError INVALID_REWARD when no rollout has a reward
+ */
+export function summariseRewards(measured: MeasuredRewards, range: RewardRange): StoredEvaluation {
+  const known = measured.rewards.filter((reward) => reward !== null);
+  const missing = measured.rewards.length - known.length;
+  if (known.length === 0) {
+    throw new AgentLightningError({
+      code: 'INVALID_REWARD',
+      message: `Evaluation has no reward: all ${missing} are missing`,
+    });
+  }
+  const { mean, low, high } = bootstrapMean(byTask(measured.rewards, measured.rolloutsPerTask), { range });
+  return { ...measured, reward: mean, ci95: [low, high], rollouts: known.length, missing };
+}
+
+/** The values that exist, by task. */
+export function byTask(values: readonly (number | null)[], rolloutsPerTask: number): readonly (readonly number[])[] {
+  return Array.from({ length: Math.ceil(values.length / rolloutsPerTask) }, (_, task) =>
+    values.slice(task * rolloutsPerTask, (task + 1) * rolloutsPerTask).filter((value) => value !== null),
+  );
+}
+
+/** The summary of an evaluation, without its rewards. */
+export function summaryOf({ reward, ci95, rollouts, failed, missing }: EvaluationSummary): EvaluationSummary {
+  return { reward, ci95, rollouts, failed, missing };
+}

@@ -1,0 +1,80 @@
+import * as z from 'zod';
+import type { AttributeValue, Span } from '../spans/span.ts';
+import { genAiAttributes, modelCallAttributes, spanNames } from '../spans/span-attributes.ts';
+
+/** Token counts of the recorded calls of one model. */
+export interface ModelUsage {
+  /** Model name at the upstream. */
+  readonly model: string;
+  /** Whether a training runtime served the calls: its responses have a policy version. */
+  readonly isPolicy: boolean;
+  readonly calls: number;
+  /** Tokens of the prompts, cached ones included. */
+  readonly inputTokens: number;
+  /** Tokens of the prompts that the model server had cached. */
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** A usage in the state of a run. Marked as pure: bundles of agents leave it out. */
+export const modelUsageSchema: z.ZodType<ModelUsage> = /* @__PURE__ */ (() =>
+  z.object({
+    model: z.string(),
+    isPolicy: z.boolean(),
+    calls: z.int(),
+    inputTokens: z.int(),
+    cachedInputTokens: z.int(),
+    outputTokens: z.int(),
+  }))();
+
+/** Maximum characters of a model name; longer ones are cut. */
+const maxNameLength = 200;
+
+/** Maximum tokens of one call; more are a false report. */
+const maxTokens = 1e9;
+
+/**
+ * The token usage of the model calls that a gateway or a recording `fetch` captured, by model. The steps of framework
+ * adapters are omitted: they are about the same calls.
+ */
+export function usageOfSpans(spans: Iterable<Pick<Span, 'name' | 'attributes'>>): readonly ModelUsage[] {
+  const byModel = new Map<string, ModelUsage>();
+  for (const span of spans) {
+    if (span.name !== spanNames.modelCall) continue;
+    const usage = usageOfCall(span);
+    const key = `${usage.isPolicy} ${usage.model}`;
+    const known = byModel.get(key);
+    byModel.set(key, known === undefined ? usage : addUsage(known, usage));
+  }
+  return [...byModel.values()];
+}
+
+/** The sum of two usages of the same model. */
+export function addUsage(one: ModelUsage, other: ModelUsage): ModelUsage {
+  return {
+    ...one,
+    calls: one.calls + other.calls,
+    inputTokens: one.inputTokens + other.inputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+  };
+}
+
+function usageOfCall({ attributes }: Pick<Span, 'attributes'>): ModelUsage {
+  const model = attributes[genAiAttributes.requestModel];
+  const inputTokens = tokensOf(attributes[genAiAttributes.usageInputTokens]);
+  return {
+    // PostgreSQL has no NUL in text.
+    model: typeof model === 'string' ? model.slice(0, maxNameLength).replaceAll('\0', '') : '',
+    isPolicy: typeof attributes[modelCallAttributes.policyVersion] === 'number',
+    calls: 1,
+    inputTokens,
+    cachedInputTokens: Math.min(inputTokens, tokensOf(attributes[genAiAttributes.usageCachedInputTokens])),
+    outputTokens: tokensOf(attributes[genAiAttributes.usageOutputTokens]),
+  };
+}
+
+/** Spans may come from any client: only plausible counts are used. */
+function tokensOf(value: AttributeValue | undefined): number {
+  return typeof value === 'number' && value >= 0 && value <= maxTokens ? Math.trunc(value) : 0;
+}

@@ -1,0 +1,172 @@
+import { AgentLightningError, type Attempt, type RolloutMode, type Store } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
+import { spanNames } from '@agentlightning/core/spans';
+import { attemptFailureOrigin, isTerminalAttemptStatus } from '@agentlightning/core/store';
+import { GatewayError, storeUnavailable } from '../wire/gateway-error.ts';
+import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
+import { findAttempt } from './find-attempt.ts';
+import type { UnattributedCalls } from './unattributed-calls.ts';
+
+interface KnownAttempt {
+  readonly traceId: string;
+  /** See {@link CallingAttempt.seedNumber}. */
+  readonly seedNumber: Promise<number>;
+  /** Recorded calls when this gateway first knew the attempt: those of gateways that served it before. */
+  readonly recordedCalls: Promise<number>;
+  /** Calls admitted since then. */
+  callCount: number;
+}
+
+interface KnownRollout {
+  readonly runId: string | null;
+  readonly mode: RolloutMode | null;
+  readonly samplingKey: string;
+  readonly attempts: Map<string, KnownAttempt>;
+}
+
+/** Metadata field that replaces the rollout id in sampling seeds, so that a run with another id can reproduce them. */
+const samplingKeyName = 'sampling_key';
+
+/** Size of the rollout cache. */
+const maxRollouts = 10_000;
+
+/**
+ * Resolves attempts that may call models. The rollout's mode is cached; the attempt's status is read for every call (one
+ * indexed read), because a call of an ended attempt must not become training data.
+ */
+export class AttemptDirectory {
+  readonly #store: Store;
+  readonly #unattributedCalls: UnattributedCalls | null;
+  readonly #rollouts: Map<string, KnownRollout> = new Map();
+
+  /** @param unattributedCalls - recorder of calls without an attempt; null: they are not recorded */
+  constructor(store: Store, unattributedCalls: UnattributedCalls | null) {
+    this.#store = store;
+    this.#unattributedCalls = unattributedCalls;
+  }
+
+  /**
+   * Returns the attempt to record a call with; null if the call belongs to no attempt and is not recorded.
+   *
+   * @throws GatewayError 404 for unknown ids, 409 when the attempt is finished, 503 when the store fails
+   */
+  async find(address: AttemptAddress | null): Promise<CallingAttempt | null> {
+    if (address === null) return (await this.#unattributedCalls?.attempt()) ?? null;
+    const { rolloutId, attemptId, mode } = address;
+    const [rollout, attempt] = await this.#read(rolloutId, attemptId);
+    if (attempt === null) throw unknown(`Attempt ${attemptId} of rollout ${rolloutId}`);
+    if (isTerminalAttemptStatus(attempt.status)) throw finished(`Attempt ${attemptId}`, attempt.status);
+    const known = rollout.attempts.get(attemptId) ?? this.#newAttempt(attempt);
+    rollout.attempts.set(attemptId, known);
+    const callIndex = known.callCount;
+    known.callCount += 1;
+    return {
+      rolloutId,
+      attemptId,
+      runId: rollout.runId,
+      seedNumber: await known.seedNumber,
+      mode: rollout.mode ?? mode,
+      traceId: known.traceId,
+      callIndex: (await known.recordedCalls) + callIndex,
+      samplingKey: rollout.samplingKey,
+      isUnattributed: false,
+    };
+  }
+
+  #newAttempt(attempt: Attempt): KnownAttempt {
+    const { rolloutId, attemptId } = attempt;
+    const seedNumber = this.#seedNumber(attempt);
+    const recordedCalls = this.#recordedCalls(attempt);
+    // The call awaits these promises later; without a handler, an earlier rejection would be uncaught.
+    for (const read of [seedNumber, recordedCalls]) {
+      read.catch(() => this.#rollouts.get(rolloutId)?.attempts.delete(attemptId));
+    }
+    return { traceId: attemptTraceId(rolloutId, attemptId), seedNumber, recordedCalls, callCount: 0 };
+  }
+
+  /** The next call of an attempt has another seed than its last one also after a restart of the gateway. */
+  async #recordedCalls({ rolloutId, attemptId }: Attempt): Promise<number> {
+    try {
+      const query = { rolloutId, attemptId, name: spanNames.modelCall, limit: 1 };
+      return (await this.#store.querySpans(query)).total;
+    } catch (error) {
+      throw storeUnavailable(error);
+    }
+  }
+
+  async #seedNumber({ rolloutId, sequenceId }: Attempt): Promise<number> {
+    if (sequenceId === 1) return 1;
+    try {
+      const { items } = await this.#store.queryAttempts(rolloutId);
+      const earlier = items.filter((other) => other.sequenceId < sequenceId);
+      return 1 + earlier.filter((other) => attemptFailureOrigin(other) === 'agent').length;
+    } catch (error) {
+      throw storeUnavailable(error);
+    }
+  }
+
+  async #read(rolloutId: string, attemptId: string): Promise<[KnownRollout, Attempt | null]> {
+    try {
+      assertId('rolloutId', rolloutId);
+      assertId('attemptId', attemptId);
+      const known = this.#rollouts.get(rolloutId);
+      if (known !== undefined) return [known, await findAttempt(this.#store, rolloutId, attemptId)];
+      return await Promise.all([this.#rollout(rolloutId), findAttempt(this.#store, rolloutId, attemptId)]);
+    } catch (error) {
+      if (AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND') throw unknown(`Rollout ${rolloutId}`);
+      if (AgentLightningError.isInstance(error) && error.code === 'VALIDATION') throw invalidId(error);
+      throw storeUnavailable(error);
+    }
+  }
+
+  async #rollout(rolloutId: string): Promise<KnownRollout> {
+    const { runId, mode, metadata } = await this.#store.getRollout(rolloutId);
+    const key = metadata?.[samplingKeyName];
+    const samplingKey = typeof key === 'string' ? key : rolloutId;
+    // Two concurrent first calls must share one counter.
+    const rollout = this.#rollouts.get(rolloutId) ?? {
+      runId,
+      mode,
+      samplingKey,
+      attempts: new Map<string, KnownAttempt>(),
+    };
+    this.#rollouts.set(rolloutId, rollout);
+    const oldest = this.#rollouts.keys().next();
+    if (this.#rollouts.size > maxRollouts && oldest.done === false) this.#rollouts.delete(oldest.value);
+    return rollout;
+  }
+}
+
+function unknown(subject: string): GatewayError {
+  return new GatewayError({
+    code: 'NOT_FOUND',
+    httpStatus: 404,
+    type: 'invalid_request_error',
+    message: `${subject} not found`,
+    remedy: 'Use the base URL of the rollout: /rollout/{rolloutId}/attempt/{attemptId}/v1.',
+  });
+}
+
+function finished(subject: string, status: string): GatewayError {
+  return new GatewayError({
+    code: 'CONFLICT',
+    httpStatus: 409,
+    type: 'conflict_error',
+    message: `${subject} is ${status}; the call was not sent and not recorded`,
+    remedy: 'Stop the agent when its rollout ends, such as with the signal of the rollout context.',
+    // The official clients retry a 409 by default, without effect here.
+    headers: { 'x-should-retry': 'false' },
+  });
+}
+
+/** The error for an id of the address that no rollout can have. */
+function invalidId(cause: AgentLightningError): GatewayError {
+  return new GatewayError({
+    code: 'VALIDATION',
+    httpStatus: 400,
+    type: 'invalid_request_error',
+    message: cause.message.replace(/^\[\w+\] /, ''),
+    remedy: 'Use the base URL of an attempt.',
+    cause,
+  });
+}

@@ -1,0 +1,116 @@
+import { traceActivity } from '@agentlightning/core/internal';
+import { attemptAddressOf } from '../access/attempt-address.ts';
+import type { AttemptAddress } from '../attempts/calling-attempt.ts';
+import { clientDisconnected } from '../attempts/calls-in-flight.ts';
+import { CallObservation } from '../wire/call-observation.ts';
+import { toResponse, toStreamedResponse } from '../wire/call-response.ts';
+import { forwardedHeaders } from '../wire/forwarded-headers.ts';
+import { GatewayError } from '../wire/gateway-error.ts';
+import { assertNotEncoded, bodyBytes, requestText } from '../wire/request-body.ts';
+import { anthropicRequestIdHeader } from '../wire/request-id.ts';
+import { ResponseStream } from '../wire/response-stream.ts';
+import type { CallReport } from './call-observer.ts';
+import type { ModelCallRoute } from './model-call-routes.ts';
+import type { GatewayContext, RouteOptions } from './route-options.ts';
+
+/** Handles the requests of a model API: each is admitted, proxied and recorded. */
+export function modelCallHandler(
+  options: RouteOptions,
+  route: ModelCallRoute,
+): (context: GatewayContext) => Promise<Response> {
+  const { clock } = options.services.upstreamServices;
+  return (context) => {
+    const { requestId } = context.var;
+    const observation = new CallObservation({ requestId, api: route.name, startTimeMs: clock.now() });
+    const report = options.observer.follow(observation);
+    return new Promise<Response>((resolve, reject) => {
+      const exchange = { options, route, context, observation, report, respond: resolve };
+      // Once a response has begun, a rejection has no effect.
+      handle(exchange).catch((error: unknown) => {
+        // The client has closed the connection, so the response is never read.
+        const response = context.req.raw.signal.aborted ? new Response('', { status: 499 }) : null;
+        const known = response === null ? GatewayError.from(error) : null;
+        report.responded(known?.httpStatus ?? 499, known ?? undefined);
+        if (response === null) reject(error);
+        else resolve(response);
+      });
+    });
+  };
+}
+
+interface Exchange {
+  readonly options: RouteOptions;
+  readonly route: ModelCallRoute;
+  readonly context: GatewayContext;
+  readonly observation: CallObservation;
+  readonly report: CallReport;
+  readonly respond: (response: Response) => void;
+}
+
+/** Handles a call: admits, proxies, records and releases it. */
+async function handle(exchange: Exchange): Promise<void> {
+  const { observation, report, route } = exchange;
+  const ids = { api: route.name, request_id: observation.requestId };
+  const endResponse = await traceActivity('gateway.call', ids, async ({ attributes }) => {
+    const end = await proxyAdmitted(exchange).finally(report.left);
+    if (observation.attempt !== null) attributes['attempt_id'] = observation.attempt.attemptId;
+    return end;
+  });
+  endResponse();
+}
+
+/**
+ * Proxies a call while it holds its slot among the calls in flight.
+ *
+ * @returns sends the whole response, or the end of a streamed one; to be called once the slot is free
+ */
+async function proxyAdmitted(exchange: Exchange): Promise<() => void> {
+  const { options, route, context, observation, report, respond } = exchange;
+  const { headers, signal } = context.req.raw;
+  const attempt = await attemptOf(options, context);
+  observation.attempt = attempt;
+  assertNotEncoded(headers);
+  if (attempt !== null) options.watch.begin();
+  const bytes = bodyBytes(context.req.raw);
+  using call = options.calls.begin({ attempt, client: signal, startTimeMs: observation.startTimeMs, bytes });
+  using _admission = await options.gate.enter(call.signal);
+  const response = await route.respond(options.services, {
+    attempt,
+    headers,
+    forwardedHeaders: forwardedHeaders(headers, {
+      requestId: observation.requestId,
+      names: options.forwardedNames,
+    }),
+    text: await requestText(context),
+    signal: call.signal,
+    observation,
+  });
+  report.responded(response.status);
+  const identified = {
+    ...response,
+    headers: { [anthropicRequestIdHeader]: observation.requestId, ...response.headers },
+  };
+  const { body } = response;
+  if (typeof body === 'string') return () => respond(toResponse({ ...identified, body }));
+  const stream = new ResponseStream(call.signal, () => call.abort(clientDisconnected()));
+  respond(toStreamedResponse(identified, stream));
+  try {
+    const last = await body(stream.send);
+    return () => stream.end(last);
+  } catch (error) {
+    options.log.error({ requestId: observation.requestId, err: error }, 'a stream failed');
+    return () => stream.fail(error);
+  }
+}
+
+async function attemptOf(options: RouteOptions, context: GatewayContext): Promise<AttemptAddress | null> {
+  const address = attemptAddressOf({
+    param: (name) => context.req.param(name),
+    headers: context.req.raw.headers,
+    caller: context.var.caller,
+    requiresToken: options.access.hasTokens,
+  });
+  if (address === null || options.aglServer === null) return address;
+  // Controllers of 1.0 name every attempt `0`; the store has its own ids.
+  return { ...address, attemptId: await options.aglServer.attemptIdOf(address) };
+}
