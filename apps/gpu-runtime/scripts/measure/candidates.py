@@ -18,7 +18,8 @@ from transformers import AttentionInterface
 
 from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
-from agentlightning_runtime.engine.models.packed_attention import PACKED_ATTENTION, Segment, packed_attention
+from agentlightning_runtime.engine.models.packed_attention import PACKED_ATTENTION, packed_attention
+from agentlightning_runtime.engine.packing import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.settings import ModelRequest
 from agentlightning_runtime.engine.loss import token_scores
-from agentlightning_runtime.engine.settings import ModelRequest
 from measure.candidates import Candidate, candidates_of, has_varlen
 from measure.local_engine import LORA, local_engine, no_progress
 from measure.workloads import SMALL, default_loss, random_datum, workload

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch.profiler import ProfilerActivity, profile
 
-from agentlightning_runtime.engine.settings import ModelRequest
+from agentlightning_runtime.contract.settings import ModelRequest
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from measure.local_engine import LORA, local_engine, measure_steps, no_progress

@@ -13,18 +13,18 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM
 
-from agentlightning_runtime.engine.batch import AdamParameters
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.no_inference import NoInference
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings
 from agentlightning_runtime.engine.models.empty_model import empty_model
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings
 from agentlightning_runtime.engine.torch_engine import TorchEngine
-from agentlightning_runtime.inference.no_inference import NoInference
 from measure.workloads import Shape, default_loss
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from agentlightning_runtime.engine.batch import Batch
+    from agentlightning_runtime.contract.batch import Batch
     from agentlightning_runtime.engine.torch_model import TorchModel
     from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
     from measure.plan import Plan

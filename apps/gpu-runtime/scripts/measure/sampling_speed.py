@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, GenerationConfig
 
-from agentlightning_runtime.engine.batch import AdamParameters
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.settings import ModelRequest
 from agentlightning_runtime.engine.publication.weight_digest import digest_of
-from agentlightning_runtime.engine.settings import ModelRequest
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.generation import GenerationRequest
 from agentlightning_runtime.inference.http_server import EndpointSettings

@@ -11,7 +11,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
-from agentlightning_runtime.engine.settings import ModelRequest
+from agentlightning_runtime.contract.settings import ModelRequest
 from measure.candidates import Candidate, candidates_of, compiled_kernels, has_varlen
 from measure.local_engine import LORA, free_memory, local_engine, measure_steps, peak_memory, with_rates
 from measure.plan import NotRunError, Part
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from agentlightning_runtime.engine.batch import Batch, Datum
+    from agentlightning_runtime.contract.batch import Batch, Datum
     from measure.plan import Plan
 
 ROW_TOKENS = 16_384

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from transformers import Qwen3Config
 
-from agentlightning_runtime.engine.batch import Batch, Datum, ResolvedLoss, TrainedSpan
+from agentlightning_runtime.contract.batch import Batch, Datum, ResolvedLoss, TrainedSpan
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
 
 if TYPE_CHECKING:

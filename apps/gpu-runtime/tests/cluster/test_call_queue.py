@@ -9,8 +9,8 @@ import pytest
 
 from agentlightning_runtime.cluster.call import Call, Failure, Reply
 from agentlightning_runtime.cluster.call_queue import MOST_TRIES, CallQueue
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.results import Checkpoint
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.results import Checkpoint
 
 STEP = Call("optim_step", "m")
 SAVED = Checkpoint("m/c", "c", 1, 0, 10, b"", 123.0)

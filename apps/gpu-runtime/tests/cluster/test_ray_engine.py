@@ -13,14 +13,14 @@ from tests.cluster.two_nodes import Nodes, two_nodes
 from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress
 from tests.inference.serving import MODEL_ID, ask_model
 
-from agentlightning_runtime.engine.batch import AdamParameters
-from agentlightning_runtime.engine.errors import EngineError
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest, RaySettings
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.errors import EngineError
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, RaySettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentlightning_runtime.engine.contract import EngineModel, RuntimeEngine
+    from agentlightning_runtime.contract.engine import EngineModel, RuntimeEngine
 
 pytestmark = pytest.mark.long
 

@@ -6,7 +6,7 @@ import pytest
 
 from agentlightning_runtime.cluster.call import Call, Failure, Reply
 from agentlightning_runtime.cluster.recovery_log import RecoveryLog
-from agentlightning_runtime.engine.results import Checkpoint, ModelState
+from agentlightning_runtime.contract.results import Checkpoint, ModelState
 
 FAILED = Reply(failure=Failure("RuntimeError: no"))
 

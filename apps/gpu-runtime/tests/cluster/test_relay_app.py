@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from agentlightning_runtime.cluster.call_queue import Upstream
 from agentlightning_runtime.cluster.relay_app import RelayApp
-from agentlightning_runtime.engine.users import Keys
+from agentlightning_runtime.contract.users import Keys
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agentlightning_runtime.engine.batch import Batch, Datum, ResolvedLoss, TrainedSpan
+from agentlightning_runtime.contract.batch import Batch, Datum, ResolvedLoss, TrainedSpan
+from agentlightning_runtime.contract.results import Endpoint, InferenceState, PauseMode
+from agentlightning_runtime.contract.settings import EngineSettings
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
-from agentlightning_runtime.engine.results import Endpoint, InferenceState, PauseMode
-from agentlightning_runtime.engine.settings import EngineSettings
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
+    from agentlightning_runtime.contract.inference_backend import ProbeResponse, ServedModel
 
 
 class SilentBackend:

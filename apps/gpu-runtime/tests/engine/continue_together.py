@@ -9,7 +9,7 @@ import torch
 from tests.engine.a_batch import a_batch, a_loss, no_progress
 from tests.engine.train_together import ADAM, lead
 
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 
 
 def main() -> None:

@@ -12,14 +12,14 @@ from tests.engine.a_batch import SilentBackend, a_batch, a_datum, a_loss, no_pro
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
-from agentlightning_runtime.engine.batch import Batch
+from agentlightning_runtime.contract.batch import Batch
+from agentlightning_runtime.contract.inference_backend import ServedModel
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
 from agentlightning_runtime.engine.observation.memory_gauges import process_memory
 from agentlightning_runtime.engine.ranks import Ranks, join_ranks, leave_ranks, whole
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.torch_model import TorchModel
-from agentlightning_runtime.inference.inference_backend import ServedModel
 
 
 class ExportingBackend(SilentBackend):

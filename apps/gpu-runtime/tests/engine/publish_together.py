@@ -12,20 +12,20 @@ import numpy as np
 import torch
 from tests.engine.a_batch import a_batch, a_loss, no_progress
 
-from agentlightning_runtime.engine.batch import AdamParameters
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.errors import EngineError
+from agentlightning_runtime.contract.no_inference import NoInference
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
-from agentlightning_runtime.engine.errors import EngineError
 from agentlightning_runtime.engine.ranks import join_ranks
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
-from agentlightning_runtime.inference.no_inference import NoInference
 from agentlightning_runtime.inference.sampler import Sampler
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.contract import EngineModel
-    from agentlightning_runtime.engine.results import PublishedWeights
+    from agentlightning_runtime.contract.engine import EngineModel
+    from agentlightning_runtime.contract.results import PublishedWeights
     from agentlightning_runtime.inference.model_queue import ModelQueue
     from agentlightning_runtime.inference.served_weights import ServedWeights
 

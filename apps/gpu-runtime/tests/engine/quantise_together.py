@@ -12,7 +12,7 @@ import torch
 from tests.engine.a_batch import a_batch, a_loss, no_progress
 from tests.engine.train_together import ADAM, lead
 
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 
 #: All weights with quantised moments; a LoRA on a quantised base. By the directory, which has the base model.
 KINDS = {"full": None, "lora": LoraSettings(rank=16, alpha=32.0)}

@@ -11,8 +11,8 @@ from tests.engine.a_batch import a_batch, a_datum, a_loss, no_progress, siblings
 from tests.engine.train_together import gradients, lead, train
 from torch.autograd.graph import saved_tensors_hooks
 
-from agentlightning_runtime.engine.batch import Batch
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.contract.batch import Batch
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 
 if TYPE_CHECKING:
     from agentlightning_runtime.engine.data_parallel import LeadingModel

@@ -11,8 +11,8 @@ import pytest
 import torch
 from tests.engine.a_batch import a_loss, an_engine, no_progress
 
-from agentlightning_runtime.engine.batch import Batch, Datum, TrainedSpan
-from agentlightning_runtime.engine.settings import ModelRequest
+from agentlightning_runtime.contract.batch import Batch, Datum, TrainedSpan
+from agentlightning_runtime.contract.settings import ModelRequest
 
 if TYPE_CHECKING:
     from pathlib import Path

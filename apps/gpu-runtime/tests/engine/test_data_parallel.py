@@ -11,8 +11,8 @@ from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress
 from tests.engine.same_results import assert_same_gradients, assert_same_training, assert_same_weights
 from tests.engine.torchrun import run_together
 
-from agentlightning_runtime.engine.batch import AdamParameters
-from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 
 
 def train(processes: int, directory: Path) -> dict[str, Any]:

@@ -9,9 +9,9 @@ import pytest
 import torch
 from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress
 
-from agentlightning_runtime.engine.batch import AdamParameters
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 
 if TYPE_CHECKING:
     from pathlib import Path

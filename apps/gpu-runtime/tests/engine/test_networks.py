@@ -12,13 +12,13 @@ from tests.engine.a_batch import SilentBackend, a_batch, a_loss, an_engine, no_p
 from tests.engine.gguf_file import write_gguf
 from torch import nn
 
-from agentlightning_runtime.engine.batch import AdamParameters
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.loss.logit_rule import LogitRule
 from agentlightning_runtime.engine.loss.token_scores import score_tokens
 from agentlightning_runtime.engine.models.random_model import load_random_model
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 
 if TYPE_CHECKING:

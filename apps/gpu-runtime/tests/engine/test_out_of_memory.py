@@ -9,9 +9,9 @@ import torch
 from tests.engine.a_batch import a_batch, a_datum, a_loss, an_engine, no_progress
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.settings import ModelRequest
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import ModelRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

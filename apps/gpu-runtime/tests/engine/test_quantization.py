@@ -12,12 +12,13 @@ from tests.engine.a_batch import SilentBackend, a_batch, a_loss, no_progress
 from torch import nn
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from agentlightning_runtime.engine.batch import AdamParameters
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.quantization.eight_bit_adam import EightBitAdam, moment_bytes
-from agentlightning_runtime.engine.quantization.four_bit_base import dequantised
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.torch_engine import TorchEngine, create_engine
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.create_engine import create_engine
+from agentlightning_runtime.engine.experimental.eight_bit_adam import EightBitAdam, moment_bytes
+from agentlightning_runtime.engine.experimental.four_bit_base import dequantised
+from agentlightning_runtime.engine.torch_engine import TorchEngine
 
 if TYPE_CHECKING:
     from pathlib import Path

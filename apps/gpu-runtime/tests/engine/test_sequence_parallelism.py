@@ -13,10 +13,11 @@ from tests.engine.torchrun import run_together
 from tests.engine.train_together import ADAM
 from transformers import AutoModelForCausalLM, LlamaConfig, MambaConfig, PreTrainedConfig
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.parallelism.sequence_parallelism import require_divisible
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.torch_engine import create_engine
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.create_engine import create_engine
+from agentlightning_runtime.engine.experimental.sequence_parallelism import require_divisible
+from agentlightning_runtime.engine.models.packed_attention import is_packable
 
 
 def results(processes: int, directory: Path) -> dict[str, Any]:
@@ -104,6 +105,7 @@ DYNAMIC: dict[str, Any] = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 
     ],
 )
 def test_models_that_cannot_be_shared_are_refused(config: PreTrainedConfig, size: int, message: str) -> None:
+    causal_lm = AutoModelForCausalLM.from_config(config)
     with pytest.raises(EngineError, match=message) as caught:
-        require_divisible(AutoModelForCausalLM.from_config(config), size)
+        require_divisible(causal_lm, size, can_pack=is_packable(causal_lm))
     assert caught.value.reason == EngineErrorReason.INVALID

@@ -10,14 +10,14 @@ from safetensors.torch import load_file
 from tests.engine.a_batch import SilentBackend
 from transformers import AutoModelForCausalLM
 
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.models.random_model import load_random_model
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentlightning_runtime.inference.inference_backend import ServedModel
+    from agentlightning_runtime.contract.inference_backend import ServedModel
 
 
 class WritingBackend(SilentBackend):

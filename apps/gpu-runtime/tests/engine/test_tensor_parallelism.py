@@ -14,11 +14,11 @@ from tests.engine.torchrun import run_together
 from tests.engine.train_together import ADAM
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.create_engine import create_engine
+from agentlightning_runtime.engine.experimental.tensor_parallelism import sharding_plan
 from agentlightning_runtime.engine.models.base_model import BaseModel
-from agentlightning_runtime.engine.parallelism.tensor_parallelism import sharding_plan
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.torch_engine import create_engine
 
 
 def results(processes: int, directory: Path) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from tests.engine.a_batch import a_datum, a_loss, an_engine, no_progress
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, Qwen3Config, Qwen3MoeConfig
 
-from agentlightning_runtime.engine.batch import Batch
+from agentlightning_runtime.contract.batch import Batch
+from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.engine.micro_batch import examples_of
-from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.engine.throughput import ModelCost, peak_flops_of
 
 if TYPE_CHECKING:

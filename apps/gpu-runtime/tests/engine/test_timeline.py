@@ -10,11 +10,11 @@ import pytest
 import torch
 from tests.engine.a_batch import a_batch, a_loss, an_engine, no_progress
 
-from agentlightning_runtime.engine.batch import AdamParameters
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.settings import ModelRequest
 from agentlightning_runtime.engine.observation.chrome_trace import chrome_trace, write_chrome_trace
 from agentlightning_runtime.engine.observation.device_clock import CudaClock
 from agentlightning_runtime.engine.observation.timeline import Span, Timeline
-from agentlightning_runtime.engine.settings import ModelRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

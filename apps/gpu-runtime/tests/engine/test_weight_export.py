@@ -11,9 +11,9 @@ from peft import PeftModel
 from tests.engine.a_batch import a_batch, a_datum, a_loss, an_engine, no_progress
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.errors import EngineError
-from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.errors import EngineError
+from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,17 +11,17 @@ import torch
 from tests.engine.a_batch import SilentBackend, a_batch, a_loss, no_progress
 from torch.distributed.tensor import DTensor
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.contract import EngineModel
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.engine import EngineModel
+from agentlightning_runtime.contract.errors import EngineError
+from agentlightning_runtime.contract.inference_backend import ServedModel
+from agentlightning_runtime.contract.no_inference import NoInference
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
-from agentlightning_runtime.engine.errors import EngineError
 from agentlightning_runtime.engine.loss import token_scores
 from agentlightning_runtime.engine.ranks import join_ranks
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.engine.torch_model import TorchModel
-from agentlightning_runtime.inference.inference_backend import ServedModel
-from agentlightning_runtime.inference.no_inference import NoInference
 
 ADAM = AdamParameters(learning_rate=0.01, weight_decay=0.01)
 

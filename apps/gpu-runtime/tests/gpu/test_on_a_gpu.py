@@ -9,8 +9,8 @@ import pytest
 import torch
 from tests.engine.a_batch import SilentBackend, a_batch, a_datum, a_loss, no_progress
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agentlightning_runtime.engine.batch import Datum, TrainedSpan
+from agentlightning_runtime.contract.batch import Datum, TrainedSpan
 
 
 def sampled_datum(answer: Any, choice: Any, temperature: float) -> Datum:

@@ -15,8 +15,8 @@ from tests.inference.scripted_vllm import ScriptedVllm
 
 from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, sampler_placement
 from agentlightning_runtime.cli.usage_error import UsageError
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.settings import EngineSettings, ModelRequest
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.settings import EngineSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend

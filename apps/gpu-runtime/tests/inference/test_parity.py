@@ -10,14 +10,14 @@ from tests.engine.a_batch import a_loss, no_progress
 from tests.inference.sampled_datum import sampled_datum
 from tests.inference.serving import MODEL_ID, ask_model
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch, Datum, TrainedSpan
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-from agentlightning_runtime.engine.torch_engine import create_engine
+from agentlightning_runtime.contract.batch import AdamParameters, Batch, Datum, TrainedSpan
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.create_engine import create_engine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentlightning_runtime.engine.batch import Datum
+    from agentlightning_runtime.contract.batch import Datum
 
 _TEMPERATURES = (0.5, 1.0, 1.6)
 

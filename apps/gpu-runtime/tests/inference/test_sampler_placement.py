@@ -15,9 +15,9 @@ from tests.inference.scripted_vllm import ScriptedVllm
 
 from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, gpu_list, sampler_placement
 from agentlightning_runtime.cli.usage_error import UsageError
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.open_backend import open_inference, replica_starts

@@ -12,17 +12,18 @@ from openai import OpenAI
 from tests.engine.a_batch import a_batch, a_loss, no_progress
 from tests.inference.scripted_sglang import ScriptedSglang
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
-from agentlightning_runtime.engine.torch_engine import TorchEngine, create_engine
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
+from agentlightning_runtime.create_engine import create_engine
+from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.vllm.remote_server import RemoteServer
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-    from agentlightning_runtime.engine.contract import EngineModel
+    from agentlightning_runtime.contract.engine import EngineModel
 
 _LORA = LoraSettings(rank=4, alpha=8.0)
 

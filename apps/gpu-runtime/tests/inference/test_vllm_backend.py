@@ -19,9 +19,9 @@ from openai import OpenAI
 from tests.engine.a_batch import a_batch, a_loss, no_progress
 from tests.inference.scripted_vllm import ScriptedVllm
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
-from agentlightning_runtime.engine.errors import EngineError
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.errors import EngineError
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend

@@ -11,9 +11,9 @@ import torch
 from tests.engine.a_batch import a_batch, a_loss, no_progress
 from tests.inference.scripted_vllm import ScriptedVllm
 
-from agentlightning_runtime.engine.batch import AdamParameters
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
+from agentlightning_runtime.contract.batch import AdamParameters
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from tests.inference.scripted_vllm import Fault
 
+    from agentlightning_runtime.contract.inference_backend import InferenceBackend
     from agentlightning_runtime.engine.torch_model import TorchModel
-    from agentlightning_runtime.inference.inference_backend import InferenceBackend
     from agentlightning_runtime.inference.model_queue import ModelQueue
     from agentlightning_runtime.inference.served_weights import ServedWeights
     from agentlightning_runtime.inference.vllm.vllm_command import VllmModel

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
-from agentlightning_runtime.engine.results import (
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.results import (
     BatchResult,
     Checkpoint,
     Endpoint,
@@ -21,20 +20,21 @@ from agentlightning_runtime.engine.results import (
     ModelState,
     StepResult,
 )
-from agentlightning_runtime.engine.settings import (
+from agentlightning_runtime.contract.settings import (
     BaseModelInfo,
     EngineCapabilities,
     EngineSettings,
     LossInfo,
     ModelRequest,
 )
+from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
-    from agentlightning_runtime.engine.contract import Progress
-    from agentlightning_runtime.engine.results import ExportFormat, PauseMode
+    from agentlightning_runtime.contract.batch import AdamParameters, Batch, ResolvedLoss
+    from agentlightning_runtime.contract.engine import Progress
+    from agentlightning_runtime.contract.results import ExportFormat, PauseMode
 
 BASE = BaseModelInfo(name="scripted", max_context=32, vocab_size=16, max_lora_rank=4, lora_target_modules=("q_proj",))
 LOSSES = (LossInfo("importance_sampling", 1, {"entropy_coefficient": 0.0}),)

@@ -11,7 +11,7 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 from scripted_engine import Script, ScriptedEngine
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, operation_pb2, runtime_pb2
 from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.listen_error import ListenError

@@ -12,7 +12,7 @@ import pytest
 from contract_client import a_datum, open_bench
 from scripted_engine import BASE
 
-from agentlightning_runtime.engine.results import Checkpoint
+from agentlightning_runtime.contract.results import Checkpoint
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import (
     batch_pb2,
     error_pb2,

@@ -19,7 +19,7 @@ from tests.inference.sampled_datum import sampled_datum
 from tests.inference.serving import MODEL_ID, ask_model
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from agentlightning_runtime.engine.batch import AdamParameters, Batch
+from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel
 from agentlightning_runtime.engine.models.random_model import load_random_model
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from pathlib import Path
 
-    from agentlightning_runtime.engine.batch import Datum
-    from agentlightning_runtime.engine.contract import EngineModel
+    from agentlightning_runtime.contract.batch import Datum
+    from agentlightning_runtime.contract.engine import EngineModel
 
 WITH_VLLM = [
     pytest.mark.vllm,

@@ -19,9 +19,10 @@ from tests.inference.sampled_datum import sampled_datum
 from tests.inference.serving import MODEL_ID, ask_model
 from tests.vllm.real_vllm import ARGUMENTS, WITH_VLLM, a_folder_with_a_model, a_loaded_model, step, train_and_publish
 
-from agentlightning_runtime.engine.batch import Batch
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
-from agentlightning_runtime.engine.torch_engine import TorchEngine, create_engine
+from agentlightning_runtime.contract.batch import Batch
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
+from agentlightning_runtime.create_engine import create_engine
+from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.open_backend import endpoint_settings, replica_starts
 from agentlightning_runtime.inference.vllm.vllm_backend import VllmBackend
 

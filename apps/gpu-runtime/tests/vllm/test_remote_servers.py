@@ -10,9 +10,9 @@ from tests.engine.a_batch import a_batch
 from tests.inference.serving import MODEL_ID, ask_model
 from tests.vllm.real_vllm import ARGUMENTS, WITH_VLLM, a_folder_with_a_model, servers, step, train_and_publish
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
-from agentlightning_runtime.engine.torch_engine import create_engine
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
+from agentlightning_runtime.create_engine import create_engine
 from agentlightning_runtime.inference.vllm.replicas import Replicas
 from agentlightning_runtime.inference.vllm.server_api import VllmApi
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
-    from agentlightning_runtime.engine.contract import EngineModel
-    from agentlightning_runtime.inference.inference_backend import ProbeResponse
+    from agentlightning_runtime.contract.engine import EngineModel
+    from agentlightning_runtime.contract.inference_backend import ProbeResponse
 
 pytestmark = WITH_VLLM
 

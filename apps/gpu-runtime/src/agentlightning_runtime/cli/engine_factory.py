@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.cli.usage_error import UsageError
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.contract import EngineFactory
+    from agentlightning_runtime.contract.engine import EngineFactory
 
 GROUP = "agentlightning_runtime.engines"
 """The entry-point group in which packages name their engines."""
 
 _OWN = {
-    "torch": "agentlightning_runtime.engine.torch_engine",
+    "torch": "agentlightning_runtime.create_engine",
     "ray": "agentlightning_runtime.cluster.ray_engine",
 }
 """The engines of this package, for when it runs from source and is not installed."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, sampler_placement
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.cli.user_file import read_users
-from agentlightning_runtime.engine.settings import EngineSettings, RaySettings
+from agentlightning_runtime.contract.settings import EngineSettings, RaySettings
 from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
 

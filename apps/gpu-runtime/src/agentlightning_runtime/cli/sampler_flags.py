@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from agentlightning_runtime.cli.usage_error import UsageError
-from agentlightning_runtime.engine.settings import SamplerPlacement
+from agentlightning_runtime.contract.settings import SamplerPlacement
 
 SAMPLER_KEY_VARIABLE = "AGENTLIGHTNING_SAMPLER_KEY"
 """Environment variable for the key of the servers of `--sampler-url`."""

@@ -22,15 +22,15 @@ from agentlightning_runtime.cli.runtime_settings import (
     serve_options,
 )
 from agentlightning_runtime.cli.usage_error import UsageError
-from agentlightning_runtime.engine.contract import TracedEngine
-from agentlightning_runtime.engine.errors import EngineError
+from agentlightning_runtime.contract.engine import TracedEngine
+from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.service.listen_error import ListenError
 from agentlightning_runtime.service.serve import assert_guarded, serve
 
 if TYPE_CHECKING:
     import argparse
 
-    from agentlightning_runtime.engine.contract import RuntimeEngine
+    from agentlightning_runtime.contract.engine import RuntimeEngine
 
 LOG = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ def run_serve(flags: argparse.Namespace) -> int:
 
 def _follow(flags: argparse.Namespace) -> None:
     # Imports torch, which must happen after the number of threads is set.
-    engine = importlib.import_module("agentlightning_runtime.engine.torch_engine")
+    engine = importlib.import_module("agentlightning_runtime.create_engine")
     engine.follow_first_process(engine_settings(flags))
 
 

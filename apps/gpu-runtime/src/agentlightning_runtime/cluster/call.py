@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentlightning_runtime.engine.errors import EngineError
+from agentlightning_runtime.contract.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentlightning_runtime.engine.results import Endpoint, ModelState
+    from agentlightning_runtime.contract.results import Endpoint, ModelState
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentlightning_runtime.cluster.recovery_log import History
-    from agentlightning_runtime.engine.results import Checkpoint
+    from agentlightning_runtime.contract.results import Checkpoint
 
 MOST_TRIES = 3
 """Number of worker groups in a row that may fail during one call, or before they have restored the models.

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentlightning_runtime.cluster.call_queue import Lane, Upstream
-    from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
-    from agentlightning_runtime.engine.contract import Progress
-    from agentlightning_runtime.engine.results import (
+    from agentlightning_runtime.contract.batch import AdamParameters, Batch, ResolvedLoss
+    from agentlightning_runtime.contract.engine import Progress
+    from agentlightning_runtime.contract.results import (
         BatchResult,
         Checkpoint,
         Endpoint,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         PauseMode,
         StepResult,
     )
-    from agentlightning_runtime.engine.settings import EngineCapabilities, EngineSettings, ModelRequest
+    from agentlightning_runtime.contract.settings import EngineCapabilities, EngineSettings, ModelRequest
 
 Result = TypeVar("Result")
 

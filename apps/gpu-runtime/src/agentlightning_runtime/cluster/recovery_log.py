@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.cluster.call import Call, Reply
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.results import Checkpoint, PauseMode
+    from agentlightning_runtime.contract.results import Checkpoint, PauseMode
 
 #: Calls that change a model; the others are not repeated.
 _CHANGES = frozenset(

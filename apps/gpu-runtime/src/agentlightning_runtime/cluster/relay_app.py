@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from agentlightning_runtime.cluster.call_queue import Upstream
-    from agentlightning_runtime.engine.users import Keys
+    from agentlightning_runtime.contract.users import Keys
 
     FindUpstream = Callable[[int, float], Awaitable[Upstream | None]]
 

@@ -15,18 +15,18 @@ import ray.train
 import ray.train.torch
 
 from agentlightning_runtime.cluster.call import Call, Failure, Reply
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.create_engine import create_engine, follow_first_process
 from agentlightning_runtime.engine.data_parallel import LeadingEngine
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.torch_engine import create_engine, follow_first_process
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from agentlightning_runtime.cluster.call_queue import Lane
     from agentlightning_runtime.cluster.recovery_log import History
-    from agentlightning_runtime.engine.contract import EngineModel, RuntimeEngine
-    from agentlightning_runtime.engine.results import Checkpoint
-    from agentlightning_runtime.engine.settings import EngineSettings
+    from agentlightning_runtime.contract.engine import EngineModel, RuntimeEngine
+    from agentlightning_runtime.contract.results import Checkpoint
+    from agentlightning_runtime.contract.settings import EngineSettings
 
 LOG = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from agentlightning_runtime.cluster.call import Failure
 from agentlightning_runtime.cluster.call_queue import CallQueue
 from agentlightning_runtime.cluster.worker import run_rank
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.settings import EngineSettings
+    from agentlightning_runtime.contract.settings import EngineSettings
 
 LOG = logging.getLogger(__name__)
 

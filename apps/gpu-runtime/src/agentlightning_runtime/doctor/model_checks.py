@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from agentlightning_runtime.contract.batch import AdamParameters, Batch, Datum, ResolvedLoss, TrainedSpan
+from agentlightning_runtime.contract.errors import EngineError
+from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.doctor.check import Check
-from agentlightning_runtime.engine.batch import AdamParameters, Batch, Datum, ResolvedLoss, TrainedSpan
-from agentlightning_runtime.engine.errors import EngineError
-from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.contract import EngineFactory, RuntimeEngine
-    from agentlightning_runtime.engine.settings import BaseModelInfo, EngineSettings
+    from agentlightning_runtime.contract.engine import EngineFactory, RuntimeEngine
+    from agentlightning_runtime.contract.settings import BaseModelInfo, EngineSettings
 
 TRIAL_TOKENS = 64
 TRIAL_RANK = 8

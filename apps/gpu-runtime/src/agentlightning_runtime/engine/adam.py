@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 from torch.nn.utils import get_total_norm
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.quantization.eight_bit_adam import EightBitAdam
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.experimental.eight_bit_adam import EightBitAdam
 from agentlightning_runtime.engine.ranks import whole
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-    from agentlightning_runtime.engine.batch import AdamParameters
+    from agentlightning_runtime.contract.batch import AdamParameters
 
 #: Fields of the state of torch's AdamW.
 _FIELDS = frozenset(("step", "exp_avg", "exp_avg_sq"))

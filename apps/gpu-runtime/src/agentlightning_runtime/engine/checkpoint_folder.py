@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.results import Checkpoint
 from agentlightning_runtime.engine.checkpoint_tensors import (
     copy_to_host,
     read_shards,
@@ -24,8 +26,6 @@ from agentlightning_runtime.engine.checkpoint_tensors import (
     stored_shapes,
     write_shards,
 )
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.results import Checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentlightning_runtime.engine.errors import EngineError
+from agentlightning_runtime.contract.errors import EngineError
 from agentlightning_runtime.engine.ranks import Ranks, leave_ranks
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
-    from agentlightning_runtime.engine.contract import Progress
-    from agentlightning_runtime.engine.results import (
+    from agentlightning_runtime.contract.batch import AdamParameters, Batch, ResolvedLoss
+    from agentlightning_runtime.contract.engine import Progress
+    from agentlightning_runtime.contract.results import (
         BatchResult,
         Checkpoint,
         Endpoint,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         PauseMode,
         StepResult,
     )
-    from agentlightning_runtime.engine.settings import EngineCapabilities, ModelRequest
+    from agentlightning_runtime.contract.settings import EngineCapabilities, ModelRequest
     from agentlightning_runtime.engine.torch_engine import TorchEngine
     from agentlightning_runtime.engine.torch_model import TorchModel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 
 
 def choose_device(wanted: str) -> torch.device:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import safe_open
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.models.byte_tokenizer import byte_tokenizer
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel
 

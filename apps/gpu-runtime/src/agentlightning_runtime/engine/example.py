@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from agentlightning_runtime.engine.batch import Datum
+    from agentlightning_runtime.contract.batch import Datum
 
 
 @dataclass(frozen=True)

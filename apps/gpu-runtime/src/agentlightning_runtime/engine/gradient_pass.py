@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.results import BatchResult, ForwardResult
 from agentlightning_runtime.engine.gradient_accumulator import GradientAccumulator
 from agentlightning_runtime.engine.loss.batch_metrics import BatchMetrics
 from agentlightning_runtime.engine.loss.losses import loss_sum
@@ -36,7 +37,6 @@ from agentlightning_runtime.engine.micro_batch import (
 from agentlightning_runtime.engine.observation.pass_measure import PassMeasure
 from agentlightning_runtime.engine.packing import plan_packed
 from agentlightning_runtime.engine.ranks import end_pass
-from agentlightning_runtime.engine.results import BatchResult, ForwardResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -44,12 +44,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-    from agentlightning_runtime.engine.batch import Batch, ResolvedLoss
-    from agentlightning_runtime.engine.contract import Progress
+    from agentlightning_runtime.contract.batch import Batch, ResolvedLoss
+    from agentlightning_runtime.contract.engine import Progress
     from agentlightning_runtime.engine.example import Example
+    from agentlightning_runtime.engine.loss.token_scores import Scores
     from agentlightning_runtime.engine.memory.memory_vote import MemoryVote
     from agentlightning_runtime.engine.memory.micro_batch_sizer import MicroBatchSizer
-    from agentlightning_runtime.engine.models.policy_network import PolicyNetwork, Scores
+    from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
     from agentlightning_runtime.engine.observation.timeline import Timeline
     from agentlightning_runtime.engine.ranks import Ranks

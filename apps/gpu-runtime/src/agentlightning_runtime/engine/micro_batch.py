@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.example import Example
 from agentlightning_runtime.engine.loss.losses import TrainedTokens
 from agentlightning_runtime.engine.packing import pack
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from agentlightning_runtime.engine.batch import Batch, Datum
-    from agentlightning_runtime.engine.models.packed_attention import Segment
+    from agentlightning_runtime.contract.batch import Batch, Datum
+    from agentlightning_runtime.engine.packing import Segment
 
 
 #: The batch index of a placeholder example.

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agentlightning_runtime.engine.models.packed_attention import Segment
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,6 +21,21 @@ if TYPE_CHECKING:
 
 #: Fewer tokens in common are computed for each sequence: a segment costs a call in every layer.
 MIN_SHARED_TOKENS = 16
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Consecutive tokens of a row: each attends to the prefix, to the segment's tokens before it, and to itself.
+
+    Attributes:
+        start: First token.
+        end: After the last token.
+        prefix: Half-open intervals of the row that precede the segment in its sequences, in order.
+    """
+
+    start: int
+    end: int
+    prefix: Sequence[tuple[int, int]] = ()
 
 
 @dataclass

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
-from agentlightning_runtime.engine.errors import EngineError
+from agentlightning_runtime.contract.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.settings import EngineSettings
+    from agentlightning_runtime.contract.settings import EngineSettings
 
 
 def require_supported(settings: EngineSettings, processes: int) -> None:

@@ -7,12 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
-from transformers.utils import logging as transformers_logging
 
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.inference_backend import ServedModel
+from agentlightning_runtime.contract.settings import EngineCapabilities
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
-from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.device import choose_device, choose_dtype, device_name
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.experimental.eight_bit_adam import eight_bit_weights, moment_bytes
+from agentlightning_runtime.engine.experimental.sequence_parallelism import require_divisible
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.memory.device_memory import CudaMemory
@@ -28,31 +30,24 @@ from agentlightning_runtime.engine.models.network_factory import (
     resolve_lora,
     trained_weights,
 )
+from agentlightning_runtime.engine.models.packed_attention import is_packable
 from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
 from agentlightning_runtime.engine.observation.device_clock import clock_of
 from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
 from agentlightning_runtime.engine.observation.timeline import Timeline
 from agentlightning_runtime.engine.parallelism.parallel_layout import join_layout
-from agentlightning_runtime.engine.parallelism.sequence_parallelism import require_divisible
-from agentlightning_runtime.engine.quantization.bitsandbytes_package import require_bitsandbytes
-from agentlightning_runtime.engine.quantization.eight_bit_adam import eight_bit_weights, moment_bytes
-from agentlightning_runtime.engine.ranks import Ranks, is_one_of_several, join_ranks, local_rank
-from agentlightning_runtime.engine.settings import EngineCapabilities
-from agentlightning_runtime.engine.supported_settings import require_supported
+from agentlightning_runtime.engine.ranks import Ranks
 from agentlightning_runtime.engine.throughput import peak_flops
 from agentlightning_runtime.engine.torch_model import TorchModel
 from agentlightning_runtime.engine.weight_export import export_base
-from agentlightning_runtime.inference.inference_backend import ServedModel
-from agentlightning_runtime.inference.no_inference import NoInference
-from agentlightning_runtime.inference.open_backend import open_inference
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agentlightning_runtime.contract.inference_backend import InferenceBackend
+    from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
-    from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings, ModelRequest
-    from agentlightning_runtime.inference.inference_backend import InferenceBackend
 
 _FEATURES = (
     "lora",
@@ -133,7 +128,7 @@ class TorchEngine:
         if lora is None and self._settings.load_in_4bit:
             raise _all_weights_in_4bit(request)
         if self._layout.sequence is not None:
-            require_divisible(outline.causal_lm, self._layout.sequence.size)
+            require_divisible(outline.causal_lm, self._layout.sequence.size, can_pack=is_packable(outline.causal_lm))
         initial = self._initial_weights(request, base, lora)
         network = make_network(
             base,
@@ -241,38 +236,6 @@ class TorchEngine:
         self._inference.close()
         self._references.clear()
         self._bases.clear()
-
-
-def create_engine(settings: EngineSettings) -> TorchEngine | LeadingEngine:
-    """Creates the engine and starts its inference endpoint; of several ranks, on rank 0.
-
-    Raises:
-        EngineError: INVALID when the device does not exist, PRECONDITION when bitsandbytes is needed and not installed.
-    """
-    transformers_logging.disable_progress_bar()
-    settings, ranks = _join(settings)
-    engine = TorchEngine(settings, open_inference(settings), ranks)
-    return LeadingEngine(engine, ranks) if ranks.count > 1 else engine
-
-
-def follow_first_process(settings: EngineSettings) -> None:
-    """Runs the ranks above 0 until rank 0 stops.
-
-    Raises:
-        EngineError: as `create_engine`.
-    """
-    transformers_logging.disable_progress_bar()
-    settings, ranks = _join(settings)
-    follow(TorchEngine(settings, NoInference(), ranks), ranks)
-
-
-def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
-    require_bitsandbytes(settings)
-    if is_one_of_several() and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda":
-        settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
-    ranks = join_ranks(choose_device(settings.device))
-    require_supported(settings, ranks.count)
-    return settings, ranks
 
 
 def _all_weights_in_4bit(request: ModelRequest) -> EngineError:

@@ -7,17 +7,17 @@ import time
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.results import ModelState, StepResult
 from agentlightning_runtime.engine.adam import Adam
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFacts
 from agentlightning_runtime.engine.checkpoint_tensors import WEIGHTS_PREFIX, prefixed
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.gradient_pass import GradientPass
 from agentlightning_runtime.engine.memory.out_of_memory import free_cached_memory, report_out_of_memory
 from agentlightning_runtime.engine.models.network_factory import trained_weights
 from agentlightning_runtime.engine.observation.timed import timed
 from agentlightning_runtime.engine.publication.publisher import Publisher
 from agentlightning_runtime.engine.ranks import whole
-from agentlightning_runtime.engine.results import ModelState, StepResult
 from agentlightning_runtime.engine.throughput import ModelCost
 
 if TYPE_CHECKING:
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
-    from agentlightning_runtime.engine.contract import Progress
-    from agentlightning_runtime.engine.models.model_parts import ModelParts
-    from agentlightning_runtime.engine.results import (
+    from agentlightning_runtime.contract.batch import AdamParameters, Batch, ResolvedLoss
+    from agentlightning_runtime.contract.engine import Progress
+    from agentlightning_runtime.contract.results import (
         BatchResult,
         Checkpoint,
         Endpoint,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         InferenceState,
         PauseMode,
     )
+    from agentlightning_runtime.engine.models.model_parts import ModelParts
 
 #: Prefix of the names of Adam's moments in a checkpoint.
 _OPTIMIZER = "optimizer/"

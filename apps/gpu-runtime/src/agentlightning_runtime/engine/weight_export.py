@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from safetensors.torch import save_file
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.experimental.four_bit_base import dequantised
 from agentlightning_runtime.engine.models.network_factory import ADAPTER_NAME, peft_config
-from agentlightning_runtime.engine.quantization.four_bit_base import dequantised
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from agentlightning_runtime.contract.results import ExportFormat
+    from agentlightning_runtime.contract.settings import LoraSettings
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
-    from agentlightning_runtime.engine.results import ExportFormat
-    from agentlightning_runtime.engine.settings import LoraSettings
 
 #: Prefix of the causal model in the names of trained weights.
 _PREFIX = "causal_lm."

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agentlightning_runtime.engine.users import current_user, is_own
+from agentlightning_runtime.contract.users import current_user, is_own
 from agentlightning_runtime.inference.api_error import ApiError, unknown_model
 from agentlightning_runtime.inference.http_guard import body_of, error_response, guarded
 from agentlightning_runtime.inference.json_object import json_object
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from agentlightning_runtime.engine.users import Keys
+    from agentlightning_runtime.contract.users import Keys
     from agentlightning_runtime.inference.http_guard import Handler
 
     BodyHandler = Callable[[Request, bytes], Awaitable[Response]]

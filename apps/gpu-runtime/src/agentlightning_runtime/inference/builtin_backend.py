@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.results import Endpoint, InferenceState
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.inference_backend import ProbeResponse
+from agentlightning_runtime.contract.results import Endpoint, InferenceState
 from agentlightning_runtime.inference.generation import GenerationRequest
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.inference_app import InferenceApp
-from agentlightning_runtime.inference.inference_backend import ProbeResponse
 from agentlightning_runtime.inference.model_shape import end_tokens_of, shape_of
 from agentlightning_runtime.inference.sampler import Sampler
 from agentlightning_runtime.inference.sampling_rule import SamplingRule
@@ -20,8 +20,8 @@ from agentlightning_runtime.inference.text_model import TextModel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.engine.results import PauseMode
-    from agentlightning_runtime.inference.inference_backend import ServedModel
+    from agentlightning_runtime.contract.inference_backend import ServedModel
+    from agentlightning_runtime.contract.results import PauseMode
 
 
 class BuiltinBackend:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
-    from agentlightning_runtime.engine.users import Keys
+    from agentlightning_runtime.contract.users import Keys
     from agentlightning_runtime.inference.vllm.vllm_model import Entered, VllmServedModel
 
 _ABORT_CHECK_S = 0.1

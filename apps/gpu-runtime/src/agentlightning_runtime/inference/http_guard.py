@@ -16,7 +16,7 @@ from agentlightning_runtime.inference.api_error import ApiError, failed
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from agentlightning_runtime.engine.users import Keys
+    from agentlightning_runtime.contract.users import Keys
 
     Handler = Callable[[Request], Awaitable[Response]]
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.users import Keys
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.users import Keys
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
-    from agentlightning_runtime.engine.users import Keys
+    from agentlightning_runtime.contract.users import Keys
     from agentlightning_runtime.inference.generation import Generation
     from agentlightning_runtime.inference.sampler import Sampler
     from agentlightning_runtime.inference.text_model import TextModel

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.users import Keys
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.users import Keys
 from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.vllm.remote_server import RemoteServer
@@ -19,8 +19,8 @@ from agentlightning_runtime.inference.vllm.vllm_process import VllmProcess, has_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.engine.settings import EngineSettings
-    from agentlightning_runtime.inference.inference_backend import InferenceBackend
+    from agentlightning_runtime.contract.inference_backend import InferenceBackend
+    from agentlightning_runtime.contract.settings import EngineSettings
     from agentlightning_runtime.inference.vllm.vllm_servers import StartVllm
 
 

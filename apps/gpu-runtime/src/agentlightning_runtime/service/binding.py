@@ -11,7 +11,7 @@ import grpc.aio
 from google.protobuf import message_factory
 from google.protobuf.message import Message
 
-from agentlightning_runtime.engine.users import Keys
+from agentlightning_runtime.contract.users import Keys
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.service.failure import (
     STATUS_OF_REASON,

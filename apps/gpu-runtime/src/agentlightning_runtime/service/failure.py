@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.gen.agentlightning.runtime.v1.error_pb2 import ErrorReason
-from agentlightning_runtime.service.model_info import probe_message
+from agentlightning_runtime.service.messages import probe_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,13 +8,13 @@ from agentlightning_runtime import __version__
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import inference_pb2, model_pb2, runtime_pb2
 from agentlightning_runtime.service.invalid import check_name, invalid
 from agentlightning_runtime.service.limits import MAX_MESSAGE_BYTES
-from agentlightning_runtime.service.model_info import endpoint_message
+from agentlightning_runtime.service.messages import endpoint_message
 from agentlightning_runtime.service.runtime_host import assert_made
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agentlightning_runtime.engine.results import InferenceState
+    from agentlightning_runtime.contract.results import InferenceState
     from agentlightning_runtime.service.binding import Handlers
     from agentlightning_runtime.service.runtime_host import RuntimeHost
 

@@ -7,18 +7,19 @@ import logging
 import uuid
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, operation_pb2
+from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2, model_pb2, operation_pb2
 from agentlightning_runtime.service.batches.gradient_ledger import GradientLedger
 from agentlightning_runtime.service.change_log import ChangeLog
 from agentlightning_runtime.service.failure import RuntimeFailureError, cancelled, is_expected
+from agentlightning_runtime.service.messages import lora_message
 from agentlightning_runtime.service.operation_record import Artifact, OperationRecord, OperationWork
 from agentlightning_runtime.service.ownership import Ownership
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from agentlightning_runtime.engine.contract import EngineModel
-    from agentlightning_runtime.engine.settings import ModelRequest
+    from agentlightning_runtime.contract.engine import EngineModel
+    from agentlightning_runtime.contract.settings import ModelRequest
     from agentlightning_runtime.service.model_surroundings import ModelSurroundings
     from agentlightning_runtime.service.operation_record import Completion, Outcome
 
@@ -67,6 +68,28 @@ class HostedModel:
         """True when the creation of the model failed, so that its id is free."""
         record = self._records.get(0)
         return record is not None and record.state == operation_pb2.OPERATION_STATE_FAILED
+
+    def info(self) -> model_pb2.ModelInfo:
+        """The state that a restarted client needs to resume."""
+        request = self.request
+        info = model_pb2.ModelInfo(
+            model_id=self.model_id,
+            base_model=request.base_model,
+            seed=request.seed,
+            next_seq=self.next_seq,
+            has_pending_gradients=self.ledger.has_pending,
+            lora=lora_message(request.lora),
+            has_value_head=request.has_value_head,
+        )
+        if self.engine is not None:
+            state = self.engine.state()
+            info.step = state.step
+            info.policy_version = state.policy_version
+            info.is_corrupted = state.is_corrupted
+            info.trainable_parameter_count = state.trainable_parameter_count
+            if state.lora is not None:
+                info.lora.CopyFrom(lora_message(state.lora) or info.lora)
+        return info
 
     def take_over(self, session_id: str) -> None:
         """Assigns the model to a session.

@@ -8,7 +8,7 @@ import uuid
 from collections import deque
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.users import current_user
+from agentlightning_runtime.contract.users import current_user
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import runtime_pb2
 from agentlightning_runtime.service.clock import to_timestamp
 

@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.service.invalid import check_name, invalid
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.settings import BaseModelInfo, EngineCapabilities
+    from agentlightning_runtime.contract.settings import BaseModelInfo, EngineCapabilities
 
 
 def check_model_request(request: ModelRequest, capabilities: EngineCapabilities) -> ModelRequest:

@@ -15,7 +15,7 @@ from agentlightning_runtime.service.failure import RuntimeFailureError, to_failu
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentlightning_runtime.engine.contract import Progress
+    from agentlightning_runtime.contract.engine import Progress
 
 Outcome = (
     operation_pb2.BatchResult

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from agentlightning_runtime.engine.batch import AdamParameters, ResolvedLoss
+from agentlightning_runtime.contract.batch import AdamParameters, ResolvedLoss
 from agentlightning_runtime.service.invalid import invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from agentlightning_runtime.engine.settings import LossInfo
+    from agentlightning_runtime.contract.settings import LossInfo
     from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2, training_pb2
 
 PARAMETER_OF_COLUMN: Mapping[str, str] = {

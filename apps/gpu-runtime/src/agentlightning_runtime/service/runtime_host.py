@@ -7,22 +7,21 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.users import current_user, is_own, scoped_id
+from agentlightning_runtime.contract.users import current_user, is_own, scoped_id
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.service.batches.inflight_budget import InflightBudget
 from agentlightning_runtime.service.engine_thread import EngineThread
 from agentlightning_runtime.service.failure import RuntimeFailureError
 from agentlightning_runtime.service.hosted_model import HostedModel
 from agentlightning_runtime.service.metrics_log import MetricsLog
-from agentlightning_runtime.service.model_info import model_info
 from agentlightning_runtime.service.model_request import check_model_request
 from agentlightning_runtime.service.model_surroundings import ModelSurroundings
 from agentlightning_runtime.service.operation_record import OperationRecord, OperationWork
 from agentlightning_runtime.service.session_registry import SessionRegistry
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.contract import EngineModel, Progress, RuntimeEngine
-    from agentlightning_runtime.engine.settings import ModelRequest
+    from agentlightning_runtime.contract.engine import EngineModel, Progress, RuntimeEngine
+    from agentlightning_runtime.contract.settings import ModelRequest
     from agentlightning_runtime.gen.agentlightning.runtime.v1.model_pb2 import ModelInfo
     from agentlightning_runtime.service.clock import Clock
     from agentlightning_runtime.service.limits import ServiceLimits
@@ -167,7 +166,7 @@ class RuntimeHost:
         async def execute(progress: Progress) -> ModelInfo:
             del progress
             model.engine = await self.thread.run(self.engine.create_model, replace(request, model_id=engine_id))
-            return model_info(model)
+            return model.info()
 
         model.accept(0, OperationWork(fingerprint="", execute=execute))
         return model

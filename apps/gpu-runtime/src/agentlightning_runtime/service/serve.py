@@ -24,7 +24,7 @@ from agentlightning_runtime.service.training_handlers import training_handlers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentlightning_runtime.engine.contract import RuntimeEngine
+    from agentlightning_runtime.contract.engine import RuntimeEngine
 
 SHUTDOWN_GRACE_SECONDS = 1.0
 """Grace period of open connections when the server stops."""

@@ -6,7 +6,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.users import current_user
+from agentlightning_runtime.contract.users import current_user
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import error_pb2
 from agentlightning_runtime.service.failure import RuntimeFailureError
 

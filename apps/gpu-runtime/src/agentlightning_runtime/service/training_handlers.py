@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2, export_pb2, training_pb2
 from agentlightning_runtime.service.batches.submit_batch import fingerprint_of, is_refusal, refused_work, submit_batch
 from agentlightning_runtime.service.failure import RuntimeFailureError
 from agentlightning_runtime.service.invalid import invalid
-from agentlightning_runtime.service.model_info import checkpoint_message, model_info
+from agentlightning_runtime.service.messages import checkpoint_message
 from agentlightning_runtime.service.model_operations import (
     OperationPlace,
     export_work,
@@ -69,7 +69,7 @@ def _model_handlers(host: RuntimeHost) -> Handlers:
         )
 
     async def get_model(request: training_pb2.GetModelRequest) -> training_pb2.GetModelResponse:
-        return training_pb2.GetModelResponse(model=model_info(host.model(request.model_id)))
+        return training_pb2.GetModelResponse(model=host.model(request.model_id).info())
 
     async def unload_model(request: training_pb2.UnloadModelRequest) -> training_pb2.UnloadModelResponse:
         await host.unload_model(host.owned_model(request.session_id, request.model_id))

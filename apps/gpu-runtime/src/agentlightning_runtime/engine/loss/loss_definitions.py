@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentlightning_runtime.engine.settings import LossInfo
+from agentlightning_runtime.contract.settings import LossInfo
 
 #: Parameters of every loss, with their defaults.
 COMMON_DEFAULTS: Mapping[str, float] = {

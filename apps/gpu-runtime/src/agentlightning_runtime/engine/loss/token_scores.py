@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.engine.loss.logit_rule import LogitRule
 
+#: Log-probabilities, entropies, and values when there is a value head.
+Scores = tuple[Tensor, Tensor, Tensor | None]
+
 #: Number of logits in memory at a time: 128 MiB of float32 for each of the three copies at the peak.
 _LOGITS_AT_A_TIME = 2**25
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 
 if TYPE_CHECKING:
     from collections.abc import Generator

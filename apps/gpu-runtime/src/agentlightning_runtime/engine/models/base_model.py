@@ -13,8 +13,10 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import BaseModelInfo
 from agentlightning_runtime.engine.embedded_checkpoint import is_embedded_checkpoint, load_embedded_checkpoint
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.engine.experimental.four_bit_base import load_four_bit
 from agentlightning_runtime.engine.models.empty_model import allocate, empty_model, fill
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel, output_head
 from agentlightning_runtime.engine.models.random_model import RANDOM_PREFIX, load_random_model
@@ -25,15 +27,13 @@ from agentlightning_runtime.engine.models.weight_files import (
     find_weight_files,
     has_conversions,
 )
-from agentlightning_runtime.engine.quantization.four_bit_base import load_four_bit
-from agentlightning_runtime.engine.settings import BaseModelInfo
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from agentlightning_runtime.engine.parallelism.tensor_parallelism import TensorParallelism
+    from agentlightning_runtime.engine.experimental.tensor_parallelism import TensorParallelism
 
 #: Largest rank of a LoRA; beyond it training all weights is the better choice.
 MAX_LORA_RANK = 512

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
 from agentlightning_runtime.engine.checkpoint_tensors import WEIGHTS_PREFIX, prefixed
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.models.network_factory import trained_weights
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from agentlightning_runtime.contract.inference_backend import InferenceBackend, ServedModel
+    from agentlightning_runtime.contract.results import ExportFormat
+    from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
     from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
     from agentlightning_runtime.engine.gradient_pass import PassSettings
     from agentlightning_runtime.engine.models.base_model import BaseModel
     from agentlightning_runtime.engine.models.initial_weights import InitialWeights
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
     from agentlightning_runtime.engine.ranks import Ranks
-    from agentlightning_runtime.engine.results import ExportFormat
-    from agentlightning_runtime.engine.settings import LoraSettings, ModelRequest
-    from agentlightning_runtime.inference.inference_backend import InferenceBackend, ServedModel
 
 
 @dataclass(frozen=True)

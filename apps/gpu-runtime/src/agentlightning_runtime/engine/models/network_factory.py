@@ -9,19 +9,19 @@ import torch
 from peft import LoraConfig, inject_adapter_in_model
 from torch import nn
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.settings import LoraSettings
 from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, BaseModel, lora_target_modules
 from agentlightning_runtime.engine.models.empty_model import allocate
 from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
-from agentlightning_runtime.engine.settings import LoraSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+    from agentlightning_runtime.contract.settings import ModelRequest
+    from agentlightning_runtime.engine.experimental.sequence_parallelism import SequenceParallelism
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
-    from agentlightning_runtime.engine.parallelism.sequence_parallelism import SequenceParallelism
     from agentlightning_runtime.engine.ranks import Ranks
-    from agentlightning_runtime.engine.settings import ModelRequest
 
 #: PEFT's name for the only adapter of a model.
 ADAPTER_NAME = "default"

@@ -6,7 +6,6 @@ does not grow with the square of the row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,13 +13,15 @@ import torch
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+from agentlightning_runtime.engine.packing import Segment
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch import Tensor, nn
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.parallelism.sequence_parallelism import SequenceParallelism
+    from agentlightning_runtime.engine.experimental.sequence_parallelism import SequenceParallelism
 
 #: Name of this attention in Transformers.
 PACKED_ATTENTION = "agentlightning_packed"
@@ -30,21 +31,6 @@ _PLAIN_ATTENTION = "sdpa"
 
 #: Layers whose only state is keys and values, so that sequences in a row do not affect each other.
 _PACKABLE_LAYERS = frozenset({"full_attention", "sliding_attention"})
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Consecutive tokens of a row: each attends to the prefix, to the segment's tokens before it, and to itself.
-
-    Attributes:
-        start: First token.
-        end: After the last token.
-        prefix: Half-open intervals of the row that precede the segment in its sequences, in order.
-    """
-
-    start: int
-    end: int
-    prefix: Sequence[tuple[int, int]] = ()
 
 
 def is_packable(causal_lm: PreTrainedModel) -> bool:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from agentlightning_runtime.engine.loss.logit_rule import LogitRule
-from agentlightning_runtime.engine.loss.token_scores import score_tokens
+from agentlightning_runtime.engine.loss.token_scores import Scores, score_tokens
 from agentlightning_runtime.engine.models.loaded_model import output_head
 from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
 from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.models.packed_attention import Segment
-    from agentlightning_runtime.engine.parallelism.sequence_parallelism import SequenceParallelism
-
-Scores = tuple[Tensor, Tensor, Tensor | None]
-"""Log-probabilities, entropies, and values when there is a value head."""
+    from agentlightning_runtime.engine.experimental.sequence_parallelism import SequenceParallelism
+    from agentlightning_runtime.engine.packing import Segment
 
 
 class PolicyNetwork(nn.Module):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, Qwen2Config
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.models.byte_tokenizer import CHATML_TEMPLATE, CHATML_TOKENS, byte_tokenizer
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel
 

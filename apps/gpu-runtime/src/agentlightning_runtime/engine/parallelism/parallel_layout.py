@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.parallelism.sequence_parallelism import (
+from agentlightning_runtime.engine.experimental.sequence_parallelism import (
     SequenceParallelism,
     join_sequence_parallelism,
 )
@@ -13,9 +13,9 @@ from agentlightning_runtime.engine.parallelism.sequence_parallelism import (
 if TYPE_CHECKING:
     import torch
 
-    from agentlightning_runtime.engine.parallelism.tensor_parallelism import TensorParallelism
+    from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings
+    from agentlightning_runtime.engine.experimental.tensor_parallelism import TensorParallelism
     from agentlightning_runtime.engine.ranks import Ranks
-    from agentlightning_runtime.engine.settings import EngineSettings, LoraSettings
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def join_layout(settings: EngineSettings, ranks: Ranks, device: torch.device) ->
     tensor = sequence = None
     if settings.tensor_parallel > 1:
         # Needs a newer Transformers than the rest.
-        from agentlightning_runtime.engine.parallelism.tensor_parallelism import join_tensor_parallelism
+        from agentlightning_runtime.engine.experimental.tensor_parallelism import join_tensor_parallelism
 
         tensor = join_tensor_parallelism(ranks, settings.tensor_parallel, device)
     if settings.sequence_parallel > 1:

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agentlightning_runtime.contract.results import PublishedWeights
 from agentlightning_runtime.engine.models.gathered_model import GatheredModel
 from agentlightning_runtime.engine.models.network_factory import lora_model
 from agentlightning_runtime.engine.publication.weight_digest import digest_of
 from agentlightning_runtime.engine.publication.weight_probe import WeightProbe
-from agentlightning_runtime.engine.results import PublishedWeights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
+    from agentlightning_runtime.contract.inference_backend import ServedModel
+    from agentlightning_runtime.contract.results import Endpoint
     from agentlightning_runtime.engine.models.model_parts import ModelParts
     from agentlightning_runtime.engine.publication.weight_probe import Score
-    from agentlightning_runtime.engine.results import Endpoint
-    from agentlightning_runtime.inference.inference_backend import ServedModel
 
 
 class Publisher:

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agentlightning_runtime.engine.batch import Batch, Datum, TrainedSpan
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.results import ProbeResult
+from agentlightning_runtime.contract.batch import Batch, Datum, TrainedSpan
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.results import ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from agentlightning_runtime.contract.inference_backend import ProbeResponse
     from agentlightning_runtime.engine.models.model_parts import ModelParts
-    from agentlightning_runtime.inference.inference_backend import ProbeResponse
 
     Score = Callable[[Batch], Sequence[NDArray[np.float32]]]
 

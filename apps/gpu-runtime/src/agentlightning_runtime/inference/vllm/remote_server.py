@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.vllm.server_api import SglangApi, VllmApi
 
 if TYPE_CHECKING:

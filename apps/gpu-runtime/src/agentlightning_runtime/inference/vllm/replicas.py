@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.inference.inference_backend import ProbeResponse
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.inference_backend import ProbeResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -6,8 +6,8 @@ import logging
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
-from agentlightning_runtime.engine.results import Endpoint, InferenceState
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.results import Endpoint, InferenceState
 from agentlightning_runtime.inference.forwarding_app import ForwardingApp
 from agentlightning_runtime.inference.http_server import EndpointSettings, HttpServer
 from agentlightning_runtime.inference.vllm.device_gate import DeviceGate
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agentlightning_runtime.engine.results import PauseMode
-    from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
+    from agentlightning_runtime.contract.inference_backend import ProbeResponse, ServedModel
+    from agentlightning_runtime.contract.results import PauseMode
     from agentlightning_runtime.inference.vllm.vllm_servers import StartVllm
 
 _log = logging.getLogger(__name__)

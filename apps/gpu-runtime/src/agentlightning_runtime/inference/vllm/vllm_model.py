@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.api_error import ApiError, cancelled, model_paused
 from agentlightning_runtime.inference.tool_formats.registry import format_of
 from agentlightning_runtime.inference.vllm.replicas import Replicas
@@ -19,7 +19,7 @@ from agentlightning_runtime.inference.vllm.vllm_command import VllmModel, adapte
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
+    from agentlightning_runtime.contract.inference_backend import ProbeResponse, ServedModel
     from agentlightning_runtime.inference.vllm.device_gate import DeviceGate
     from agentlightning_runtime.inference.vllm.replicas import Target
     from agentlightning_runtime.inference.vllm.vllm_servers import VllmServers

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import httpx
 import torch
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.vllm.server_api import VllmApi
 from agentlightning_runtime.inference.vllm.vllm_command import vllm_command
 

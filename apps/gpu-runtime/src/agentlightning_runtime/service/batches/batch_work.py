@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from agentlightning_runtime.engine.batch import Batch
-    from agentlightning_runtime.engine.contract import Progress
-    from agentlightning_runtime.engine.settings import BaseModelInfo
+    from agentlightning_runtime.contract.batch import Batch
+    from agentlightning_runtime.contract.engine import Progress
+    from agentlightning_runtime.contract.settings import BaseModelInfo
     from agentlightning_runtime.service.hosted_model import HostedModel
     from agentlightning_runtime.service.runtime_host import RuntimeHost
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agentlightning_runtime.engine.batch import Batch, Datum, TrainedSpan
+from agentlightning_runtime.contract.batch import Batch, Datum, TrainedSpan
 from agentlightning_runtime.service.invalid import invalid
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from agentlightning_runtime.engine.settings import BaseModelInfo
+    from agentlightning_runtime.contract.settings import BaseModelInfo
     from agentlightning_runtime.gen.agentlightning.runtime.v1 import batch_pb2
 
 LOGPROB_SLACK = 1e-6

@@ -16,7 +16,7 @@ from agentlightning_runtime.service.model_request import check_feature
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from agentlightning_runtime.engine.batch import Batch
+    from agentlightning_runtime.contract.batch import Batch
     from agentlightning_runtime.gen.agentlightning.runtime.v1.training_pb2 import SubmitBatchRequest
     from agentlightning_runtime.service.runtime_host import RuntimeHost
 

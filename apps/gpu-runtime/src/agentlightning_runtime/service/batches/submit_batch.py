@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.message import Message
 
-    from agentlightning_runtime.engine.contract import Progress
+    from agentlightning_runtime.contract.engine import Progress
     from agentlightning_runtime.gen.agentlightning.runtime.v1.training_pb2 import SubmitBatchRequest
     from agentlightning_runtime.service.hosted_model import HostedModel
     from agentlightning_runtime.service.operation_record import Outcome

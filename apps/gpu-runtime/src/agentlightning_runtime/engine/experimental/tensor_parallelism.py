@@ -16,7 +16,7 @@ from peft.tuners.lora import LoraLayer
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.distributed.tensor_parallel import apply_tensor_parallelism
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.models.empty_model import own_region
 from agentlightning_runtime.engine.parallelism.rank_groups import join_groups
 

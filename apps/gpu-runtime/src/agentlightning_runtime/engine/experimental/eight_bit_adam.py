@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from agentlightning_runtime.engine.quantization.bitsandbytes_package import bitsandbytes
+from agentlightning_runtime.engine.experimental.bitsandbytes_package import bitsandbytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Mapping
 
-    from agentlightning_runtime.engine.batch import AdamParameters
+    from agentlightning_runtime.contract.batch import AdamParameters
 
 #: Values that share a scale.
 _BLOCK = 256

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.results import ProbeResult
+    from agentlightning_runtime.contract.results import ProbeResult
 
 
 class EngineErrorReason(StrEnum):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedTokenizerBase
 
-    from agentlightning_runtime.engine.results import Endpoint, InferenceState, PauseMode
+    from agentlightning_runtime.contract.results import Endpoint, InferenceState, PauseMode
 
 
 @dataclass(frozen=True)

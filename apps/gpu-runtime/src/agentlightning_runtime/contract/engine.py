@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
-    from agentlightning_runtime.engine.batch import AdamParameters, Batch, ResolvedLoss
-    from agentlightning_runtime.engine.results import (
+    from agentlightning_runtime.contract.batch import AdamParameters, Batch, ResolvedLoss
+    from agentlightning_runtime.contract.results import (
         BatchResult,
         Checkpoint,
         Endpoint,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         PauseMode,
         StepResult,
     )
-    from agentlightning_runtime.engine.settings import EngineCapabilities, EngineSettings, ModelRequest
+    from agentlightning_runtime.contract.settings import EngineCapabilities, EngineSettings, ModelRequest
 
 Progress = Callable[[int, int], None]
 """Progress callback of an engine: completed and total work of the running operation, in tokens for batches."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.settings import EngineSettings
+    from agentlightning_runtime.contract.settings import EngineSettings
 
 
 def bitsandbytes() -> Any:

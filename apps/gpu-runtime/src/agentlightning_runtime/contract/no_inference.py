@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentlightning_runtime.engine.results import Endpoint, InferenceState
+from agentlightning_runtime.contract.results import Endpoint, InferenceState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentlightning_runtime.engine.results import PauseMode
-    from agentlightning_runtime.inference.inference_backend import ProbeResponse, ServedModel
+    from agentlightning_runtime.contract.inference_backend import ProbeResponse, ServedModel
+    from agentlightning_runtime.contract.results import PauseMode
 
 
 class NoInference:

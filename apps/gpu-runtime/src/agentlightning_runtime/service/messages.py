@@ -1,4 +1,4 @@
-"""The state of a model as a message of the contract."""
+"""Parts of a model's state as messages of the contract."""
 
 from __future__ import annotations
 
@@ -8,32 +8,8 @@ from agentlightning_runtime.gen.agentlightning.runtime.v1 import model_pb2
 from agentlightning_runtime.service.clock import to_timestamp
 
 if TYPE_CHECKING:
-    from agentlightning_runtime.engine.results import Checkpoint, Endpoint, ProbeResult
-    from agentlightning_runtime.engine.settings import LoraSettings
-    from agentlightning_runtime.service.hosted_model import HostedModel
-
-
-def model_info(model: HostedModel) -> model_pb2.ModelInfo:
-    """The state that a restarted client needs to resume."""
-    request = model.request
-    info = model_pb2.ModelInfo(
-        model_id=model.model_id,
-        base_model=request.base_model,
-        seed=request.seed,
-        next_seq=model.next_seq,
-        has_pending_gradients=model.ledger.has_pending,
-        lora=lora_message(request.lora),
-        has_value_head=request.has_value_head,
-    )
-    if model.engine is not None:
-        state = model.engine.state()
-        info.step = state.step
-        info.policy_version = state.policy_version
-        info.is_corrupted = state.is_corrupted
-        info.trainable_parameter_count = state.trainable_parameter_count
-        if state.lora is not None:
-            info.lora.CopyFrom(lora_message(state.lora) or info.lora)
-    return info
+    from agentlightning_runtime.contract.results import Checkpoint, Endpoint, ProbeResult
+    from agentlightning_runtime.contract.settings import LoraSettings
 
 
 def lora_message(lora: LoraSettings | None) -> model_pb2.LoraConfig | None:

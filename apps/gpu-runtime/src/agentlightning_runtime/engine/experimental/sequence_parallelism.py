@@ -17,9 +17,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from agentlightning_runtime.engine.errors import EngineError, EngineErrorReason
+from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.memory.memory_vote import MemoryVote
-from agentlightning_runtime.engine.models.packed_attention import Segment, is_packable
+from agentlightning_runtime.engine.packing import Segment
 from agentlightning_runtime.engine.parallelism.rank_groups import join_groups
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.models.policy_network import Scores
+    from agentlightning_runtime.engine.loss.token_scores import Scores
     from agentlightning_runtime.engine.ranks import Ranks
 
 #: Kinds of rotary embeddings whose frequencies depend on the largest position of the row.
@@ -171,14 +171,14 @@ def _exchanged(parts: Tensor, ranks: SequenceParallelism) -> Tensor:
     return received
 
 
-def require_divisible(causal_lm: PreTrainedModel, size: int) -> None:
+def require_divisible(causal_lm: PreTrainedModel, size: int, *, can_pack: bool) -> None:
     """Checks that a number of ranks can share the sequences of a model.
 
     Raises:
         EngineError: INVALID when its sequences cannot be packed, or its heads cannot be divided.
     """
     kind, remedy = type(causal_lm).__name__, "Start without --sequence-parallel-size"
-    if not is_packable(causal_lm):
+    if not can_pack:
         raise _unsupported(f"{kind} cannot be packed, so processes cannot share its sequences", remedy)
     dynamic = _DYNAMIC_ROTARY & _rotary_kinds(causal_lm)
     if dynamic:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from agentlightning_runtime.engine.settings import LoraSettings
+    from agentlightning_runtime.contract.settings import LoraSettings
 
 PauseMode = Literal["drain", "abort"]
 """`drain`: requests in flight finish, new ones get 503 with Retry-After. `abort`: those in flight end too."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from agentlightning_runtime.engine.experimental.bitsandbytes_package import bitsandbytes
 from agentlightning_runtime.engine.models.loaded_model import output_head
-from agentlightning_runtime.engine.quantization.bitsandbytes_package import bitsandbytes
 
 if TYPE_CHECKING:
     import torch

@@ -1,0 +1,1 @@
+"""What engine, inference and service agree on; imports no torch."""

@@ -1,0 +1,1 @@
+"""What no GPU has run yet: parallelism of tensors and sequences, weights in four bits, moments in eight."""

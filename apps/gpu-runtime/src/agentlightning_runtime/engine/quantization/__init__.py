@@ -1,1 +1,0 @@
-"""Weights in four bits and moments in eight, by bitsandbytes."""
