@@ -3,9 +3,10 @@ import { AgentLightningError, type Clock, ValidationError } from '@agentlightnin
 import { parse } from '@agentlightning/core/internal';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { renderPrompt } from '../text/chat-template.ts';
 import { type CompletionIdentity, chatCompletion } from './chat-completion.ts';
-import { type ChatRequest, chatRequestSchema } from './chat-request.ts';
-import { startChatSampling } from './chat-sampling.ts';
+import { chatRequestSchema, tokenizeRequestSchema } from './chat-request.ts';
+import { offeredTools, startChatSampling } from './chat-sampling.ts';
 import { chatChunks } from './chat-stream.ts';
 import type { CpuModel } from './cpu-model.ts';
 import { eventStream, eventStreamHeaders } from './event-stream.ts';
@@ -32,6 +33,7 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
   const app = new Hono();
   app.use(rejectCrossOrigin);
   app.use('/v1/*', requireKey(apiKey));
+  app.use('/tokenize', requireKey(apiKey));
   app.get('/health', (context) => context.json({ status: 'ok' }));
   app.get('/v1/models', (context) =>
     context.json({
@@ -40,7 +42,7 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
     }),
   );
   app.post('/v1/chat/completions', limitBody, async (context) => {
-    const request = readRequest(await context.req.text());
+    const request = parse(chatRequestSchema, readJson(await context.req.text()), 'The request');
     const model = servingModel(models, request.model);
     const sampling = startChatSampling(model, request, context.req.raw.signal);
     const identity = newIdentity(model.modelId, clock);
@@ -50,6 +52,13 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
     }
     const results = await Promise.all(sampling.generations.map(({ result }) => result));
     return context.json(chatCompletion(identity, { request, results, sampling }));
+  });
+  app.post('/tokenize', limitBody, async (context) => {
+    const request = parse(tokenizeRequestSchema, readJson(await context.req.text()), 'The request');
+    knownModel(models, request.model);
+    const rendered = renderPrompt(request.messages, offeredTools(request));
+    const tokens = request.add_generation_prompt === false ? rendered.slice(0, -1) : rendered;
+    return context.json({ count: tokens.length, tokens });
   });
   app.onError((error) => errorResponse(error));
   app.notFound(({ req }) => errorResponse(notFound(`Unknown route ${req.method} ${req.path}`)));
@@ -72,19 +81,22 @@ function tooLarge(): Response {
   return errorResponse(new AgentLightningError({ code: 'PAYLOAD_TOO_LARGE', message, remedy }));
 }
 
-function readRequest(text: string): ChatRequest {
-  let body: unknown;
+function readJson(text: string): unknown {
   try {
-    body = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     throw new ValidationError('The request body', [{ path: '', message: 'it is not JSON' }], cause);
   }
-  return parse(chatRequestSchema, body, 'The request');
+}
+
+function knownModel(models: ModelDirectory, name: string): CpuModel {
+  const model = models.get(name);
+  if (model === undefined) throw notFound(`Unknown model "${name}"`, 'model');
+  return model;
 }
 
 function servingModel(models: ModelDirectory, name: string): CpuModel {
-  const model = models.get(name);
-  if (model === undefined) throw notFound(`Unknown model "${name}"`, 'model');
+  const model = knownModel(models, name);
   if (model.isPaused) {
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',
