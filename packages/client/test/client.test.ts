@@ -47,17 +47,15 @@ test('all runs are listed, a page at a time, also while runs are created', async
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
     if (pathname === '/v1/server') return response.end(description);
     const [offset = 0, limit = 0] = ['offset', 'limit'].map((name) => Number(searchParams.get(name)));
-    const items = ids
-      .slice(offset, offset + limit)
-      .map((run_id) => ({
-        run_id,
-        name: run_id,
-        status: 'finished',
-        step: 1,
-        training: {},
-        reward_curve: [],
-        ...times,
-      }));
+    const items = ids.slice(offset, offset + limit).map((run_id) => ({
+      run_id,
+      name: run_id,
+      status: 'finished',
+      step: 1,
+      training: {},
+      reward_curve: [],
+      ...times,
+    }));
     ids.unshift(`new-${offset}`);
     return response.end(JSON.stringify({ items }));
   });

@@ -6,10 +6,10 @@ import { callWithFailover } from '../upstream/call-with-failover.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { plainDialect } from '../upstream/request-dialect.ts';
 import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
-import { noteTokenSupport } from '../upstream/token-support.ts';
 import { upstreamErrored, upstreamMessage } from '../upstream/upstream-failure.ts';
 import type { CallResponse } from '../wire/call-response.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../wire/gateway-error.ts';
+import type { GatewayLog } from '../wire/gateway-options.ts';
 import { orderChanges } from './message-order.ts';
 import type { IncomingCall, ModelCallServices } from './model-call-services.ts';
 import type { PreparedRequest, RequestBodies } from './prepared-request.ts';
@@ -282,4 +282,26 @@ function reportedError(result: UpstreamResult): GatewayError {
     type: 'upstream_error',
     message: `the model endpoint ${upstream.baseUrl} returned ${response.status} with an error${upstreamMessage(result)}`,
   });
+}
+
+/** Learns from a complete response to a request for token ids whether an upstream has them, and warns once when it does not. */
+function noteTokenSupport(
+  upstream: RegisteredUpstream,
+  captured: Pick<CapturedResponse, 'promptTokenIds' | 'choices'>,
+  log: GatewayLog,
+): void {
+  if (upstream.capture === 'text') return;
+  const isGiven =
+    captured.promptTokenIds.length > 0 || captured.choices.some((choice) => choice.responseTokenIds.length > 0);
+  const support = isGiven ? 'given' : 'missing';
+  if (upstream.tokenSupport === support) return;
+  warnIfMissing(upstream, support, log);
+  upstream.tokenSupport = support;
+}
+
+function warnIfMissing(upstream: RegisteredUpstream, support: 'given' | 'missing', log: GatewayLog): void {
+  if (support === 'given') return;
+  const message = 'a model endpoint returns no token ids; its calls cannot be trained on';
+  const remedy = 'Use an engine that supports return_token_ids (vLLM 0.10.2 or later), or set capture: text.';
+  log.warn({ upstream: upstream.id, remedy }, message);
 }

@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { AgentLightningError, type Clock, ValidationError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
+import { crossOriginReason } from '@agentlightning/core/protocol';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { renderPrompt } from '../text/chat-template.ts';
@@ -9,10 +10,65 @@ import { chatRequestSchema, tokenizeRequestSchema } from './chat-request.ts';
 import { offeredTools, startChatSampling } from './chat-sampling.ts';
 import { chatChunks } from './chat-stream.ts';
 import type { CpuModel } from './cpu-model.ts';
-import { eventStream, eventStreamHeaders } from './event-stream.ts';
 import type { ModelDirectory } from './model-directory.ts';
-import { errorResponse } from './openai-error.ts';
-import { rejectCrossOrigin, requireKey } from './request-guard.ts';
+import { errorBody, errorResponse } from './openai-error.ts';
+
+/** Rejects requests from web pages of other origins, and requests for hosts other than loopback. */
+const rejectCrossOrigin: MiddlewareHandler = async ({ req }, next) => {
+  const { host } = new URL(req.url);
+  const reason = crossOriginReason({ host, origin: req.header('origin') ?? null });
+  if (reason === null) return await next();
+  throw new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `The embedded runtime accepts requests of this machine only, and ${reason}`,
+    remedy: 'Call it at localhost, and through the gateway from web pages.',
+  });
+};
+
+/** Rejects requests without the API key. */
+function requireKey(apiKey: string): MiddlewareHandler {
+  const expected = digest(`Bearer ${apiKey}`);
+  return async ({ req }, next) => {
+    const sent = req.header('authorization') ?? '';
+    if (timingSafeEqual(digest(sent), expected)) return await next();
+    throw new AgentLightningError({
+      code: 'UNAUTHENTICATED',
+      message: sent === '' ? 'The request has no API key' : 'The API key of the request is wrong',
+      remedy: 'Send the API key of the runtime as `Authorization: Bearer <key>`.',
+    });
+  };
+}
+
+/** Digests have one length, so that they can be compared in constant time. */
+function digest(text: string): Uint8Array {
+  return createHash('sha256').update(text).digest();
+}
+
+const encoder = new TextEncoder();
+
+/** The headers of an {@link eventStream} response. */
+const eventStreamHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } as const;
+
+/**
+ * Chunks as server-sent events in OpenAI's format, ending with `[DONE]`. An error becomes an event with `error`, which
+ * OpenAI's clients throw. A disconnect ends the iteration.
+ */
+function eventStream(chunks: AsyncIterable<object>): ReadableStream<Uint8Array> {
+  return ReadableStream.from(events(chunks));
+}
+
+async function* events(chunks: AsyncIterable<object>): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of chunks) yield event(JSON.stringify(chunk));
+    yield event('[DONE]');
+  } catch (error) {
+    yield event(JSON.stringify(errorBody(error)));
+  }
+}
+
+function event(data: string): Uint8Array {
+  return encoder.encode(`data: ${data}\n\n`);
+}
 
 /** The largest request body, in bytes. */
 const maxBodyBytes = 8 * 1024 * 1024;

@@ -9,6 +9,7 @@ import {
   errorCodec,
   httpStatusOf,
 } from '@agentlightning/core/protocol';
+import type { Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { ProjectStores } from '../projects/project-stores.ts';
 import type { SqlStore } from '../sql-store.ts';
@@ -21,8 +22,47 @@ import { LongPollLimit } from './limits/long-poll-limit.ts';
 import { ServingShares } from './limits/serving-shares.ts';
 import { observeRequest, type StoreServerLog } from './observation/observe-requests.ts';
 import type { StoreMetrics } from './observation/store-metrics.ts';
-import { type ProjectApp, ProjectApps } from './project-apps.ts';
 import { createStoreApp, defaultMaxWaits, newMetrics, type StoreAppOptions } from './store-app.ts';
+
+/** The application of a project with its metrics. */
+interface ProjectApp {
+  readonly app: Hono;
+  readonly metrics: StoreMetrics;
+}
+
+/** The applications of the projects of a server, created at their first request. */
+class ProjectApps {
+  readonly #projects: Pick<ProjectStores, 'store'>;
+  readonly #create: (project: string, store: SqlStore) => ProjectApp;
+  readonly #apps = new Map<string, ProjectApp>();
+  readonly #main: ProjectApp;
+
+  constructor(options: {
+    readonly main: SqlStore;
+    readonly projects: Pick<ProjectStores, 'store'>;
+    readonly create: (project: string, store: SqlStore) => ProjectApp;
+  }) {
+    this.#projects = options.projects;
+    this.#create = options.create;
+    this.#main = options.create(defaultProject, options.main);
+    this.#apps.set(defaultProject, this.#main);
+  }
+
+  /** @throws NotFoundError for an unknown project */
+  async of(project: string): Promise<ProjectApp> {
+    const known = this.#apps.get(project);
+    if (known !== undefined) return known;
+    const store = await this.#projects.store(project);
+    const app = this.#apps.get(project) ?? this.#create(project, store);
+    this.#apps.set(project, app);
+    return app;
+  }
+
+  /** The application of a project that had a request; that of the default project for others. */
+  opened(project: string): ProjectApp {
+    return this.#apps.get(project) ?? this.#main;
+  }
+}
 
 /** A request to authorise. */
 export interface AuthorizationRequest {
