@@ -65,6 +65,7 @@ test('runs are listed with progress, rewards and warnings', async () => {
     steps: sample.steps,
     rewardBefore: 0.2,
     rewardAfter: 0.8,
+    verdict: 'better',
     rewardCurve: [0.25, 0.5, 0.75],
     warnings: 1,
     trainedTokens: 300,

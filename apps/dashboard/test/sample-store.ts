@@ -111,6 +111,7 @@ function finalState(texts: SampleTexts): JsonObject {
   });
   return {
     finishedStep: sample.steps,
+    verdict: 'better',
     steps: sample.steps,
     before: measured(0.2),
     after: measured(0.8),

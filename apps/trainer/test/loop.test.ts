@@ -71,6 +71,7 @@ test('keeps the configured number of checkpoints', { timeout: timeoutMs }, async
 test('zero steps only measure the agent', { timeout: timeoutMs }, async () => {
   const { events } = await trainSmall(smallTrainer(folder, { steps: 0, concurrency: 500 }));
   expect(events.at(-1)).toMatchObject({ type: 'finished', summary: { isImproved: false, rewardCurve: [] } });
+  expect((await runOf(events)).state['verdict']).toBe('not-significant');
 });
 
 test('holds the policy to the model it began as', { timeout: timeoutMs }, async () => {

@@ -75,6 +75,8 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
   expect(asked.length).toBe(prompts?.rollouts);
   expect(prompts?.optimizerCalls).toBeLessThanOrEqual(70);
   expect(questions.length).toBe(prompts?.optimizerCalls);
+  expect(prompts?.optimizerUse?.inputTokens).toBeGreaterThan(0);
+  expect(prompts?.optimizerUse?.cost.amount).toBeGreaterThan(0);
   expect(questions.filter(({ text }) => /Task 1\d\d /.test(text))).toEqual([]);
   expect(questions.filter(({ text }) => /Task \d\d? needs/.test(text)).length).toBe(questions.length);
 

@@ -78,7 +78,9 @@ test('every role has its rights on every route of server, gateway and dashboard'
   keys['attempt'] = await store.createAttemptToken({ rolloutId, attemptId: attempt.attemptId });
   await store.close();
   const routes = [
-    ...Object.values(serverRoutes).map((route) => [route.method, route.path.replace(/:\w+/g, 'unknown'), route.right] as const),
+    ...Object.values(serverRoutes).map(
+      (route) => [route.method, route.path.replace(/:\w+/g, 'unknown'), route.right] as const,
+    ),
     ...otherRoutes,
   ];
   for (const [method, route, right] of routes) {
@@ -118,7 +120,9 @@ test('two projects train at a time, and see nothing of each other', { tags: ['lo
     const response = await fetch(`${url}${path}`, { method, headers: { authorization: `Bearer ${key}` } });
     return [response.status, await response.text()];
   };
-  for (const { method, path: pattern } of Object.values(serverRoutes).filter((route) => route.path.includes(':runId'))) {
+  for (const { method, path: pattern } of Object.values(serverRoutes).filter((route) =>
+    route.path.includes(':runId'),
+  )) {
     const [status, text] = await send(keys.blue, pattern.replace(':runId', run), method);
     const missing = await send(keys.blue, pattern.replace(':runId', unknown), method);
     expect([status, text.replaceAll(run, unknown)]).toEqual(missing);

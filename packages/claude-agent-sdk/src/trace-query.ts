@@ -5,14 +5,15 @@ import {
   type Fields,
   fieldsOf,
   isAsyncIterable,
+  type Method,
   quietly,
   type RedirectOptions,
   tapGenerator,
   tapIterable,
+  withMembers,
 } from '@agentlightning/core/adapter';
 import { gatewayOption } from './gateway-environment.ts';
 import { QueryRecorder } from './query-recorder.ts';
-import { tracedServers } from './traced-servers.ts';
 
 /** The function `query` of the Claude Agent SDK, in any version. */
 export type QueryFunction = (input: never) => AsyncGenerator<unknown, void>;
@@ -95,4 +96,31 @@ function isHidden({ type, status, parent_tool_use_id: parent, message }: JsonObj
   if (typeof parent !== 'string' || given.forwardSubagentText === true) return false;
   const { content } = fieldsOf(message);
   return Array.isArray(content) && !content.some((block) => /^tool_/.test(String(fieldsOf(block)['type'])));
+}
+
+/** Runs a function within the tool call with an id. */
+type WithinTool = (toolCallId: string, run: () => unknown) => unknown;
+
+/** The MCP servers of this process, whose tools run within their tool call; the others unchanged. */
+function tracedServers(servers: unknown, withinTool: WithinTool): object {
+  const entries = Object.entries(fieldsOf(servers)).map(([name, server]) => {
+    const { instance } = fieldsOf(server);
+    if (typeof instance !== 'object' || instance === null) return [name, server];
+    return [name, { ...fieldsOf(server), instance: tracedServer(instance, withinTool) }];
+  });
+  return Object.fromEntries(entries);
+}
+
+function tracedServer(instance: object, withinTool: WithinTool): object {
+  const connect = async (transport: { onmessage?: Method }): Promise<void> => {
+    await (Reflect.get(instance, 'connect') as Method).call(instance, transport);
+    const receive = transport.onmessage;
+    transport.onmessage = (message, ...rest) => {
+      const run = (): unknown => receive?.call(transport, message, ...rest);
+      const { _meta: meta } = fieldsOf(fieldsOf(message)['params']);
+      const { 'claudecode/toolUseId': toolCallId } = fieldsOf(meta);
+      return typeof toolCallId === 'string' ? withinTool(toolCallId, run) : run();
+    };
+  };
+  return withMembers(instance, { connect });
 }

@@ -9,6 +9,9 @@ import { type DataSet, readDataSet, type TaskSchema, type TaskSource, type Uploa
 import { ClientRun, type ServerConnection } from './run.ts';
 import { RunWorker } from './worker/run-worker.ts';
 
+/** Runs that are read at a time: the most that a server lists. */
+const runsPerPage = 200;
+
 /** Options of an {@link AgentLightningClient}. */
 export interface ClientOptions {
   /** The URL of `agl server`: `https://train.example.com`. */
@@ -150,7 +153,16 @@ export class AgentLightningClient {
   /** The runs of the server, newest first. */
   async runs(): Promise<readonly RunInfo[]> {
     await this.#checkServer();
-    return await this.#server.transport.call(serverRoutes.listRuns);
+    const runs = new Map<string, RunInfo>();
+    for (let isLast = false; !isLast; ) {
+      const input = { limit: runsPerPage, offset: runs.size };
+      const page = await this.#server.transport.call(serverRoutes.listRuns, { input });
+      const known = runs.size;
+      // A run that was created meanwhile moves the others to the next page.
+      for (const run of page) runs.set(run.runId, run);
+      isLast = page.length < runsPerPage || runs.size === known;
+    }
+    return [...runs.values()];
   }
 
   #working<TTask>(runId: string, agent: Agent<TTask>, options: JoinOptions<TTask>): ClientRun {

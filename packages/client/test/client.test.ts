@@ -40,6 +40,29 @@ test('requests are repeated while the server is unavailable', async () => {
   expect(requests).toBe(3);
 });
 
+test('all runs are listed, a page at a time, also while runs are created', async () => {
+  const ids = Array.from({ length: 450 }, (_, index) => `run-${index}`);
+  const times = { create_time: 1, update_time: 1 };
+  const client = await clientOf((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    if (pathname === '/v1/server') return response.end(description);
+    const [offset = 0, limit = 0] = ['offset', 'limit'].map((name) => Number(searchParams.get(name)));
+    const items = ids.slice(offset, offset + limit).map((run_id) => ({
+      run_id,
+      name: run_id,
+      status: 'finished',
+      step: 1,
+      training: {},
+      reward_curve: [],
+      ...times,
+    }));
+    ids.unshift(`new-${offset}`);
+    return response.end(JSON.stringify({ items }));
+  });
+  const listed = (await client.runs()).map(({ runId }) => runId);
+  expect(listed).toEqual(Array.from({ length: 450 }, (_, index) => `run-${index}`));
+});
+
 test('events continue after the last one when the connection is lost', async () => {
   const lastIds: unknown[] = [];
   const client = await clientOf((request, response) => {

@@ -1,4 +1,5 @@
-import { relative } from 'node:path';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { helpText, parseArguments } from './arguments.ts';
 import { askChoices } from './ask-choices.ts';
 import { CreateError } from './create-error.ts';
@@ -6,7 +7,28 @@ import { goals } from './goals.ts';
 import { installCommands, packageManagerOf, runCommands } from './install-packages.ts';
 import { projectFiles } from './project-files.ts';
 import { projectPackages } from './project-packages.ts';
-import { writeProject } from './write-project.ts';
+
+/** Files that a new folder may have already. */
+const harmless: ReadonlySet<string> = new Set(['.git', '.DS_Store', '.idea', '.vscode']);
+
+/**
+ * Writes the files of a project into a folder, which must be new or empty.
+ *
+ * @throws CreateError when the folder has files
+ */
+async function writeProject(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const existing = (await readdir(folder)).filter((name) => !harmless.has(name));
+  if (existing.length > 0) {
+    const remedy = 'Choose another one. In an existing project, run npx agentlightning init.';
+    throw new CreateError(`Folder is not empty: ${folder} has ${existing[0]}. ${remedy}`, 2);
+  }
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(folder, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text, { flag: 'wx' });
+  }
+}
 
 /**
  * Creates a project as the command line and the answers of the user say.

@@ -10,11 +10,11 @@ import {
   positionOfLayers,
   readFetch,
   signalOf,
+  tapResponse,
   throughGateway,
 } from '@agentlightning/core/adapter';
 import { SecretFields, systemClock } from '@agentlightning/core/internal';
 import { OpenModelCall } from './open-model-call.ts';
-import { recordResponse } from './record-response.ts';
 
 /** Options of {@link traceFetch}. */
 export interface TraceFetchOptions {
@@ -128,4 +128,17 @@ async function recordCall(
     // A pooled connection may retain the context in which it was opened.
     callsInProgress.delete(inside);
   }
+}
+
+/** Wraps a response so that its bytes are recorded while the agent reads them. */
+function recordResponse(response: Response, call: OpenModelCall): Response {
+  call.responseStarted(response);
+  if (response.body === null) call.ended();
+  return tapResponse(response, {
+    take: (bytes) => call.take(bytes),
+    ended: () => call.ended(),
+    cancelled: () => call.cancelled(),
+    failed: (error) =>
+      call.finish(`the response was interrupted: ${error instanceof Error ? error.message : String(error)}`),
+  });
 }

@@ -12,6 +12,7 @@ import { CallRecorder } from './capture/call-recorder.ts';
 import { GatewayMetrics } from './capture/gateway-metrics.ts';
 import { SpanWriter } from './capture/span-writer.ts';
 import type { ModelCallServices } from './model-api/model-call-services.ts';
+import { TokenContinuity } from './model-api/token-continuity.ts';
 import { CachedConversations } from './responses/cached-conversations.ts';
 import { defaultRetry } from './upstream/call-with-failover.ts';
 import { defaultHealthChecks, HealthChecker } from './upstream/health-checks.ts';
@@ -123,6 +124,7 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
       secretFields: new SecretFields(options.secretFields),
       onEnded: (started, ended, untrainable) => metrics.callEnded(started, ended, untrainable),
     }),
+    continuity: new TokenContinuity(client, log),
     conversations: new CachedConversations(options.store),
     sampling: options.sampling ?? (options.aglServer === true ? aglServerSampling : {}),
   };

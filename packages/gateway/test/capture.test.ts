@@ -241,6 +241,22 @@ describe('sampling by mode', () => {
     expect(new Set(seeds[0] as number[]).size).toBe(4);
   });
 
+  it('has the seed of the run when the gateway was not started for it', async () => {
+    const seeds: unknown[] = [];
+    for (const [own, metadata] of [
+      [{ sampling: { train: { seed: 5 } } }, null],
+      [{}, { sampling_seed: 5 }],
+      [{}, null],
+    ] as const) {
+      await using fixture = await startGateway({ script: [respondWith('5')], ...own });
+      const request = { rolloutId: 'ro-fixed', input: 1, mode: 'train', ...(metadata && { metadata }) } as const;
+      const rollout = await fixture.store.startRollout(request);
+      await fixture.client(rollout).chat.completions.create(simpleRequest);
+      seeds.push(fixture.model.requests[0]?.body.seed);
+    }
+    expect(seeds).toEqual([expect.any(Number), seeds[0], undefined]);
+  });
+
   it('has the seeds of an uninterrupted attempt after a restart of the gateway', async () => {
     await using first = await startGateway({ sampling, script: () => respondWith('5') });
     const attempt = await first.attempt('val');

@@ -22,12 +22,18 @@ interface Deviation {
   readonly message: JsonObject;
   /** The deltas of a streamed one. @default the whole message */
   readonly deltas?: readonly JsonObject[];
+  /** Chunks at the beginning of a streamed one. */
+  readonly chunks?: readonly JsonObject[];
+  /** Whether a streamed one has comments. */
+  readonly comments?: boolean;
   /** Further fields of the choice. */
   readonly choice?: JsonObject;
   readonly expected: {
     readonly text?: string;
     readonly reasoning?: string;
     readonly calls?: readonly (readonly [string, JsonObject])[];
+    /** The finish reason. @default by the calls */
+    readonly finish?: string;
     /** Part of the error. */
     readonly error?: string;
     readonly isTrainable?: boolean;
@@ -42,6 +48,8 @@ interface Seen {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
+  /** In the words of Chat Completions. */
+  readonly finish: string | null;
 }
 
 const folder = join(import.meta.dirname, 'deviations');
@@ -74,10 +82,12 @@ async function engineOf(deviation: Deviation): Promise<BareUpstream> {
     }
     const deltas = deviation.deltas ?? [deviation.message];
     const chunks = [
+      ...(deviation.chunks ?? []),
       ...deltas.map((delta) => ({ ...head, choices: [{ index: 0, delta, finish_reason: null }] })),
       { ...head, choices: [{ ...choice, delta: {} }], usage },
     ];
     response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (deviation.comments === true) response.write(': OPENROUTER PROCESSING\n\n');
     response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`);
   });
   return upstream;
@@ -124,44 +134,71 @@ function messagesRequest([first, ...rest]: readonly Message[]): Anthropic.Messag
   return { model, max_tokens: 9, messages, ...(first?.role === 'system' ? { system: first.content } : {}) };
 }
 
-function seenChat(message: OpenAI.ChatCompletionMessage & { readonly reasoning_content?: string }): Seen {
+/** The fields in which engines return reasoning. */
+interface Reasoning {
+  readonly reasoning_content?: string | null;
+  readonly reasoning?: string | null;
+}
+
+function seenChat({ message, finish_reason: finish }: OpenAI.ChatCompletion.Choice): Seen {
+  const { reasoning_content: content, reasoning }: Reasoning = message as Reasoning;
+  // As clients that only test for a list.
+  if (message.tool_calls !== undefined) expect(message.tool_calls).not.toEqual([]);
   const calls = (message.tool_calls ?? []).filter((call) => call.type === 'function');
   return {
     text: message.content ?? '',
-    reasoning: message.reasoning_content ?? '',
+    reasoning: content ?? reasoning ?? '',
     calls: calls.map(({ id, function: { name, arguments: text } }) => ({ id, name, input: JSON.parse(text) })),
+    finish,
   };
 }
 
 async function seenChunks(chunks: AsyncIterable<OpenAI.ChatCompletionChunk>): Promise<Seen> {
-  const seen = { text: '', reasoning: '', calls: new Map<number, { id: string; name: string; text: string }>() };
+  const seen = {
+    text: '',
+    reasoning: '',
+    finish: null as string | null,
+    calls: new Map<number, { id: string; name: string; text: string }>(),
+  };
   for await (const { choices } of chunks) {
-    const delta: OpenAI.ChatCompletionChunk.Choice.Delta & { reasoning_content?: string } = choices[0]?.delta ?? {};
+    const [choice] = choices;
+    if (choice === undefined) continue;
+    const { delta } = choice;
+    const { reasoning_content: content, reasoning }: Reasoning = delta as Reasoning;
     seen.text += delta.content ?? '';
-    seen.reasoning += delta.reasoning_content ?? '';
+    seen.reasoning += content ?? reasoning ?? '';
+    seen.finish ??= choice.finish_reason;
+    expect(delta.tool_calls).not.toEqual([]);
     // As the most literal clients do: every field of a chunk is appended to that of the call at its index.
     for (const { index, id, function: target } of delta.tool_calls ?? []) {
       const call = seen.calls.get(index) ?? { id: '', name: '', text: '' };
       seen.calls.set(index, call);
-      call.id += id ?? '';
-      call.name += target?.name ?? '';
-      call.text += target?.arguments ?? '';
+      if (id !== undefined) call.id += String(id);
+      if (target?.name !== undefined) call.name += String(target.name);
+      if (target?.arguments !== undefined) call.text += String(target.arguments);
     }
   }
   const calls = [...seen.calls.values()].map(({ id, name, text }) => ({ id, name, input: JSON.parse(text) }));
   return { ...seen, calls };
 }
 
-function seenMessage({ content }: Anthropic.Message): Seen {
+function seenMessage({ content, stop_reason: reason }: Anthropic.Message): Seen {
   return {
+    finish: reason === 'tool_use' ? 'tool_calls' : reason === 'max_tokens' ? 'length' : 'stop',
     text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
     reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
     calls: content.flatMap((block) => (block.type === 'tool_use' ? [block] : [])),
   };
 }
 
-function seenResponse({ output, output_text: text }: Pick<OpenAI.Responses.Response, 'output' | 'output_text'>): Seen {
+function seenResponse({
+  output,
+  output_text: text,
+  status,
+}: Pick<OpenAI.Responses.Response, 'output' | 'output_text' | 'status'>): Seen {
+  const isCall = output.some(({ type }) => type === 'function_call');
   return {
+    finish: status === 'incomplete' ? 'length' : isCall ? 'tool_calls' : 'stop',
     text,
     reasoning: output
       .map((item) => (item.type === 'reasoning' ? item.summary.map((part) => part.text).join('') : ''))
@@ -177,7 +214,7 @@ const apis: readonly (readonly [string, Send])[] = [
     'Chat Completions, whole',
     async (baseURL, messages) => {
       const { choices } = await openaiAt(baseURL).chat.completions.create({ model, messages: [...messages] });
-      return seenChat(choices[0]?.message ?? expect.unreachable());
+      return seenChat(choices[0] ?? expect.unreachable());
     },
   ],
   [
@@ -221,12 +258,13 @@ function messageOf(text: string): Message {
 /** The message of the record as a client of Chat Completions would read it. */
 function recordedMessage(call: ModelCall | undefined): Seen {
   const [choice] = (call?.response?.choices ?? []) as unknown as readonly OpenAI.ChatCompletion.Choice[];
-  return seenChat(choice?.message ?? expect.unreachable());
+  return seenChat(choice ?? expect.unreachable());
 }
 
-function expectSeen({ text, reasoning, calls }: Seen, { expected }: Deviation): void {
+function expectSeen({ text, reasoning, calls, finish }: Seen, { expected }: Deviation): void {
   expect(text).toBe(expected.text ?? '');
   expect(reasoning).toBe(expected.reasoning ?? '');
+  expect(finish).toBe(expected.finish ?? (expected.calls === undefined ? 'stop' : 'tool_calls'));
   expect(calls.map(({ name, input }) => [name, input])).toEqual(expected.calls ?? []);
   expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
   expect(calls.every(({ id }) => id !== '')).toBe(true);

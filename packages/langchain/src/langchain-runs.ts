@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Attributes, currentRollout } from '@agentlightning/core';
 import {
   type AgentStep,
+  type AgentStepEnd,
   AgentSteps,
   fieldsOf,
   plainText,
@@ -23,7 +24,6 @@ import {
 import { type ChunkLike, PartialResponse } from './partial-response.ts';
 import { langchainAttributes, originAttributes, type RunMetadata, type RunOrigin } from './run-attributes.ts';
 import { endOf, handOffOf, interruptAttributes, interruptsOf } from './run-error.ts';
-import { toolResultEnd } from './tool-result.ts';
 
 /** A model run, as reported at its start. */
 export interface ModelRun extends RunOrigin {
@@ -247,4 +247,13 @@ function resumeAttributes(run: RunOrigin, input: unknown): Attributes {
     [langchainAttributes.isResumed]: true,
     ...(threadId === null ? {} : linkAttributes({ [langchainAttributes.threadId]: threadId })),
   };
+}
+
+/** The end of a tool run, by its result: a text, a message for the model, or a command for the graph. */
+function toolResultEnd(output: unknown): AgentStepEnd {
+  const { content, status, tool_call_id: callId } = fieldsOf(output);
+  const result = plainText(content ?? output);
+  // In LangChain 0.3 the result is the only source of the call id.
+  const attributes = toolCallAttributes({ id: textOf(callId), output: result });
+  return status === 'error' ? { attributes, error: result } : { attributes };
 }

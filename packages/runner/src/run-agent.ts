@@ -1,3 +1,4 @@
+import type { SpanInput, SpanSink } from '@agentlightning/core';
 import {
   type ActiveSpan,
   AgentLightningError,
@@ -10,16 +11,49 @@ import {
   withRollout,
 } from '@agentlightning/core';
 import { isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
+import { rewardFromSpan } from '@agentlightning/core/spans';
 import { failureOriginOf, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import type { AgentContext, AgentResult } from './agent.ts';
 import type { AttemptLifetime } from './attempt-lifetime.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';
 import { type RewardTracker, rewardInStore } from './attempt-rewards.ts';
 import type { ModelCalls } from './model-calls.ts';
-import { RewardlessSink } from './rewardless-sink.ts';
 import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
 import { settlesWithin } from './time-limit.ts';
+
+/** A sink that forwards all spans except rewards, for agents whose rewards come from an evaluator. */
+class RewardlessSink implements SpanSink {
+  readonly #sink: SpanSink;
+  readonly #onReward: (span: SpanInput) => void;
+
+  constructor(sink: SpanSink, onReward: (span: SpanInput) => void) {
+    this.#sink = sink;
+    this.#onReward = onReward;
+  }
+
+  spanStarted(span: ActiveSpan): void {
+    this.#sink.spanStarted?.(span);
+  }
+
+  spanDiscarded(spanId: string): void {
+    this.#sink.spanDiscarded?.(spanId);
+  }
+
+  append(span: SpanInput): void {
+    if (rewardFromSpan({ ...span, sequenceId: span.sequenceId ?? 0 }) === null) {
+      this.#sink.append(span);
+      return;
+    }
+    // The reward's span has started: it must not be ended as abandoned.
+    this.#sink.spanDiscarded?.(span.spanId);
+    this.#onReward(span);
+  }
+
+  flush(): Promise<void> {
+    return this.#sink.flush();
+  }
+}
 
 /** Grace period for an aborted agent before its rollout is returned to the queue, in milliseconds. */
 const settleMs = 1000;

@@ -25,6 +25,7 @@ export interface CompletionChunk extends OpenAI.Chat.ChatCompletionChunk {
 export type Question = Partial<OpenAI.Chat.ChatCompletionCreateParams> & {
   readonly return_token_ids?: boolean;
   readonly forced_message?: Omit<OpenAI.Chat.ChatCompletionAssistantMessageParam, 'role'>;
+  readonly prompt_token_ids?: readonly number[];
 };
 
 /** The embedded runtime with randomly initialised models, and an OpenAI client. */

@@ -9,6 +9,7 @@ import type {
   Span,
   SpanInput,
 } from '@agentlightning/core';
+import { assertId } from '@agentlightning/core/protocol';
 import type {
   AttemptPatch,
   AttemptQuery,
@@ -38,21 +39,28 @@ import type {
   Worker,
   WorkerQuery,
 } from '@agentlightning/core/store';
+import { hasAttempt, newId, terminalRolloutStatuses } from '@agentlightning/core/store';
 import { AccessKeyOperations } from './operations/access/access-key-operations.ts';
-import { assertRetentionPolicy } from './operations/apply-retention.ts';
+import { assertRetentionPolicy, retentionCutoff, runsToDelete } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimRollouts } from './operations/attempts/claim-rollouts.ts';
 import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
-import { startAttempt } from './operations/attempts/start-attempt.ts';
-import { startRollout } from './operations/attempts/start-rollout.ts';
 import { updateAttempt } from './operations/attempts/update-attempt.ts';
 import { countUnfinished } from './operations/count-rows.ts';
-import { previewRetention } from './operations/preview-retention.ts';
-import { publishResources } from './operations/publish-resources.ts';
 import { findWorker, queryWorkers } from './operations/read-workers.ts';
+import { closeOpenAttempts, openAttempt } from './operations/records/attempt-record.ts';
 import { findLatestResources, loadResources, queryResources } from './operations/records/read-resources.ts';
 import { loadRun, queryMetrics, queryRuns } from './operations/records/read-runs.ts';
+import {
+  findRollout,
+  isQueued,
+  loadRollout,
+  moveRollout,
+  reopenRollout,
+  withAttempt,
+} from './operations/records/rollout-record.ts';
+import { lockRows } from './operations/records/row-lock.ts';
 import { deleteRollouts } from './operations/rollouts/delete-rollouts.ts';
-import { enqueueRollouts } from './operations/rollouts/enqueue-rollouts.ts';
+import { enqueueRollouts, insertRollout } from './operations/rollouts/enqueue-rollouts.ts';
 import { getRollout, queryRollouts } from './operations/rollouts/read-rollouts.ts';
 import { searchRollouts } from './operations/rollouts/search-rollouts.ts';
 import { updateRollout } from './operations/rollouts/update-rollout.ts';
@@ -66,7 +74,10 @@ import { readTraces } from './operations/spans/read-traces.ts';
 import { searchSpans } from './operations/spans/search-spans.ts';
 import { updateWorker } from './operations/update-worker.ts';
 import { collectPages, readPages, type StreamedPage } from './sql/list-pages.ts';
+import type { OperationContext } from './sql/operation.ts';
 import { lenientRunner, type OperationRunner } from './sql/operation-runner.ts';
+import { readInteger, readText, toJson } from './sql/row-value.ts';
+import type { SqlCondition } from './sql/sql-dialect.ts';
 import type { StoreTransaction } from './sql/store-transaction.ts';
 
 /** The operations of a store. The runner provides the transactions. */
@@ -265,4 +276,98 @@ export class SqlStoreOperations extends AccessKeyOperations implements StoreTran
   async deleteRollouts(rolloutIds: readonly string[]): Promise<DeletionCounts> {
     return this.runner.write((context) => deleteRollouts(context, rolloutIds));
   }
+}
+
+/** Starts a rollout without the queue; a rollout that already has an attempt is left unchanged. */
+async function startRollout(context: OperationContext, request: StartRolloutRequest): Promise<AttemptedRollout> {
+  const workerId = request.workerId ?? null;
+  if (request.rolloutId !== undefined) await lockRows(context, 'rollouts', [request.rolloutId]);
+  const known = request.rolloutId === undefined ? null : await findRollout(context, request.rolloutId);
+  if (known !== null) {
+    return hasAttempt(known) ? known : await startAttempt(context, known.rolloutId, workerId);
+  }
+  const rollout = await insertRollout(context, request, 'preparing');
+  return withAttempt(rollout, await openAttempt(context, rollout.rolloutId, { workerId, claimLeaseMs: null }));
+}
+
+/**
+ * Opens another attempt explicitly. A previously open attempt becomes unresponsive.
+ *
+ * @throws IllegalTransitionError when the rollout has succeeded, unless the client uses the 0.3 protocol
+ */
+async function startAttempt(
+  context: OperationContext,
+  rolloutId: string,
+  workerId: string | null,
+): Promise<AttemptedRollout> {
+  const record = await loadRollout(context, rolloutId);
+  await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false, isGivenBack: true });
+  const rollout = await moveToPreparing(context, record.rollout);
+  return withAttempt(rollout, await openAttempt(context, rolloutId, { workerId, claimLeaseMs: null }));
+}
+
+/** A retry is requeued within this transaction, as the state machine requires. */
+async function moveToPreparing(context: OperationContext, rollout: Rollout): Promise<Rollout> {
+  if (context.isLenient === true && rollout.status === 'succeeded') return await reopenRollout(context, rollout);
+  const queued = isQueued(rollout.status) ? rollout : await moveRollout(context, rollout, 'requeuing');
+  return await moveRollout(context, queued, 'preparing');
+}
+
+/** Returns the counts and run ids that a policy would delete now. */
+async function previewRetention(context: OperationContext, policy: RetentionPolicy): Promise<RetentionPreview> {
+  const cutoffMs = retentionCutoff(context, policy);
+  const oldRuns = runsToDelete(policy, cutoffMs);
+  const runs = await context.db.all(
+    `SELECT r.run_id FROM runs AS r WHERE ${oldRuns.sql}
+       AND NOT EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NULL)
+     ORDER BY r.position`,
+    oldRuns.parameters,
+  );
+  const those = rolloutsToDelete(context, oldRuns, cutoffMs);
+  const count = async (table: string): Promise<number> => {
+    const [row] = await context.db.all(
+      `SELECT count(*) AS count FROM ${table} WHERE rollout_id IN (${those.sql})`,
+      those.parameters,
+    );
+    return readInteger(row ?? {}, 'count');
+  };
+  return {
+    runs: runs.length,
+    runIds: runs.map((row) => readText(row, 'run_id')),
+    rollouts: await count('rollouts'),
+    attempts: await count('attempts'),
+    spans: await count('spans'),
+  };
+}
+
+/** Selects finished rollouts of such runs and expired rollouts without a run. */
+function rolloutsToDelete(context: OperationContext, runs: SqlCondition, cutoffMs: number | null): SqlCondition {
+  const ofRuns = `SELECT rollout_id FROM rollouts WHERE end_time_ms IS NOT NULL
+    AND run_id IN (SELECT r.run_id FROM runs AS r WHERE ${runs.sql})`;
+  if (cutoffMs === null) return { sql: ofRuns, parameters: runs.parameters };
+  const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
+  return {
+    sql: `${ofRuns} UNION ALL SELECT rollout_id FROM rollouts
+      WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql}`,
+    parameters: [...runs.parameters, cutoffMs, ...isOver.parameters],
+  };
+}
+
+/** Writes the first or next version of a snapshot and makes it the latest; without an id, creates a snapshot. */
+async function publishResources(
+  context: OperationContext,
+  resources: NamedResources,
+  resourcesId: string = newId('resources'),
+): Promise<ResourcesSnapshot> {
+  assertId('resourcesId', resourcesId);
+  await context.db.run(
+    `INSERT INTO resources (resources_id, revision, version, resources, create_time_ms, update_time_ms)
+     VALUES (?, (SELECT coalesce(max(revision), 0) + 1 FROM resources), 1, ?, ?, ?)
+     ON CONFLICT (resources_id) DO UPDATE SET revision = excluded.revision, version = resources.version + 1,
+       resources = excluded.resources, update_time_ms = excluded.update_time_ms`,
+    [resourcesId, toJson(resources, `Resources ${resourcesId}`), context.nowMs, context.nowMs],
+  );
+  const snapshot = await loadResources(context, resourcesId);
+  context.changes.record({ kind: 'resources', resourcesId, version: snapshot.version });
+  return snapshot;
 }

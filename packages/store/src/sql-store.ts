@@ -1,4 +1,11 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import type { AttemptedRollout, Clock, Rollout, Run, Store } from '@agentlightning/core';
+import { AgentLightningError, ValidationError } from '@agentlightning/core';
+import { AttemptTokens, attemptTokenDigest } from '@agentlightning/core/protocol';
 import type {
   ClaimOptions,
   DeletionCounts,
@@ -10,8 +17,10 @@ import type {
   WaitOptions,
   WatchOptions,
 } from '@agentlightning/core/store';
+import { archiveError } from './archive/archive-lines.ts';
 import { exportRun } from './archive/export-run.ts';
-import { importRun } from './archive/import-run.ts';
+import { readArchive } from './archive/read-archive.ts';
+import { WriteArchive } from './archive/write-archive.ts';
 import { ChangeFeed, type StoreChangeListener } from './changes/change-feed.ts';
 import { ChangeJournal, type JournalEntry, type JournalReading } from './changes/change-journal.ts';
 import { applyRetentionBatch, assertRetentionPolicy, hasAnythingToDelete } from './operations/apply-retention.ts';
@@ -20,7 +29,7 @@ import { assertClaimLimit, claimedIds, isAnythingQueued, readClaimed } from './o
 import { expireAttempts, isAnythingExpired } from './operations/attempts/expire-attempts.ts';
 import { waitForFinish } from './operations/attempts/wait-for-finish.ts';
 import { countRows } from './operations/count-rows.ts';
-import { findRunId } from './operations/records/read-runs.ts';
+import { findRunId, loadRun } from './operations/records/read-runs.ts';
 import {
   deleteExpiredResponses,
   findResponse,
@@ -30,12 +39,14 @@ import {
 } from './operations/records/run-idempotent.ts';
 import { isStoreTimeStale, readStoreTime, recordStoreTime, type StoreTime } from './operations/records/store-time.ts';
 import { markWorkerIdle } from './operations/records/worker-record.ts';
-import { revokeAttemptToken, revokedAttemptTokens } from './operations/revoke-tokens.ts';
 import { readFinishedRollouts } from './operations/rollouts/read-rollouts.ts';
 import { type BatchedDeletion, deleteInBatches, findCompletedDeletion } from './operations/runs/delete-in-batches.ts';
 import { assertDeletable, deleteBatchOfRun } from './operations/runs/delete-run.ts';
 import { RolloutIndexer } from './rollout-indexer.ts';
+import type { OperationContext } from './sql/operation.ts';
+import type { OperationRunner } from './sql/operation-runner.ts';
 import { runnerWithin, TransactionRunner } from './sql/operation-runner.ts';
+import { readText } from './sql/row-value.ts';
 import type { SqlDriver } from './sql/sql-driver.ts';
 import { SqlStoreOperations } from './sql-store-operations.ts';
 import type { SqlClaimOptions, SqlDeletionOptions, SqlStoreOptions } from './sql-store-options.ts';
@@ -90,6 +101,11 @@ export class SqlStore extends SqlStoreOperations implements Store {
     this.#maxLostClaims = options.maxLostClaims;
     this.#retention = options.retention;
     this.#watchdog = new Watchdog(options.watchdogIntervalMs, () => this.#watch());
+  }
+
+  /** Reports the time for which each operation kept the thread busy, in milliseconds; never on PostgreSQL. */
+  onBusy(listener: (ms: number) => void): void {
+    this.#driver.onBusy?.(listener);
   }
 
   override claimRollouts(options: SqlClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
@@ -292,5 +308,71 @@ export class SqlStore extends SqlStoreOperations implements Store {
 
   #untilClosed(signal: AbortSignal | undefined): AbortSignal {
     return signal === undefined ? this.#closing.signal : AbortSignal.any([this.#closing.signal, signal]);
+  }
+}
+
+/**
+ * Imports a run from an archive atomically. The archive is buffered in a file and verified before the transaction
+ * begins: a slow sender blocks no writers, and an invalid archive is never visible.
+ *
+ * @throws ValidationError when the archive is truncated, modified, or not an archive
+ * @throws AgentLightningError CONFLICT when the run or one of its rollouts already exists
+ */
+async function importRun(runner: OperationRunner, archive: AsyncIterable<Uint8Array>): Promise<Run> {
+  const folder = await mkdtemp(join(tmpdir(), 'agl-import-'));
+  const file = join(folder, 'run.gz');
+  try {
+    await pipeline(archive, createWriteStream(file));
+    await checkArchive(file);
+    return await runner.write((context) => writeRun(context, file));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Reads the archive to its checksum at the end. */
+async function checkArchive(file: string): Promise<void> {
+  for await (const _record of readArchive(file));
+}
+
+async function writeRun(context: OperationContext, file: string): Promise<Run> {
+  const writing = new WriteArchive(context);
+  for await (const record of readArchive(file)) await writing.write(record);
+  await writing.finish();
+  if (writing.runId === null) throw archiveError('contains no run');
+  return loadRun(context, writing.runId);
+}
+
+/**
+ * Adds an attempt token to the revoked ones until it expires, and deletes those that have expired.
+ *
+ * @throws ValidationError when the text has not the form of a token
+ */
+async function revokeAttemptToken(context: OperationContext, token: string): Promise<void> {
+  const { expiresAtMs } = claimsOf(token);
+  await context.db.run('DELETE FROM revoked_tokens WHERE expire_time_ms <= ?', [context.nowMs]);
+  if (expiresAtMs <= context.nowMs) return;
+  await context.db.run(
+    'INSERT INTO revoked_tokens (token_digest, expire_time_ms) VALUES (?, ?) ON CONFLICT (token_digest) DO NOTHING',
+    [await attemptTokenDigest(token), expiresAtMs],
+  );
+}
+
+/** The digests of the revoked tokens that have not expired. */
+async function revokedAttemptTokens(context: OperationContext): Promise<readonly string[]> {
+  const rows = await context.db.all(
+    'SELECT token_digest FROM revoked_tokens WHERE expire_time_ms > ? ORDER BY token_digest',
+    [context.nowMs],
+  );
+  return rows.map((row) => readText(row, 'token_digest'));
+}
+
+function claimsOf(token: string): ReturnType<typeof AttemptTokens.uncheckedClaims> {
+  try {
+    return AttemptTokens.uncheckedClaims(token);
+  } catch (error) {
+    if (!AgentLightningError.isInstance(error)) throw error;
+    const message = 'is not a token of an attempt. Pass the whole token, beginning with aglat.';
+    throw new ValidationError('Token', [{ path: 'token', message }], error);
   }
 }

@@ -383,22 +383,35 @@ function closing(store: StoreClient): AsyncDisposable & { readonly store: StoreC
   return { store, [Symbol.asyncDispose]: () => store.close() };
 }
 
-test('a worker key does not write the record of a trainer, which holds and stops its run', async () => {
+test('a worker key writes the records of the runners that use it only', async () => {
   const store = await openStore(':memory:');
   const server = await createStoreServer({ store, port: 0, apiKey: 'the one key' });
   const clients = await Promise.all(
-    (['worker', 'trainer'] as const).map(async (role) => {
+    (['worker', 'trainer', 'worker'] as const).map(async (role) => {
       const { key } = await store.createAccessKey({ name: role, role });
       return new StoreClient({ baseUrl: server.url, apiKey: key });
     }),
   );
-  const [worker, trainer] = clients;
+  const [worker, trainer, other] = clients;
   await expect(worker?.updateWorker('trainer-run-1', { is_stop_requested: true })).rejects.toMatchObject({
     code: 'PERMISSION_DENIED',
   });
   expect(await store.getWorker('trainer-run-1')).toBeNull();
   expect(await worker?.updateWorker('worker-1', {})).toMatchObject({ workerId: 'worker-1' });
   expect(await trainer?.updateWorker('trainer-run-1', {})).toMatchObject({ workerId: 'trainer-run-1' });
+  const load = { running: 0, concurrency: 1, processes: 1, memory_rss_bytes: 1, lease_ms: 60_000 };
+  const runner = { kind: 'runner', version: '1', host: 'a', pid: 1, run_id: null, state: 'running', ...load };
+  for (const id of ['runner-1', 'runner-1']) await worker?.updateWorker(id, runner);
+  await trainer?.updateWorker('gateway-1', { kind: 'gateway' });
+  const denied = [
+    other?.updateWorker('runner-1', { ...runner, lease_ms: 0 }),
+    worker?.updateWorker('gateway-1', {}),
+    worker?.updateWorker('gateway-2', { kind: 'gateway' }),
+  ];
+  for (const each of denied) await expect(each).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  expect((await store.getWorker('runner-1'))?.heartbeatStats).toEqual(runner);
+  await worker?.updateWorker('runner-1', { ...runner, lease_ms: 0 });
+  expect(await other?.updateWorker('runner-1', runner)).toMatchObject({ workerId: 'runner-1' });
   await Promise.all(clients.map((client) => client.close()));
   await server.close();
   await store.close();

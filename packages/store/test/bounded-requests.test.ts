@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { AttemptTokens } from '@agentlightning/core/protocol';
 import { StoreClient } from '@agentlightning/core/store-client';
+import { aSpan } from '@agentlightning/core/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../src/index.ts';
 import { BodyBudget } from '../src/server/limits/body-budget.ts';
@@ -52,7 +53,7 @@ function span(more: object = {}): object {
 
 describe('a request of an agent is rejected at its first bound', () => {
   test.each([
-    ['values', () => `{"spans":[${'0,'.repeat(8_000_000)}0]}`, 'more than 1000000 JSON values'],
+    ['values', () => `{"spans":[${'0,'.repeat(8_000_000)}0]}`, 'more than 500000 JSON values'],
     ['objects', () => `{"spans":[${'{},'.repeat(200_000)}{}]}`, 'more than 100000 JSON objects and arrays'],
     ['depth', () => `{"spans":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, 'more than 200 levels of nested JSON'],
     ['spans', () => JSON.stringify({ spans: Array(1001).fill(span()) }), 'more than 1000 items in spans'],
@@ -65,7 +66,7 @@ describe('a request of an agent is rejected at its first bound', () => {
   test('the first invalid item of a long list', async () => {
     const response = await post(
       '/v1/agl/spans/batch',
-      JSON.stringify({ spans: [span({ events: Array(900_000).fill(0) })] }),
+      JSON.stringify({ spans: [span({ events: Array(400_000).fill(0) })] }),
     );
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({ error: { details: { issues: [{ path: 'spans[0].events[0]' }] } } });
@@ -109,6 +110,18 @@ test('a client enqueues any number of rollouts in several requests', async () =>
   const client = new StoreClient({ baseUrl: server.url, apiKey: 'admin' });
   const inputs = Array.from({ length: 1001 }, (_, index) => ({ input: index }));
   expect((await client.enqueueRollouts(inputs)).map(({ input }) => input)).toEqual(inputs.map(({ input }) => input));
+  await client.close();
+});
+
+test('a client splits spans with more values than a request may have', async () => {
+  const client = new StoreClient({ baseUrl: server.url, apiKey: 'admin' });
+  const { rolloutId, attempt } = await client.startRollout({ input: 1 });
+  const of = { rolloutId, attemptId: attempt.attemptId };
+  const attributes = { tokens: Array(300_000).fill(7) };
+  const spans = ['a', 'b', 'c'].map((spanId) => aSpan({ ...of, spanId, attributes }));
+  expect((await client.appendSpans(spans)).map((span) => span?.spanId)).toEqual(['a', 'b', 'c']);
+  const tooLarge = aSpan({ ...of, spanId: 'd', attributes: { tokens: Array(500_001).fill(7) } });
+  await expect(client.appendSpans([tooLarge])).rejects.toThrow('more than 500000 JSON values');
   await client.close();
 });
 

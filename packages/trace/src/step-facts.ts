@@ -1,4 +1,3 @@
-import { exceptionLocation } from './exception-location.ts';
 import type { TraceStep } from './trace-step.ts';
 
 /** A short fact about a step. */
@@ -78,4 +77,24 @@ export function shortened(text: string, length = 80): string {
   const line = text.replace(/\s+/g, ' ').trim();
   const characters = [...line];
   return characters.length <= length ? line : `${characters.slice(0, length - 1).join('')}…`;
+}
+
+/** The position in the agent's code that an exception was thrown from, as `file:line:column`; null when the stack has none. */
+function exceptionLocation(stackTrace: string): string | null {
+  for (const line of stackTrace.split('\n')) {
+    const place = javaScriptFrame(line) ?? pythonFrame(line);
+    if (place !== null && !/[\\/]node_modules[\\/]|^node:|[\\/]site-packages[\\/]/.test(place)) return place;
+  }
+  return null;
+}
+
+function javaScriptFrame(line: string): string | null {
+  if (!/^\s+at /.test(line)) return null;
+  const place = /(?:\(|at (?:async )?)([^()]+:\d+:\d+)\)?$/.exec(line)?.[1];
+  return place === undefined ? null : place.replace(/^file:\/\//, '');
+}
+
+function pythonFrame(line: string): string | null {
+  const [, file, lineNumber] = /^\s+File "(.+)", line (\d+)/.exec(line) ?? [];
+  return file === undefined || lineNumber === undefined ? null : `${file}:${lineNumber}`;
 }

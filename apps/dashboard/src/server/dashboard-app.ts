@@ -1,17 +1,123 @@
+import { Readable } from 'node:stream';
 import { AgentLightningError } from '@agentlightning/core';
+import { parse } from '@agentlightning/core/internal';
 import { errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
+import { annotationToSpan, type RolloutAnnotation } from '@agentlightning/core/spans';
+import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { Hono } from 'hono';
+import { getCookie } from 'hono/cookie';
+import { streamSSE } from 'hono/streaming';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { z } from 'zod';
 import type { ErrorView } from '../api/store-views.ts';
+import { changeEvents } from './change-events.ts';
 import type { DashboardContext } from './dashboard-context.ts';
-import { addSecurity } from './dashboard-security.ts';
-import { addAnnotationRoute } from './routes/annotation-route.ts';
+import { addSecurity, limitedBody } from './dashboard-security.ts';
 import { addApiRoutes } from './routes/api-routes.ts';
-import { addDatasetRoute } from './routes/dataset-route.ts';
-import { addEventRoute } from './routes/event-route.ts';
 import { addReplayRoutes } from './routes/replay-route.ts';
 import type { ViewerAccess } from './viewer-access.ts';
+import { viewerCookie } from './viewer-access.ts';
 import type { WebFile } from './web-files.ts';
+
+/** Interval of heartbeats in milliseconds: proxies close idle connections, and the page detects a lost one. */
+const heartbeatMs = 10_000;
+
+/** Maximum number of open event streams. */
+const maxStreams = 64;
+
+/**
+ * Adds `/api/events`: the changes of the store as server-sent events.
+ *
+ * @param closing - ends all streams; a string as its reason is the last event of each, `closing`
+ */
+function addEventRoute(app: Hono, { store, clock }: DashboardContext, closing: AbortSignal): void {
+  let open = 0;
+  app.get('/api/events', (context) => {
+    if (open >= maxStreams) throw tooManyStreams();
+    open += 1;
+    const gone = new AbortController();
+    const signal = AbortSignal.any([gone.signal, closing]);
+    context.header('x-accel-buffering', 'no');
+    return streamSSE(context, async (stream) => {
+      stream.onAbort(() => gone.abort());
+      const heartbeat = setInterval(() => void stream.writeSSE({ event: 'heartbeat', data: '{}' }), heartbeatMs);
+      try {
+        for await (const event of changeEvents({ store, clock, signal })) {
+          await stream.writeSSE({ event: 'changes', data: JSON.stringify(event) });
+        }
+        const notice: unknown = closing.reason;
+        if (typeof notice === 'string') await stream.writeSSE({ event: 'closing', data: JSON.stringify({ notice }) });
+      } finally {
+        clearInterval(heartbeat);
+        gone.abort();
+        open -= 1;
+      }
+    });
+  });
+}
+
+function tooManyStreams(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'RESOURCE_EXHAUSTED',
+    message: `Event stream refused: ${maxStreams} are open.`,
+    remedy: 'Close other pages of the dashboard.',
+  });
+}
+
+const parameters = z.strictObject({
+  format: z.enum(['chat', 'preference']).default('chat'),
+  from: z.enum(['rewards', 'annotations']).default('annotations'),
+  mode: z.enum(['train', 'val', 'test']).default('train'),
+  minReward: z.coerce.number().optional(),
+});
+
+/** The download of a run's data set. */
+function addDatasetRoute(app: Hono, { store, datasets }: DashboardContext): void {
+  if (datasets === null) return;
+  app.get('/api/runs/:id/dataset', async (request) => {
+    const { minReward, ...choice } = parse(parameters, request.req.query(), 'Query');
+    const { runId: run } = await store.getRun(request.req.param('id'));
+    // A minimum has a meaning for conversations that rewards select.
+    const hasMinimum = minReward !== undefined && choice.format === 'chat' && choice.from === 'rewards';
+    const lines = datasets({ run, ...choice, ...(hasMinimum ? { minReward } : {}) });
+    request.header('content-type', 'application/jsonl; charset=utf-8');
+    request.header('content-disposition', `attachment; filename="${run}-${choice.format}.jsonl"`);
+    const encoder = new TextEncoder();
+    const chunks = Readable.from(lines).map((line: string) => encoder.encode(line));
+    return request.body(Readable.toWeb(chunks) as ReadableStream);
+  });
+}
+
+const annotationBody = z
+  .strictObject({
+    label: z.enum(['good', 'bad']).nullable().optional(),
+    note: z.string().max(4000).optional(),
+    preferredOver: z.string().min(1).max(200).optional(),
+  })
+  .refine((body) => Object.keys(body).length > 0, 'must have label, note or preferredOver');
+
+/** The only route that writes: it adds a person's annotation to the latest attempt of a finished rollout. */
+function addAnnotationRoute(app: Hono, { store, clock, annotator }: DashboardContext, access: ViewerAccess): void {
+  if (annotator === null) return;
+  app.post('/api/rollouts/:id/annotations', limitedBody(32 * 1024), async (request) => {
+    await access.assertAnnotator(request.req.header('authorization'), getCookie(request, viewerCookie));
+    const body: unknown = await request.req.json().catch(() => null);
+    const annotation = parse(annotationBody, body, 'Annotation') as RolloutAnnotation;
+    const rollout = await store.getRollout(request.req.param('id'));
+    if (!('attempt' in rollout) || !isTerminalRolloutStatus(rollout.status)) {
+      throw new AgentLightningError({
+        code: 'CONFLICT',
+        message: `Rollout ${rollout.rolloutId} is ${rollout.status}, and only finished rollouts are annotated`,
+        remedy: 'Annotate it when it is finished.',
+      });
+    }
+    const { rolloutId, attempt } = rollout;
+    if (annotation.preferredOver !== undefined) await store.getRollout(annotation.preferredOver);
+    const source = { rolloutId, attemptId: attempt.attemptId, timeMs: clock.now() };
+    await annotator.appendSpans([annotationToSpan(annotation, source)]);
+    return request.body(null, 204);
+  });
+}
 
 /** Options of {@link dashboardApp}. */
 export interface DashboardAppOptions {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@agentlightning/core';
 import { type Attempt, NotFoundError, type Span } from '@agentlightning/core';
 import {
   findAnnotations,
@@ -7,7 +8,15 @@ import {
   spanNames,
   trainingFromSpan,
 } from '@agentlightning/core/spans';
-import { costOfCalls, type FoundRollout, type Prices, pricesOf, usageOfSpans } from '@agentlightning/core/store';
+import {
+  costOfCalls,
+  type FoundRollout,
+  hasAttempt,
+  type Prices,
+  pricesOf,
+  recordedFailure,
+  usageOfSpans,
+} from '@agentlightning/core/store';
 import type {
   CallTokens,
   RolloutDetail,
@@ -17,8 +26,8 @@ import type {
   TrainingView,
 } from '../api/rollout-views.ts';
 import type { DashboardStore } from './dashboard-store.ts';
+import { previewOf } from './preview.ts';
 import { type RolloutFilter, rolloutSearch } from './rollout-query.ts';
-import { numberIn, rolloutRow } from './rollout-row.ts';
 import { attemptTrace } from './trace-view.ts';
 
 /** Maximum number of spans of a trace. */
@@ -171,5 +180,39 @@ function chosenAttempt(attempts: readonly Attempt[], attemptId: string | null): 
 }
 
 function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** A rollout as a row of a list. */
+function rolloutRow({ rollout, reward, label }: FoundRollout): RolloutRow {
+  const { rolloutId, runId, status, mode, metadata, startTimeMs, endTimeMs } = rollout;
+  const attempt = hasAttempt(rollout) ? rollout.attempt : null;
+  return {
+    rolloutId,
+    runId,
+    status,
+    mode,
+    step: numberIn(metadata, 'step'),
+    taskIndex: numberIn(metadata, 'task_index'),
+    groupId: textIn(metadata, 'group_id'),
+    startTimeMs,
+    endTimeMs,
+    attempts: attempt?.sequenceId ?? 0,
+    workerId: attempt?.workerId ?? null,
+    reward,
+    label,
+    failure: attempt === null ? null : recordedFailure(attempt),
+    preview: previewOf(rollout.input),
+  };
+}
+
+/** A number of a rollout's metadata; null for other values. */
+function numberIn(metadata: JsonObject | null, name: string): number | null {
+  const value = metadata?.[name];
+  return typeof value === 'number' ? value : null;
+}
+
+function textIn(metadata: JsonObject | null, name: string): string | null {
+  const value = metadata?.[name];
   return typeof value === 'string' ? value : null;
 }

@@ -1,7 +1,7 @@
 import type { Run } from '@agentlightning/core';
 import { type PublicationRecord, publicationRecordsSchema } from '@agentlightning/core/protocol';
 import { z } from 'zod';
-import type { EvaluationView, RunKind, WarningView } from '../api/run-views.ts';
+import type { EvaluationView, RunKind, RunVerdict, WarningView } from '../api/run-views.ts';
 
 /** Cause and remedy of a warning, by its name. */
 export type WarningExplanations = Readonly<Record<string, { readonly cause: string; readonly remedy: string }>>;
@@ -20,6 +20,7 @@ const progress = z.object({
   steps: z.number().nullish().catch(null),
   before: evaluation.nullish().catch(null),
   after: evaluation.nullish().catch(null),
+  verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']).nullish().catch(null),
   evaluations: z
     .array(z.object({ step: z.number(), summary: evaluation }))
     .nullish()
@@ -46,6 +47,7 @@ export interface RunProgress {
   readonly lossCurve: readonly number[];
   readonly rewardBefore: number | null;
   readonly rewardAfter: number | null;
+  readonly verdict: RunVerdict | null;
   readonly evaluations: readonly EvaluationView[];
   readonly warnings: readonly WarningView[];
   /** Newest first. */
@@ -66,6 +68,7 @@ export function readProgress({ state, config }: Run, explanations: WarningExplan
     lossCurve: (read.lossCurve ?? []).filter((loss) => loss !== null),
     rewardBefore: before?.reward ?? null,
     rewardAfter: after?.reward ?? null,
+    verdict: read.verdict ?? null,
     evaluations: [
       ...(before == null ? [] : [evaluationView(0, before)]),
       ...(read.evaluations ?? []).map(({ step, summary }) => evaluationView(step, summary)),

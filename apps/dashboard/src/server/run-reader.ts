@@ -118,7 +118,7 @@ export class RunReader {
 
   async #summary(run: Run, usage: readonly ModelUsage[]): Promise<RunSummary> {
     const progress = readProgress(run, this.#explanations);
-    const { step, steps, rewardBefore, rewardAfter, rewardCurve, lossCurve, warnings } = progress;
+    const { step, steps, rewardBefore, rewardAfter, verdict, rewardCurve, lossCurve, warnings } = progress;
     const worker = await this.#store.getWorker(`trainer-${run.runId}`);
     const metrics = await this.#metricsOf(run);
     const heartbeatTimeMs = worker?.lastHeartbeatTimeMs ?? null;
@@ -134,6 +134,7 @@ export class RunReader {
       steps,
       rewardBefore,
       rewardAfter,
+      verdict,
       rewardCurve: thinCurve(rewardCurve, sparklinePoints),
       lossCurve: thinCurve(lossCurve, sparklinePoints),
       warnings: warnings.length,

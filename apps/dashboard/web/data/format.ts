@@ -1,4 +1,5 @@
 import type { Cost } from '@agentlightning/core/store';
+import type { RunVerdict } from '../../src/api/run-views.ts';
 
 /** A reward or metric with three significant digits; an en dash for none. */
 export function numberText(value: number | null | undefined): string {
@@ -77,4 +78,10 @@ export function indentedJson(text: string): string {
     // Not JSON: shown unchanged.
     return text;
   }
+}
+
+/** A verdict in words; an en dash for none. */
+export function verdictText(verdict: RunVerdict | null): string {
+  if (verdict === null) return '–';
+  return verdict === 'not-significant' ? 'no difference shown' : verdict;
 }

@@ -7,7 +7,7 @@ import { ChartControls } from '../charts/chart-controls.tsx';
 import { type ChartLine, type ChartView, ChartViewContext, stepTimes } from '../charts/chart-view.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { lineColor } from '../charts/metric-line.ts';
-import { costText, durationText, numberText } from '../data/format.ts';
+import { costText, durationText, numberText, verdictText } from '../data/format.ts';
 import { comparisonQuery, metricsQuery, runQuery } from '../data/queries.ts';
 import { ConfigTable } from '../parts/config-panel.tsx';
 import { type DataColumn, DataTable } from '../parts/data-table.tsx';
@@ -189,6 +189,7 @@ const columns: readonly DataColumn<Row>[] = [
   { label: 'Step', isNumber: true, isWideOnly: true, render: ({ run }) => run.step },
   { label: 'Held-out before', isNumber: true, render: ({ run }) => numberText(run.rewardBefore) },
   { label: 'After', isNumber: true, render: ({ run }) => numberText(run.rewardAfter) },
+  { label: 'Verdict', isWideOnly: true, render: ({ run }) => verdictText(run.verdict) },
   { label: 'Difference from the first', isNumber: true, render: ({ difference }) => <Difference value={difference} /> },
   {
     label: 'Training reward',

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunList, RunSummary } from '../../src/api/run-views.ts';
-import { costText, countText, durationText, numberText, shortTimeText } from '../data/format.ts';
+import { costText, countText, durationText, numberText, shortTimeText, verdictText } from '../data/format.ts';
 import { runsQuery } from '../data/queries.ts';
 import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { EmptyNotice, QueryView } from '../parts/notice.tsx';
@@ -138,8 +138,12 @@ const columns: readonly DataColumn<Row>[] = [
   {
     label: 'Held-out reward',
     isNumber: true,
-    render: ({ run: { rewardBefore, rewardAfter } }) =>
-      rewardBefore === null ? numberText(rewardAfter) : `${numberText(rewardBefore)} → ${numberText(rewardAfter)}`,
+    render: ({ run: { rewardBefore, rewardAfter, verdict } }) => (
+      <>
+        {rewardBefore === null ? numberText(rewardAfter) : `${numberText(rewardBefore)} → ${numberText(rewardAfter)}`}
+        {verdict === null ? null : <div className="muted">{verdictText(verdict)}</div>}
+      </>
+    ),
   },
   {
     label: 'Training',

@@ -63,7 +63,7 @@ class ScriptedTokenApi:
 
     async def _generate(self, request: Request) -> Response:
         body: dict[str, Any] = await request.json()
-        if body["token_ids"] != [7, 8, 9]:
+        if body["token_ids"][:3] != [7, 8, 9]:
             return JSONResponse({"error": {"message": "The prompt is not the rendered one"}}, 400)
         first = self._version
         self._asked.set()

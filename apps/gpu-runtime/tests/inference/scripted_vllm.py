@@ -93,6 +93,7 @@ class ScriptedVllm:
             Route("/reset_prefix_cache", self._reset, methods=["POST"]),
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
             Route("/v1/completions", self._complete, methods=["POST"]),
+            Route("/tokenize", self._tokenize, methods=["POST"]),
         ]
         guard = [Middleware(BaseHTTPMiddleware, dispatch=self._guard)]
         self._server = HttpServer(Starlette(routes=routes, middleware=guard), EndpointSettings())
@@ -108,6 +109,12 @@ class ScriptedVllm:
         if self.is_asleep and request.url.path != "/wake_up":
             return _refusal(500, "The memory of this server is released")
         return await proceed(request)
+
+    async def _tokenize(self, request: Request) -> Response:
+        body = await request.json()
+        return JSONResponse(
+            {"count": 1, "max_model_len": 64, "tokens": [len(body["messages"])], "model": body["model"]}
+        )
 
     async def _list(self, request: Request) -> Response:
         base = {"id": self.base_name, "object": "model", "root": self.model.source, "parent": None}

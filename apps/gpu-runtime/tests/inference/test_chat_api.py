@@ -231,3 +231,24 @@ def test_an_answer_is_json_to_the_last_byte(served: Serving) -> None:
     events = [line.removeprefix("data: ") for line in answer.text.splitlines() if line]
     assert events[-1] == "[DONE]"
     assert all(json.loads(event)["object"] == "chat.completion.chunk" for event in events[:-1])
+
+
+def test_a_prompt_of_token_ids_replaces_the_messages(served: Serving) -> None:
+    messages = [{"role": "user", "content": "a"}]
+    body = {"model": MODEL_ID, "messages": messages}
+    root = served.backend.base_url.removesuffix("/v1")
+    rendered = httpx.post(f"{root}/tokenize", json=body, timeout=60).json()
+    plain = ask(served, messages=messages, seed=4)
+    assert rendered["tokens"] == plain.prompt_token_ids
+    assert rendered["count"] == len(rendered["tokens"])
+    without = httpx.post(f"{root}/tokenize", json={**body, "add_generation_prompt": False}, timeout=60).json()
+    assert rendered["tokens"][: without["count"]] == without["tokens"] != rendered["tokens"]
+    given = ask(served, seed=4, extra_body={"prompt_token_ids": rendered["tokens"]})
+    assert given.prompt_token_ids == rendered["tokens"]
+    assert given.choices[0].token_ids == plain.choices[0].token_ids
+
+
+@pytest.mark.parametrize("tokens", [[], [-1], [10**6], ["a"]])
+def test_a_prompt_of_other_ids_is_refused(served: Serving, tokens: list[Any]) -> None:
+    with pytest.raises(openai.BadRequestError):
+        ask(served, extra_body={"prompt_token_ids": tokens})

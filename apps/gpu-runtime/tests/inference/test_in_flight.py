@@ -67,6 +67,8 @@ def test_a_publication_does_not_wait_and_tokens_have_their_versions(
     # The version at creation, and the publication.
     assert vllm.token_api.changes == [False, True]
     assert _ask(base_url).choices[0].policy_versions == [1, 1]
+    continued = _ask(base_url, extra_body={"return_token_ids": True, "prompt_token_ids": [7, 8, 9, 4]})
+    assert continued.prompt_token_ids == [7, 8, 9, 4]
 
 
 def test_a_stream_has_the_whole_response_and_its_versions(engine: TorchEngine) -> None:

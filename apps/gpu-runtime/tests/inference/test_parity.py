@@ -10,7 +10,7 @@ from tests.engine.a_batch import a_loss, no_progress
 from tests.inference.sampled_datum import sampled_datum
 from tests.inference.serving import MODEL_ID, ask_model
 
-from agentlightning_runtime.contract.batch import AdamParameters, Batch, Datum
+from agentlightning_runtime.contract.batch import AdamParameters, Batch, Datum, TrainedSpan
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
 from agentlightning_runtime.create_engine import create_engine
 
@@ -49,5 +49,34 @@ def test_sampler_and_trainer_agree_before_and_after_steps(
             model.publish_weights()
         # The steps changed the policy, so the agreement is meaningful.
         assert len(set(seen)) == len(seen)
+    finally:
+        engine.close()
+
+
+def test_sampler_and_trainer_agree_on_a_conversation_continued_by_token_ids(tmp_path: Path) -> None:
+    engine = create_engine(
+        EngineSettings(base_models={"base": "random:qwen2-tiny"}, checkpoint_directory=tmp_path, device="cpu")
+    )
+    try:
+        model = engine.create_model(ModelRequest(MODEL_ID, "base", seed=1))
+        url = model.endpoint().base_url
+        prompt: list[int] | None = None
+        spans: list[TrainedSpan] = []
+        logprobs: list[float] = []
+        for turn in range(3):
+            own = {} if prompt is None else {"extra_body": {"prompt_token_ids": prompt}}
+            answer = ask_model(url, seed=turn, max_tokens=16, **own)
+            choice = answer.choices[0]
+            start = len(answer.prompt_token_ids)
+            spans.append(TrainedSpan(start, start + len(choice.token_ids)))
+            logprobs.extend(entry.logprob for entry in choice.logprobs.content)
+            # Another turn of the user, after tokens that no template would render.
+            row = [*answer.prompt_token_ids, *choice.token_ids]
+            prompt = [*row, 10, 11, 12]
+        values = np.array(logprobs, dtype=np.float32)
+        ones = np.ones_like(values)
+        datum = Datum(np.array(row, dtype=np.int32), spans, values, ones, ones, 1.0)
+        found = model.forward(Batch([datum]), use_reference=False, progress=no_progress).logprobs
+        np.testing.assert_allclose(found[0], values, rtol=0, atol=1e-4)
     finally:
         engine.close()

@@ -98,6 +98,15 @@ def test_published_weights_answer_the_next_request_with_their_version(
             assert list(trained.vllm.adapters) == ["policy-v3-p4"]
 
 
+def test_the_tokens_of_a_conversation_are_those_of_the_server(tmp_path: Path) -> None:
+    with training(tmp_path, _LORA) as trained:
+        root = trained.backend.endpoint("policy").base_url.removesuffix("/v1")
+        body = {"model": "policy", "messages": [{"role": "user", "content": "?"}]}
+        answer = httpx.post(f"{root}/tokenize", json=body, timeout=60)
+        (vllm_model,) = trained.vllm.adapters
+        assert answer.json() == {"count": 1, "max_model_len": 64, "tokens": [1], "model": vllm_model}
+
+
 def test_a_request_in_flight_ends_with_the_adapter_it_began_with(tmp_path: Path) -> None:
     with training(tmp_path, _LORA) as trained:
         trained.vllm.hold.clear()

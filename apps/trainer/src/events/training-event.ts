@@ -1,6 +1,7 @@
 import type { JsonObject } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
 import type { VerdictName } from '@agentlightning/core/protocol';
+import type { Cost } from '@agentlightning/core/store';
 import type { RunWarning, WarningExplanation } from './run-warning.ts';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
@@ -120,6 +121,8 @@ export interface PromptsOutcome {
   readonly optimizerCalls: number;
   /** The number of its replies without a valid prompt. */
   readonly unusableReplies: number;
+  /** What the optimiser model read and wrote, and what that costs; null when it did not report it. */
+  readonly optimizerUse: { readonly inputTokens: number; readonly outputTokens: number; readonly cost: Cost } | null;
   /** The JSON file with the result. */
   readonly file: string;
 }

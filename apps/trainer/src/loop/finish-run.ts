@@ -1,3 +1,4 @@
+import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { emitEvaluated, evaluate, measure } from '../evaluation/evaluate.ts';
 import { bestCheckpoint } from '../run/best-checkpoint.ts';
 import type { RunState } from '../run/run-state.ts';
@@ -21,7 +22,7 @@ export async function finishRun(session: TrainingSession, state: RunState): Prom
   const evaluated = { ...state, evaluations: [...evaluations, { step, summary: summaryOf(last) }] };
   if (bestStep(evaluated) === step) {
     emitEvaluated(session, { phase: 'after', step }, last);
-    return await saveEvaluated(session, { ...state, after: last, finalStep: step }, 'finished');
+    return await saveEvaluated(session, judged(session, { ...state, after: last, finalStep: step }), 'finished');
   }
   emitEvaluated(session, { phase: 'during', step }, last);
   return await finishWithBest(session, await saveEvaluated(session, evaluated));
@@ -41,7 +42,14 @@ async function finishWith(session: TrainingSession, state: RunState, step: numbe
   // New rollouts for a checkpoint that was selected by its earlier ones.
   const again = isLast ? {} : { key: `after-${state.finishedStep}-with-${step}`, rolloutsPerTask: samplesOf(session) };
   const after = await evaluate(session, { phase: 'after', step, ...again });
-  return await saveEvaluated(session, { ...state, after, finalStep: step }, 'finished');
+  return await saveEvaluated(session, judged(session, { ...state, after, finalStep: step }), 'finished');
+}
+
+/** The state with the verdict, which readers of the store do not compute. */
+function judged({ config }: TrainingSession, state: RunState): RunState {
+  const { before, after } = state;
+  if (before === null || after === null) return state;
+  return { ...state, verdict: judgeImprovement(before, after, config.maxMissingShare).verdict };
 }
 
 /** The rollouts of a task of a selected checkpoint, unless more are configured, and the limit of all tasks together. */

@@ -1,6 +1,8 @@
+import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import type { PublicationRecord } from '@agentlightning/core/protocol';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import { failingShare } from '../diagnosis/run-conditions.ts';
@@ -9,10 +11,10 @@ import { imitationLoss } from '../evaluation/imitation-loss.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import type { StepSummary } from '../events/training-event.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
-import { meanReward } from '../results/rollout-reward.ts';
+import { meanReward, rolloutReward } from '../results/rollout-reward.ts';
 import { callMetrics, overriddenSampling, trainableCalls } from '../rollouts/call-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
-import { failureText } from '../rollouts/rollout-failures.ts';
+import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import type { CollectedStep, Collector } from '../run/collector.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
 import { withPublications } from '../run/publication.ts';
@@ -20,7 +22,6 @@ import type { RunState } from '../run/run-state.ts';
 import { writeState } from '../run/write-state.ts';
 import { trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
-import { assertTrainable } from './assert-trainable.ts';
 import { checkSelectors } from './check-selectors.ts';
 import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
 import { warnOfStep } from './emit-run-warnings.ts';
@@ -185,4 +186,42 @@ async function annotate({ policies, store }: TrainingSession, collected: readonl
     collected.flatMap((rollout) => learner.annotate?.(rollout) ?? []),
   );
   if (spans.length > 0) await store.appendSpans(spans);
+}
+
+/**
+ * Asserts that at least one rollout did not fail by infrastructure, one called the model, and one has a reward. A step in
+ * which all agents failed is a result of the policy, if `failedReward` counts failures and the agents called the model.
+ *
+ * @throws AgentLightningError AGENT_FAILED, UPSTREAM_FAILED, NOTHING_TO_TRAIN or INVALID_REWARD; RUNTIME_UNAVAILABLE or
+ *   UNREACHABLE when rollouts failed because the model is unreachable
+ */
+async function assertTrainable(session: TrainingSession, collected: readonly FinishedRollout[]): Promise<void> {
+  const { config, store, assertHealthy } = session;
+  if (collected.some(({ failure }) => failure !== null)) await assertHealthy();
+  const succeeded = collected.filter(({ failure }) => failure === null);
+  const counted = collected.filter((rollout) => rolloutReward(rollout, config.reward) !== null);
+  const hasCalled = [...succeeded, ...counted].some(({ spans }) =>
+    spans.some((span) => modelCallFromSpan(span) !== null),
+  );
+  if (succeeded.length === 0 && (counted.length === 0 || !hasCalled)) throw await allFailed(store, collected);
+  const hints = { rollout: (succeeded[0] ?? collected[0])?.rollout.rolloutId ?? '' };
+  if (!hasCalled) {
+    throw new AgentLightningError({
+      code: 'NOTHING_TO_TRAIN',
+      message: `none of the step's ${succeeded.length} rollouts called the model through the gateway`,
+      remedy: `Pass the adapter to the agent's client (\`fetch: traceFetch()\`), and inspect a rollout: \`agl show ${hints.rollout}\`.`,
+      details: hints,
+    });
+  }
+  if (counted.length > 0) return;
+  const { rewardName, rewardWeights } = config.reward.choice ?? {};
+  const names = rewardWeights === undefined ? [rewardName ?? []].flat() : Object.keys(rewardWeights);
+  throw new AgentLightningError({
+    code: 'INVALID_REWARD',
+    message: `none of the step's ${succeeded.length} rollouts has a reward${names.length === 0 ? '' : ` with ${names.join(' and ')}`}`,
+    ...(names.length === 0
+      ? {}
+      : { remedy: `Return an object with ${names.join(' and ')} from the agent, or correct \`algorithm\`.` }),
+    details: hints,
+  });
 }

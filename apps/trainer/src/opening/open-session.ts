@@ -1,11 +1,11 @@
 import type { AgentLightningError, Store } from '@agentlightning/core';
+import { loadTasks } from '../config/load-tasks.ts';
 import { groupSizeOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { ServiceListener, TrainingListener } from '../events/training-event.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import type { Found, RunChoice } from '../run/find-or-create-record.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';
-import { loadRunTasks } from '../run/load-run-tasks.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import type { RunTasks } from '../run/run-shape.ts';
 import { readStepRecords } from '../run/step-records.ts';
@@ -122,5 +122,14 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     emittedWarnings: new Set(),
     stepHistory: await readStepRecords(store, run.runId, state.finishedStep),
     signal,
+  };
+}
+
+/** Reads and validates the tasks of a run. @throws AgentLightningError TASK_FILE */
+async function loadRunTasks({ tasks, taskSchema }: Pick<ResolvedConfig, 'tasks' | 'taskSchema'>): Promise<RunTasks> {
+  return {
+    train: await loadTasks(tasks.train, taskSchema),
+    heldOut: await loadTasks(tasks.test, taskSchema),
+    validation: tasks.validation === null ? null : await loadTasks(tasks.validation, taskSchema),
   };
 }

@@ -1,14 +1,21 @@
+import { createHash } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import type { JudgedPrompts, PromptSearchResult, PromptSearchStanding } from '@agentlightning/core/algorithm';
+import type {
+  JudgedPrompts,
+  OptimizerMessage,
+  OptimizerRequest,
+  PromptSearchResult,
+  PromptSearchStanding,
+} from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
 import type { MetricPoint } from '@agentlightning/core/store';
+import { addUsage } from '@agentlightning/core/store';
 import type { TrainingSummary } from '../events/training-event.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
 import { type MeasuredRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { promptsFileOf, writePromptsFile } from './prompts-file.ts';
-import { requestCompletion } from './request-completion.ts';
 import { limitsOf } from './search-limits.ts';
 import type { SearchSession } from './search-session.ts';
 import { summariseSearch } from './summarise-search.ts';
@@ -127,4 +134,33 @@ async function outcome(
 
 function tell({ emit }: SearchSession, phase: 'before' | 'after', evaluation: StoredEvaluation): void {
   emit({ type: 'evaluated', phase, step: 0, tasks: 'test', summary: summaryOf(evaluation) });
+}
+
+/**
+ * Requests a completion of the optimiser model, and stores the reply until the search has saved its next state: a search
+ * that is killed and resumed gets the same reply to the same request, finds the rollouts that followed from it, and does
+ * not pay for it twice.
+ */
+async function requestCompletion(
+  session: SearchSession,
+  messages: readonly OptimizerMessage[],
+  request: OptimizerRequest,
+): Promise<string> {
+  const { record, optimizer, progress } = session;
+  const question = questionKey(messages, request);
+  const known = record.state.replies[question];
+  const reply = known ?? (await optimizer.complete(messages, request.temperature));
+  if (known === undefined) {
+    const { replies, optimizerUsage: spent } = record.state;
+    const used = optimizer.takeUsage();
+    const optimizerUsage = spent === null || used === null ? (used ?? spent) : addUsage(spent, used);
+    await record.change({ replies: { ...replies, [question]: reply }, optimizerUsage });
+  }
+  progress.optimizerResponded();
+  return reply;
+}
+
+function questionKey(messages: readonly OptimizerMessage[], { occasion, temperature }: OptimizerRequest): string {
+  const text = JSON.stringify([occasion, temperature, messages]);
+  return `${occasion} ${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }

@@ -1,7 +1,8 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
+import { costOfCalls, pricesOf } from '@agentlightning/core/store';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { judgeImprovement } from '../diagnosis/verdict.ts';
-import type { TrainingSummary } from '../events/training-event.ts';
+import type { PromptsOutcome, TrainingSummary } from '../events/training-event.ts';
 import { pickExamples } from '../loop/summarise-run.ts';
 import { promptsFileOf } from './prompts-file.ts';
 import type { SearchRunState } from './search-run-state.ts';
@@ -42,9 +43,16 @@ export function summariseSearch(options: {
       ended,
       measuredOn: state.measuredOn,
       ...state.spent,
+      optimizerUse: optimizerUse(run, state),
       file: promptsFileOf(config, run.runId),
     },
   };
+}
+
+function optimizerUse(run: Run, { optimizerUsage: usage }: SearchRunState): PromptsOutcome['optimizerUse'] {
+  if (usage === null) return null;
+  const { inputTokens, outputTokens } = usage;
+  return { inputTokens, outputTokens, cost: costOfCalls([usage], pricesOf(run)) };
 }
 
 function bestSoFar(scores: readonly (number | null)[]): readonly number[] {

@@ -137,6 +137,9 @@ function promptsRecord({
     rollouts,
     optimizer_calls: optimizerCalls,
     unusable_replies: outcome.unusableReplies,
+    optimizer_input_tokens: outcome.optimizerUse?.inputTokens ?? null,
+    optimizer_output_tokens: outcome.optimizerUse?.outputTokens ?? null,
+    optimizer_cost: outcome.optimizerUse?.cost.amount ?? null,
     file,
   };
 }

@@ -11,6 +11,7 @@ import { bar } from './progress-bar.ts';
 import { diffLines, versionTable } from './prompts-report.ts';
 import { relativePath } from './relative-path.ts';
 import { rewardCurve } from './reward-curve.ts';
+import { costText } from './rollout-text.ts';
 
 /** The rollouts to show as examples. */
 export interface SummaryExamples {
@@ -129,12 +130,20 @@ function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome
         ]
       : []),
     `${quantityText(versions.length, 'version')}, ${quantityText(outcome.rollouts, 'rollout')}, ${quantityText(outcome.optimizerCalls, 'optimiser request')}${unusable}; the search ${end}.`,
+    ...useLines(outcome),
     '',
     ...versionTable(shownVersions(versions, best), best).map((line) => `  ${line}`),
     ...(first === undefined || found === undefined || found === first
       ? ['', 'The search found no version better than the initial one.']
       : ['', ...diffLines(first, found)]),
   ];
+}
+
+/** What the optimiser model read and wrote. */
+function useLines({ optimizerUse: use }: Pick<PromptsOutcome, 'optimizerUse'>): readonly string[] {
+  if (use === null) return [];
+  const price = use.cost.amount === null ? '' : `, ${costText({ ...use.cost, missing: [] })}`;
+  return [`The optimiser model read ${quantityText(use.inputTokens, 'token')} and wrote ${use.outputTokens}${price}.`];
 }
 
 /** All versions, or the ancestors of the best one if all would fill the screen. */

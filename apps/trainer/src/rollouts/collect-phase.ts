@@ -53,5 +53,6 @@ export function planPhase(
     resourcesId,
     timeoutMs: config.rolloutTimeoutMs,
     maxAttempts: config.maxAttempts,
+    samplingSeed: config.gatewayUrl === null ? null : config.seed,
   });
 }

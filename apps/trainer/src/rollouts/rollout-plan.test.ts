@@ -2,6 +2,8 @@ import type { JsonValue } from '@agentlightning/core';
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { TrainingSession } from '../session/training-session.ts';
+import { planPhase } from './collect-phase.ts';
 import { type NumberedTask, planRollouts, taskAt } from './rollout-plan.ts';
 
 /** The tasks of a step of so many groups. */
@@ -44,6 +46,17 @@ test('a step always draws the same tasks', () => {
   const options = { tasks, tasksPerStep: 6, step: 9, seed: 4 };
   expect(tasksOfStep(options)).toEqual(tasksOfStep(options));
   expect(tasksOfStep({ ...options, seed: 5 })).not.toEqual(tasksOfStep(options));
+});
+
+test('rollouts for a gateway that is not started for the run have its seed', () => {
+  const config = { rolloutTimeoutMs: 1000, maxAttempts: 1, seed: 7 };
+  const metadataOf = (gatewayUrl: string | null): unknown => {
+    const session = { config: { ...config, gatewayUrl }, run: { runId: 'run-1' }, resourcesId: 'rs-1' };
+    const plan = { phase: 'step', step: 1, tasks: [{ index: 0, input: 'a' }], rolloutsPerTask: 1 } as const;
+    return planPhase(session as unknown as TrainingSession, plan)[0]?.metadata;
+  };
+  expect(metadataOf('http://gateway')).toMatchObject({ sampling_key: 'step-1/0/0', sampling_seed: 7 });
+  expect(metadataOf(null)).not.toHaveProperty('sampling_seed');
 });
 
 test('rollout ids are unique and derived from run, phase, position and sample', () => {

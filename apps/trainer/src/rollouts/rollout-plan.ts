@@ -60,6 +60,8 @@ export interface RolloutPlanOptions {
   readonly resourcesId: string;
   readonly timeoutMs: number;
   readonly maxAttempts: number;
+  /** The seed of the run, for a gateway that is not started for it. @default null */
+  readonly samplingSeed?: number | null;
 }
 
 /**
@@ -67,7 +69,7 @@ export interface RolloutPlanOptions {
  * idempotent across a crash.
  */
 export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRolloutRequest[] {
-  const { runId, phase, samplingPhase = phase, step, mode, resourcesId } = options;
+  const { runId, phase, samplingPhase = phase, step, mode, resourcesId, samplingSeed = null } = options;
   return options.tasks.flatMap((task, position) =>
     Array.from({ length: options.rolloutsPerTask }, (_, sample) => ({
       rolloutId: `ro-${digest(`${runId}/${phase}/${position}/${sample}`).slice(0, 12)}`,
@@ -88,6 +90,7 @@ export function planRollouts(options: RolloutPlanOptions): readonly EnqueueRollo
         group_id: `${phase}/${position}`,
         // The gateway derives seeds from this key and not from the id: equal in all runs.
         sampling_key: `${samplingPhase}/${position}/${sample}`,
+        ...(samplingSeed === null ? {} : { sampling_seed: samplingSeed }),
       },
     })),
   );

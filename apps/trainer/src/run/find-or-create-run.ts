@@ -59,6 +59,7 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
     evaluations: allEvaluations(state).filter(({ step }) => step <= finishedStep),
     warnings: state.warnings.filter(({ step }) => step <= finishedStep),
     after: null,
+    verdict: null,
     finalStep: null,
     passRates: { ...state.passRates, current: state.passRates.saved },
   };

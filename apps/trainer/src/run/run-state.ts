@@ -1,6 +1,6 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import { type PublicationRecord, publicationRecordsSchema } from '@agentlightning/core/protocol';
+import { type PublicationRecord, publicationRecordsSchema, type VerdictName } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import type { ModelNaming } from '../config/model-name.ts';
 import { onlyPolicy } from '../config/policies.ts';
@@ -28,6 +28,8 @@ export interface RunState {
   readonly after: StoredEvaluation | null;
   /** The step of the final checkpoint; null until the run ends, and in older states, whose final one is the last. */
   readonly finalStep: number | null;
+  /** The comparison of `before` and `after`; absent or null until the run has finished, and in older states. */
+  readonly verdict?: VerdictName | null;
   /** Held-out reward during training, by finished step, in order. With validation tasks it is of these, from step 0. */
   readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
   /** Mean training reward of each finished step, in order. */
@@ -84,6 +86,7 @@ const runState: z.ZodType<RunState> = z.object({
   after: storedEvaluationSchema.nullable(),
   // Absent in older states.
   finalStep: z.int().nullable().default(null),
+  verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']).nullable().exactOptional(),
   evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
   // Absent in older states.

@@ -3,7 +3,7 @@ import type { RunStatus } from '@agentlightning/core/store';
 import type { Upstream } from '@agentlightning/gateway';
 import type { SqlStore } from '@agentlightning/store';
 import type { pino } from 'pino';
-import { followRecordedEvent } from '../metrics/recorded-event.ts';
+import { z } from 'zod';
 import type { TrainingMetrics } from '../metrics/training-metrics.ts';
 import type { RunSettings } from './run-config.ts';
 import type { RunLog } from './run-log.ts';
@@ -11,6 +11,29 @@ import { type RunError, runErrorOf } from './run-messages.ts';
 import { RunProcess } from './run-process.ts';
 import type { RunSlot } from './run-slots.ts';
 import type { ServerFolder } from './server-folder.ts';
+
+const recordedEvent = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('started'), run: z.string() }),
+  z.object({
+    event: z.literal('step'),
+    step: z.number(),
+    reward: z.number(),
+    seconds: z.number(),
+    metrics: z.record(z.string(), z.number()),
+  }),
+  z.object({ event: z.literal('evaluated'), phase: z.enum(['before', 'during', 'after']), reward: z.number() }),
+  z.object({ event: z.literal('warning'), name: z.string() }),
+]);
+
+/** Follows the JSON events of a training in another process. Other events have no metrics. */
+function followRecordedEvent(metrics: TrainingMetrics, record: JsonObject): void {
+  const { data: event } = recordedEvent.safeParse(record);
+  if (event === undefined) return;
+  if (event.event === 'started') metrics.started(event.run);
+  else if (event.event === 'step') metrics.stepped(event);
+  else if (event.event === 'evaluated') metrics.evaluated(event.phase, event.reward);
+  else metrics.warned(event.name);
+}
 
 /** What runs of a project need of the server. */
 export interface RunServices {

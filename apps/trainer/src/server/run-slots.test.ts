@@ -68,9 +68,23 @@ test('a project does not keep all slots from another one', async () => {
   for (const run of ['a1', 'a2', 'a3', 'b1']) await projects.take(run);
   await projects.clock.advance(2000);
   expect(projects.events).toEqual(['a1', 'a2', 'a2 yields', 'b1']);
-  // Each has one: nothing more is taken back.
+  // Each has one: nothing more is taken back for now.
   await projects.clock.advance(60_000);
   expect(projects.events).toHaveLength(4);
+});
+
+test('projects alternate, whatever their runs do', async () => {
+  const projects = new Projects(1);
+  await projects.take('a1');
+  await projects.clock.advance(1_700_000);
+  await projects.take('b1');
+  await projects.take('a1');
+  await projects.clock.advance(99_000);
+  expect(projects.events).toEqual(['a1']);
+  await projects.clock.advance(2000);
+  expect(projects.events).toEqual(['a1', 'a1 yields', 'b1']);
+  await projects.clock.advance(1_801_000);
+  expect(projects.events).toEqual(['a1', 'a1 yields', 'b1', 'b1 yields', 'a1']);
 });
 
 test('a request that is withdrawn gets no slot', async () => {

@@ -19,6 +19,7 @@ export interface SlotRequest {
 interface Holder {
   readonly project: string;
   readonly onYield: () => void;
+  readonly sinceMs: number;
   idleSinceMs: number | null;
   isYielding: boolean;
 }
@@ -30,13 +31,16 @@ interface Waiting extends SlotRequest {
 /** Grace period of a run without a runner whose slot another project waits for, in milliseconds. */
 const idleMs = 30_000;
 
+/** Period after which a run frees its slot for another project, whatever it does, in milliseconds. */
+const sliceMs = 1_800_000;
+
 /** The time between two checks while projects wait, in milliseconds. */
 const checkMs = 1000;
 
 /**
  * The slots for runs at a time, of all projects of a server. Each project waits with one run at a time. A free slot is for the
  * project with the fewest slots, of these the one that waits the longest. A project that waits gets a slot of a run without
- * a runner, and one of a project that has at least two more.
+ * a runner, one of a project that has at least two more, and one that was held for half an hour.
  */
 export class RunSlots {
   readonly #clock: Clock;
@@ -90,7 +94,7 @@ export class RunSlots {
   }
 
   #hold({ project, onYield }: SlotRequest): RunSlot {
-    const holder: Holder = { project, onYield, idleSinceMs: null, isYielding: false };
+    const holder: Holder = { project, onYield, sinceMs: this.#clock.now(), idleSinceMs: null, isYielding: false };
     this.#holders.add(holder);
     return {
       setIdle: (isIdle) => {
@@ -124,7 +128,8 @@ export class RunSlots {
     const idle = others.find(({ idleSinceMs }) => idleSinceMs !== null && idleSinceMs <= idleUntilMs);
     const fair = this.#held(next.project) + 2;
     const surplus = others.findLast(({ project }) => this.#held(project) >= fair);
-    const chosen = idle ?? surplus;
+    const sliceEndMs = this.#clock.now() - sliceMs;
+    const chosen = idle ?? surplus ?? others.find(({ sinceMs }) => sinceMs <= sliceEndMs);
     if (chosen === undefined) return;
     chosen.isYielding = true;
     chosen.onYield();

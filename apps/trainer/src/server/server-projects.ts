@@ -1,3 +1,4 @@
+import type { Run } from '@agentlightning/core';
 import { AgentLightningError, type Clock, type JsonObject, NotFoundError } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
 import { type AttemptTokens, defaultProject } from '@agentlightning/core/protocol';
@@ -5,11 +6,10 @@ import { createDashboardHandler, type DashboardHandler } from '@agentlightning/d
 import { type AttemptTokenVerifier, createGateway, type Gateway, type KeyAuthenticator } from '@agentlightning/gateway';
 import type { ProjectStores, SqlStore, StoreHandler } from '@agentlightning/store';
 import type { pino } from 'pino';
-import { Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { datasetLines, emptyDatasetCounts } from '../dataset/dataset-lines.ts';
 import { warningExplanations } from '../events/run-warning.ts';
-import { countRuns } from '../metrics/run-counts.ts';
 import { TrainingMetrics } from '../metrics/training-metrics.ts';
 import type { DashboardSessions } from './dashboard-sessions.ts';
 import { DataSets } from './data-sets.ts';
@@ -237,5 +237,20 @@ async function requestOf(folder: ServerFolder, runId: string): Promise<RunReques
     code: 'NOT_FOUND',
     message: `the request of run ${runId} is missing: ${folder.requestFile(runId)}`,
     remedy: 'Restore the data directory of the server from a backup, or create the run again.',
+  });
+}
+
+/** Registers the number of runs of a server by status. */
+function countRuns(registry: Registry, read: () => Promise<readonly Run[]>): void {
+  new Gauge({
+    name: 'agl_server_runs',
+    help: 'Runs of the server by status',
+    labelNames: ['status'],
+    registers: [registry],
+    async collect() {
+      const runs = await read();
+      this.reset();
+      for (const { status } of runs) this.inc({ status });
+    },
   });
 }

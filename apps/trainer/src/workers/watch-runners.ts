@@ -1,4 +1,4 @@
-import { AgentLightningError, type Clock, type Run, type Store } from '@agentlightning/core';
+import { AgentLightningError, type Clock, type RolloutStatus, type Run, type Store } from '@agentlightning/core';
 import { addressText, systemClock } from '@agentlightning/core/internal';
 import { readRunner, storeTimeOf } from '@agentlightning/core/protocol';
 import { trainerWorkerPrefix, type Worker } from '@agentlightning/core/store';
@@ -21,6 +21,9 @@ export interface WatchRunnersOptions {
 
 /** The time between two checks, in milliseconds. */
 const intervalMs = 1000;
+
+/** Period in which a runner must claim one of the rollouts that wait, in milliseconds. */
+const claimMs = 30_000;
 
 /**
  * Time for which an unregistered runner counts after its last activity, in milliseconds: longer than the wait of a claim.
@@ -58,6 +61,9 @@ class RunnerWatch {
   /** The state of unregistered workers, and when it last changed. */
   #others: { readonly state: string; readonly changedMs: number } | null = null;
 
+  /** Since when rollouts wait and none is claimed; null while that is not so. */
+  #unclaimedSinceMs: number | null = null;
+
   constructor(options: WatchRunnersOptions, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
@@ -70,7 +76,9 @@ class RunnerWatch {
     const nowMs = this.#clock.now();
     const registered = this.#registered(items);
     // The number of others is unknown.
-    const runners = this.#areOthersActive(items, nowMs) ? Math.max(1, registered) : registered;
+    const seen = this.#areOthersActive(items, nowMs) ? Math.max(1, registered) : registered;
+    // Runners that claim nothing do not train the run.
+    const runners = seen > 0 && (await this.#isUnclaimed(nowMs)) ? 0 : seen;
     if (runners > 0) this.#seenMs = nowMs;
     else if (nowMs - this.#seenMs >= this.#options.timeoutMs) await this.#giveUp();
     if (runners === this.#reported) return;
@@ -86,6 +94,16 @@ class RunnerWatch {
       const runner = readRunner(worker, storeTimeMs);
       return runner !== null && runner.state !== 'lost' && (runner.runId === null || runner.runId === runId);
     }).length;
+  }
+
+  /** Whether rollouts have waited for too long without one that is claimed. */
+  async #isUnclaimed(nowMs: number): Promise<boolean> {
+    const isAny = async (...statusIn: readonly RolloutStatus[]): Promise<boolean> =>
+      (await store.queryRollouts({ runId: run.runId, statusIn, limit: 1 })).total > 0;
+    const { store, run } = this.#options;
+    const isWaiting = (await isAny('queuing', 'requeuing')) && !(await isAny('preparing', 'running'));
+    this.#unclaimedSinceMs = isWaiting ? (this.#unclaimedSinceMs ?? nowMs) : null;
+    return this.#unclaimedSinceMs !== null && nowMs - this.#unclaimedSinceMs >= claimMs;
   }
 
   /** Whether a runner that does not register, such as one of the Python client, has been active. */

@@ -10,6 +10,7 @@ import type {
 } from '@agentlightning/core/algorithm';
 import type { ValuedTrajectories } from '../advantage/score-by-value.ts';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
+import { seededRandom, shuffled } from '../base/seeded-random.ts';
 import { rewardAnnotations } from '../intermediate-reward/reward-annotations.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../rows/row-scores.ts';
 import { mergedColumns, type RowColumns } from '../rows/training-datum.ts';
@@ -19,11 +20,8 @@ import { minibatches } from '../training-batch/minibatches.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
 import { type AdvantageEstimation, advantageEstimationOf, klOf } from './advantage-estimation.ts';
 import { attemptTrainings } from './attempt-trainings.ts';
-import { excludeConstantGroups } from './exclude-constant-groups.ts';
-import { excludeStaleTurns } from './exclude-stale-turns.ts';
 import { hasGradientWithoutAdvantage, isEntropyOnly, lossSpec } from './loss-options.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
-import { sampleTurns } from './sample-turns.ts';
 import { correctedColumns, samplerMetrics } from './sampler-columns.ts';
 
 /**
@@ -152,4 +150,79 @@ class PolicyGradientPlan {
         'Call `algorithm.scoring(groups, context)` first, score its data, and pass the scores to `planStep` as `context.scores`.',
     });
   }
+}
+
+/**
+ * Excludes groups whose rollouts all have advantage 0, also from the averages of the loss (dynamic sampling: DAPO, arXiv
+ * 2503.14476, section 3.2, without sampling replacements).
+ */
+function excludeConstantGroups(scored: readonly ScoredTrajectory[]): readonly ScoredTrajectory[] {
+  const teaching = new Set(
+    scored
+      .filter(({ advantages }) => advantages.flat().some((advantage) => advantage !== null && advantage !== 0))
+      .map(({ trajectory }) => trajectory.groupId),
+  );
+  return scored.filter(({ trajectory }) => teaching.has(trajectory.groupId));
+}
+
+/** Trajectories without their stale turns. */
+interface FreshTrajectories {
+  readonly scored: readonly ScoredTrajectory[];
+  /** Number of turns excluded because their policy version was too old. */
+  readonly staleTurns: number;
+}
+
+/**
+ * Excludes turns sampled by a policy that is more than `maxStaleness` versions old. Advantages are computed before, so the
+ * baseline of the other turns does not change. Turns of unknown version are kept.
+ */
+function excludeStaleTurns(
+  scored: readonly ScoredTrajectory[],
+  policyVersion: number,
+  maxStaleness: number,
+): FreshTrajectories {
+  let staleTurns = 0;
+  const fresh = scored.map(({ trajectory, advantages }) => ({
+    trajectory,
+    advantages: trajectory.rows.map((row, rowIndex) =>
+      row.trained.map(({ policyVersion: sampledBy }, turn) => {
+        const advantage = advantages[rowIndex]?.[turn] ?? null;
+        if (advantage === null || sampledBy === null || policyVersion - sampledBy <= maxStaleness) return advantage;
+        staleTurns += 1;
+        return null;
+      }),
+    ),
+  }));
+  return { scored: fresh, staleTurns };
+}
+
+/** Trajectories with a limited number of trained turns. */
+interface SampledTurns {
+  readonly scored: readonly ScoredTrajectory[];
+  /** Number of turns that are not trained on. */
+  readonly leftOut: number;
+}
+
+/**
+ * Keeps at most `maxTurns` turns of each rollout, drawn by the seed, so that a very long rollout does not dominate a step.
+ * The others remain as context. Advantages are computed before, so baselines do not change.
+ */
+function sampleTurns(scored: readonly ScoredTrajectory[], maxTurns: number, seed: number): SampledTurns {
+  const random = seededRandom(seed);
+  let leftOut = 0;
+  const sampled = scored.map(({ trajectory, advantages }) => {
+    const places = advantages.flatMap((row, rowIndex) =>
+      row.flatMap((advantage, turn) => (advantage === null ? [] : [`${rowIndex}/${turn}`])),
+    );
+    if (places.length <= maxTurns) return { trajectory, advantages };
+    const kept = new Set(shuffled(places, random).slice(0, maxTurns));
+    leftOut += places.length - kept.size;
+    return {
+      trajectory,
+      advantages: advantages.map((row, rowIndex) =>
+        row.map((advantage, turn) => (kept.has(`${rowIndex}/${turn}`) ? advantage : null)),
+      ),
+    };
+  });
+  return { scored: sampled, leftOut };
 }

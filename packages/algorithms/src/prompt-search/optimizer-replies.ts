@@ -2,19 +2,16 @@ const openTag = '<prompt>';
 const closeTag = '</prompt>';
 
 /**
- * Extracts the prompt between `<prompt>` and `</prompt>` from a reply. Without these tags, the prompt is the whole reply
- * without an enclosing code fence. A prompt may contain code fences. Empty when the closing tag is missing.
+ * Extracts the prompt between `<prompt>` and `</prompt>` from a reply. Empty when one of the tags is missing: the rest of such a
+ * reply would become part of the prompt.
  */
 export function promptOfReply(reply: string): string {
   // Reasoning text of the model may contain the tags too.
   const said = reply.replace(/^\s*<think>[\s\S]*?<\/think>/, '');
   const start = said.indexOf(openTag);
-  if (start >= 0) {
-    const end = said.lastIndexOf(closeTag);
-    return trimNewlines(said.slice(start + openTag.length, Math.max(end, start + openTag.length)));
-  }
-  const fenced = /^\s*```[\w-]*\n([\s\S]*?)\n```\s*$/.exec(said)?.[1];
-  return (fenced ?? said).trim();
+  if (start < 0) return '';
+  const end = said.lastIndexOf(closeTag);
+  return trimNewlines(said.slice(start + openTag.length, Math.max(end, start + openTag.length)));
 }
 
 /** Removes line feeds at the start and the end. A pattern such as `\n+$` takes quadratic time. */

@@ -212,8 +212,8 @@ describe('variables of templates', () => {
     const forgetful = optimizer(['<prompt>Answer.</prompt>', '<prompt></prompt>', '<prompt>Now {question}</prompt>']);
     expect((await rewritePrompt(forgetful, request))?.['answer']?.template).toBe('Now {question}');
     expect(seen[1]).toMatch(/lacks the variables question.*exactly these variables/s);
-    expect(seen[2]).toMatch(/There is no prompt in it/);
-    const hopeless = optimizer(['Answer.', 'Answer!', 'Answer?', '{question}']);
+    expect(seen[2]).toMatch(/There is no prompt between <prompt> and <.prompt> in it/);
+    const hopeless = optimizer(['Answer.', 'Answer {question}', 'Answer?', '<prompt>{question}</prompt>']);
     expect(await rewritePrompt(hopeless, request)).toBeNull();
   });
 
@@ -250,8 +250,8 @@ describe('variables of templates', () => {
 test.each([
   ['<prompt>\nOne\n\nTwo\n</prompt>', 'One\n\nTwo'],
   ['Here it is:\n<prompt>Use ```code```.</prompt> Bye.', 'Use ```code```.'],
-  ['```text\nOne\n```', 'One'],
-  ['  One \n', 'One'],
+  ['```text\nOne\n```', ''],
+  ['Sure! Here is a better prompt: One', ''],
   ['<think>Between <prompt> and </prompt>.</think>\n<prompt>One</prompt>', 'One'],
   ['<prompt>One, and then it br', ''],
 ])('the prompt in a reply: %j', (reply, prompt) => {

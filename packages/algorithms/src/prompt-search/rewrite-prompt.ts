@@ -32,7 +32,9 @@ export async function rewritePrompt(optimizer: LimitedOptimizer, request: Rewrit
     if (reply === null) return null;
     const rewritten = { ...original, template: withLiteralBraces(original, promptOfReply(reply)) };
     const fault =
-      rewritten.template === '' ? 'There is no prompt in it.' : faultOf(() => assertSameVariables(original, rewritten));
+      rewritten.template === ''
+        ? 'There is no prompt between <prompt> and </prompt> in it.'
+        : faultOf(() => assertSameVariables(original, rewritten));
     optimizer.judged(fault);
     if (fault === null) return rewritten.template === original.template ? null : { ...prompts, [name]: rewritten };
     messages = [...request.messages, { role: 'user', content: `You replied:\n\n${reply}\n\n${fault}` }];

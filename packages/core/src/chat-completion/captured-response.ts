@@ -27,6 +27,12 @@ interface ChoiceTokens {
 /** The names of the sampled token ids of a choice: those of vLLM, and of SGLang. */
 export const tokenIdFields: readonly string[] = ['token_ids', 'response_token_ids', 'output_token_ids'];
 
+/** The names of a chat request's prompt as token ids: those of the runtimes and SGLang, and of vLLM in `kv_transfer_params`. */
+export const promptTokenFields: { readonly chat: readonly string[]; readonly transfer: string } = {
+  chat: ['prompt_token_ids', 'input_ids'],
+  transfer: 'prompt_token_ids',
+};
+
 /**
  * Token data of a response, in the fields of vLLM and SGLang: `prompt_token_ids`, `choices[].token_ids`,
  * `choices[].logprobs.content` (or `tokens` and `token_logprobs` of Completions), `usage`; and `policy_version` and

@@ -54,16 +54,41 @@ export class ResponseStandardizer {
   }
 
   #choice(choice: JsonObject): JsonObject {
-    const place = isObject(choice.delta) ? 'delta' : 'message';
-    const message = choice[place];
+    const place = isObject(choice.message) ? 'message' : 'delta';
+    if (choice.text !== undefined) return choice;
+    // Chunks of content filters have neither.
+    const message = choice[place] ?? {};
     if (!isObject(message)) return choice;
-    const standard = this.#message(plainContent(message), numberOf(choice.index) ?? 0, place === 'delta');
-    return standard === message ? choice : { ...choice, [place]: standard };
+    const index = numberOf(choice.index) ?? 0;
+    const standard = this.#message(plainContent(message), index, place === 'delta');
+    const finish = this.#finishReason(choice.finish_reason, index);
+    const complete = finish === null || place === 'message' ? standard : this.#withArguments(standard, index);
+    if (complete === choice[place] && finish === (choice.finish_reason ?? null)) return choice;
+    return { ...choice, [place]: complete, ...(choice.finish_reason === undefined ? {} : { finish_reason: finish }) };
+  }
+
+  /** The finish reason in OpenAI's words. */
+  #finishReason(value: JsonValue | undefined, choice: number): JsonValue {
+    if (typeof value !== 'string') return value ?? null;
+    if (value === 'error') this.#problem ??= 'the model endpoint ended its response with an error';
+    const reason = finishReasons[value] ?? value;
+    const hasCalls = (this.#choices.get(choice) ?? []).length > 0;
+    return reason === 'stop' && hasCalls ? 'tool_calls' : reason;
+  }
+
+  /** The last chunk of a choice, with the arguments of calls without any. */
+  #withArguments(delta: JsonObject, choice: number): JsonObject {
+    const empty = (this.#choices.get(choice) ?? []).filter(({ text }) => text.trim() === '');
+    if (empty.length === 0) return delta;
+    for (const call of empty) call.text = '{}';
+    const calls = isList(delta.tool_calls) ? delta.tool_calls : [];
+    const added = empty.map(({ index }) => ({ index, function: { arguments: '{}' } }));
+    return { ...delta, tool_calls: [...calls, ...added] };
   }
 
   #message(message: JsonObject, choice: number, isDelta: boolean): JsonObject {
     const given = callsOf(message);
-    if (given === undefined) return message;
+    if (given === undefined) return withoutNoCalls(message);
     if (!isList(given) || !given.every(isObject)) {
       this.#problem ??= 'the model endpoint returned tool calls that are not a list of objects';
       return message;
@@ -93,7 +118,9 @@ export class ResponseStandardizer {
     call.name ||= part.name;
     call.text += text ?? '';
     const { name: _, arguments: __, ...fields } = target;
-    const { id: ___, function: ____, ...outer } = target === given ? fields : given;
+    const { id: ___, function: ____, ...others } = target === given ? fields : given;
+    const { type, ...untyped } = others;
+    const outer = continued === undefined || (type ?? null) !== null ? others : untyped;
     const standard = {
       ...outer,
       ...(at.isDelta ? { index: call.index } : {}),
@@ -101,10 +128,12 @@ export class ResponseStandardizer {
       function: {
         ...(target === given ? {} : fields),
         ...(isNamed ? { name: call.name } : {}),
-        ...(text !== null || !at.isDelta ? { arguments: text ?? '{}' } : {}),
+        ...(text !== null || !at.isDelta
+          ? { arguments: text === null || isBlank(text, at.isDelta) ? '{}' : text }
+          : {}),
       },
     };
-    return isEqual(standard, given) ? given : standard;
+    return isEqual(standard, given) && !(continued !== undefined && hasNoIdentity(given, target)) ? given : standard;
   }
 
   /** The arguments as text to append; null for none. */
@@ -152,6 +181,35 @@ function newCall(calls: KnownCall[], { id, index }: CallPart, stem: string): Kno
   const call = { givenIndex: index, givenId: id, index: newIndex, id: newId, name: '', text: '' };
   calls.push(call);
   return call;
+}
+
+/** The finish reasons of engines and routers, in OpenAI's words. */
+const finishReasons: Readonly<Record<string, string>> = {
+  '': 'stop',
+  end_turn: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  stop_sequence: 'stop',
+  max_tokens: 'length',
+  tool_use: 'tool_calls',
+  function_call: 'tool_calls',
+};
+
+/** Whether a chunk that continues a call has an empty id, type or name, which clients may take for a new one. */
+function hasNoIdentity({ id, type }: JsonObject, { name }: JsonObject): boolean {
+  return [id, type, name].some((value) => value === null || value === '');
+}
+
+/** Whether the arguments of a whole call are empty. */
+function isBlank(text: string, isDelta: boolean): boolean {
+  return !isDelta && text.trim() === '';
+}
+
+/** Leaves out an empty list of calls, which clients take for calls. */
+function withoutNoCalls(message: JsonObject): JsonObject {
+  if (!isList(message.tool_calls)) return message;
+  const { tool_calls: _, ...rest } = message;
+  return rest;
 }
 
 /** The tool calls of a message, `function_call` included; undefined for none. */

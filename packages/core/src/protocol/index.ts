@@ -19,7 +19,13 @@ export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from '.
 export { AttemptTokens } from './access/attempt-token.ts';
 export type { RevokedAttemptTokensOptions } from './access/revoked-attempt-tokens.ts';
 export { attemptTokenDigest, RevokedAttemptTokens } from './access/revoked-attempt-tokens.ts';
-export { isRewardedByEvaluator, lateRewardRefusal, rewardSourceKey } from './access/reward-source.ts';
+export {
+  isRewardedByEvaluator,
+  lateRewardRefusal,
+  type RestrictedContent,
+  restrictedContentOf,
+  rewardSourceKey,
+} from './access/reward-source.ts';
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
 export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
 export { runInfoCodec } from './records/run-info.ts';

@@ -22,7 +22,7 @@ export class SpanWriting {
   /** Records spans; null for an existing one. */
   append(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
     const batch = async (): Promise<readonly (Span | null)[]> => {
-      const sequenceIds = await inBatches(spans, (input) => this.#transport.call(specialRoutes.appendSpans, { input }));
+      const sequenceIds = await inBatches(spans, (input) => this.#appendBatch(input));
       return spans.map((span, index) => {
         const sequenceId = sequenceIds[index] ?? null;
         return sequenceId === null ? null : { ...span, sequenceId };
@@ -40,6 +40,19 @@ export class SpanWriting {
       for (const attempt of attempts) reserved.push(await this.#reserveOne(attempt));
       return reserved;
     });
+  }
+
+  /** Splits a batch that is too large for the server: a span has as many values as the prompt of its model call has tokens. */
+  async #appendBatch(input: readonly SpanInput[]): Promise<readonly (number | null)[]> {
+    try {
+      return await this.#transport.call(specialRoutes.appendSpans, { input });
+    } catch (error) {
+      const isTooLarge = AgentLightningError.isInstance(error) && error.code === 'PAYLOAD_TOO_LARGE';
+      if (!isTooLarge || input.length === 1) throw error;
+      const middle = Math.ceil(input.length / 2);
+      const first = await this.#appendBatch(input.slice(0, middle));
+      return [...first, ...(await this.#appendBatch(input.slice(middle)))];
+    }
   }
 
   async #appendEach(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {

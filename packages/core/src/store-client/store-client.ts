@@ -7,6 +7,7 @@ import { operationRoutes } from '../protocol/routes/operation-routes.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
 import { type OperationName, pathParameters, type StoreRoute } from '../protocol/routes/store-route.ts';
 import type { AttemptReference } from '../protocol/wire/wire-span.ts';
+import { addressText } from '../redaction/address-text.ts';
 import { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Attempt } from '../store/attempt.ts';
@@ -16,12 +17,50 @@ import type { Run } from '../store/run.ts';
 import type { AttemptPatch, ClaimOptions, Store, WaitOptions } from '../store/store.ts';
 import type { StoreChange, WatchOptions } from '../store/store-change.ts';
 import type { StoreStatistics } from '../store/store-statistics.ts';
-import { exportOverHttp, importOverHttp } from './archive.ts';
 import { watchOverHttp } from './events.ts';
 import type { StoreClientOptions } from './options.ts';
 import { inBatches, SpanWriting } from './spans.ts';
 import { StoreTransport } from './transport.ts';
 import { claimOverHttp, type HttpWaiting, waitOverHttp } from './wait.ts';
+
+/** Media type of a run archive. */
+const archiveType = 'application/gzip';
+
+/** Downloads a run archive as a stream; an interrupted download throws. */
+async function* exportOverHttp(transport: StoreTransport, runId: string): AsyncGenerator<Uint8Array> {
+  const response = await transport.open(specialRoutes.exportRun, { parameters: [runId] });
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  try {
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) yield chunk.value;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new AgentLightningError({
+      code: 'UNREACHABLE',
+      message: `The download from ${addressText(response.url)} was interrupted: ${reason}`,
+      remedy: 'Check that the store server runs (`agl store`), then try again.',
+      cause,
+    });
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+/** Uploads a run archive as a stream. */
+function importOverHttp(transport: StoreTransport, archive: AsyncIterable<Uint8Array>): Promise<Run> {
+  const chunks = archive[Symbol.asyncIterator]();
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const next = await chunks.next();
+      if (next.done === true) controller.close();
+      else controller.enqueue(next.value);
+    },
+    cancel: async () => {
+      await chunks.return?.();
+    },
+  });
+  return transport.upload(specialRoutes.importRun, body, archiveType);
+}
 
 /** Operations that need more than their request. */
 type CustomOperation =

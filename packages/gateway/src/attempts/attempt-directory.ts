@@ -21,11 +21,15 @@ interface KnownRollout {
   readonly runId: string | null;
   readonly mode: RolloutMode | null;
   readonly samplingKey: string;
+  readonly samplingSeed: number | null;
   readonly attempts: Map<string, KnownAttempt>;
 }
 
 /** Metadata field that replaces the rollout id in sampling seeds, so that a run with another id can reproduce them. */
 const samplingKeyName = 'sampling_key';
+
+/** Metadata field with the seed of the run, for gateways that are not started for the run. */
+const samplingSeedName = 'sampling_seed';
 
 /** Size of the rollout cache. */
 const maxRollouts = 10_000;
@@ -69,6 +73,7 @@ export class AttemptDirectory {
       traceId: known.traceId,
       callIndex: (await known.recordedCalls) + callIndex,
       samplingKey: rollout.samplingKey,
+      samplingSeed: rollout.samplingSeed,
       isUnattributed: false,
     };
   }
@@ -123,11 +128,14 @@ export class AttemptDirectory {
     const { runId, mode, metadata } = await this.#store.getRollout(rolloutId);
     const key = metadata?.[samplingKeyName];
     const samplingKey = typeof key === 'string' ? key : rolloutId;
+    const seed = metadata?.[samplingSeedName];
+    const samplingSeed = typeof seed === 'number' ? seed : null;
     // Two concurrent first calls must share one counter.
     const rollout = this.#rollouts.get(rolloutId) ?? {
       runId,
       mode,
       samplingKey,
+      samplingSeed,
       attempts: new Map<string, KnownAttempt>(),
     };
     this.#rollouts.set(rolloutId, rollout);

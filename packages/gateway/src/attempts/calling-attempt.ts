@@ -27,6 +27,8 @@ export interface CallingAttempt {
   readonly callIndex: number;
   /** Base of the seeds: the rollout's `sampling_key`, or its id. */
   readonly samplingKey: string;
+  /** The rollout's `sampling_seed`, for a gateway without a seed; null for none. */
+  readonly samplingSeed: number | null;
   /** Whether this is the placeholder attempt of unattributed calls. */
   readonly isUnattributed: boolean;
 }

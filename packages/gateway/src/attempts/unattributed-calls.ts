@@ -49,7 +49,7 @@ export class UnattributedCalls {
       const { rolloutId, attempt } = await rollout.opened;
       const { attemptId } = attempt;
       const traceId = attemptTraceId(rolloutId, attemptId);
-      const ids = { rolloutId, attemptId, runId: null, seedNumber: 1, samplingKey: rolloutId };
+      const ids = { rolloutId, attemptId, runId: null, seedNumber: 1, samplingKey: rolloutId, samplingSeed: null };
       return { ...ids, mode: null, traceId, callIndex, isUnattributed: true };
     } catch (error) {
       if (this.#current === rollout) {

@@ -1,7 +1,7 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallObservation } from '../wire/call-observation.ts';
+import type { GatewayState, UpstreamState } from '../wire/gateway-options.ts';
 import type { EndedCall, StartedCall } from './call-recorder.ts';
-import { type GatewayGauges, registerGauges } from './gateway-gauges.ts';
 
 /** A request to an upstream and its outcome: its status, or `error` without a complete response. */
 export interface UpstreamTry {
@@ -134,4 +134,48 @@ export class GatewayMetrics {
     if (!hasDefaults) collectDefaultMetrics({ register: this.#registry });
     return { contentType: this.#registry.contentType, body: await this.#registry.metrics() };
   }
+}
+
+/** Values that are read when metrics are scraped. */
+interface GatewayGauges {
+  readonly state: () => GatewayState;
+  readonly upstreams: () => readonly UpstreamState[];
+}
+
+/** Registers the gauges. */
+function registerGauges(registry: Registry, { state, upstreams }: GatewayGauges): void {
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name: `agl_gateway_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  const perUpstream = (name: string, help: string, read: (upstream: UpstreamState) => number | null): void => {
+    new Gauge({
+      name: `agl_gateway_upstream_${name}`,
+      help,
+      labelNames: ['upstream'],
+      registers: [registry],
+      collect() {
+        // Drops the series of removed upstreams.
+        this.reset();
+        for (const upstream of upstreams()) {
+          const value = read(upstream);
+          if (value !== null) this.set({ upstream: upstream.id }, value);
+        }
+      },
+    });
+  };
+  gauge('calls_in_flight', 'Model calls in flight', () => state().inFlight);
+  gauge('paused', 'Whether model calls are rejected', () => Number(state().isPaused));
+  perUpstream('up', 'Whether an upstream works', ({ isUp }) => Number(isUp));
+  perUpstream('in_flight', 'Calls in flight at an upstream', ({ inFlight }) => inFlight);
+  perUpstream('queued', 'Calls in the queue of an upstream', ({ queued }) => queued);
+  perUpstream('token_ids', 'Whether an upstream returns token ids; absent until its first response', ({ tokenIds }) =>
+    tokenIds === 'unknown' ? null : Number(tokenIds === 'given'),
+  );
 }

@@ -15,12 +15,17 @@ export interface AddedFields {
   readonly usage: boolean;
 }
 
+/** The forms of a request's body. */
+export type RequestBodies = Pick<PreparedRequest, 'body' | 'adapted'>;
+
 /** A Chat Completions request for the upstream. */
 export interface PreparedRequest {
   /** The body, as JSON. */
   readonly body: string;
   /** The body for an upstream with other requirements; null when there is only one form of it. */
   readonly adapted: ((dialect: RequestDialect) => string) | null;
+  /** The bodies with further fields, for a prompt of token ids; absent where a prompt has no messages. */
+  readonly withFields?: (fields: JsonObject) => RequestBodies;
   readonly isStreamed: boolean;
   /** Whether it requests token ids. */
   readonly requestsTokens: boolean;
@@ -69,9 +74,16 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     ...(added.tokenIds ? { return_token_ids: true } : {}),
     ...(added.usage ? { stream_options: { ...streamOptions, include_usage: true } } : {}),
   };
+  const withFields = (fields: JsonObject): RequestBodies => {
+    const sent = { ...body, ...fields };
+    return {
+      body: JSON.stringify(sent),
+      adapted: (dialect) => JSON.stringify(adaptedBody(sent, added, dialect)),
+    };
+  };
   return {
-    body: JSON.stringify(body),
-    adapted: (dialect) => JSON.stringify(adaptedBody(body, added, dialect)),
+    ...withFields({}),
+    withFields,
     isStreamed,
     requestsTokens: added.tokenIds || request.return_token_ids === true,
     added,
@@ -128,12 +140,12 @@ function adaptedBody(body: JsonObject, added: AddedFields, { tokens, order }: Re
 }
 
 function samplingFields(request: JsonObject, { sampling, attempt }: PrepareOptions): JsonObject {
-  const { temperature, topP, maxTokens, seed } = sampling;
+  const { temperature, topP, maxTokens, seed = attempt?.samplingSeed ?? null } = sampling;
   return {
     ...(temperature === undefined ? {} : { temperature }),
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(maxTokens === undefined ? {} : maxTokensField(request, maxTokens)),
-    ...(seed === undefined || attempt === null ? {} : { seed: callSeed(seed, attempt) }),
+    ...(seed === null || attempt === null ? {} : { seed: callSeed(seed, attempt) }),
   };
 }
 

@@ -6,14 +6,15 @@ import { callWithFailover } from '../upstream/call-with-failover.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { plainDialect } from '../upstream/request-dialect.ts';
 import type { UpstreamResult } from '../upstream/send-to-upstream.ts';
-import { noteTokenSupport } from '../upstream/token-support.ts';
 import { upstreamErrored, upstreamMessage } from '../upstream/upstream-failure.ts';
 import type { CallResponse } from '../wire/call-response.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../wire/gateway-error.ts';
+import type { GatewayLog } from '../wire/gateway-options.ts';
 import { orderChanges } from './message-order.ts';
 import type { IncomingCall, ModelCallServices } from './model-call-services.ts';
-import type { PreparedRequest } from './prepared-request.ts';
+import type { PreparedRequest, RequestBodies } from './prepared-request.ts';
 import { type CapturedStream, relayStream } from './relay-stream.ts';
+import { continuedChange, isPromptOf, promptFields, refusesPrompt } from './token-continuity.ts';
 import { streamOfWhole, TranslatedStreamConverter } from './translated-stream-converter.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
@@ -36,6 +37,8 @@ export interface ProxiedCallOptions {
 /** One call that is sent to an upstream, returned to the client, and recorded if it belongs to an attempt. */
 export class ProxiedCall {
   readonly #options: ProxiedCallOptions;
+  /** The prompt that was sent as token ids instead of the messages; null for none. */
+  #sentPrompt: readonly number[] | null = null;
 
   constructor(options: ProxiedCallOptions) {
     this.#options = options;
@@ -48,22 +51,45 @@ export class ProxiedCall {
 
   /** Sends the call. @throws GatewayError when no upstream responds; the failure is recorded */
   async send(): Promise<UpstreamResult> {
-    const { services, call, prepared, upstreams, api } = this.#options;
     try {
-      return await callWithFailover(services.upstreamServices, upstreams, {
-        path: api.path,
-        method: 'POST',
-        headers: call.forwardedHeaders,
-        body: prepared.body,
-        adapted: prepared.adapted,
-        signal: call.signal,
-        isStreamed: prepared.isStreamed,
-        isStreamable: true,
-        observation: call.observation,
-      });
+      return (await this.#sendContinued()) ?? (await this.#sendBodies(this.#options.prepared));
     } catch (error) {
       return this.#failed(error);
     }
+  }
+
+  #sendBodies({ body, adapted }: RequestBodies): Promise<UpstreamResult> {
+    const { services, call, prepared, upstreams, api } = this.#options;
+    return callWithFailover(services.upstreamServices, upstreams, {
+      path: api.path,
+      method: 'POST',
+      headers: call.forwardedHeaders,
+      body,
+      adapted,
+      signal: call.signal,
+      isStreamed: prepared.isStreamed,
+      isStreamable: true,
+      observation: call.observation,
+    });
+  }
+
+  /** Sends the prompt as token ids that continue an earlier turn. @returns null when there is no such prompt, or it is refused */
+  async #sendContinued(): Promise<UpstreamResult | null> {
+    const { services, call, started, prepared, upstreams } = this.#options;
+    const [upstream] = upstreams;
+    const { withFields, requestsTokens, model } = prepared;
+    if (started === null || upstream === undefined || withFields === undefined || !requestsTokens) return null;
+    const { forwardedHeaders: headers, signal } = call;
+    const prompt = await services.continuity.promptOf({ started, upstream, model, headers, signal });
+    if (prompt === null) return null;
+    const result = await this.#sendBodies(withFields(promptFields(prompt, started.request)));
+    // Prompts with the reasoning of earlier turns may be too long where those without it are not.
+    if (result.response.status >= 400) {
+      if (refusesPrompt(result.text ?? '')) services.continuity.refused(result.upstream, upstreamMessage(result));
+      return null;
+    }
+    this.#sentPrompt = prompt;
+    return result;
   }
 
   /** Responds with the response of an upstream. @throws GatewayError when that is not a response of a model */
@@ -132,8 +158,9 @@ export class ProxiedCall {
   }
 
   async #recordComplete(started: StartedCall, { upstream }: UpstreamResult, ended: EndedCall): Promise<void> {
-    const { upstreamServices, recorder } = this.#options.services;
+    const { upstreamServices, recorder, continuity } = this.#options.services;
     if (ended.parameters.requestsTokens) noteTokenSupport(upstream, ended.captured, upstreamServices.log);
+    continuity.ended(started, ended, { upstream, sentPrompt: this.#sentPrompt });
     await recorder.record(started, ended);
   }
 
@@ -211,7 +238,9 @@ export class ProxiedCall {
     const dialect = result?.dialect ?? plainDialect;
     return {
       parameters: { ...prepared, requestsTokens: prepared.requestsTokens && dialect.tokens !== 'none' },
-      changes: orderChanges(started?.request ?? {}, dialect.order),
+      changes: isPromptOf(captured, this.#sentPrompt)
+        ? [continuedChange]
+        : orderChanges(started?.request ?? {}, dialect.order),
       captured,
       responseId: translated === null || result === null ? captured.responseId : translated.call.responseId,
       endTimeMs: services.upstreamServices.clock.now(),
@@ -253,4 +282,26 @@ function reportedError(result: UpstreamResult): GatewayError {
     type: 'upstream_error',
     message: `the model endpoint ${upstream.baseUrl} returned ${response.status} with an error${upstreamMessage(result)}`,
   });
+}
+
+/** Learns from a complete response to a request for token ids whether an upstream has them, and warns once when it does not. */
+function noteTokenSupport(
+  upstream: RegisteredUpstream,
+  captured: Pick<CapturedResponse, 'promptTokenIds' | 'choices'>,
+  log: GatewayLog,
+): void {
+  if (upstream.capture === 'text') return;
+  const isGiven =
+    captured.promptTokenIds.length > 0 || captured.choices.some((choice) => choice.responseTokenIds.length > 0);
+  const support = isGiven ? 'given' : 'missing';
+  if (upstream.tokenSupport === support) return;
+  warnIfMissing(upstream, support, log);
+  upstream.tokenSupport = support;
+}
+
+function warnIfMissing(upstream: RegisteredUpstream, support: 'given' | 'missing', log: GatewayLog): void {
+  if (support === 'given') return;
+  const message = 'a model endpoint returns no token ids; its calls cannot be trained on';
+  const remedy = 'Use an engine that supports return_token_ids (vLLM 0.10.2 or later), or set capture: text.';
+  log.warn({ upstream: upstream.id, remedy }, message);
 }

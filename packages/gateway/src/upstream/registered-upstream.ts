@@ -30,6 +30,8 @@ export class RegisteredUpstream implements Upstream {
   readonly firstByteTimes: FirstByteTimes = new FirstByteTimes();
   /** How it was found to accept requests. */
   readonly dialect: LearnedDialect = new LearnedDialect();
+  /** Whether conversations are continued by token ids there: until it turns out to ignore or refuse them. */
+  continuesTokens = true;
   /** APIs that it was found to lack. */
   readonly lackedApis: Set<string> = new Set();
   /** Aborted when it is removed. */

@@ -97,7 +97,7 @@ export interface SamplingOverrides {
    * Makes sampling reproducible. The seed of a call is derived from this value, the rollout's `sampling_key` (in its
    * metadata; else its id), the number of attempts that failed through the agent, and the call's index, so that the
    * rollouts of a group differ. An attempt after one that was lost with its runner, or to an infrastructure failure,
-   * samples with the same seeds.
+   * samples with the same seeds. @default the rollout's `sampling_seed`, in its metadata
    */
   readonly seed?: number;
 }

@@ -1,13 +1,82 @@
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, currentRollout } from '@agentlightning/core';
 import type { Agent } from '../agent.ts';
 import { Runner } from '../runner.ts';
 import { AttemptDeadlines } from './attempt-deadlines.ts';
-import { detectStuckAgent } from './detect-stuck-agent.ts';
 import { currentAttemptId, writeExitReport } from './exit-report.ts';
 import { errorToIpc } from './ipc-error.ts';
-import { IsolatedGlobals } from './isolated-globals.ts';
 import { SupervisorClient } from './supervisor-client.ts';
 import type { SupervisorMessage, WorkerMessage, WorkerSettings } from './worker-messages.ts';
+
+/** A function that all rollouts of a process share, by its holder and name. */
+const sharedFunctions: readonly (readonly [holder: object, name: string])[] = [
+  [globalThis, 'fetch'],
+  [JSON, 'parse'],
+  [JSON, 'stringify'],
+];
+
+/**
+ * Keeps replacements of shared functions within the rollout that made them: an agent that assigns `globalThis.fetch` changes
+ * its own rollout only. A property that is defined anew, as adapters do, is shared.
+ */
+class IsolatedGlobals {
+  readonly #replacements = new Map<string, Map<string, unknown>>();
+
+  constructor() {
+    for (const [holder, name] of sharedFunctions) this.#isolate(holder, name);
+  }
+
+  /** Forgets the replacements of an attempt that has ended. */
+  ended(attemptId: string): void {
+    this.#replacements.delete(attemptId);
+  }
+
+  #isolate(holder: object, name: string): void {
+    let shared: unknown = Reflect.get(holder, name);
+    Object.defineProperty(holder, name, {
+      configurable: true,
+      enumerable: Object.getOwnPropertyDescriptor(holder, name)?.enumerable ?? false,
+      get: () => {
+        // The current rollout costs more to find than that there are no replacements.
+        const attemptId = this.#replacements.size === 0 ? undefined : currentRollout()?.attemptId;
+        const own = attemptId === undefined ? undefined : this.#replacements.get(attemptId);
+        return own?.has(name) ? own.get(name) : shared;
+      },
+      set: (value: unknown) => {
+        const attemptId = currentRollout()?.attemptId;
+        if (attemptId === undefined) {
+          shared = value;
+          return;
+        }
+        const own = this.#replacements.get(attemptId) ?? new Map<string, unknown>();
+        this.#replacements.set(attemptId, own.set(name, value));
+      },
+    });
+  }
+}
+
+/** Grace period for an agent after the abort of its signal, in milliseconds. */
+const abortGraceMs = 2000;
+
+/**
+ * The same agent, with detection of runs that ignore the abort of their signal.
+ *
+ * @param onStuck - called with the rollout of an agent that still runs after the grace period
+ */
+function detectStuckAgent(agent: Agent, onStuck: (rolloutId: string) => void): Agent {
+  return async (task, context) => {
+    let timer: NodeJS.Timeout | undefined;
+    const onAbort = (): void => {
+      timer = setTimeout(() => onStuck(context.rolloutId), abortGraceMs);
+    };
+    context.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await agent(task, context);
+    } finally {
+      context.signal.removeEventListener('abort', onAbort);
+      clearTimeout(timer);
+    }
+  };
+}
 
 /** Heartbeat interval of the event loop, in milliseconds. */
 const beatMs = 500;

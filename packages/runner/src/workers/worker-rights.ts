@@ -1,7 +1,6 @@
 import { AgentLightningError, type AttemptedRollout, type SpanInput } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import { isReservedAttribute, isRewardedByEvaluator, spanInputCodec } from '@agentlightning/core/protocol';
-import { rewardFromSpan } from '@agentlightning/core/spans';
+import { isRewardedByEvaluator, restrictedContentOf, spanInputCodec } from '@agentlightning/core/protocol';
 import * as z from 'zod';
 import type { SupervisorMethod } from './worker-messages.ts';
 
@@ -112,13 +111,13 @@ export class WorkerRights {
 
   #assertMayAppend(span: SpanInput): void {
     const rollout = this.#ownAttempt('appendSpans', span);
-    const reserved = Object.keys(span.attributes).find(isReservedAttribute);
-    if (reserved !== undefined)
+    const { reserved, isReward } = restrictedContentOf(span);
+    if (reserved !== null)
       throw denied(
         'appendSpans',
         `the reserved attribute ${reserved} of span ${span.name}: the gateway records model calls`,
       );
-    if (rewardFromSpan({ ...span, sequenceId: 0 }) === null) return;
+    if (!isReward) return;
     if (isRewardedByEvaluator(rollout)) throw denied('appendSpans', `the reward ${span.name}: an evaluator records it`);
     if (!this.#running.has(span.attemptId))
       throw denied('appendSpans', `the reward ${span.name} of attempt ${span.attemptId}, which has ended`);

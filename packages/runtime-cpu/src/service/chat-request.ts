@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { ChatMessage, ChatTool } from '../text/chat-message.ts';
+import { vocabularySize } from '../text/vocabulary.ts';
 
 const contentPart = z.looseObject({ type: z.string(), text: z.string().nullish(), refusal: z.string().nullish() });
 
@@ -50,6 +51,14 @@ export interface ChatRequest {
   readonly return_token_ids?: boolean | null | undefined;
   /** An assistant message to return instead of a sampled one, with its tokens and log-probabilities (teacher forcing). */
   readonly forced_message?: Omit<ChatMessage, 'role'> | null | undefined;
+  /** The prompt, instead of the rendered messages. */
+  readonly prompt_token_ids?: readonly number[] | null | undefined;
+}
+
+/** A request for the token ids of a conversation, as in vLLM. */
+export interface TokenizeRequest extends Pick<ChatRequest, 'model' | 'messages' | 'tools'> {
+  /** Whether the start of the assistant's message follows. @default true */
+  readonly add_generation_prompt?: boolean | null | undefined;
 }
 
 /** A field that affects the response and is not supported: only its neutral values, which change nothing. */
@@ -63,11 +72,21 @@ function unsupported(...neutral: readonly unknown[]): z.ZodType {
     });
 }
 
-/** The shape of a {@link ChatRequest}. */
-export const chatRequestSchema: z.ZodType<ChatRequest> = z.object({
+const conversation = {
   model: z.string(),
   messages: z.array(message).min(1, 'must hold at least one message'),
   tools: z.array(tool).nullish(),
+};
+
+/** The shape of a {@link TokenizeRequest}. */
+export const tokenizeRequestSchema: z.ZodType<TokenizeRequest> = z.object({
+  ...conversation,
+  add_generation_prompt: z.boolean().nullish(),
+});
+
+/** The shape of a {@link ChatRequest}. */
+export const chatRequestSchema: z.ZodType<ChatRequest> = z.object({
+  ...conversation,
   tool_choice: z.unknown().optional(),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
@@ -82,6 +101,15 @@ export const chatRequestSchema: z.ZodType<ChatRequest> = z.object({
   top_logprobs: z.int().min(0).max(20).nullish(),
   return_token_ids: z.boolean().nullish(),
   forced_message: forcedMessage.nullish(),
+  prompt_token_ids: z
+    .array(
+      z
+        .int()
+        .min(0)
+        .max(vocabularySize - 1),
+    )
+    .min(1)
+    .nullish(),
   response_format: unsupported({ type: 'text' }),
   frequency_penalty: unsupported(0),
   presence_penalty: unsupported(0),

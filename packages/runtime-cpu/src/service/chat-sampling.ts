@@ -26,7 +26,7 @@ export function startChatSampling(model: CpuModel, request: ChatRequest, signal:
   const { engine } = model;
   const tools = offeredTools(request);
   const stops = request.forced_message ? [] : stopTexts(request.stop);
-  const promptTokens = renderPrompt(request.messages, tools);
+  const promptTokens = request.prompt_token_ids ?? renderPrompt(request.messages, tools);
   const forcedTokens = request.forced_message ? renderResponse(request.forced_message, tools) : undefined;
   const sample: SampleRequest = {
     promptTokens,
@@ -44,7 +44,10 @@ export function startChatSampling(model: CpuModel, request: ChatRequest, signal:
 }
 
 /** `tool_choice: "none"` removes the tools; sampling cannot guarantee a forced tool. */
-function offeredTools({ tools, tool_choice: choice }: ChatRequest): readonly ChatTool[] {
+export function offeredTools({
+  tools,
+  tool_choice: choice,
+}: Pick<ChatRequest, 'tools' | 'tool_choice'>): readonly ChatTool[] {
   if (choice === 'none') return [];
   if (choice !== undefined && choice !== null && choice !== 'auto') {
     throw new RejectedRequestError(

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type {
   BatchResult,
   ForwardOptions,
@@ -19,10 +22,11 @@ import type {
   ResolvedLoss,
   WorkContext,
 } from '@agentlightning/runtime';
-import { exportWeights } from '../checkpoint/export-weights.ts';
-import { readCheckpoint } from '../checkpoint/model-checkpoint.ts';
+import { readCheckpoint, writeCheckpoint } from '../checkpoint/model-checkpoint.ts';
+import type { ModelConfig } from '../model/model-config.ts';
 import { parameterLayout } from '../model/parameters.ts';
 import type { ModelEngine } from '../model-engine.ts';
+import { Random } from '../random.ts';
 import type { CheckpointFolder } from './checkpoint-folder.ts';
 
 /** Dependencies of a model. */
@@ -176,4 +180,32 @@ export class CpuModel implements EngineModel {
 /** Digest of weights in the order of their layout. */
 function digestOf(parameters: Float32Array): string {
   return `sha256:${createHash('sha256').update(parameters).digest('hex')}`;
+}
+
+/** Weights without training state. */
+interface ExportedWeights {
+  readonly config: ModelConfig;
+  readonly parameters: Float32Array;
+  /** Number of optimizer steps in the weights. */
+  readonly step: number;
+  readonly weightVersion: number;
+}
+
+/** Writes weights as safetensors, with the model's shape beside them, to a separate folder. */
+async function exportWeights({ config, parameters, step, weightVersion }: ExportedWeights): Promise<EngineArtifact> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'agentlightning-export-'));
+  const weightFile = path.join(folder, 'model.safetensors');
+  const configFile = path.join(folder, 'config.json');
+  // The random state is the initial one: an export does not continue sampling.
+  const random = Random.fromSeed(0).state;
+  await writeCheckpoint(weightFile, { config, parameters, weightVersion, random, clientState: new Uint8Array() });
+  await writeFile(configFile, `${JSON.stringify(config, null, 2)}\n`);
+  return {
+    files: [
+      { path: 'model.safetensors', file: weightFile },
+      { path: 'config.json', file: configFile },
+    ],
+    step,
+    discard: () => rm(folder, { recursive: true, force: true }),
+  };
 }

@@ -1,19 +1,36 @@
+import { createHash } from 'node:crypto';
 import os from 'node:os';
-import { type Clock, NotFoundError } from '@agentlightning/core';
+import { isDeepStrictEqual } from 'node:util';
+import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/core';
 import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
 import type { BaseModel, LoadOptions } from '../base-models.ts';
+import { type ModelCheckpoint, readCheckpoint } from '../checkpoint/model-checkpoint.ts';
+import { RejectedRequestError } from '../errors/rejected-request-error.ts';
+import type { ModelConfig } from '../model/model-config.ts';
 import { parameterLayout } from '../model/parameters.ts';
 import { ModelEngine } from '../model-engine.ts';
 import { packageVersion } from '../package-files.ts';
-import { chatTemplateSha256, tokenizerSha256 } from '../text/text-hashes.ts';
+import { chatTemplateName } from '../text/chat-template.ts';
+import { outputSize, specialTokenNames, vocabularySize } from '../text/vocabulary.ts';
 import { lossDefinitions } from '../training/loss-spec.ts';
 import { ProgramCache } from '../training/program-cache.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';
 import { CpuModel } from './cpu-model.ts';
-import { readInitialWeights } from './initial-weights.ts';
 import type { ModelDirectory } from './model-directory.ts';
 import { yieldToSampling } from './yield-to-sampling.ts';
+
+/** SHA-256 of the definition of the tokenizer, which has no file, in hexadecimal. */
+const tokenizerSha256: string = sha256(
+  JSON.stringify({ type: 'bytes', specialTokens: specialTokenNames, vocabularySize, outputSize }),
+);
+
+/** SHA-256 of the chat template's name, in hexadecimal: the template is code, and its name changes with it. */
+const chatTemplateSha256: string = sha256(chatTemplateName);
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
 
 /** Dependencies of the engine. */
 export interface CpuRuntimeEngineOptions {
@@ -107,5 +124,33 @@ export class CpuRuntimeEngine implements RuntimeEngine {
   async close(): Promise<void> {
     await Promise.all([...this.#options.models.values()].map((model) => model.pause('abort')));
     await this.#options.onClose();
+  }
+}
+
+/**
+ * Reads the checkpoint that a new model begins with, of any model of the runtime.
+ *
+ * @param root - the parent folder of checkpoints
+ * @throws AgentLightningError NOT_FOUND when it does not exist, RUNTIME_REJECTED when it is of another shape
+ */
+async function readInitialWeights(
+  root: string,
+  { uri, config }: { readonly uri: string; readonly config: ModelConfig },
+): Promise<ModelCheckpoint> {
+  const modelId = uri.split('/')[0] ?? '';
+  if (!/^[A-Za-z0-9_-]{1,255}$/.test(modelId)) throw new NotFoundError('Checkpoint', uri);
+  const checkpoint = await read(new CheckpointFolder(root, modelId).fileOfUri(uri), uri);
+  if (isDeepStrictEqual(checkpoint.config, config)) return checkpoint;
+  throw new RejectedRequestError(`Checkpoint ${uri} has another shape than the model that is to begin with it`, {
+    field: 'initial_checkpoint',
+  });
+}
+
+async function read(file: string, uri: string): Promise<ModelCheckpoint> {
+  try {
+    return await readCheckpoint(file);
+  } catch (error) {
+    const isMissing = AgentLightningError.isInstance(error) && error.code === 'NOT_FOUND';
+    throw isMissing ? new NotFoundError('Checkpoint', uri) : error;
   }
 }

@@ -1,17 +1,74 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { AgentLightningError, type Clock, ValidationError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
+import { crossOriginReason } from '@agentlightning/core/protocol';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { renderPrompt } from '../text/chat-template.ts';
 import { type CompletionIdentity, chatCompletion } from './chat-completion.ts';
-import { type ChatRequest, chatRequestSchema } from './chat-request.ts';
-import { startChatSampling } from './chat-sampling.ts';
+import { chatRequestSchema, tokenizeRequestSchema } from './chat-request.ts';
+import { offeredTools, startChatSampling } from './chat-sampling.ts';
 import { chatChunks } from './chat-stream.ts';
 import type { CpuModel } from './cpu-model.ts';
-import { eventStream, eventStreamHeaders } from './event-stream.ts';
 import type { ModelDirectory } from './model-directory.ts';
-import { errorResponse } from './openai-error.ts';
-import { rejectCrossOrigin, requireKey } from './request-guard.ts';
+import { errorBody, errorResponse } from './openai-error.ts';
+
+/** Rejects requests from web pages of other origins, and requests for hosts other than loopback. */
+const rejectCrossOrigin: MiddlewareHandler = async ({ req }, next) => {
+  const { host } = new URL(req.url);
+  const reason = crossOriginReason({ host, origin: req.header('origin') ?? null });
+  if (reason === null) return await next();
+  throw new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `The embedded runtime accepts requests of this machine only, and ${reason}`,
+    remedy: 'Call it at localhost, and through the gateway from web pages.',
+  });
+};
+
+/** Rejects requests without the API key. */
+function requireKey(apiKey: string): MiddlewareHandler {
+  const expected = digest(`Bearer ${apiKey}`);
+  return async ({ req }, next) => {
+    const sent = req.header('authorization') ?? '';
+    if (timingSafeEqual(digest(sent), expected)) return await next();
+    throw new AgentLightningError({
+      code: 'UNAUTHENTICATED',
+      message: sent === '' ? 'The request has no API key' : 'The API key of the request is wrong',
+      remedy: 'Send the API key of the runtime as `Authorization: Bearer <key>`.',
+    });
+  };
+}
+
+/** Digests have one length, so that they can be compared in constant time. */
+function digest(text: string): Uint8Array {
+  return createHash('sha256').update(text).digest();
+}
+
+const encoder = new TextEncoder();
+
+/** The headers of an {@link eventStream} response. */
+const eventStreamHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' } as const;
+
+/**
+ * Chunks as server-sent events in OpenAI's format, ending with `[DONE]`. An error becomes an event with `error`, which
+ * OpenAI's clients throw. A disconnect ends the iteration.
+ */
+function eventStream(chunks: AsyncIterable<object>): ReadableStream<Uint8Array> {
+  return ReadableStream.from(events(chunks));
+}
+
+async function* events(chunks: AsyncIterable<object>): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of chunks) yield event(JSON.stringify(chunk));
+    yield event('[DONE]');
+  } catch (error) {
+    yield event(JSON.stringify(errorBody(error)));
+  }
+}
+
+function event(data: string): Uint8Array {
+  return encoder.encode(`data: ${data}\n\n`);
+}
 
 /** The largest request body, in bytes. */
 const maxBodyBytes = 8 * 1024 * 1024;
@@ -32,6 +89,7 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
   const app = new Hono();
   app.use(rejectCrossOrigin);
   app.use('/v1/*', requireKey(apiKey));
+  app.use('/tokenize', requireKey(apiKey));
   app.get('/health', (context) => context.json({ status: 'ok' }));
   app.get('/v1/models', (context) =>
     context.json({
@@ -40,7 +98,7 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
     }),
   );
   app.post('/v1/chat/completions', limitBody, async (context) => {
-    const request = readRequest(await context.req.text());
+    const request = parse(chatRequestSchema, readJson(await context.req.text()), 'The request');
     const model = servingModel(models, request.model);
     const sampling = startChatSampling(model, request, context.req.raw.signal);
     const identity = newIdentity(model.modelId, clock);
@@ -50,6 +108,13 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
     }
     const results = await Promise.all(sampling.generations.map(({ result }) => result));
     return context.json(chatCompletion(identity, { request, results, sampling }));
+  });
+  app.post('/tokenize', limitBody, async (context) => {
+    const request = parse(tokenizeRequestSchema, readJson(await context.req.text()), 'The request');
+    knownModel(models, request.model);
+    const rendered = renderPrompt(request.messages, offeredTools(request));
+    const tokens = request.add_generation_prompt === false ? rendered.slice(0, -1) : rendered;
+    return context.json({ count: tokens.length, tokens });
   });
   app.onError((error) => errorResponse(error));
   app.notFound(({ req }) => errorResponse(notFound(`Unknown route ${req.method} ${req.path}`)));
@@ -72,19 +137,22 @@ function tooLarge(): Response {
   return errorResponse(new AgentLightningError({ code: 'PAYLOAD_TOO_LARGE', message, remedy }));
 }
 
-function readRequest(text: string): ChatRequest {
-  let body: unknown;
+function readJson(text: string): unknown {
   try {
-    body = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     throw new ValidationError('The request body', [{ path: '', message: 'it is not JSON' }], cause);
   }
-  return parse(chatRequestSchema, body, 'The request');
+}
+
+function knownModel(models: ModelDirectory, name: string): CpuModel {
+  const model = models.get(name);
+  if (model === undefined) throw notFound(`Unknown model "${name}"`, 'model');
+  return model;
 }
 
 function servingModel(models: ModelDirectory, name: string): CpuModel {
-  const model = models.get(name);
-  if (model === undefined) throw notFound(`Unknown model "${name}"`, 'model');
+  const model = knownModel(models, name);
   if (model.isPaused) {
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',

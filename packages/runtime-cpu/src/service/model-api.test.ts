@@ -331,3 +331,29 @@ function joined(chunks: readonly CompletionChunk[]): readonly object[] {
     };
   });
 }
+
+describe('a prompt of token ids', () => {
+  const tokenize = (body: object, headers = service.authorization): Promise<Response> =>
+    fetch(service.baseUrl.replace(/\/v1$/, '/tokenize'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model: 'first', messages: plainQuestion.messages, ...body }),
+    });
+
+  test('is what the messages are rendered as, and replaces them', async () => {
+    const plain = await service.ask(withTokens);
+    expect(await (await tokenize({})).json()).toEqual({ count: 17, tokens: plain.prompt_token_ids });
+    expect(await (await tokenize({ add_generation_prompt: false })).json()).toMatchObject({ count: 16 });
+    const tokens = [...(plain.prompt_token_ids ?? []), 65, specialToken.end, specialToken.assistant];
+    const given = await service.ask({ ...withTokens, prompt_token_ids: tokens });
+    expect(given.prompt_token_ids).toEqual(tokens);
+    expect(given.usage?.prompt_tokens).toBe(20);
+  });
+
+  test('requires the key, a known model, and tokens of the vocabulary', async () => {
+    expect((await tokenize({}, {})).status).toBe(401);
+    expect((await tokenize({ model: 'other' })).status).toBe(404);
+    await expect(service.ask({ prompt_token_ids: [100_000] })).rejects.toMatchObject({ status: 400 });
+    await expect(service.ask({ prompt_token_ids: [] })).rejects.toMatchObject({ status: 400 });
+  });
+});

@@ -1,13 +1,11 @@
-import { type TrainingRuntime, ValidationError } from '@agentlightning/core';
+import { AgentLightningError, type TrainingRuntime, ValidationError } from '@agentlightning/core';
 import type { CreateModelOptions, LoraConfig, RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
-import type { GetCapabilitiesResponse } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import type { BaseModel, GetCapabilitiesResponse } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import type { CreateModelRequestSchema } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
-import { decodeCapabilities } from '../wire/capabilities.ts';
 import { classifyCallError } from '../wire/grpc-error.ts';
-import { assertSameTokenizer } from './assert-same-tokenizer.ts';
 import { OperationWatcher } from './operation-watcher.ts';
 import type { RuntimeLink } from './runtime-link.ts';
 import { GrpcModel, type RuntimeModel } from './runtime-model.ts';
@@ -164,4 +162,59 @@ function wishOf({ baseModel, seed, lora, hasValueHead = false }: CreateModelOpti
 async function usable(model: Promise<GrpcModel> | undefined): Promise<GrpcModel | undefined> {
   const made = await model?.catch(() => undefined);
   return made?.isUsable === true ? made : undefined;
+}
+
+/**
+ * Compares the tokenizer or chat template that the client expects with the runtime's. A mismatch would not be noticed
+ * later: training would run without learning.
+ *
+ * @throws AgentLightningError CONFLICT when both are known and differ
+ */
+function assertSameTokenizer(options: CreateModelOptions, capabilities: RuntimeCapabilities): void {
+  const base = capabilities.models.find(({ name }) => name === options.baseModel);
+  for (const [what, expected, found] of [
+    ['tokenizer', options.tokenizerSha256, base?.tokenizerSha256],
+    ['chat template', options.chatTemplateSha256, base?.chatTemplateSha256],
+  ] as const) {
+    if (expected === undefined || found === undefined || expected.toLowerCase() === found.toLowerCase()) continue;
+    throw new AgentLightningError({
+      code: 'CONFLICT',
+      message: `The ${what} of ${options.baseModel} has SHA-256 ${found} in the runtime; expected ${expected}`,
+      remedy: `Use the same ${what} on both sides: their token ids are incompatible.`,
+      details: { baseModel: options.baseModel, expected, found },
+    });
+  }
+}
+
+/** Converts capabilities to the type of core. */
+function decodeCapabilities(capabilities: GetCapabilitiesResponse): RuntimeCapabilities {
+  const { runtimeVersion, device, deviceCount, dtype, maxModels, features, maxBatchTokens, maxMessageBytes } =
+    capabilities;
+  return {
+    runtimeVersion,
+    device,
+    deviceCount,
+    models: capabilities.baseModels.map(decodeBaseModel),
+    losses: capabilities.losses.map(({ name, version, defaults }) => ({ name, version, defaults })),
+    maxBatchTokens,
+    maxMessageBytes,
+    features,
+    ...(dtype === '' ? {} : { dtype }),
+    maxModels,
+  };
+}
+
+function decodeBaseModel(model: BaseModel): RuntimeCapabilities['models'][number] {
+  const { name, maxContext, vocabSize, maxLoraRank, loraTargetModules } = model;
+  const { tokenizerSha256, chatTemplateSha256, parameterCount } = model;
+  return {
+    name,
+    maxContext,
+    vocabSize,
+    ...(tokenizerSha256 === '' ? {} : { tokenizerSha256 }),
+    ...(chatTemplateSha256 === '' ? {} : { chatTemplateSha256 }),
+    maxLoraRank,
+    ...(parameterCount === 0n ? {} : { parameterCount: Number(parameterCount) }),
+    loraTargetModules,
+  };
 }

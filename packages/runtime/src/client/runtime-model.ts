@@ -14,25 +14,27 @@ import type {
 } from '@agentlightning/core/training-runtime';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { OperationKeySchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { BatchKind } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { ExportFormat } from '../gen/agentlightning/runtime/v1/export_pb.ts';
 import { PauseMode } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
+import type { ModelInfo, InferenceEndpoint as WireEndpoint } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import { InferenceEndpointSchema, ModelInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
 import type { Operation } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { BatchOutputKind, type SubmitBatchResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { maxClientStateBytes } from '../runtime-limits.ts';
 import type { ExportOptions, InferenceState, PauseMode as PauseModeName } from '../server/engine.ts';
+import type { EncodedBatch } from '../wire/batch.ts';
 import { encodeBatch, trainedTokenCount } from '../wire/batch.ts';
 import { decodeCheckpoint, encodeClientState } from '../wire/checkpoint.ts';
-import { type BatchContent, batchHeader } from './batch-header.ts';
-import { toBatchResult, toEndpoint, toInferenceState, toModelState } from './decode-responses.ts';
+import { unpackFloat32 } from '../wire/packed-array.ts';
+import { toPublishedWeights } from '../wire/published-weights.ts';
 import { decodeArtifact, downloadArtifact, type ExportedArtifact } from './download-artifact.ts';
-import { fetchOutput } from './fetch-output.ts';
-import { outcome } from './operation-outcome.ts';
 import type { OperationWatcher } from './operation-watcher.ts';
 import { type RuntimeLink, untimed } from './runtime-link.ts';
 import { SendWindow } from './send-window.ts';
+import type { BatchUpload } from './upload-batch.ts';
 import { uploadBatch } from './upload-batch.ts';
 
 /** A model in a runtime, with the features of the contract beyond {@link TrainableModel}. */
@@ -269,5 +271,114 @@ function assertStateFits(bytes: Uint8Array): void {
     message: `The client state has ${bytes.byteLength} bytes; the limit is ${maxClientStateBytes}`,
     field: 'client_state',
     remedy: 'Keep large data in the store, and their ids in the checkpoint.',
+  });
+}
+
+/** A batch to submit under the next sequence number. */
+interface BatchContent {
+  readonly batch: EncodedBatch;
+  /** Null for a forward pass only. */
+  readonly loss: LossSpec | null;
+  /** Whether a forward pass uses the model's initial weights. */
+  readonly useReference: boolean;
+}
+
+/** The header of a batch, without the payload's size and hash. */
+function batchHeader(
+  key: MessageInitShape<typeof OperationKeySchema>,
+  { batch, loss, useReference }: BatchContent,
+): BatchUpload['header'] {
+  const { datumCount, tokenCount, maxVersionLag } = batch;
+  return {
+    key,
+    kind: loss === null ? BatchKind.FORWARD : BatchKind.FORWARD_BACKWARD,
+    ...(loss === null ? {} : { loss: { name: loss.name, parameters: { ...loss.parameters } } }),
+    datumCount,
+    tokenCount,
+    useReference,
+    ...(maxVersionLag === undefined ? {} : { maxVersionLag }),
+  };
+}
+
+/** Converts a model's state to the type of core. */
+function toModelState(model: ModelInfo): ModelState {
+  const { modelId, baseModel, step, policyVersion, hasPendingGradients, isCorrupted, hasValueHead } = model;
+  const { nextSeq: nextSequence, lora, trainableParameterCount } = model;
+  return {
+    modelId,
+    baseModel,
+    step,
+    policyVersion,
+    nextSequence,
+    hasPendingGradients,
+    isCorrupted,
+    ...(lora === undefined ? {} : { lora: { rank: lora.rank, alpha: lora.alpha, targetModules: lora.targetModules } }),
+    hasValueHead,
+    ...(trainableParameterCount === 0n ? {} : { trainableParameterCount: Number(trainableParameterCount) }),
+  };
+}
+
+/** @throws RuntimeError INTERNAL when the operation has another outcome */
+function toBatchResult(operation: Operation): BatchResult {
+  const { loss, trainedTokens, metrics } = outcome(operation, 'batch');
+  return { loss, trainedTokens, metrics };
+}
+
+/** Converts an endpoint to the type of core. */
+function toEndpoint({ baseUrl, model, policyVersion, weights }: WireEndpoint): InferenceEndpoint {
+  return { baseUrl, model, policyVersion, ...(weights && { weights: toPublishedWeights(weights) }) };
+}
+
+/** Converts the state of sampling to the public type. */
+function toInferenceState(state: InferenceState | undefined): InferenceState {
+  return {
+    isPaused: state?.isPaused ?? false,
+    inFlight: state?.inFlight ?? 0,
+    policyVersion: state?.policyVersion ?? 0,
+  };
+}
+
+/** The output of a forward pass, one array for each datum. */
+async function fetchOutput(
+  link: RuntimeLink,
+  place: { readonly modelId: string; readonly seq: number; readonly kind: BatchOutputKind },
+  counts: readonly number[],
+): Promise<readonly Float32Array[]> {
+  const received = await link.policy.run(async () => {
+    const chunks: Uint8Array[] = [];
+    for await (const { data } of link.training.fetchBatchOutput(place, untimed)) chunks.push(data);
+    return chunks;
+  });
+  const all = unpackFloat32(Buffer.concat(received));
+  const expected = counts.reduce((sum, count) => sum + count, 0);
+  if (all.length !== expected) {
+    throw new RuntimeError({
+      reason: ErrorReason.INTERNAL,
+      message: `The runtime returned ${all.length} numbers for ${expected} trained tokens`,
+    });
+  }
+  let at = 0;
+  return counts.map((count) => {
+    at += count;
+    return all.slice(at - count, at);
+  });
+}
+
+type Outcome = Operation['outcome'];
+type OutcomeCase = NonNullable<Outcome['case']>;
+type OutcomeValue<TCase extends OutcomeCase> =
+  Extract<Outcome, { readonly case: TCase }> extends { readonly value: infer TValue } ? TValue : never;
+
+/**
+ * Returns the outcome of an operation.
+ * @throws RuntimeError INTERNAL when a successful operation has another outcome
+ */
+function outcome<TCase extends OutcomeCase>(operation: Operation, expected: TCase): OutcomeValue<TCase> {
+  const found: Outcome = operation.outcome;
+  // The cases are equal, so the value has the expected type; the compiler does not narrow by a type parameter.
+  if (found.case === expected) return found.value as OutcomeValue<TCase>;
+  throw new RuntimeError({
+    reason: ErrorReason.INTERNAL,
+    message: `Operation ${operation.seq} of model "${operation.modelId}" returned ${found.case ?? 'nothing'} instead of ${expected}`,
   });
 }

@@ -3,15 +3,20 @@ import type { Clock } from '@agentlightning/core';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { ModelInfoSchema } from '../gen/agentlightning/runtime/v1/model_pb.ts';
-import { OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
+import { OperationState, QueueReason } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { GradientLedger } from './batches/gradient-ledger.ts';
 import { ChangeLog } from './change-log.ts';
 import type { EngineModel } from './engine.ts';
 import { differenceOf, type ModelRequest } from './model-request.ts';
 import type { Mutex } from './mutex.ts';
-import { type OperationProgress, OperationRecord, type OperationWork } from './operation-record.ts';
-import { updateQueuePositions } from './queue-positions.ts';
+import {
+  initialQueuePosition,
+  type OperationProgress,
+  OperationRecord,
+  type OperationWork,
+  type QueuePosition,
+} from './operation-record.ts';
 
 /** Dependencies of a model, and the state shared by the models of the server. */
 export interface HostedModelOptions extends ModelRequest {
@@ -293,4 +298,43 @@ export class HostedModel {
 
 function cancelled(message: string): RuntimeError {
   return new RuntimeError({ reason: ErrorReason.CANCELLED, message });
+}
+
+/** The progress of a model's sequence. */
+interface SequenceProgress {
+  readonly nextToRun: number;
+  /** The first number that was not received. */
+  readonly nextSeq: number;
+  /** True when an operation is running or about to. */
+  readonly isEngineBusy: boolean;
+  /** Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/**
+ * Updates the queue positions of waiting operations; returns those to report: a changed reason at once, a changed
+ * position at intervals, a new operation never, since its arrival is reported anyway.
+ */
+function updateQueuePositions(
+  records: Iterable<OperationRecord>,
+  progress: SequenceProgress,
+): readonly OperationRecord[] {
+  const changed: OperationRecord[] = [];
+  for (const record of records) {
+    if (record.state !== OperationState.STAGED) continue;
+    const before = record.queue;
+    record.queue = positionOf(record.seq, progress);
+    if (before === initialQueuePosition) continue;
+    const hasOtherReason = before.reason !== record.queue.reason;
+    const hasMoved = before.position !== record.queue.position;
+    if (hasOtherReason || (hasMoved && record.mayReport(progress.nowMs))) changed.push(record);
+  }
+  return changed;
+}
+
+function positionOf(seq: number, { nextToRun, nextSeq, isEngineBusy }: SequenceProgress): QueuePosition {
+  const position = Math.max(0, seq - nextToRun);
+  if (seq > nextSeq) return { position, reason: QueueReason.SEQUENCE_GAP };
+  if (position > 0) return { position, reason: QueueReason.EARLIER_OPERATION };
+  return { position, reason: isEngineBusy ? QueueReason.ENGINE_BUSY : QueueReason.UNSPECIFIED };
 }

@@ -2,7 +2,6 @@ import type { Clock } from '@agentlightning/core';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import type { RuntimeLimits } from '../runtime-limits.ts';
-import { InflightBudget } from './batches/inflight-budget.ts';
 import type { EngineCapabilities, EngineModel, RuntimeEngine } from './engine.ts';
 import { HostedModel } from './hosted-model.ts';
 import { MetricLog } from './metric-log.ts';
@@ -10,6 +9,41 @@ import type { ModelRequest } from './model-request.ts';
 import { Mutex } from './mutex.ts';
 import type { OperationRecord } from './operation-record.ts';
 import { SessionRegistry } from './session-registry.ts';
+
+/** Retry delay when the queue is full: about the duration of a small batch. */
+const retryAfterMs = 250;
+
+/** Counts the bytes of batches that are uploading, waiting or running. */
+class InflightBudget {
+  readonly #limitBytes: number;
+  #usedBytes = 0;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  /**
+   * Reserves memory for a batch. The next in sequence is always admitted: all others may be waiting for it.
+   *
+   * @returns releases the reservation; further calls have no effect
+   * @throws RuntimeError QUEUE_FULL when the limit would be exceeded
+   */
+  take(bytes: number, isNextInLine: boolean): () => void {
+    if (!isNextInLine && this.#usedBytes + bytes > this.#limitBytes) {
+      throw new RuntimeError({
+        reason: ErrorReason.QUEUE_FULL,
+        message: `${this.#usedBytes} bytes of batches are in flight; ${bytes} more exceed the limit of ${this.#limitBytes}`,
+        retryAfterMs,
+      });
+    }
+    this.#usedBytes += bytes;
+    let isTaken = true;
+    return () => {
+      if (isTaken) this.#usedBytes -= bytes;
+      isTaken = false;
+    };
+  }
+}
 
 /** Dependencies of a host. */
 export interface RuntimeHostOptions {

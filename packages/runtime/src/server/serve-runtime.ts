@@ -1,26 +1,75 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { hostAndPort } from '@agentlightning/core/protocol';
-import type { ConnectRouter } from '@connectrpc/connect';
+import { crossOriginReason, hostAndPort } from '@agentlightning/core/protocol';
+import type { ConnectRouter, HandlerContext, Interceptor, ServiceImpl } from '@connectrpc/connect';
 import type { UniversalHandlerOptions } from '@connectrpc/connect/protocol';
-import { InferenceService } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
+import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
+import { InferenceService, PauseMode } from '../gen/agentlightning/runtime/v1/inference_pb.ts';
 import { RuntimeService } from '../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { TrainingService } from '../gen/agentlightning/runtime/v1/training_pb.ts';
-import { Health } from '../gen/grpc/health/v1/health_pb.ts';
+import { Health, HealthCheckResponse_ServingStatus as ServingStatus } from '../gen/grpc/health/v1/health_pb.ts';
 import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.ts';
+import { RuntimeError } from '../runtime-error.ts';
 import { defaultRuntimeLimits, type RuntimeLimits } from '../runtime-limits.ts';
-import { type CallGuardOptions, callGuard, type ReceivedCall } from './call-guard.ts';
-import { convertErrors, errorInterceptor } from './convert-errors.ts';
-import type { RuntimeEngine } from './engine.ts';
+import { toConnectError } from '../wire/grpc-error.ts';
+import { sha256 } from '../wire/sha256.ts';
+import type { PauseMode as EnginePauseMode, RuntimeEngine } from './engine.ts';
+import { invalid } from './invalid.ts';
 import { type GrpcServer, listenGrpc } from './listen-grpc.ts';
-import { RuntimeHost } from './runtime-host.ts';
+import { assertMade, RuntimeHost } from './runtime-host.ts';
 import { assertGuarded, type ServerTls } from './server-credentials.ts';
-import { healthHandlers } from './services/health-service.ts';
-import { inferenceHandlers } from './services/inference-service.ts';
 import { reflectionHandlers } from './services/reflection-service.ts';
 import { runtimeHandlers } from './services/runtime-service.ts';
 import { trainingHandlers } from './services/training-service.ts';
-import { unloadAbandonedModels } from './unload-abandoned-models.ts';
+
+const engineModes: Partial<Record<PauseMode, EnginePauseMode>> = {
+  [PauseMode.DRAIN]: 'drain',
+  [PauseMode.ABORT]: 'abort',
+};
+
+/** Control of sampling. */
+function inferenceHandlers(host: RuntimeHost): ServiceImpl<typeof InferenceService> {
+  return {
+    getEndpoint: async ({ modelId }) => ({ endpoint: await host.engineModel(modelId).endpoint() }),
+    pause: async ({ sessionId, modelId, mode }) => {
+      const model = assertMade(host.ownedModel(sessionId, modelId));
+      const engineMode = engineModes[mode];
+      if (engineMode === undefined) throw invalid('mode', `is ${mode}; it must be DRAIN or ABORT`);
+      return { state: await model.pause(engineMode) };
+    },
+    resume: async ({ sessionId, modelId }) => ({
+      state: await assertMade(host.ownedModel(sessionId, modelId)).resume(),
+    }),
+  };
+}
+
+/** Runs a function; converts what it throws to the contract's errors. */
+function convertErrors<TResult>(run: () => TResult): TResult {
+  try {
+    return run();
+  } catch (error) {
+    throw toConnectError(error);
+  }
+}
+
+/** Converts what handlers throw, before their first response and after it, to the contract's errors. */
+const errorInterceptor: Interceptor = (next) => async (request) => {
+  try {
+    const response = await next(request);
+    return response.stream ? { ...response, message: convertingErrors(response.message) } : response;
+  } catch (error) {
+    throw toConnectError(error);
+  }
+};
+
+async function* convertingErrors<TMessage>(messages: AsyncIterable<TMessage>): AsyncGenerator<TMessage> {
+  try {
+    yield* messages;
+  } catch (error) {
+    throw toConnectError(error);
+  }
+}
 
 /** Options of a runtime server. */
 export interface ServeRuntimeOptions {
@@ -108,4 +157,100 @@ async function stop(server: GrpcServer, host: RuntimeHost, stopping: AbortContro
   stopping.abort();
   await host.stop();
   await server.close();
+}
+
+/** The parts of a call that are available before its messages. */
+type ReceivedCall = Pick<HandlerContext, 'requestHeader' | 'url'>;
+
+/** The checks of a call. */
+interface CallGuardOptions {
+  /** Undefined when no key is required. */
+  readonly apiKey: string | undefined;
+  /** Whether the server is on loopback in plain text, where only this machine may call. */
+  readonly isLocal: boolean;
+}
+
+/** A function that throws for a call that must be rejected. */
+function callGuard({ apiKey, isLocal }: CallGuardOptions): (call: ReceivedCall) => void {
+  const expected = apiKey === undefined ? null : sha256(Buffer.from(`Bearer ${apiKey}`));
+  return (call) => {
+    if (isLocal) assertLocal(call);
+    if (expected !== null) assertKey(call.requestHeader.get('authorization') ?? '', expected);
+  };
+}
+
+function assertLocal(call: ReceivedCall): void {
+  const reason = crossOriginReason({ host: new URL(call.url).host, origin: call.requestHeader.get('origin') });
+  if (reason === null) return;
+  throw new RuntimeError({
+    reason: ErrorReason.UNAUTHENTICATED,
+    message: `A training runtime on loopback accepts calls of this machine only, and ${reason}`,
+    remedy: 'Call it at localhost, or serve it with TLS.',
+  });
+}
+
+/** Compares digests, whose length is not secret, in constant time. */
+function assertKey(sent: string, expected: Uint8Array): void {
+  if (timingSafeEqual(sha256(Buffer.from(sent)), expected)) return;
+  throw new RuntimeError({
+    reason: ErrorReason.UNAUTHENTICATED,
+    message: sent === '' ? 'The call has no API key' : 'The API key of the call is wrong',
+    remedy: 'Pass the API key of the runtime as `apiKey` to connectRuntime.',
+  });
+}
+
+/** gRPC's health service; needs no key. */
+function healthHandlers(host: RuntimeHost, stopping: AbortSignal): ServiceImpl<typeof Health> {
+  const isKnown = (service: string): boolean => service === '' || service.startsWith('agentlightning.runtime.v1.');
+  const status = (): { status: ServingStatus } => ({
+    status: host.isServing ? ServingStatus.SERVING : ServingStatus.NOT_SERVING,
+  });
+  return {
+    check: async ({ service }) => {
+      if (isKnown(service)) return status();
+      throw new RuntimeError({
+        reason: ErrorReason.NOT_FOUND,
+        message: `Service "${service}" not found`,
+      });
+    },
+    watch: async function* ({ service }, { signal: gone }) {
+      if (!isKnown(service)) {
+        yield { status: ServingStatus.SERVICE_UNKNOWN };
+        await aborted(AbortSignal.any([gone, stopping]));
+        return;
+      }
+      yield status();
+      await aborted(AbortSignal.any([gone, stopping]));
+      yield { status: ServingStatus.NOT_SERVING };
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Bounds of the check interval, in milliseconds. */
+const [shortestMs, longestMs] = [20, 60_000];
+
+/**
+ * Periodically unloads models without an owner, until the signal aborts. Clients that have ended do not trigger it.
+ */
+async function unloadAbandonedModels(host: RuntimeHost, clock: Clock, signal: AbortSignal): Promise<void> {
+  const { sessionTtlMs, abandonedModelTtlMs } = host.limits;
+  if (abandonedModelTtlMs === 0) return;
+  // Often enough to observe every session before it expires.
+  const intervalMs = Math.min(longestMs, Math.max(shortestMs, Math.min(sessionTtlMs, abandonedModelTtlMs) / 4));
+  while (!signal.aborted) {
+    try {
+      await clock.sleep(intervalMs, signal);
+    } catch {
+      return;
+    }
+    // An engine that fails to free a model must not end the server: the check repeats.
+    await host.unloadAbandoned().catch(() => {});
+  }
 }

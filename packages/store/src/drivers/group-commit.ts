@@ -42,6 +42,8 @@ const maxGroupMs = 10;
  */
 export class GroupCommit<TConnection> {
   readonly #transactions: GroupTransactions<TConnection>;
+  /** Receives the time for which each group kept the thread busy, in milliseconds. */
+  onBusy: (ms: number) => void = () => undefined;
   #waiting: Job<TConnection>[] = [];
   #running: Promise<void> | null = null;
 
@@ -102,9 +104,12 @@ export class GroupCommit<TConnection> {
     const transactions = this.#transactions;
     const outcomes: Outcome[] = [];
     let begun = jobs.length;
+    let startedMs = performance.now();
     try {
       await transactions.begin(kind);
-      const deadlineMs = performance.now() + maxGroupMs;
+      // Another process may have held the lock.
+      startedMs = performance.now();
+      const deadlineMs = startedMs + maxGroupMs;
       begun = 0;
       for (const job of jobs) {
         if (begun > 0 && performance.now() > deadlineMs) break;
@@ -119,6 +124,8 @@ export class GroupCommit<TConnection> {
       if (cause === rollbackGroup) return null;
       const error = transactions.errorFrom(cause);
       return jobs.slice(0, begun).map(() => ({ error }));
+    } finally {
+      this.onBusy(performance.now() - startedMs);
     }
   }
 

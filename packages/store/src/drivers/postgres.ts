@@ -3,13 +3,54 @@ import { addressText, backoffMs, systemClock } from '@agentlightning/core/intern
 import { newId } from '@agentlightning/core/store';
 import pg, { type Pool, type PoolClient } from 'pg';
 import type { StoreChange, StoreChangeListener } from '../changes/change-feed.ts';
+import { ChangeRecorder } from '../changes/change-feed.ts';
 import type { SqlConnection, SqlDriver } from '../sql/sql-driver.ts';
 import { changePayloads } from './change-payload.ts';
 import { connectionConfig, PostgresConnection, setUpConnection } from './postgres-connection.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { postgresErrorKind, toStoreError, unknownOutcome } from './postgres-error.ts';
 import { PostgresListener } from './postgres-listener.ts';
-import { PostgresNotifier, wakesWaiters } from './postgres-notifier.ts';
+
+/**
+ * Sends changes that no process blocks on, such as new spans, to other processes: after the commit, batched while
+ * the previous message is in flight.
+ */
+class PostgresNotifier {
+  readonly #send: (changes: readonly StoreChange[]) => Promise<unknown>;
+  #pending = new ChangeRecorder();
+  #sending: Promise<void> | null = null;
+
+  constructor(send: (changes: readonly StoreChange[]) => Promise<unknown>) {
+    this.#send = send;
+  }
+
+  /** Queues changes for sending. */
+  enqueue(changes: readonly StoreChange[]): void {
+    for (const change of changes) this.#pending.record(change);
+    if (changes.length > 0) this.#sending ??= this.#sendAll();
+  }
+
+  /** Resolves when all queued changes were sent or dropped. */
+  async flush(): Promise<void> {
+    await this.#sending;
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#pending.changes.length > 0) {
+      const { changes } = this.#pending;
+      this.#pending = new ChangeRecorder();
+      // Dropped on a lost connection: other processes report an unknown change after they reconnect.
+      await this.#send(changes).catch(() => undefined);
+    }
+    this.#sending = null;
+  }
+}
+
+/** Whether a pending wait may depend on the change: a rollout was queued, finished or deleted. */
+function wakesWaiters(change: StoreChange): boolean {
+  if (change.kind !== 'rollout') return change.kind === 'rollout-deleted';
+  return change.status !== 'preparing' && change.status !== 'running';
+}
 
 /** Options of the PostgreSQL driver. */
 export interface PostgresDriverOptions {

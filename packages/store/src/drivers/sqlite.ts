@@ -79,6 +79,10 @@ export class SqliteDriver implements SqlDriver {
     };
   }
 
+  onBusy(listener: (ms: number) => void): void {
+    this.#groups.onBusy = listener;
+  }
+
   async close(): Promise<void> {
     this.#isOpen = false;
     await this.#groups.idle();

@@ -1,10 +1,42 @@
 import { createHash } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import type { Migration } from '../sql/migration.ts';
 import { readInteger, readText } from '../sql/row-value.ts';
 import type { SqlDialect } from '../sql/sql-dialect.ts';
 import type { SqlConnection, SqlDriver } from '../sql/sql-driver.ts';
-import { initialSchema } from './initial-schema.ts';
+import { rolloutIndexes } from './rollout-indexes.ts';
+import { tables } from './tables.ts';
+
+/** Version 1 of the schema. */
+const initialSchema: Migration = {
+  version: 1,
+  name: 'initial schema',
+  statements: (dialect) => [
+    ...tables(dialect),
+    ...rolloutIndexes(dialect),
+    ...(dialect.keepsCounts ? rolloutCounts(dialect) : []),
+  ],
+};
+
+/** Triggers that count rollouts by run, mode and status. The empty text stands for null, which a key cannot hold. */
+function rolloutCounts({ columnTypes: { integer, text } }: SqlDialect): readonly string[] {
+  const keyOf = (row: 'new' | 'old'): string => `coalesce(${row}.run_id, ''), coalesce(${row}.mode, ''), ${row}.status`;
+  const add = (row: 'new' | 'old', sign: 1 | -1): string =>
+    `INSERT INTO rollout_counts (run_id, mode, status, rollouts) VALUES (${keyOf(row)}, ${sign})
+       ON CONFLICT (run_id, mode, status) DO UPDATE SET rollouts = rollouts + excluded.rollouts;`;
+  return [
+    `CREATE TABLE rollout_counts (
+      run_id ${text} NOT NULL,
+      mode ${text} NOT NULL,
+      status ${text} NOT NULL,
+      rollouts ${integer} NOT NULL,
+      PRIMARY KEY (run_id, mode, status)
+    )`,
+    `CREATE TRIGGER count_new_rollout AFTER INSERT ON rollouts BEGIN ${add('new', 1)} END`,
+    `CREATE TRIGGER count_deleted_rollout AFTER DELETE ON rollouts BEGIN ${add('old', -1)} END`,
+    `CREATE TRIGGER count_changed_rollout AFTER UPDATE OF run_id, mode, status ON rollouts
+     BEGIN ${add('old', -1)} ${add('new', 1)} END`,
+  ];
+}
 
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [initialSchema];
@@ -111,4 +143,13 @@ export function newerSchema(version: number, newest: number): AgentLightningErro
     message: `The store has schema version ${version}, and this package knows versions up to ${newest}`,
     details: { version, newest },
   });
+}
+
+/** One numbered change of the schema. Migrations are only ever added, never changed. */
+interface Migration {
+  /** From 1, without gaps. */
+  readonly version: number;
+  readonly name: string;
+  /** Run in order, in one transaction with all other pending migrations. Column types come from the dialect. */
+  readonly statements: (dialect: SqlDialect) => readonly string[];
 }

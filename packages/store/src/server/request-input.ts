@@ -1,12 +1,17 @@
+import { setImmediate } from 'node:timers/promises';
 import { ValidationError, type ValidationIssue } from '@agentlightning/core';
 import { findInexactInteger, validationIssues } from '@agentlightning/core/internal';
 import type { StoreRoute } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { assertJsonSize, tooLarge } from '../sql/json-limits.ts';
+import { charged } from './limits/serving-shares.ts';
 
 /** Number of JSON values up to which all invalid fields of a body are reported, instead of the first. */
 const maxReportedValues = 1000;
+
+/** Number of JSON values from which other requests are served between the steps of reading a body. */
+const largeBodyValues = 20_000;
 
 /** Maximum number of items of a list, such as ids to search. */
 const defaultMaxItems = 20_000;
@@ -35,9 +40,15 @@ export async function readInput<TInput>(context: Context, route: StoreRoute<TInp
   const { json, size } = isEmpty ? { json: {}, size: 0 } : await readJson(context);
   rejectLongLists(json, maxItems);
   // Agents would receive another number than the one that was sent.
-  if (!isEmpty && route.path.includes('/rollouts')) rejectInexact(await context.req.text());
+  if (!isEmpty && route.path.includes('/rollouts')) {
+    const text = await context.req.text();
+    charged(context, () => rejectInexact(text));
+  }
   rejectNull(json, notNull);
-  return parseInput(body, isBodyOptional ? (json ?? {}) : json, { abortEarly: size > maxReportedValues });
+  const value = isBodyOptional ? (json ?? {}) : json;
+  const input = charged(context, () => parseInput(body, value, { abortEarly: size > maxReportedValues }));
+  await betweenSteps(size);
+  return input;
 }
 
 /** Size of a request body as sent, in bytes. */
@@ -72,13 +83,21 @@ async function readJson(context: Context): Promise<{ readonly json: unknown; rea
   // Any web page can send other content types to a local server without a CORS preflight.
   assertContentType(context, 'application/json');
   const bytes = Buffer.from(await context.req.arrayBuffer());
-  const size = assertJsonSize(bytes);
+  const size = charged(context, () => assertJsonSize(bytes));
+  await betweenSteps(size);
   try {
-    return { json: JSON.parse(bytes.toString('utf8')), size };
+    const json: unknown = charged(context, () => JSON.parse(bytes.toString('utf8')));
+    await betweenSteps(size);
+    return { json, size };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MalformedRequestError([{ path: '', message: `body is not JSON: ${reason}` }], cause);
   }
+}
+
+/** Serves other requests between the steps of reading a large body. */
+async function betweenSteps(size: number): Promise<void> {
+  if (size >= largeBodyValues) await setImmediate();
 }
 
 function rejectInexact(text: string): void {

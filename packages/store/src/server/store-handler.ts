@@ -9,6 +9,7 @@ import {
   errorCodec,
   httpStatusOf,
 } from '@agentlightning/core/protocol';
+import type { Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { ProjectStores } from '../projects/project-stores.ts';
 import type { SqlStore } from '../sql-store.ts';
@@ -18,10 +19,50 @@ import { assertProject } from './access/bearer.ts';
 import { type ProjectRequest, projectOfRequest } from './access/project-request.ts';
 import { BodyBudget } from './limits/body-budget.ts';
 import { LongPollLimit } from './limits/long-poll-limit.ts';
+import { ServingShares } from './limits/serving-shares.ts';
 import { observeRequest, type StoreServerLog } from './observation/observe-requests.ts';
 import type { StoreMetrics } from './observation/store-metrics.ts';
-import { ProjectApps } from './project-apps.ts';
-import { createStoreApp, defaultMaxWaits, newMetrics } from './store-app.ts';
+import { createStoreApp, defaultMaxWaits, newMetrics, type StoreAppOptions } from './store-app.ts';
+
+/** The application of a project with its metrics. */
+interface ProjectApp {
+  readonly app: Hono;
+  readonly metrics: StoreMetrics;
+}
+
+/** The applications of the projects of a server, created at their first request. */
+class ProjectApps {
+  readonly #projects: Pick<ProjectStores, 'store'>;
+  readonly #create: (project: string, store: SqlStore) => ProjectApp;
+  readonly #apps = new Map<string, ProjectApp>();
+  readonly #main: ProjectApp;
+
+  constructor(options: {
+    readonly main: SqlStore;
+    readonly projects: Pick<ProjectStores, 'store'>;
+    readonly create: (project: string, store: SqlStore) => ProjectApp;
+  }) {
+    this.#projects = options.projects;
+    this.#create = options.create;
+    this.#main = options.create(defaultProject, options.main);
+    this.#apps.set(defaultProject, this.#main);
+  }
+
+  /** @throws NotFoundError for an unknown project */
+  async of(project: string): Promise<ProjectApp> {
+    const known = this.#apps.get(project);
+    if (known !== undefined) return known;
+    const store = await this.#projects.store(project);
+    const app = this.#apps.get(project) ?? this.#create(project, store);
+    this.#apps.set(project, app);
+    return app;
+  }
+
+  /** The application of a project that had a request; that of the default project for others. */
+  opened(project: string): ProjectApp {
+    return this.#apps.get(project) ?? this.#main;
+  }
+}
 
 /** A request to authorise. */
 export interface AuthorizationRequest {
@@ -130,38 +171,17 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
     log?.error({ err: error }, 'internal error');
     options.onFault?.(error);
   };
-  const isServerRun = options.isServerRun ?? (async () => false);
-  const bodies = new BodyBudget();
+  const shares = new ServingShares(clock);
+  const shared = { authenticator, shares, bodies: new BodyBudget(), closing: closing.signal, onFault };
   const apps = new ProjectApps({
     main: store,
     projects,
-    create: (project, projectStore) => {
-      const waits = new LongPollLimit(options.maxWaits ?? defaultMaxWaits);
-      // One registry cannot have the same metrics of two projects.
-      const registry = project === defaultProject ? options.registry : undefined;
-      const metrics = newMetrics(projectStore, waits, registry);
-      const app = createStoreApp({
-        store: projectStore,
-        project,
-        apiKey,
-        attemptTokens,
-        authenticator,
-        maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
-        heartbeatMs: options.heartbeatMs ?? 15_000,
-        closing: closing.signal,
-        onFault,
-        isServerRun: (runId) => isServerRun(project, runId),
-        waits,
-        metrics,
-        bodies,
-      });
-      return { app, metrics };
-    },
+    create: (project, projectStore) => createProjectApp(options, { project, store: projectStore, ...shared }),
   });
-  const admit = async (request: Request): Promise<ProjectRequest> =>
+  const admit: StoreHandler['admit'] =
     options.projects === undefined
-      ? { project: defaultProject, request }
-      : await projectOfRequest(request, { authenticator, projects });
+      ? async (request) => ({ project: defaultProject, request })
+      : (request) => admitInTurn(request, { authenticator, projects, shares });
   const metricsOf = (project: string | null): StoreMetrics => apps.opened(project ?? defaultProject).metrics;
   const observers = { metricsOf, log, slowRequestMs: options.slowRequestMs ?? 1000 };
   return {
@@ -185,6 +205,46 @@ export function createStoreHandler(options: StoreHandlerOptions): StoreHandler {
     },
     close: () => closing.abort(),
   };
+}
+
+/** What the application of a project needs in addition to the options of all. */
+interface ProjectAppOptions
+  extends Required<Pick<StoreAppOptions, 'project' | 'store' | 'authenticator' | 'bodies' | 'closing' | 'onFault'>> {
+  readonly shares: ServingShares;
+}
+
+function createProjectApp(options: StoreHandlerOptions, { shares, ...given }: ProjectAppOptions): ProjectApp {
+  const { project, store } = given;
+  const { apiKey = null, attemptTokens = null, isServerRun = async () => false } = options;
+  const waits = new LongPollLimit(options.maxWaits ?? defaultMaxWaits);
+  // One registry cannot have the same metrics of two projects.
+  const registry = project === defaultProject ? options.registry : undefined;
+  const metrics = newMetrics(store, waits, registry);
+  const charge = (ms: number): void => shares.charge(project, ms);
+  store.onBusy(charge);
+  const app = createStoreApp({
+    ...given,
+    apiKey,
+    attemptTokens,
+    maxBodyBytes: options.maxBodyBytes ?? 32 * 1024 * 1024,
+    heartbeatMs: options.heartbeatMs ?? 15_000,
+    isServerRun: (runId) => isServerRun(project, runId),
+    waits,
+    metrics,
+    charge,
+  });
+  return { app, metrics };
+}
+
+/** Determines the project of a request, and waits until it may send one. */
+async function admitInTurn(
+  request: Request,
+  services: Parameters<typeof projectOfRequest>[1] & { readonly shares: ServingShares },
+): Promise<ProjectRequest> {
+  const { isKeyed, ...admitted } = await projectOfRequest(request, services);
+  // Requests without a key are rejected at once, and cost the default project nothing.
+  if (isKeyed) await services.shares.admit(admitted.project, request);
+  return admitted;
 }
 
 /** A store whose server has one project only. */

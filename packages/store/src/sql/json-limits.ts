@@ -5,7 +5,7 @@ const maxDepth = 200;
 /** Maximum number of objects and arrays of a JSON body. */
 const maxContainers = 100_000;
 /** Maximum number of list items and fields of a JSON body; a span has an item per token of its prompt. */
-const maxItems = 1_000_000;
+const maxItems = 500_000;
 
 const [quote, backslash, comma, openList, closeList, openObject, closeObject] = Buffer.from('"\\,[]{}');
 

@@ -1,6 +1,5 @@
 import { ValidationError } from '@agentlightning/core';
 import type { Page, PageOptions } from '@agentlightning/core/store';
-import { fromPosition, type KeysetPosition, type ListOrder, positionAfterRange } from './keyset.ts';
 import type { OperationContext } from './operation.ts';
 import { readInteger } from './row-value.ts';
 import type { SqlCondition } from './sql-dialect.ts';
@@ -231,4 +230,43 @@ function pageClauses<TItem, TSortField extends string>(plan: ListPlan<TItem, TSo
 
 function invalid(path: string, message: string): ValidationError {
   return new ValidationError('Query', [{ path, message }]);
+}
+
+/** The order of a list: by a nullable column, with ties broken by a unique, non-null key. */
+interface ListOrder {
+  /** Null when the list is ordered by its key alone. */
+  readonly column: string | null;
+  readonly key: string;
+  readonly isDescending: boolean;
+}
+
+/**
+ * Where a list continues: after a row, at the rows whose column is null (`nulls`), or at those whose column is not
+ * null (`values`). Nulls come first in ascending lists and last in descending ones.
+ */
+type KeysetPosition = { readonly value: SqlValue; readonly key: SqlValue } | 'nulls' | 'values';
+
+/** The condition of the rows from a position on. It covers one index range, so it may end before the list does. */
+function fromPosition({ column, key, isDescending }: ListOrder, position: KeysetPosition): SqlCondition {
+  if (position === 'nulls') return { sql: `${column} IS NULL`, parameters: [] };
+  if (position === 'values') return { sql: `${column} IS NOT NULL`, parameters: [] };
+  const beyond = isDescending ? '<' : '>';
+  const afterKey = `${key} ${beyond} ?`;
+  if (column === null) return { sql: afterKey, parameters: [position.key] };
+  if (position.value === null) return { sql: `${column} IS NULL AND ${afterKey}`, parameters: [position.key] };
+  return {
+    sql: `${column} ${beyond}= ? AND (${column} ${beyond} ? OR ${afterKey})`,
+    parameters: [position.value, position.value, position.key],
+  };
+}
+
+/** The position after an exhausted range; null when the list ends with it. */
+function positionAfterRange(
+  { column, isDescending }: ListOrder,
+  position: KeysetPosition | null,
+): KeysetPosition | null {
+  if (column === null || position === null) return null;
+  const isAmongNulls = position === 'nulls' || (position !== 'values' && position.value === null);
+  if (isDescending) return isAmongNulls ? null : 'nulls';
+  return isAmongNulls ? 'values' : null;
 }

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 
 def model_api(
-    *, models: Callable[[], Mapping[str, Mapping[str, Any]]], chat: BodyHandler, complete: BodyHandler, keys: Keys
+    *,
+    models: Callable[[], Mapping[str, Mapping[str, Any]]],
+    chat: BodyHandler,
+    complete: BodyHandler,
+    tokenize: BodyHandler,
+    keys: Keys,
 ) -> Starlette:
     """The ASGI application.
 
@@ -34,6 +39,7 @@ def model_api(
         models: the served models by id, each with its extra fields in the model list.
         chat: handler of chat completions, with the body of the request.
         complete: handler of completions, likewise.
+        tokenize: handler of vLLM's requests for the token ids of a conversation, likewise.
         keys: keys of the clients. A user sees and calls the user's own models only.
     """
 
@@ -47,6 +53,7 @@ def model_api(
         Route("/v1/models", guarded(list_models, keys), methods=["GET"]),
         Route("/v1/chat/completions", guarded(_with_body(chat), keys), methods=["POST"]),
         Route("/v1/completions", guarded(_with_body(complete), keys), methods=["POST"]),
+        Route("/tokenize", guarded(_with_body(tokenize), keys), methods=["POST"]),
     ]
     return Starlette(routes=routes, exception_handlers={HTTPException: _no_route})
 

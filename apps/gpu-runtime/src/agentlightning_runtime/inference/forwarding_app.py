@@ -48,7 +48,9 @@ class ForwardingApp:
 
     def starlette(self) -> Starlette:
         """The ASGI application."""
-        return model_api(models=self._listed, chat=self._forward, complete=self._forward, keys=self._keys)
+        return model_api(
+            models=self._listed, chat=self._forward, complete=self._forward, tokenize=self._tokenize, keys=self._keys
+        )
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         return {name: {} for name in list(self._models)}
@@ -91,6 +93,22 @@ class ForwardingApp:
             events = _events(as_chunks(body_out, includes_usage=includes_usage))
             return Response(events, media_type="text/event-stream", headers=version)
         return JSONResponse(body_out, headers=version)
+
+    async def _tokenize(self, _: Request, content: bytes) -> Response:
+        body = json_object(content)
+        model = self._models.get(str(body.get("model")))
+        if model is None:
+            raise unknown_model(str(body.get("model")))
+        entered = await asyncio.to_thread(model.enter)
+        try:
+            target = model.target(entered)
+            sent = {**body, "model": target.model}
+            answer = await self._client.post(f"{target.root_url}/tokenize", json=sent, headers=target.headers)
+        except httpx.TransportError as error:
+            raise vllm_failed(error) from error
+        finally:
+            model.leave(entered)
+        return Response(answer.content, answer.status_code, media_type="application/json")
 
     async def _streamed(self, call: httpx.Request, model: VllmServedModel, entered: Entered) -> Response:
         try:

@@ -16,7 +16,7 @@ from agentlightning_runtime.inference.api_error import ApiError, failed, unknown
 from agentlightning_runtime.inference.api_routes import model_api
 from agentlightning_runtime.inference.chat.answer_parts import AnswerIdentity, whole
 from agentlightning_runtime.inference.chat.chat_answer import ChatAnswer
-from agentlightning_runtime.inference.chat.chat_request import ChatRequest
+from agentlightning_runtime.inference.chat.chat_request import ChatRequest, TokenizeRequest
 from agentlightning_runtime.inference.chat.completion_answer import CompletionAnswer
 from agentlightning_runtime.inference.chat.completion_request import CompletionRequest
 from agentlightning_runtime.inference.http_guard import hang_up
@@ -62,7 +62,9 @@ class InferenceApp:
 
     def starlette(self) -> Starlette:
         """The ASGI application."""
-        return model_api(models=self._listed, chat=self._chat, complete=self._complete, keys=self._keys)
+        return model_api(
+            models=self._listed, chat=self._chat, complete=self._complete, tokenize=self._tokenize, keys=self._keys
+        )
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         return {name: {"max_model_len": model.shape.max_context} for name, model in list(self._models.items())}
@@ -101,6 +103,18 @@ class InferenceApp:
         answer = CompletionAnswer(_new_identity("cmpl-", model.model_id), asked, model, generations)
         return await self._answered(request, answer, is_streamed=asked.stream is True)
 
+    async def _tokenize(self, _: Request, body: bytes) -> Response:
+        asked = TokenizeRequest.read(body)
+        model = self._model(asked.model)
+        conversation, tools = asked.conversation(), asked.offered_tools()
+        tokens = await _done(
+            lambda: model.rendered(
+                conversation, tools, asked.chat_template_kwargs, is_prompt=asked.add_generation_prompt
+            ),
+            is_short=len(body) <= _SHORT_BODY_BYTES and not model.is_encoding,
+        )
+        return JSONResponse({"count": len(tokens), "tokens": tokens, "max_model_len": model.shape.max_context})
+
     async def _answered(self, request: Request, answer: _Answer, *, is_streamed: bool) -> Response:
         headers = {POLICY_VERSION_HEADER: str(answer.policy_version)}
         if is_streamed:
@@ -127,7 +141,8 @@ def _chat_tokens(
 ) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """The tokens of the prompt, and those of a forced response."""
     conversation, settings = asked.conversation(), asked.chat_template_kwargs
-    prompt = model.chat_prompt(conversation, tools, settings)
+    given = asked.prompt_token_ids
+    prompt = model.chat_prompt(conversation, tools, settings) if given is None else model.plain_prompt(given)
     response = asked.forced_response()
     return prompt, None if response is None else model.chat_response(conversation, tools, response, settings)
 

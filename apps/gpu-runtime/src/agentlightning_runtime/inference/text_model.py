@@ -58,11 +58,21 @@ class TextModel:
         self, messages: list[dict[str, Any]], tools: list[dict[str, Any]], settings: dict[str, Any] | None = None
     ) -> tuple[int, ...]:
         """A conversation's token ids; `settings` are passed to the template."""
+        return self._checked(self.rendered(messages, tools, settings, is_prompt=True))
+
+    def rendered(
+        self,
+        messages: list[dict[str, Any]],
+        tools: list[dict[str, Any]],
+        settings: dict[str, Any] | None,
+        *,
+        is_prompt: bool,
+    ) -> list[int]:
+        """A conversation's token ids of any number, with the start of the assistant's message for a prompt."""
         if self._template is None:
             raise self._without_texts("messages")
         with self._encoding:
-            tokens = self._template.render(messages, tools, settings)
-        return self._checked(tokens)
+            return self._template.render(messages, tools, settings, is_prompt=is_prompt)
 
     def chat_response(
         self,

@@ -1,8 +1,12 @@
 import { AgentLightningError } from '@agentlightning/core';
-import type { DevReport } from '../../evaluation-run/dev-options.ts';
+import { addressText } from '@agentlightning/core/internal';
+import { terminalText, traceSteps } from '@agentlightning/trace';
+import type { DevReport, DevRollout } from '../../evaluation-run/dev-options.ts';
 import { devWith } from '../../evaluation-run/dev-with.ts';
 import { readScript } from '../../evaluation-run/scripted-endpoint.ts';
-import { devRecords, devText } from '../../report/dev-report.ts';
+import { type CommandContext, completeCommands } from '../../report/complete-commands.ts';
+import { countOf } from '../../report/evaluation-progress.ts';
+import { rolloutText } from '../../report/rollout-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { parseTaskFlag } from '../task-flag.ts';
 import { runWithReport } from './run-with-report.ts';
@@ -50,4 +54,36 @@ export async function runDev(file: string, flags: DevFlags): Promise<number> {
 
 function flagError(message: string, remedy: string): AgentLightningError {
   return new AgentLightningError({ code: 'CONFIG', message, remedy });
+}
+
+/** The traces of the rollouts with their messages and rewards, then the problems that prevent training. */
+function devText({ rollouts, problems }: DevReport, context: CommandContext): string {
+  const isColoured = process.stdout.isTTY && process.stdout.hasColors();
+  const traces = rollouts.map((each) => rolloutText({ ...each, steps: traceSteps(each.spans) }, { isColoured }));
+  const lines = problems.map((problem) => `  - ${terminalText(completeCommands(problem, context))}`);
+  const verdict =
+    problems.length === 0
+      ? `${countOf(rollouts.length, 'rollout')}: each has a model call and a reward.`
+      : [`${countOf(problems.length, 'problem')}:`, ...lines].join('\n');
+  return `${traces.join('\n')}\n${verdict}\n`;
+}
+
+/** The last lines of `agl dev --json`: one for each rollout, then the problems of the run. */
+function devRecords({ runId, rollouts, problems, storeUrl }: DevReport): readonly object[] {
+  return [
+    ...rollouts.map(rolloutRecord),
+    { event: 'done', run: runId, rollouts: rollouts.length, problems, store: addressText(storeUrl) },
+  ];
+}
+
+function rolloutRecord({ rollout, reward, problems, spans }: DevRollout): object {
+  return {
+    event: 'rollout',
+    rollout: rollout.rolloutId,
+    status: rollout.status,
+    task: rollout.input,
+    reward,
+    spans: spans.length,
+    problems,
+  };
 }

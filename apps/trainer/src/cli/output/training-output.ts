@@ -44,6 +44,9 @@ const promptsOutcome = z.strictObject({
   rollouts: z.int(),
   optimizer_calls: z.int(),
   unusable_replies: z.int(),
+  optimizer_input_tokens: z.int().nullable(),
+  optimizer_output_tokens: z.int().nullable(),
+  optimizer_cost: z.number().nullable().describe('in the currency of the prices; null without a known price'),
   file: z.string(),
 });
 

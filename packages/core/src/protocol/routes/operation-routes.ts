@@ -1,4 +1,7 @@
 import * as z from 'zod';
+import type { GroupQuery, GroupStatistics } from '../../store/group-statistics.ts';
+import type { FoundRollout, RolloutSearch, RolloutSearchPage } from '../../store/rollout-search.ts';
+import { maxTraceRollouts, type RolloutTrace } from '../../store/rollout-trace.ts';
 import { attemptCodec, attemptPatchCodec, attemptStartCodec } from '../wire/wire-attempt.ts';
 import { revokedAttemptTokensCodec } from '../wire/wire-attempt-token.ts';
 import {
@@ -8,10 +11,11 @@ import {
   rolloutDeletionCodec,
   runDeletionCodec,
 } from '../wire/wire-deletion.ts';
-import { groupQueryCodec, groupsCodec } from '../wire/wire-group.ts';
+import { fieldCodec, optionsCodec, recordCodec, seconds } from '../wire/wire-fields.ts';
 import {
   attemptQueryCodec,
   resourcesQueryCodec,
+  rolloutFilterFields,
   rolloutQueryCodec,
   spanQueryCodec,
   spanSearchCodec,
@@ -21,7 +25,6 @@ import {
 import { namedResourcesCodec, resourcesSnapshotCodec } from '../wire/wire-resources.ts';
 import { attemptedRolloutCodec, rolloutCodec } from '../wire/wire-rollout.ts';
 import { enqueueCodec, rolloutPatchCodec, rolloutRequestCodec } from '../wire/wire-rollout-request.ts';
-import { rolloutSearchCodec, rolloutSearchPageCodec } from '../wire/wire-rollout-search.ts';
 import {
   metricPointCodec,
   metricQueryCodec,
@@ -33,9 +36,74 @@ import {
   statisticsCodec,
 } from '../wire/wire-run.ts';
 import { sequenceIdBatchCodec, sequenceIdsCodec, spanCodec } from '../wire/wire-span.ts';
-import { traceQueryCodec, tracesCodec } from '../wire/wire-trace.ts';
 import { workerCodec, workerHeartbeatCodec } from '../wire/wire-worker.ts';
 import { get, list, maxBatchItems, type OperationName, type OperationRoute, original, post } from './store-route.ts';
+
+/** The rollouts whose traces are read, in one object. */
+const traceQueryCodec: z.ZodType<readonly string[]> = fieldCodec(
+  'rollout_ids',
+  z.array(z.string()).min(1).max(maxTraceRollouts),
+);
+
+const traceCodec: z.ZodType<RolloutTrace> = recordCodec<RolloutTrace>({
+  rolloutId: ['rollout_id', z.string()],
+  attempt: ['attempt', attemptCodec.nullable()],
+  spans: ['spans', z.array(spanCodec)],
+});
+
+/** The traces of the first of the rollouts, in one object. */
+const tracesCodec: z.ZodType<readonly RolloutTrace[]> = fieldCodec('items', z.array(traceCodec));
+
+/** Rollout filters with text and rewards, an extension of the Agent Lightning 0.3 protocol. */
+const rolloutSearchCodec: z.ZodType<RolloutSearch> = optionsCodec<RolloutSearch>({
+  ...rolloutFilterFields,
+  text: ['text', z.string().nullish()],
+  minReward: ['min_reward', z.number().nullish()],
+  maxReward: ['max_reward', z.number().nullish()],
+  label: ['label', z.enum(['good', 'bad', 'none', 'any']).nullish()],
+  sortBy: ['sort_by', z.enum(['creation', 'reward']).nullish()],
+  sortOrder: ['sort_order', z.enum(['asc', 'desc']).nullish()],
+  limit: ['limit', z.number().nullish()],
+  cursor: ['cursor', z.string().nullish()],
+});
+
+const foundRolloutCodec: z.ZodType<FoundRollout> = recordCodec<FoundRollout>({
+  rollout: ['rollout', rolloutCodec],
+  reward: ['reward', z.number().nullable()],
+  label: ['label', z.enum(['good', 'bad']).nullable()],
+});
+
+/** One page of found rollouts. */
+const rolloutSearchPageCodec: z.ZodType<RolloutSearchPage> = recordCodec<RolloutSearchPage>({
+  items: ['items', z.array(foundRolloutCodec)],
+  nextCursor: ['next_cursor', z.string().nullable()],
+  total: ['total', z.number()],
+  unindexed: ['unindexed', z.number()],
+});
+
+/** Filters of groups, as URL parameters. */
+const groupQueryCodec: z.ZodType<GroupQuery> = optionsCodec<GroupQuery>({
+  startTimeFromMs: ['start_time_from', seconds.optional()],
+});
+
+/** Groups of rollouts, in one object. */
+const groupsCodec: z.ZodType<readonly GroupStatistics[]> = fieldCodec(
+  'items',
+  z.array(
+    recordCodec<GroupStatistics>({
+      step: ['step', z.int()],
+      taskIndex: ['task_index', z.int()],
+      rollouts: ['rollouts', z.int()],
+      failed: ['failed', z.int()],
+      meanReward: ['mean_reward', z.number().nullable()],
+      minReward: ['min_reward', z.number().nullable()],
+      maxReward: ['max_reward', z.number().nullable()],
+      firstStartTimeMs: ['first_start_time', seconds],
+      lastStartTimeMs: ['last_start_time', seconds],
+      rolloutId: ['rollout_id', z.string()],
+    }),
+  ),
+);
 
 /** Deletions run in batches. */
 const deletionWaitMs = 600_000;

@@ -1,11 +1,17 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
-import type { BaseModelSchema, RuntimeService } from '../../gen/agentlightning/runtime/v1/runtime_pb.ts';
+import type {
+  BaseModelSchema,
+  RuntimeService,
+  WatchMetricsRequest,
+  WatchMetricsResponseSchema,
+} from '../../gen/agentlightning/runtime/v1/runtime_pb.ts';
 import { maxMessageBytes } from '../../runtime-limits.ts';
+import { toTimestamp } from '../../wire/timestamp.ts';
+import { assertFeature } from '../assert-feature.ts';
 import type { EngineCapabilities } from '../engine.ts';
 import { assertName } from '../invalid.ts';
 import type { RuntimeHost } from '../runtime-host.ts';
-import { watchMetrics } from '../watch-metrics.ts';
 
 /** The contract version reported in the capabilities. */
 export const apiVersion: string = 'v1';
@@ -47,4 +53,18 @@ export function runtimeHandlers(host: RuntimeHost, stopping: AbortSignal): Servi
 function baseModelMessage(model: EngineCapabilities['models'][number]): MessageInitShape<typeof BaseModelSchema> {
   const { parameterCount = 0, loraTargetModules = [], ...facts } = model;
   return { ...facts, parameterCount: BigInt(parameterCount), loraTargetModules: [...loraTargetModules] };
+}
+
+/** The measurements of one model, or of all models and the runtime, after a cursor. */
+async function* watchMetrics(
+  host: RuntimeHost,
+  { modelId, afterCursor }: WatchMetricsRequest,
+  signal: AbortSignal,
+): AsyncGenerator<MessageInitShape<typeof WatchMetricsResponseSchema>> {
+  assertFeature(host.capabilities, 'metrics', 'metrics');
+  for await (const { cursor, metrics } of host.metrics.follow(afterCursor, signal)) {
+    const wanted = modelId === '' ? metrics : metrics.filter((metric) => metric.modelId === modelId);
+    if (wanted.length === 0) continue;
+    yield { cursor, points: wanted.map(({ timeMs, ...point }) => ({ ...point, time: toTimestamp(timeMs) })) };
+  }
 }

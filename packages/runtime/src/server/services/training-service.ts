@@ -1,18 +1,29 @@
-import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import type { LoraConfig } from '@agentlightning/core/training-runtime';
+import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { OperationKey } from '../../gen/agentlightning/runtime/v1/batch_pb.ts';
+import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import { ExportCheckpointRequestSchema } from '../../gen/agentlightning/runtime/v1/export_pb.ts';
+import type { LoraConfig as LoraMessage } from '../../gen/agentlightning/runtime/v1/model_pb.ts';
+import type { CreateModelRequest } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
 import {
+  BatchOutputKind,
+  type FetchBatchOutputResponseSchema,
   LoadCheckpointRequestSchema,
   OptimStepRequestSchema,
   PublishSamplerWeightsRequestSchema,
   SaveCheckpointRequestSchema,
   type TrainingService,
+  type WatchOperationsResponseSchema,
 } from '../../gen/agentlightning/runtime/v1/training_pb.ts';
+import { RuntimeError } from '../../runtime-error.ts';
+import { chunkBytes } from '../../runtime-limits.ts';
+import { assertFeature } from '../assert-feature.ts';
 import { fingerprintOf, isRefusal, refusedWork, submitBatch } from '../batches/submit-batch.ts';
+import type { EngineCapabilities } from '../engine.ts';
 import { downloadArtifact, exportWork } from '../export-work.ts';
 import type { HostedModel } from '../hosted-model.ts';
-import { invalid } from '../invalid.ts';
+import { assertName, invalid } from '../invalid.ts';
 import {
   encodeCheckpoint,
   loadCheckpointWork,
@@ -20,9 +31,8 @@ import {
   publishWork,
   saveCheckpointWork,
 } from '../model-operations.ts';
+import type { ModelRequest } from '../model-request.ts';
 import type { OperationOutcome, OperationRecord } from '../operation-record.ts';
-import { fetchBatchOutput, watchOperations } from '../operation-streams.ts';
-import { resolveModel } from '../resolve-model.ts';
 import type { RuntimeHost } from '../runtime-host.ts';
 
 type Handlers = ServiceImpl<typeof TrainingService>;
@@ -123,4 +133,78 @@ function accept<TSchema extends DescMessage>(
 function operationResponse(record: OperationRecord): { operation: ReturnType<OperationRecord['toMessage']> } {
   if (record.refusal !== undefined) throw record.refusal;
   return { operation: record.toMessage() };
+}
+
+/** Every change of a model's operations after a cursor; a cursor of an earlier instance restarts at the beginning. */
+async function* watchOperations(
+  model: HostedModel,
+  afterCursor: string,
+  signal: AbortSignal,
+): AsyncGenerator<MessageInitShape<typeof WatchOperationsResponseSchema>> {
+  // Response headers are sent with the first response: the client then knows that an idle model is watched.
+  yield {};
+  const [incarnation, place] = afterCursor.split(':');
+  const after = incarnation === model.incarnation ? Number(place) : 0;
+  for await (const record of model.changes.follow(Number.isFinite(after) ? after : 0, signal)) {
+    const cursor = `${model.incarnation}:${record.changeIndex}`;
+    yield { event: { cursor, operation: record.toMessage() } };
+  }
+}
+
+/** One output of a forward pass in chunks. */
+async function* fetchBatchOutput(
+  record: OperationRecord,
+  kind: BatchOutputKind,
+): AsyncGenerator<MessageInitShape<typeof FetchBatchOutputResponseSchema>> {
+  const wantsValues = kind === BatchOutputKind.VALUES;
+  const output = wantsValues ? record.output?.values : record.output?.logprobs;
+  if (output === undefined || (wantsValues && output.byteLength === 0)) {
+    throw new RuntimeError({
+      reason: ErrorReason.PRECONDITION,
+      message: `Operation ${record.seq} of model "${record.modelId}" has no ${wantsValues ? 'values: it is not a FORWARD batch of a model with a value head' : 'output: it is not a FORWARD batch'}, or has not ended`,
+    });
+  }
+  for (let offset = 0; offset < output.byteLength; offset += chunkBytes) {
+    yield { offset, data: output.subarray(offset, offset + chunkBytes) };
+  }
+}
+
+type Base = EngineCapabilities['models'][number];
+
+/**
+ * Validates the options of a model and fills in defaults.
+ * @throws RuntimeError INVALID for a base or a feature that the engine does not have
+ */
+function resolveModel(request: CreateModelRequest, capabilities: EngineCapabilities): ModelRequest {
+  const { modelId, baseModel, seed, lora, hasValueHead, initialCheckpoint } = request;
+  assertName('model_id', modelId);
+  const base = capabilities.models.find(({ name }) => name === baseModel);
+  if (base === undefined) {
+    const names = capabilities.models.map(({ name }) => name).join(', ');
+    throw invalid('base_model', `is "${baseModel}"; known models: ${names}`);
+  }
+  if (hasValueHead) assertFeature(capabilities, 'value_head', 'has_value_head');
+  if (initialCheckpoint !== '') assertFeature(capabilities, 'initial_checkpoint', 'initial_checkpoint');
+  const plain = { modelId, baseModel, seed, hasValueHead, ...(initialCheckpoint === '' ? {} : { initialCheckpoint }) };
+  if (lora === undefined) return plain;
+  assertFeature(capabilities, 'lora', 'lora');
+  return { ...plain, lora: resolveLora(lora, base) };
+}
+
+function resolveLora({ rank, alpha, targetModules }: LoraMessage, base: Base): Required<LoraConfig> {
+  const { name, maxLoraRank = 0, loraTargetModules = [] } = base;
+  if (rank < 1 || rank > maxLoraRank) {
+    throw invalid('lora.rank', `is ${rank}; ${name} accepts 1 to ${maxLoraRank}`);
+  }
+  if (!(Number.isFinite(alpha) && alpha >= 0))
+    throw invalid('lora.alpha', `is ${alpha}; it must be finite and above 0`);
+  for (const [at, module] of targetModules.entries()) {
+    if (loraTargetModules.length === 0 || loraTargetModules.includes(module)) continue;
+    throw invalid(`lora.target_modules[${at}]`, `is "${module}"; ${name} has ${loraTargetModules.join(', ')}`);
+  }
+  return {
+    rank,
+    alpha: alpha === 0 ? rank : alpha,
+    targetModules: targetModules.length === 0 ? loraTargetModules : targetModules,
+  };
 }

@@ -1,12 +1,11 @@
 import { AgentLightningError, type SpanInput } from '@agentlightning/core';
 import {
   type AttemptClaims,
-  isReservedAttribute,
   isRewardedByEvaluator,
   lateRewardRefusal,
+  restrictedContentOf,
   rewardSourceKey,
 } from '@agentlightning/core/protocol';
-import { rewardFromSpan } from '@agentlightning/core/spans';
 import type { Context } from 'hono';
 import type { SqlStore } from '../../sql-store.ts';
 import { bearerOf } from './bearer.ts';
@@ -79,11 +78,11 @@ export async function refusedSpans(
   if (agent === null) return refused;
   const rewards: SpanInput[] = [];
   for (const span of spans) {
-    const reserved = Object.keys(span.attributes).find(isReservedAttribute);
+    const { reserved, isReward } = restrictedContentOf(span);
     if (!isOwn(agent, span))
       refused.set(span, outOfScope(agent, `attempt ${span.attemptId} of rollout ${span.rolloutId}`));
-    else if (reserved !== undefined) refused.set(span, reservedAttribute(agent, span, reserved));
-    else if (rewardFromSpan({ ...span, sequenceId: 0 }) !== null) rewards.push(span);
+    else if (reserved !== null) refused.set(span, reservedAttribute(agent, span, reserved));
+    else if (isReward) rewards.push(span);
   }
   if (rewards.length === 0) return refused;
   const refusalOf = await rewardRefusal(agent, store);

@@ -11,6 +11,11 @@ export interface ProjectRequest {
   readonly request: Request;
 }
 
+interface KeyedRequest extends ProjectRequest {
+  /** Whether it has a valid key. */
+  readonly isKeyed: boolean;
+}
+
 const prefix = /^\/projects\/([^/]*)(\/.*|$)/;
 
 /** Headers that may contain the key: those of the OpenAI, Anthropic and Azure clients after the usual one. */
@@ -29,17 +34,17 @@ export async function projectOfRequest(
     authenticator,
     projects,
   }: { readonly authenticator: Authenticator; readonly projects: Pick<ProjectStores, 'names'> },
-): Promise<ProjectRequest> {
+): Promise<KeyedRequest> {
   const url = new URL(request.url);
   const [, named = null, rest = '/'] = prefix.exec(url.pathname) ?? [];
   const own = await projectOfKey(request.headers, authenticator);
-  if (named === null) return { project: own ?? defaultProject, request };
+  if (named === null) return { project: own ?? defaultProject, request, isKeyed: own !== undefined };
   url.pathname = rest === '' ? '/' : rest;
   const unprefixed = withUrl(request, url);
-  if (own === undefined) return { project: defaultProject, request: unprefixed };
+  if (own === undefined) return { project: defaultProject, request: unprefixed, isKeyed: false };
   const isKnown = own === named || (own === null && (await projects.names()).includes(named));
   if (!isKnown) throw new NotFoundError('Project', named);
-  return { project: named, request: unprefixed };
+  return { project: named, request: unprefixed, isKeyed: true };
 }
 
 /** The project of the request's key; null for all projects, undefined without a valid key. */

@@ -1,12 +1,12 @@
-import type { Attributes, AttributeValue, SpanInput } from '@agentlightning/core';
+import type { Attributes, AttributeValue, JsonValue, SpanInput } from '@agentlightning/core';
 import { maxSequenceId } from '@agentlightning/core/protocol';
-import { agentLightningAttributes, assertRewardsInRange } from '@agentlightning/core/spans';
+import { agentLightningAttributes, assertRewardsInRange, toAttributeValue } from '@agentlightning/core/spans';
+import type { AnyValue, KeyValue } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
 import {
   type ExportTraceServiceRequest,
   type Span as OtlpSpan,
   StatusCode,
 } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
-import { attributesFromOtlp, hexOf } from './otlp-attributes.ts';
 
 /** The content of an OTLP request. */
 export interface OtlpSpans {
@@ -112,4 +112,44 @@ function statusCodeOf(code: StatusCode | undefined): SpanInput['status']['code']
 /** Rounded to microseconds, like all times of the store. */
 function msFromNanos(nanos: bigint): number | null {
   return nanos === 0n ? null : Number((nanos + 500n) / 1000n) / 1000;
+}
+
+/**
+ * Converts OTLP attributes. Homogeneous lists stay lists (integers and doubles may be mixed); objects and other lists
+ * become JSON text, bytes become hex digits, and empty values are omitted.
+ */
+function attributesFromOtlp(attributes: readonly KeyValue[]): Attributes {
+  const entries: [string, AttributeValue][] = [];
+  for (const { key, value } of attributes) {
+    const attribute = toAttributeValue(jsonOf(value));
+    if (attribute !== null) entries.push([key, attribute]);
+  }
+  return Object.fromEntries(entries);
+}
+
+function jsonOf(any: AnyValue | undefined): JsonValue {
+  const held = any?.value;
+  switch (held?.case) {
+    case 'stringValue':
+    case 'boolValue':
+      return held.value;
+    case 'doubleValue':
+      // JSON has no NaN or infinity; text preserves them.
+      return Number.isFinite(held.value) ? held.value : String(held.value);
+    case 'intValue':
+      return Number.isSafeInteger(Number(held.value)) ? Number(held.value) : String(held.value);
+    case 'bytesValue':
+      return hexOf(held.value);
+    case 'arrayValue':
+      return held.value.values.map(jsonOf);
+    case 'kvlistValue':
+      return Object.fromEntries(held.value.values.map(({ key, value }) => [key, jsonOf(value)]));
+    case undefined:
+      return null;
+  }
+}
+
+/** Bytes as hex digits. */
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }

@@ -8,6 +8,7 @@ import {
   ExportTraceServiceRequestSchema,
 } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
 import { assertJsonSize } from '../../sql/json-limits.ts';
+import { charged } from '../limits/serving-shares.ts';
 import { assertMessageSize } from './message-limits.ts';
 import type { OtlpEncoding } from './otlp-response.ts';
 
@@ -31,17 +32,21 @@ export async function readOtlpRequest(
 ): Promise<ExportTraceServiceRequest> {
   const bytes = await readBytes(context, maxBodyBytes);
   try {
-    if (encoding === 'application/x-protobuf') {
-      assertMessageSize(ExportTraceServiceRequestSchema, bytes);
-      return fromBinary(ExportTraceServiceRequestSchema, bytes);
-    }
-    assertJsonSize(bytes);
-    const json: JsonValue = bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'), idsToBase64);
-    return fromJson(ExportTraceServiceRequestSchema, json, { ignoreUnknownFields: true });
+    return charged(context, () => parseRequest(bytes, encoding));
   } catch (cause) {
     if (AgentLightningError.isInstance(cause) && cause.code === 'PAYLOAD_TOO_LARGE') throw cause;
     throw malformed(`body is not an OTLP request of type ${encoding}: ${reasonOf(cause)}`, cause);
   }
+}
+
+function parseRequest(bytes: Buffer, encoding: OtlpEncoding): ExportTraceServiceRequest {
+  if (encoding === 'application/x-protobuf') {
+    assertMessageSize(ExportTraceServiceRequestSchema, bytes);
+    return fromBinary(ExportTraceServiceRequestSchema, bytes);
+  }
+  assertJsonSize(bytes);
+  const json: JsonValue = bytes.length === 0 ? {} : JSON.parse(bytes.toString('utf8'), idsToBase64);
+  return fromJson(ExportTraceServiceRequestSchema, json, { ignoreUnknownFields: true });
 }
 
 async function readBytes(context: Context, maxBodyBytes: number): Promise<Buffer> {

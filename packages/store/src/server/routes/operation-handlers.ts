@@ -1,19 +1,19 @@
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import { type OperationName, operationRoutes, type StoreRoute, specialRoutes } from '@agentlightning/core/protocol';
-import {
-  type AttemptQuery,
-  type MetricQuery,
-  type ResourcesQuery,
-  type RolloutQuery,
-  type SpanQuery,
-  trainerWorkerPrefix,
-  type WorkerQuery,
+import type {
+  AttemptQuery,
+  MetricQuery,
+  ResourcesQuery,
+  RolloutQuery,
+  SpanQuery,
+  WorkerQuery,
 } from '@agentlightning/core/store';
 import type { Context } from 'hono';
 import type { StreamedPage } from '../../sql/list-pages.ts';
-import { assertRight, roleOf } from '../access/access-control.ts';
+import { roleOf } from '../access/access-control.ts';
 import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
 import { bearerOf } from '../access/bearer.ts';
+import { WorkerRecords } from '../access/worker-records.ts';
 import { doOnce, idempotentRequest } from '../idempotency.ts';
 import { listResponse } from '../list-response.ts';
 import { readInput } from '../request-input.ts';
@@ -41,6 +41,7 @@ type Wrappers = {
 };
 
 function wrappersOf({ store, metrics, isServerRun }: StoreRouteOptions): Wrappers {
+  const workerRecords = new WorkerRecords(store);
   return {
     enqueueRollouts: async ({ run }) => {
       const enqueued = await run();
@@ -59,11 +60,8 @@ function wrappersOf({ store, metrics, isServerRun }: StoreRouteOptions): Wrapper
       assertOwnAttempts(context, attempts);
       return run();
     },
-    // Its heartbeat holds a run, and can stop it.
-    updateWorker: async ({ context, parameters: [workerId], run }) => {
-      if (workerId.startsWith(trainerWorkerPrefix)) {
-        assertRight(bearerOf(context), 'project:write', `write the record of worker ${workerId}`);
-      }
+    updateWorker: async ({ context, parameters: [workerId, statistics], run }) => {
+      await workerRecords.assertMayWrite(context, workerId, statistics);
       return run();
     },
     updateRun: async ({ context, parameters: [runId, patch], run }) => {

@@ -68,6 +68,8 @@ class ChatRequest(ModelRequest):
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
     chat_template_kwargs: dict[str, Any] | None = None
     forced_message: ForcedMessage | None = None
+    prompt_token_ids: Annotated[list[int], Field(min_length=1)] | None = None
+    """The prompt, instead of the rendered messages."""
 
     @property
     def most_tokens(self) -> int | None:
@@ -95,3 +97,9 @@ class ChatRequest(ModelRequest):
         """The forced message, as a plain value; None when the response is sampled."""
         message = self.forced_message
         return None if message is None else {"role": "assistant", **message.model_dump(exclude_none=True)}
+
+
+class TokenizeRequest(ChatRequest):
+    """A request for the token ids of a conversation, as of vLLM."""
+
+    add_generation_prompt: bool = True

@@ -42,18 +42,21 @@ class ChatTemplate:
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]],
         settings: Mapping[str, Any] | None = None,
+        *,
+        is_prompt: bool = True,
     ) -> list[int]:
-        """The prompt's token ids, up to the start of the assistant's message.
+        """The token ids of a conversation, up to the start of the assistant's message for a prompt.
 
         Args:
             messages: in OpenAI's form.
             tools: in OpenAI's form.
             settings: variables of the template, such as Qwen's `enable_thinking`.
+            is_prompt: whether the assistant's message starts at the end.
 
         Raises:
             ApiError: when the template rejects the conversation, with the template's message.
         """
-        return self._encoded(self._text(messages, tools, settings, is_prompt=True))
+        return self._encoded(self._text(messages, tools, settings, is_prompt=is_prompt))
 
     def render_response(
         self,

@@ -48,6 +48,8 @@ async def sample_with_versions(
     try:
         rendered = await post(f"{path}/render", body)
         prompts: list[dict[str, Any]] = rendered if isinstance(rendered, list) else [rendered]
+        if path == _CHAT_PATH and body.get("prompt_token_ids"):
+            prompts[0]["token_ids"] = body["prompt_token_ids"]
         generated = await asyncio.gather(*(post(_GENERATE_PATH, {**each, "stream": False}) for each in prompts))
         answer = await post(f"{path}/derender", _to_format(path, body, prompts, generated))
     except RejectedError as rejection:
