@@ -56,7 +56,7 @@ class Groups:
 
 @contextmanager
 def a_worker(groups: Groups, generation: int) -> Generator[None]:
-    app = Starlette(routes=[Route("/v1/chat/completions", answer, methods=["POST"])])
+    app = Starlette(routes=[Route(path, answer, methods=["POST"]) for path in ("/v1/chat/completions", "/tokenize")])
     server = HttpServer(app, EndpointSettings())
     groups.current = Upstream(generation, server.base_url.removesuffix("/v1"))
     try:
@@ -116,3 +116,5 @@ def test_bodies_are_forwarded_unchanged(client: httpx.Client, groups: Groups) ->
     with a_worker(groups, 1):
         body = json.dumps({"model": "policy", "messages": [{"role": "user", "content": "ü"}]}).encode()
         assert client.post("/chat/completions", content=body).json()["asked"] == json.loads(body)
+        tokenize = str(client.base_url).replace("/v1/", "/tokenize")
+        assert client.post(tokenize, content=body).json()["asked"] == json.loads(body)

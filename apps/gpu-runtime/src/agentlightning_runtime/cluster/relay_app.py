@@ -62,7 +62,8 @@ class RelayApp:
 
     def starlette(self) -> Starlette:
         """The ASGI application."""
-        return model_api(models=self._listed, chat=self._forward, complete=self._forward, keys=self._keys)
+        forward = self._forward
+        return model_api(models=self._listed, chat=forward, complete=forward, tokenize=forward, keys=self._keys)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         return {name: {} for name in list(self._models())}
