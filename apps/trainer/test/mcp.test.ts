@@ -117,8 +117,8 @@ test('every tool only reads and has descriptions', async () => {
 
 test('runs are listed, shown with explained warnings and failures, and compared', async () => {
   const { data, leftOut } = await call('list_runs', { limit: 1 });
-  expect(data).toMatchObject({ total: 2, items: [{ rewardBefore: 0.25, rewardAfter: 0.75 }] });
-  expect(leftOut).toEqual(['1 older runs are omitted; a higher limit shows them.']);
+  expect(data).toMatchObject({ hasMore: true, items: [{ rewardBefore: 0.25, rewardAfter: 0.75 }] });
+  expect(leftOut).toEqual(['Older runs are omitted; a higher limit shows them.']);
   const run = await call('get_run', { run: 'run-1' });
   expect(run.data).toMatchObject({
     liveness: 'live',
@@ -208,7 +208,7 @@ test('a store that is away is an error of each call, and the server reads it whe
     text: expect.stringMatching(/no store at.*[\s\S]*→ Give/),
   });
   await (await openStore(file)).close();
-  expect((await call('list_runs', {}, early)).data).toMatchObject({ total: 0 });
+  expect((await call('list_runs', {}, early)).data).toMatchObject({ items: [] });
   await early.close();
 }, 60_000);
 

@@ -61,6 +61,7 @@ def test_sampler_and_trainer_agree_on_a_conversation_continued_by_token_ids(tmp_
         model = engine.create_model(ModelRequest(MODEL_ID, "base", seed=1))
         url = model.endpoint().base_url
         prompt: list[int] | None = None
+        row: list[int] = []
         spans: list[TrainedSpan] = []
         logprobs: list[float] = []
         for turn in range(3):

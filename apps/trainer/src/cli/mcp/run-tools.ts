@@ -3,7 +3,7 @@ import type { StoreReader } from './store-reader.ts';
 import type { Finding } from './tool-result.ts';
 
 const record = z.record(z.string(), z.unknown());
-const runs = z.object({ items: z.array(record), total: z.number() });
+const runs = z.object({ items: z.array(record), hasMore: z.boolean() });
 const run = z.looseObject({ runId: z.string(), config: record });
 const metrics = z.object({
   steps: z.array(z.number()),
@@ -21,8 +21,7 @@ export const runId: z.ZodString = z.string().min(1).max(200).describe('Id of a r
 /** `list_runs` */
 export async function findRuns(reader: StoreReader, { limit }: { readonly limit: number }): Promise<Finding> {
   const data = await reader.read(runs, '/api/runs', { limit });
-  const missing = data.total - data.items.length;
-  return { data, leftOut: missing > 0 ? `${missing} older runs are omitted; a higher limit shows them.` : null };
+  return { data, leftOut: data.hasMore ? 'Older runs are omitted; a higher limit shows them.' : null };
 }
 
 /** `get_run` */
