@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Run } from '@agentlightning/core';
+import { storeTimeOf } from '@agentlightning/core/protocol';
 import { costOfRun, type MetricPoint, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';
 import type { RunComparison, RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
@@ -73,12 +74,13 @@ export class RunReader {
       await setImmediate();
     }
     const shown = found.slice(0, filter.limit);
-    const summaries = shown.map(async (run) => await this.#summary(run, await this.#usageOf(run)));
+    const nowMs = await this.#storeTime(shown);
+    const summaries = shown.map(async (run) => await this.#summary(run, await this.#usageOf(run), nowMs));
     return {
       items: await Promise.all(summaries),
       hasMore: found.length > filter.limit,
       tags: [...tags].sort(),
-      nowMs: this.#clock.now(),
+      nowMs,
     };
   }
 
@@ -93,8 +95,9 @@ export class RunReader {
     const run = await this.#store.getRun(runId);
     const { kind, evaluations, warnings, publications } = readProgress(run, this.#explanations);
     const statistics = await this.#store.runStatistics(runId);
+    const nowMs = await this.#storeTime([run]);
     return {
-      ...(await this.#summary(run, statistics.usage)),
+      ...(await this.#summary(run, statistics.usage, nowMs)),
       config: run.config,
       evaluations,
       runWarnings: warnings,
@@ -102,7 +105,7 @@ export class RunReader {
       statistics,
       failures: failuresOf(await this.#metricsOf(run)),
       search: kind === 'prompt-search' ? readSearch(run) : null,
-      nowMs: this.#clock.now(),
+      nowMs,
     };
   }
 
@@ -116,7 +119,14 @@ export class RunReader {
     return readPromptVersions(await this.#store.getRun(runId));
   }
 
-  async #summary(run: Run, usage: readonly ModelUsage[]): Promise<RunSummary> {
+  /** The time of the store, whose clock writes heartbeats and updates: the clock of the dashboard may differ. */
+  async #storeTime(runs: readonly Run[]): Promise<number> {
+    const latest = { sortBy: 'lastHeartbeatTimeMs', sortOrder: 'desc', limit: 1 } as const;
+    const { items } = await this.#store.queryWorkers(latest);
+    return Math.max(storeTimeOf(items, this.#clock.now()), ...runs.map(({ updateTimeMs }) => updateTimeMs));
+  }
+
+  async #summary(run: Run, usage: readonly ModelUsage[], nowMs: number): Promise<RunSummary> {
     const progress = readProgress(run, this.#explanations);
     const { step, steps, rewardBefore, rewardAfter, verdict, rewardCurve, lossCurve, warnings } = progress;
     const worker = await this.#store.getWorker(`trainer-${run.runId}`);
@@ -128,7 +138,7 @@ export class RunReader {
       kind: progress.kind,
       tags: progress.tags,
       status: run.status,
-      liveness: this.#liveness(run, heartbeatTimeMs),
+      liveness: livenessOf(run, heartbeatTimeMs, nowMs),
       heartbeatTimeMs,
       step,
       steps,
@@ -143,12 +153,6 @@ export class RunReader {
       trainedTokens: trainedTokens(metrics),
       cost: costOfRun(run, { usage, metrics }),
     };
-  }
-
-  #liveness({ status, updateTimeMs }: Run, heartbeatTimeMs: number | null): RunLiveness {
-    if (status !== 'running') return 'ended';
-    const lastSignMs = Math.max(heartbeatTimeMs ?? 0, updateTimeMs);
-    return this.#clock.now() - lastSignMs > silentAfterMs ? 'silent' : 'live';
   }
 
   async #usageOf({ runId, status, updateTimeMs }: Run): Promise<readonly ModelUsage[]> {
@@ -184,6 +188,12 @@ export class RunReader {
     }
     return points.reverse();
   }
+}
+
+function livenessOf({ status, updateTimeMs }: Run, heartbeatTimeMs: number | null, nowMs: number): RunLiveness {
+  if (status !== 'running') return 'ended';
+  const lastSignMs = Math.max(heartbeatTimeMs ?? 0, updateTimeMs);
+  return nowMs - lastSignMs > silentAfterMs ? 'silent' : 'live';
 }
 
 function trainedTokens(points: readonly MetricPoint[]): number | null {
