@@ -44,7 +44,7 @@ An agent on ${label} that [Agent Lightning](https://www.npmjs.com/package/@agent
 
 \`\`\`sh
 npm test               # the agent and its reward, with a scripted model
-npm run train          # improves the agent; prints the reward on held-out tasks before and after
+${goal === 'prompt' ? 'npm run try            # the same as train, with scripted replies: no key, no payment\n' : ''}npm run train          # improves the agent; prints the reward on held-out tasks before and after
 npm run trace          # one rollout as a tree
 npm run dashboard      # the recorded runs in the browser
 \`\`\`

@@ -23,11 +23,14 @@ export const goals: Readonly<Record<Goal, GoalTemplate>> = {
   },
   prompt: {
     label: 'Better prompts, with a model API',
-    explanation: 'Rewrites the prompt with GEPA and evaluates each version. It needs an API key in OPENAI_API_KEY.',
+    explanation:
+      '`npm run try` searches with scripted replies, without a key. `npm run train` rewrites the prompt with GEPA and evaluates each version. ' +
+      'It needs an API key in OPENAI_API_KEY and costs a few US cents: at most 100 rollouts with gpt-4.1-nano and 20 requests to gpt-4.1, ' +
+      'less than 20,000 tokens with the tasks of this project. For another API, set OPENAI_BASE_URL and OPENAI_MODEL.',
     settings: `  prompts: [answering],
   algorithm: { type: 'gepa', maxRollouts: 100, maxOptimizerCalls: 20, stopAtScore: 1 },
-  runtime: { type: 'endpoint', baseUrl: 'https://api.openai.com/v1', model: 'gpt-4.1-nano', apiKeyEnv: 'OPENAI_API_KEY' },
-  optimizer: { baseUrl: 'https://api.openai.com/v1', model: 'gpt-4.1', apiKeyEnv: 'OPENAI_API_KEY' },
+  runtime: { type: 'endpoint', baseUrl, model: model ?? 'gpt-4.1-nano', apiKeyEnv: 'OPENAI_API_KEY' },
+  optimizer: { baseUrl, model: model ?? 'gpt-4.1', apiKeyEnv: 'OPENAI_API_KEY' },
 `,
   },
   sft: {

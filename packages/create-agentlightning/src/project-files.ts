@@ -20,6 +20,7 @@ export function projectFiles(choice: ProjectChoice): Readonly<Record<string, str
     'agent.ts': agentText(choice),
     'agl.config.ts': configText(choice),
     'agent.test.ts': testText,
+    ...(choice.goal === 'prompt' ? { 'try.js': tryText } : {}),
     'tasks/train.jsonl': taskLines(['apples', 'pears', 'plums', 'figs', 'limes', 'dates', 'grapes', 'melons']),
     'tasks/test.jsonl': taskLines(['kiwis', 'cherries', 'mangos', 'lemons', 'peaches', 'berries', 'nuts', 'olives']),
     ...(choice.goal === 'prompt' ? { 'tasks/validation.jsonl': taskLines(['leeks', 'beets', 'peas', 'beans']) } : {}),
@@ -27,8 +28,14 @@ export function projectFiles(choice: ProjectChoice): Readonly<Record<string, str
   };
 }
 
-function manifestText({ name }: ProjectChoice): string {
-  const scripts = { train: 'agl train', trace: 'agl dev --tasks 1', dashboard: 'agl dashboard', test: 'vitest run' };
+function manifestText({ name, goal }: ProjectChoice): string {
+  const scripts = {
+    ...(goal === 'prompt' ? { try: 'node try.js' } : {}),
+    train: 'agl train',
+    trace: 'agl dev --tasks 1',
+    dashboard: 'agl dashboard',
+    test: 'vitest run',
+  };
   const manifest = { name, private: true, version: '0.0.0', type: 'module', engines: { node: '>=22.16' }, scripts };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
@@ -73,13 +80,17 @@ function configText({ name, goal }: ProjectChoice): string {
   const imported = goal === 'prompt' ? 'answer, answering, type Task' : 'answer, type Task';
   const validation = goal === 'prompt' ? " validation: 'tasks/validation.jsonl'," : '';
   // The model in training needs no key; a model API does.
-  const key =
+  const variables =
     goal === 'prompt'
-      ? ''
+      ? `
+// Another API than that of OpenAI: its address, up to and with /v1, and its model. A local one without a key needs any text as OPENAI_API_KEY.
+const baseUrl = process.env['OPENAI_BASE_URL'] || 'https://api.openai.com/v1';
+const model = process.env['OPENAI_MODEL'] || undefined;
+`
       : "\n// Model calls go to the model in training, which needs no key.\nprocess.env['OPENAI_API_KEY'] ||= 'none';\n";
   return `import { defineConfig } from '@agentlightning/trainer';
 import { ${imported} } from './agent.ts';
-${key}
+${variables}
 export default defineConfig<Task>({
   name: ${JSON.stringify(name)},
   // The reward: 1 for the right answer, 0 for any other.
@@ -114,6 +125,26 @@ test('the right answer has reward 1, any other has reward 0', { timeout: 120_000
     rmSync(dataDir, { recursive: true });
   }
 });
+`;
+
+/** A search whose two models are scripted, in JavaScript: Node before 22.18 runs no TypeScript. */
+const tryText = `// The search of \`npm run train\`, with scripted replies of the agent's model and of the optimiser: no key, no network, no payment.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
+
+const betterPrompt = 'Answer with one word in lower case, yes or no: {question}';
+
+const api = await ScriptedModel.start(({ messages }) => {
+  const text = JSON.stringify(messages);
+  if (text.includes('<prompt>')) return respondWith(\`<prompt>\${betterPrompt}</prompt>\`); // a request of the optimiser
+  return respondWith(text.includes('one word in lower case') ? 'yes' : 'Yes.');
+});
+process.stdout.write('All replies are scripted: this shows how a search proceeds, not what a model learns.\\n');
+const env = { ...process.env, OPENAI_BASE_URL: api.baseUrl, OPENAI_API_KEY: 'none', OPENAI_MODEL: 'scripted-model' };
+const [code] = await once(spawn('agl train', { shell: true, stdio: 'inherit', env }), 'exit');
+await api.close();
+process.exitCode = code ?? 1;
 `;
 
 function taskLines(things: readonly string[]): string {

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { installCommands, packageManagerOf } from '../src/install-packages.ts';
 import { projectFiles } from '../src/project-files.ts';
@@ -77,12 +78,62 @@ test('without a terminal the defaults are taken', () => {
   expect(create('--help').out).toContain('(default: ai-sdk)');
 });
 
+test('a project for prompts uses the API of the environment, and is tried and priced before it is paid for', () => {
+  const { out } = create('a', '--framework', 'fetch', '--goal', 'prompt', '--no-install');
+  expect(out).toMatch(/costs a few US cents: at most 100 rollouts .* and 20 requests/);
+  expect(out).toMatch(/npm run try\n {2}npm run train/);
+  const files = projectFiles({ name: 'a', framework: 'fetch', goal: 'prompt' });
+  const config = files['agl.config.ts'] ?? '';
+  expect(config).toContain("process.env['OPENAI_BASE_URL'] || 'https://api.openai.com/v1'");
+  expect(config.match(/https:/g)).toHaveLength(1);
+  expect(config).toContain('maxRollouts: 100, maxOptimizerCalls: 20');
+});
+
+test('the scripted API of a project for prompts answers well after the prompt of its optimiser only', () => {
+  const { 'try.js': script = '' } = projectFiles({ name: 'a', framework: 'fetch', goal: 'prompt' });
+  const ask = `const ask = async (content) => {
+    const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+      method: 'POST', headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: process.env.OPENAI_MODEL, messages: [{ role: 'user', content }] }),
+    });
+    return (await response.json()).choices[0].message.content;
+  };
+  const prompt = /<prompt>(.*)<.prompt>/.exec(await ask('Reply between <prompt> and </prompt>.'))[1];
+  console.log(JSON.stringify([await ask('Answer: Any figs?'), await ask(prompt.replace('{question}', 'Any figs?'))]));
+  process.exitCode = 3;`;
+  writeFileSync(path.join(folder, 'agl.mjs'), ask);
+  const core = pathToFileURL(path.resolve(import.meta.dirname, '../../core/src/testing/index.ts')).href;
+  const run = script.replace('@agentlightning/core/testing', core).replace("'agl train'", "'node agl.mjs'");
+  writeFileSync(path.join(folder, 'try.mjs'), run);
+  const { status, stdout } = spawnSync(process.execPath, ['try.mjs'], { cwd: folder, encoding: 'utf8' });
+  expect(stdout).toContain('["Yes.","yes"]');
+  expect(status).toBe(3);
+});
+
+test.each([
+  ['20.20.2', 2],
+  ['22.15.1', 2],
+  ['22.16.0', 0],
+  ['24.0.0', 0],
+])('on Node %s it ends with %i, and writes nothing if that is unsupported', (node, code) => {
+  const version = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${node}' } })`;
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', `data:text/javascript,${encodeURIComponent(version)}`, main, 'a', '--no-install'],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  expect(status).toBe(code);
+  expect(existsSync(path.join(folder, 'a'))).toBe(code === 0);
+  if (code !== 0) expect(stderr).toContain(`requires Node.js 22.16 or later, and this is ${node}.`);
+});
+
 test('the runtime that a project needs is that of the trainer', () => {
   const engines = (folder: string): unknown =>
     JSON.parse(readFileSync(path.resolve(import.meta.dirname, folder, 'package.json'), 'utf8')).engines;
   const { node } = JSON.parse(
     projectFiles({ name: 'a', framework: 'fetch', goal: 'rl' })['package.json'] ?? '',
   ).engines;
+  expect(readFileSync(main, 'utf8')).toContain(`= [${node.replace('>=', '').replace('.', ', ')}];`);
   expect([engines('..'), { node }]).toEqual([engines('../../../apps/trainer'), engines('../../../apps/trainer')]);
 });
 

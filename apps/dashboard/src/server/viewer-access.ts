@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
-import { crossOriginReason } from '@agentlightning/core/protocol';
+import { crossOriginReason, isSameSecret } from '@agentlightning/core/protocol';
 
 /** Name of the cookie of a signed-in viewer. */
 export const viewerCookie = 'agl_viewer';
@@ -76,8 +76,8 @@ export class ViewerAccess implements ViewerAuthenticator {
     if (this.#others !== null) return await this.#others.assertViewer(bearer, cookie);
     if (this.#digest === null) return;
     const given = givenDigest(bearer, cookie);
-    if (given !== null && isEqual(given, this.#digest)) return;
-    if (given !== null && this.#annotatorDigest !== null && isEqual(given, this.#annotatorDigest)) return;
+    if (given !== null && isSameSecret(given, this.#digest)) return;
+    if (given !== null && this.#annotatorDigest !== null && isSameSecret(given, this.#annotatorDigest)) return;
     throw new AgentLightningError({
       code: 'UNAUTHENTICATED',
       message: 'Viewer key is missing or wrong.',
@@ -96,7 +96,7 @@ export class ViewerAccess implements ViewerAuthenticator {
     if (this.#others !== null) return await this.#others.assertAnnotator(bearer, cookie);
     if (this.#annotatorDigest === null && this.#digest === null) return;
     const given = givenDigest(bearer, cookie);
-    if (given !== null && this.#annotatorDigest !== null && isEqual(given, this.#annotatorDigest)) return;
+    if (given !== null && this.#annotatorDigest !== null && isSameSecret(given, this.#annotatorDigest)) return;
     throw new AgentLightningError({
       code: 'PERMISSION_DENIED',
       message: 'Annotation refused: the key permits viewing only.',
@@ -109,7 +109,7 @@ export class ViewerAccess implements ViewerAuthenticator {
     if (this.#others !== null) return await this.#others.cookieFor(key);
     const digest = digestOf(key);
     const known = [this.#digest, this.#annotatorDigest].filter((each) => each !== null);
-    return known.some((each) => isEqual(digest, each)) ? digest : null;
+    return known.some((each) => isSameSecret(digest, each)) ? digest : null;
   }
 }
 
@@ -133,9 +133,4 @@ function givenDigest(bearer: string | undefined, cookie: string | undefined): st
 
 function digestOf(key: string): string {
   return createHash('sha256').update(`agentlightning viewer ${key}`).digest('hex');
-}
-
-function isEqual(one: string, other: string): boolean {
-  const [left, right] = [Buffer.from(one), Buffer.from(other)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

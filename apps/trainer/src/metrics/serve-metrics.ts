@@ -1,8 +1,14 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { closeServer, hostAndPort, isLoopback, type ListenAddress, listen } from '@agentlightning/core/protocol';
+import {
+  closeServer,
+  hostAndPort,
+  isLoopback,
+  isSameSecret,
+  type ListenAddress,
+  listen,
+} from '@agentlightning/core/protocol';
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 
 /** A listener for scrapes. */
@@ -45,7 +51,7 @@ async function respond(
   const end = (status: number, text: string): void => void response.writeHead(status).end(`${text}\n`);
   if (request.url?.split('?')[0] !== '/metrics' || request.method !== 'GET')
     return end(404, 'The metrics are at /metrics.');
-  if (apiKey !== null && !isSame(request.headers.authorization ?? '', `Bearer ${apiKey}`)) {
+  if (apiKey !== null && !isSameSecret(request.headers.authorization ?? '', `Bearer ${apiKey}`)) {
     return end(401, 'Send the value of AGL_METRICS_KEY as a bearer token.');
   }
   try {
@@ -54,11 +60,6 @@ async function respond(
   } catch (error) {
     end(500, error instanceof Error ? error.message : String(error));
   }
-}
-
-function isSame(one: string, other: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(one), digest(other));
 }
 
 function keyNeeded(host: string): AgentLightningError {

@@ -2,6 +2,7 @@ export { type ClosingServer, closeServer } from '../server/close-server.ts';
 export { crossOriginReason, type RequestProvenance } from '../server/cross-origin-request.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 export { isLoopback } from '../server/is-loopback.ts';
+export { isSameSecret } from '../server/is-same-secret.ts';
 export { type ListeningServer, listen } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
 export { listenError } from '../server/listen-error.ts';

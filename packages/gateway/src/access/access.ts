@@ -1,9 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { AgentLightningError } from '@agentlightning/core';
 import {
   type AccessRight,
   type AccessRole,
   type AttemptClaims,
+  isSameSecret,
   type RevokedAttemptTokens,
   roleRights,
 } from '@agentlightning/core/protocol';
@@ -30,7 +30,7 @@ const keyHeaders: readonly string[] = ['authorization', 'x-api-key', 'api-key'];
 
 /** Authenticates callers by key or attempt token. */
 export class Access {
-  readonly #keys: readonly { readonly kind: 'admin' | 'api'; readonly digest: Buffer }[];
+  readonly #keys: readonly { readonly kind: 'admin' | 'api'; readonly key: string }[];
   readonly #tokens: AttemptTokenVerifier | null;
   readonly #others: KeyAuthenticator | null;
   readonly #revoked: RevokedAttemptTokens;
@@ -39,8 +39,8 @@ export class Access {
   constructor({ apiKey, adminKey, attemptTokens, keys, revokedTokens }: AccessOptions) {
     if (apiKey === '' || adminKey === '') throw emptyKey(apiKey === '' ? 'apiKey' : 'adminKey');
     this.#keys = [
-      ...(adminKey === null ? [] : [{ kind: 'admin' as const, digest: digest(adminKey) }]),
-      ...(apiKey === null ? [] : [{ kind: 'api' as const, digest: digest(apiKey) }]),
+      ...(adminKey === null ? [] : [{ kind: 'admin' as const, key: adminKey }]),
+      ...(apiKey === null ? [] : [{ kind: 'api' as const, key: apiKey }]),
     ];
     this.#tokens = attemptTokens;
     this.#others = keys;
@@ -74,10 +74,9 @@ export class Access {
   }
 
   #kindOf(key: string): 'admin' | 'api' | null {
-    const given = digest(key);
     let kind: 'admin' | 'api' | null = null;
     // Every key is compared, even after a match, so that the duration does not depend on the key.
-    for (const known of this.#keys) if (timingSafeEqual(given, known.digest)) kind ??= known.kind;
+    for (const known of this.#keys) if (isSameSecret(key, known.key)) kind ??= known.kind;
     return kind;
   }
 
@@ -131,11 +130,6 @@ export function assertAdmin(caller: Caller): void {
     message: 'this route requires the admin key of the gateway',
     remedy: 'Send the admin key; set it with the gateway option `adminKey` or AGL_GATEWAY_ADMIN_KEY.',
   });
-}
-
-/** Digests have equal length, which `timingSafeEqual` requires. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 function emptyKey(name: string): AgentLightningError {

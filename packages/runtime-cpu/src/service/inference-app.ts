@@ -1,7 +1,7 @@
-import { createHash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { AgentLightningError, type Clock, ValidationError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import { crossOriginReason } from '@agentlightning/core/protocol';
+import { crossOriginReason, isSameSecret } from '@agentlightning/core/protocol';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { renderPrompt } from '../text/chat-template.ts';
@@ -27,21 +27,16 @@ const rejectCrossOrigin: MiddlewareHandler = async ({ req }, next) => {
 
 /** Rejects requests without the API key. */
 function requireKey(apiKey: string): MiddlewareHandler {
-  const expected = digest(`Bearer ${apiKey}`);
+  const expected = `Bearer ${apiKey}`;
   return async ({ req }, next) => {
     const sent = req.header('authorization') ?? '';
-    if (timingSafeEqual(digest(sent), expected)) return await next();
+    if (isSameSecret(sent, expected)) return await next();
     throw new AgentLightningError({
       code: 'UNAUTHENTICATED',
       message: sent === '' ? 'The request has no API key' : 'The API key of the request is wrong',
       remedy: 'Send the API key of the runtime as `Authorization: Bearer <key>`.',
     });
   };
-}
-
-/** Digests have one length, so that they can be compared in constant time. */
-function digest(text: string): Uint8Array {
-  return createHash('sha256').update(text).digest();
 }
 
 const encoder = new TextEncoder();

@@ -1,7 +1,6 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { crossOriginReason, hostAndPort } from '@agentlightning/core/protocol';
+import { crossOriginReason, hostAndPort, isSameSecret } from '@agentlightning/core/protocol';
 import type { ConnectRouter, HandlerContext, Interceptor, ServiceImpl } from '@connectrpc/connect';
 import type { UniversalHandlerOptions } from '@connectrpc/connect/protocol';
 import { ErrorReason } from '../gen/agentlightning/runtime/v1/error_pb.ts';
@@ -13,7 +12,6 @@ import { ServerReflection } from '../gen/grpc/reflection/v1/reflection_pb.ts';
 import { RuntimeError } from '../runtime-error.ts';
 import { defaultRuntimeLimits, type RuntimeLimits } from '../runtime-limits.ts';
 import { toConnectError } from '../wire/grpc-error.ts';
-import { sha256 } from '../wire/sha256.ts';
 import type { PauseMode as EnginePauseMode, RuntimeEngine } from './engine.ts';
 import { invalid } from './invalid.ts';
 import { type GrpcServer, listenGrpc } from './listen-grpc.ts';
@@ -172,7 +170,7 @@ interface CallGuardOptions {
 
 /** A function that throws for a call that must be rejected. */
 function callGuard({ apiKey, isLocal }: CallGuardOptions): (call: ReceivedCall) => void {
-  const expected = apiKey === undefined ? null : sha256(Buffer.from(`Bearer ${apiKey}`));
+  const expected = apiKey === undefined ? null : `Bearer ${apiKey}`;
   return (call) => {
     if (isLocal) assertLocal(call);
     if (expected !== null) assertKey(call.requestHeader.get('authorization') ?? '', expected);
@@ -189,9 +187,8 @@ function assertLocal(call: ReceivedCall): void {
   });
 }
 
-/** Compares digests, whose length is not secret, in constant time. */
-function assertKey(sent: string, expected: Uint8Array): void {
-  if (timingSafeEqual(sha256(Buffer.from(sent)), expected)) return;
+function assertKey(sent: string, expected: string): void {
+  if (isSameSecret(sent, expected)) return;
   throw new RuntimeError({
     reason: ErrorReason.UNAUTHENTICATED,
     message: sent === '' ? 'The call has no API key' : 'The API key of the call is wrong',

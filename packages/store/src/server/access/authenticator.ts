@@ -1,6 +1,5 @@
-import { timingSafeEqual } from 'node:crypto';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { AttemptTokens, defaultProject, RevokedAttemptTokens } from '@agentlightning/core/protocol';
+import { AttemptTokens, defaultProject, isSameSecret, RevokedAttemptTokens } from '@agentlightning/core/protocol';
 import { digestOf, keyIdOf, type StoredAccessKey } from '../../access/access-key.ts';
 import type { Bearer } from './bearer.ts';
 
@@ -78,7 +77,7 @@ export class Authenticator {
     if (key === undefined) throw unauthenticated('The request has no key');
     if (isToken) throw unknownSecret();
     const digest = digestOf(key);
-    const configured = this.#configured.find((each) => isSame(digest, each.digest));
+    const configured = this.#configured.find((each) => isSameSecret(digest, each.digest));
     return configured?.bearer ?? (await this.#listed(key, digest));
   }
 
@@ -92,7 +91,8 @@ export class Authenticator {
   async #listed(key: string, digest: string): Promise<Bearer> {
     const keyId = keyIdOf(key);
     const stored = keyId === null ? null : await this.#find(keyId);
-    if (stored === null || !isSame(digest, stored.digest)) throw unauthenticated('The key of the request is wrong');
+    if (stored === null || !isSameSecret(digest, stored.digest))
+      throw unauthenticated('The key of the request is wrong');
     const { name, role, project, expireTimeMs, revokeTimeMs } = stored.record;
     if (revokeTimeMs !== null) throw unauthenticated(`The key ${stored.record.keyId} (${name}) was revoked`);
     if (expireTimeMs !== null && expireTimeMs <= this.#options.clock.now()) {
@@ -133,10 +133,6 @@ function keyIn(authorization: string): string | undefined {
 }
 
 /** Compares SHA-256 hex digests, which have equal length. */
-function isSame(left: string, right: string): boolean {
-  return timingSafeEqual(Buffer.from(left), Buffer.from(right));
-}
-
 function unknownSecret(): AgentLightningError {
   return new AgentLightningError({
     code: 'UNAUTHENTICATED',
