@@ -6,7 +6,7 @@ import path from 'node:path';
 import { failWith, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { checkEndpoint } from '../src/doctor/check-endpoint.ts';
-import { checkPort } from '../src/doctor/check-machine.ts';
+import { checkPort, checkSecrets } from '../src/doctor/check-machine.ts';
 import { checkStore } from '../src/doctor/check-store.ts';
 import type { Finding } from '../src/doctor/finding.ts';
 import { runAgl } from './agl-command.ts';
@@ -111,4 +111,21 @@ test('a file that is not a store is an error', async () => {
   const file = path.join(folder, 'agl.db');
   writeFileSync(file, 'not a database, but long enough to look like one'.repeat(100));
   expect(await checkStore(`sqlite:${file}`, null)).toMatchObject({ status: 'error' });
+});
+
+test('secrets in the environment are named without their values', () => {
+  const environment = {
+    AGL_TOKEN_SECRET: 'hidden',
+    AGL_STORE_KEY: 'hidden',
+    AGL_SERVER_KEY: '',
+    AGL_MAX_TOKENS: '5',
+    KEY: 'k',
+  };
+  const findings = checkSecrets(environment);
+  expect(findings).toMatchObject([
+    { name: 'secrets', status: 'warning', remedy: expect.stringContaining('agl runner') },
+  ]);
+  expect(findings[0]?.detail).toMatch(/^AGL_STORE_KEY, AGL_TOKEN_SECRET in the environment/);
+  expect(JSON.stringify(findings)).not.toContain('hidden');
+  expect(checkSecrets({ PATH: '/bin' })).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { runRollouts } from '@agentlightning/runner';
@@ -26,7 +26,8 @@ class ServerUnderTest implements AsyncDisposable {
   readonly #stop = new AbortController();
 
   private constructor(port: string) {
-    this.process = new AglProcess(['server', '--data', folder.path, '--port', port, '--model', 'tiny-random']);
+    const data = `${folder.path}/data`;
+    this.process = new AglProcess(['server', '--data', data, '--port', port, '--model', 'tiny-random']);
   }
 
   static async start(port = '0'): Promise<ServerUnderTest> {
@@ -174,7 +175,11 @@ test('the server ends on SIGTERM with its current run queued, and has one key', 
   {
     await using server = await ServerUnderTest.start();
     key = server.key;
-    expect(statSync(`${folder.path}/server-key`).mode & 0o777).toBe(0o600);
+    const data = `${folder.path}/data`;
+    expect(modesOf(data, ['.'])).toEqual({ '.': '700' });
+    const secret = readdirSync(data).filter((name) => /^agl\.db|key|secret/.test(name));
+    expect(secret).toEqual(expect.arrayContaining(['agl.db', 'server-key']));
+    expect(modesOf(data, secret)).toEqual(Object.fromEntries(secret.map((name) => [name, '600'])));
     const runId = await server.createRun();
     await vi.waitFor(async () => expect(await server.status(runId)).toBe('running'), { timeout: 60_000 });
     server.process.terminate();
@@ -185,6 +190,10 @@ test('the server ends on SIGTERM with its current run queued, and has one key', 
   expect(server.key).toBe(key);
   expect((await server.send('GET', '/v1/server/runs')).body).toMatchObject({ items: [{ name: 'small' }] });
 });
+
+function modesOf(directory: string, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, (statSync(`${directory}/${name}`).mode & 0o777).toString(8)]));
+}
 
 test('bad input has an error that names it, and nothing is stored', async () => {
   await using server = await ServerUnderTest.start();
@@ -213,6 +222,43 @@ test('bad input has an error that names it, and nothing is stored', async () => 
   }
   const healthy = await fetch(`${server.url}/healthz`);
   expect(await healthy.json()).toEqual({ status: 'ok' });
+});
+
+/** Bodies that are no request, with the status of their response. */
+const oddBodies: readonly (readonly [string, number])[] = [
+  ['', 400],
+  ['null', 400],
+  ['[]', 400],
+  ['"text"', 400],
+  ['{', 400],
+  ['\0', 400],
+  ['{"data":null}', 400],
+  ['{"data":[],"training":[]}', 400],
+  ['{"data":{"train":1e999,"test":-1}}', 400],
+  ['{"data":{"train":"../../server-key","test":"/etc/passwd"}}', 400],
+  ['{"__proto__":{"data":{}},"constructor":{"prototype":{}}}', 400],
+  [`{"data":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 400],
+  [`{"name":"${'n'.repeat(200_000)}"}`, 400],
+  [`{"name":"${'n'.repeat(300_000)}"}`, 413],
+];
+
+test('odd and large bodies are errors of the request', async () => {
+  await using server = await ServerUnderTest.start();
+  for (const [text, status] of oddBodies) {
+    const created = await server.send('POST', '/v1/server/runs', text);
+    expect([text.slice(0, 60), created]).toMatchObject([text.slice(0, 60), { status, body: { error: {} } }]);
+    for (const action of ['stop', 'resume', 'endpoint']) {
+      const { status: other } = await server.send('POST', `/v1/server/runs/run-unknown/${action}`, text);
+      expect([400, 404, 413]).toContain(other);
+    }
+  }
+  const dataSet = `/v1/server/datasets/${createHash('sha256').update('x').digest('hex')}`;
+  const large = ' '.repeat(17 * 1024 * 1024);
+  expect(await server.send('PUT', `${dataSet}?offset=0&total_bytes=20000000`, large)).toMatchObject({ status: 413 });
+  for (const query of ['', 'offset=-1&total_bytes=1', 'offset=0&total_bytes=1e99', 'offset=NaN&total_bytes=x']) {
+    expect([query, await server.send('PUT', `${dataSet}?${query}`, ' ')]).toMatchObject([query, { status: 400 }]);
+  }
+  expect((await server.send('GET', '/v1/server/runs')).body).toEqual({ items: [] });
 });
 
 test('a taken port and a missing GPU end the command with the reason', async () => {

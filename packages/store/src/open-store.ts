@@ -14,7 +14,7 @@ import { badLocation, isPostgres, sqlitePath } from './store-location.ts';
 
 /** Options of `openStore`. */
 export interface OpenStoreOptions {
-  /** Clock. @default the system clock */
+  /** Clock. @default the system clock, on PostgreSQL adjusted to the clock of the database */
   readonly clock?: Clock;
   /**
    * Lease of a claimed attempt in milliseconds. Without a heartbeat of the attempt or its worker or a span until then,
@@ -71,11 +71,15 @@ export interface OpenStoreOptions {
  * ```
  */
 export async function openStore(location: string, options: OpenStoreOptions = {}): Promise<SqlStore> {
-  const clock = options.clock ?? systemClock;
   assertOptions(options);
   const quotas = resolveQuotas(options.quotas ?? {});
   const driver = await openDriver(location, options);
+  const { clock = new SharedClock(driver) } = options;
+  const adjustClock = async (): Promise<void> => {
+    if (clock instanceof SharedClock) await clock.adjust();
+  };
   try {
+    await adjustClock();
     await migrate(driver, { nowMs: clock.now() });
   } catch (error) {
     await driver.close();
@@ -83,12 +87,40 @@ export async function openStore(location: string, options: OpenStoreOptions = {}
   }
   return new SqlStore(driver, {
     clock,
+    adjustClock,
     claimLeaseMs: options.claimLeaseMs ?? 60_000,
     watchdogIntervalMs: options.watchdogIntervalMs ?? 1000,
     maxLostClaims: options.maxLostClaims ?? 10,
     retention: options.retention ?? null,
     quotas,
   });
+}
+
+/**
+ * The system clock, moved to the time of a database that several machines share: their clocks may differ by more than a
+ * lease.
+ */
+class SharedClock implements Clock {
+  readonly sleep: Clock['sleep'] = systemClock.sleep;
+  readonly #driver: SqlDriver;
+  #aheadMs = 0;
+
+  constructor(driver: SqlDriver) {
+    this.#driver = driver;
+  }
+
+  now(): number {
+    return systemClock.now() + this.#aheadMs;
+  }
+
+  /** Moves the clock by what it certainly differs: the database read its own between the request and the response. */
+  async adjust(): Promise<void> {
+    if (this.#driver.timeMs === undefined) return;
+    const sentMs = systemClock.now();
+    const timeMs = await this.#driver.timeMs();
+    const receivedMs = systemClock.now();
+    this.#aheadMs = Math.min(Math.max(this.#aheadMs, timeMs - receivedMs), timeMs - sentMs);
+  }
 }
 
 function assertOptions({ maxLostClaims = 10, retention = null }: OpenStoreOptions): void {

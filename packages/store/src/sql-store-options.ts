@@ -6,6 +6,8 @@ import type { IdempotentRequest } from './operations/records/run-idempotent.ts';
 /** Options of an `SqlStore`. */
 export interface SqlStoreOptions {
   readonly clock: Clock;
+  /** Adjusts the clock to the time of the database, in each round of the watchdog. */
+  readonly adjustClock?: () => Promise<void>;
   /** Lease of a claimed attempt in milliseconds. */
   readonly claimLeaseMs: number;
   /** Interval of the watchdog's check for expired attempts in milliseconds. */

@@ -70,6 +70,7 @@ const retentionGraceMs = 3_600_000;
 export class SqlStore extends SqlStoreOperations implements Store {
   readonly #driver: SqlDriver;
   readonly #clock: Clock;
+  readonly #adjustClock: SqlStoreOptions['adjustClock'];
   readonly #feed: ChangeFeed;
   readonly #claimQueue: ClaimQueue;
   readonly #closing = new AbortController();
@@ -94,6 +95,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
     super(new TransactionRunner({ driver, clock, feed, quotas }), claimLeaseMs);
     this.#driver = driver;
     this.#clock = options.clock;
+    this.#adjustClock = options.adjustClock;
     this.#feed = feed;
     this.#watchExternal = () => driver.onExternalChange((changes) => feed.publish(changes));
     this.#claimQueue = new ClaimQueue(options.clock, feed, this.#watchExternal);
@@ -224,6 +226,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
   }
 
   async #watch(): Promise<void> {
+    await this.#adjustClock?.();
     // Reads take no lock: an idle store does not block writers.
     const { time, isOld } = await this.runner.read(async (context) => {
       const known = await readStoreTime(context);

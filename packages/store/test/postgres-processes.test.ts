@@ -45,6 +45,22 @@ describePostgres('many processes on one PostgreSQL', () => {
     expect(await server.end()).toBe(0);
     await Promise.all([first.close(), second.close()]);
   }, 60_000);
+
+  test('measure leases by the clock of the database, whatever their own clocks', async () => {
+    await using database = await createTestDatabase();
+    // Only the other process watches.
+    const store = await openStore(database.url, { watchdogIntervalMs: 2 ** 30 });
+    const server = runFixture('store-server-ahead.ts', [database.url]);
+    await server.said(1);
+    await store.enqueueRollouts([{ input: 'claimed for a minute' }]);
+    const [claimed] = await store.claimRollouts();
+    const overdue = await store.startRollout({ input: 'overdue', config: { timeoutMs: 1, maxAttempts: 1 } });
+    await store.waitForRollouts([overdue.rolloutId], { timeoutMs: 30_000 });
+    expect(await store.getRollout(overdue.rolloutId)).toMatchObject({ status: 'failed' });
+    expect(await store.getRollout(claimed?.rolloutId ?? '')).toMatchObject({ status: 'preparing' });
+    expect(await server.end()).toBe(0);
+    await store.close();
+  }, 60_000);
 });
 
 /** The ids of the rollouts that a process claimed: what it said after that it is ready. */

@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Run } from '@agentlightning/core';
-import { costOfRun, type MetricPoint, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
+import { storeTimeOf } from '@agentlightning/core/protocol';
+import { costOfRun, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';
 import type { RunComparison, RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
 import { compareRuns } from './compare-runs.ts';
 import type { DashboardStore } from './dashboard-store.ts';
-import { downSample, thinCurve } from './down-sample.ts';
+import { MetricRanges, thinCurve } from './down-sample.ts';
 import { readPromptVersions, readSearch } from './prompt-versions.ts';
 import { type RunFilter, runMatches } from './run-filter.ts';
 import { readProgress, type WarningExplanations } from './run-progress.ts';
@@ -25,11 +26,12 @@ const sparklinePoints = 60;
 /** Prefix of the metrics that count failures by cause. */
 const failurePrefix = 'failures/';
 
-/** Steps of a run that are read at a time. */
-const metricsPerPage = 200;
+/** Steps of a run that are read at a time: the first time, and at most. */
+const firstMetricsPage = 200;
+const maxMetricsPage = 2000;
 
-/** The most values of a run that are read: its latest steps. */
-const maxMetricValues = 1_000_000;
+/** Values of metrics that are read at a time, about. */
+const valuesPerPage = 20_000;
 
 /** Runs whose metrics and token usage are kept in memory. */
 const maxCachedRuns = 100;
@@ -47,8 +49,7 @@ export class RunReader {
   readonly #clock: Clock;
   readonly #explanations: WarningExplanations;
   /** The metrics of runs by id, with the update that they belong to. */
-  readonly #metrics: Map<string, { readonly updateTimeMs: number; readonly points: readonly MetricPoint[] }> =
-    new Map();
+  readonly #metrics: Map<string, { readonly updateTimeMs: number; readonly ranges: Promise<MetricRanges> }> = new Map();
   /** The token usage of ended runs by id, with the update that they belong to. */
   readonly #usage: Map<string, { readonly updateTimeMs: number; readonly usage: readonly ModelUsage[] }> = new Map();
 
@@ -73,12 +74,13 @@ export class RunReader {
       await setImmediate();
     }
     const shown = found.slice(0, filter.limit);
-    const summaries = shown.map(async (run) => await this.#summary(run, await this.#usageOf(run)));
+    const nowMs = await this.#storeTime(shown);
+    const summaries = shown.map(async (run) => await this.#summary(run, await this.#usageOf(run), nowMs));
     return {
       items: await Promise.all(summaries),
       hasMore: found.length > filter.limit,
       tags: [...tags].sort(),
-      nowMs: this.#clock.now(),
+      nowMs,
     };
   }
 
@@ -93,22 +95,23 @@ export class RunReader {
     const run = await this.#store.getRun(runId);
     const { kind, evaluations, warnings, publications } = readProgress(run, this.#explanations);
     const statistics = await this.#store.runStatistics(runId);
+    const nowMs = await this.#storeTime([run]);
     return {
-      ...(await this.#summary(run, statistics.usage)),
+      ...(await this.#summary(run, statistics.usage, nowMs)),
       config: run.config,
       evaluations,
       runWarnings: warnings,
       publications,
       statistics,
-      failures: failuresOf(await this.#metricsOf(run)),
+      failures: failuresOf((await this.#metricsOf(run)).totals),
       search: kind === 'prompt-search' ? readSearch(run) : null,
-      nowMs: this.#clock.now(),
+      nowMs,
     };
   }
 
   /** The metrics of a run in at most `points` buckets. Throws NOT_FOUND for an unknown id. */
   async metrics(runId: string, points: number): Promise<RunMetrics> {
-    return downSample(await this.#metricsOf(await this.#store.getRun(runId)), points);
+    return (await this.#metricsOf(await this.#store.getRun(runId))).view(points);
   }
 
   /** The versions of a prompt search; none for a training run. Throws NOT_FOUND for an unknown id. */
@@ -116,11 +119,18 @@ export class RunReader {
     return readPromptVersions(await this.#store.getRun(runId));
   }
 
-  async #summary(run: Run, usage: readonly ModelUsage[]): Promise<RunSummary> {
+  /** The time of the store, whose clock writes heartbeats and updates: the clock of the dashboard may differ. */
+  async #storeTime(runs: readonly Run[]): Promise<number> {
+    const latest = { sortBy: 'lastHeartbeatTimeMs', sortOrder: 'desc', limit: 1 } as const;
+    const { items } = await this.#store.queryWorkers(latest);
+    return Math.max(storeTimeOf(items, this.#clock.now()), ...runs.map(({ updateTimeMs }) => updateTimeMs));
+  }
+
+  async #summary(run: Run, usage: readonly ModelUsage[], nowMs: number): Promise<RunSummary> {
     const progress = readProgress(run, this.#explanations);
     const { step, steps, rewardBefore, rewardAfter, verdict, rewardCurve, lossCurve, warnings } = progress;
     const worker = await this.#store.getWorker(`trainer-${run.runId}`);
-    const metrics = await this.#metricsOf(run);
+    const { totals } = await this.#metricsOf(run);
     const heartbeatTimeMs = worker?.lastHeartbeatTimeMs ?? null;
     return {
       runId: run.runId,
@@ -128,7 +138,7 @@ export class RunReader {
       kind: progress.kind,
       tags: progress.tags,
       status: run.status,
-      liveness: this.#liveness(run, heartbeatTimeMs),
+      liveness: livenessOf(run, heartbeatTimeMs, nowMs),
       heartbeatTimeMs,
       step,
       steps,
@@ -140,15 +150,12 @@ export class RunReader {
       warnings: warnings.length,
       createTimeMs: run.createTimeMs,
       updateTimeMs: run.updateTimeMs,
-      trainedTokens: trainedTokens(metrics),
-      cost: costOfRun(run, { usage, metrics }),
+      trainedTokens: trainedTokens(totals),
+      cost: costOfRun(run, {
+        usage,
+        metrics: [{ runId: run.runId, step: 0, timeMs: 0, values: Object.fromEntries(totals) }],
+      }),
     };
-  }
-
-  #liveness({ status, updateTimeMs }: Run, heartbeatTimeMs: number | null): RunLiveness {
-    if (status !== 'running') return 'ended';
-    const lastSignMs = Math.max(heartbeatTimeMs ?? 0, updateTimeMs);
-    return this.#clock.now() - lastSignMs > silentAfterMs ? 'silent' : 'live';
   }
 
   async #usageOf({ runId, status, updateTimeMs }: Run): Promise<readonly ModelUsage[]> {
@@ -159,50 +166,55 @@ export class RunReader {
     return usage;
   }
 
-  async #metricsOf({ runId, updateTimeMs }: Run): Promise<readonly MetricPoint[]> {
+  async #metricsOf({ runId, updateTimeMs }: Run): Promise<MetricRanges> {
     const known = this.#metrics.get(runId);
-    if (known?.updateTimeMs === updateTimeMs) return known.points;
-    const points = await this.#readMetrics(runId);
+    if (known?.updateTimeMs === updateTimeMs) return await known.ranges;
+    const ranges = this.#readMetrics(runId);
+    const entry = { updateTimeMs, ranges };
     // The least recently read are first.
     this.#metrics.delete(runId);
-    this.#metrics.set(runId, { updateTimeMs, points });
+    this.#metrics.set(runId, entry);
     const [oldest] = this.#metrics.keys();
     if (this.#metrics.size > maxCachedRuns && oldest !== undefined) this.#metrics.delete(oldest);
-    return points;
+    try {
+      return await ranges;
+    } catch (error) {
+      if (this.#metrics.get(runId) === entry) this.#metrics.delete(runId);
+      throw error;
+    }
   }
 
-  /** Reads the metrics of the latest steps in pages, between which other requests are served. */
-  async #readMetrics(runId: string): Promise<readonly MetricPoint[]> {
-    const points: MetricPoint[] = [];
-    for (let values = 0; values < maxMetricValues; ) {
-      const page = { sortOrder: 'desc', limit: metricsPerPage, offset: points.length } as const;
-      const { items } = await this.#store.queryMetrics(runId, page);
-      points.push(...items);
-      if (items.length < metricsPerPage) break;
-      values += items.reduce((sum, point) => sum + Object.keys(point.values).length, 0);
+  /** Reads the metrics of a run in pages, between which other requests are served, and keeps ranges of its steps. */
+  async #readMetrics(runId: string): Promise<MetricRanges> {
+    let ranges: MetricRanges | null = null;
+    let limit = firstMetricsPage;
+    for (let offset = 0; ; ) {
+      const { items, total } = await this.#store.queryMetrics(runId, { limit, offset });
+      ranges ??= new MetricRanges(total);
+      ranges.add(items);
+      if (items.length < limit) return ranges;
+      offset += items.length;
+      const values = items.reduce((sum, point) => sum + Object.keys(point.values).length, 0);
+      limit = Math.min(maxMetricsPage, Math.max(1, Math.floor((valuesPerPage * items.length) / Math.max(1, values))));
       await setImmediate();
     }
-    return points.reverse();
   }
 }
 
-function trainedTokens(points: readonly MetricPoint[]): number | null {
-  const counts = points.flatMap(({ values }) =>
-    Object.entries(values)
-      .filter(([name]) => name === 'tokens/trained' || name.endsWith('/tokens/trained'))
-      .map(([, value]) => value),
+function livenessOf({ status, updateTimeMs }: Run, heartbeatTimeMs: number | null, nowMs: number): RunLiveness {
+  if (status !== 'running') return 'ended';
+  const lastSignMs = Math.max(heartbeatTimeMs ?? 0, updateTimeMs);
+  return nowMs - lastSignMs > silentAfterMs ? 'silent' : 'live';
+}
+
+function trainedTokens(totals: ReadonlyMap<string, number>): number | null {
+  const counts = [...totals].flatMap(([name, total]) =>
+    name === 'tokens/trained' || name.endsWith('/tokens/trained') ? [total] : [],
   );
   return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0);
 }
 
-function failuresOf(points: readonly MetricPoint[]): Readonly<Record<string, number>> {
-  const sums = new Map<string, number>();
-  for (const { values } of points) {
-    for (const [name, value] of Object.entries(values)) {
-      if (!name.startsWith(failurePrefix)) continue;
-      const cause = name.slice(failurePrefix.length);
-      sums.set(cause, (sums.get(cause) ?? 0) + value);
-    }
-  }
-  return Object.fromEntries(sums);
+function failuresOf(totals: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  const failures = [...totals].filter(([name]) => name.startsWith(failurePrefix));
+  return Object.fromEntries(failures.map(([name, total]) => [name.slice(failurePrefix.length), total]));
 }

@@ -24,6 +24,17 @@ export async function checkPort(
   }
 }
 
+/** Warns of secrets of ours in the environment: processes of the same user, such as agents, can read it. */
+export function checkSecrets(environment: Readonly<Record<string, string | undefined>>): readonly Finding[] {
+  const names = Object.keys(environment).filter(
+    (name) => /^AGL_(\w+_)?(KEY|SECRET|TOKEN)$/.test(name) && (environment[name] ?? '') !== '',
+  );
+  if (names.length === 0) return [];
+  const detail = `${names.sort().join(', ')} in the environment: agents that run as the same user can read it`;
+  const remedy = 'Run agents that you do not trust with agl runner, as another user or on another machine.';
+  return [{ name: 'secrets', status: 'warning', detail, remedy }];
+}
+
 /** Response timeout of the driver in milliseconds. */
 const gpuTimeoutMs = 10_000;
 

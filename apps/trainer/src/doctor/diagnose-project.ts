@@ -8,7 +8,7 @@ import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
 import { projectDependencies } from '../project-setup/installed-packages.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import { type CheckedEndpoint, checkEndpoint } from './check-endpoint.ts';
-import { checkGpu, checkPort } from './check-machine.ts';
+import { checkGpu, checkPort, checkSecrets } from './check-machine.ts';
 import { checkStore } from './check-store.ts';
 import { checkVersions } from './check-versions.ts';
 import { defaultDashboardPort } from './dashboard-port.ts';
@@ -24,6 +24,7 @@ export interface Examination {
   readonly endpoint: CheckedEndpoint | null;
   /** The key of a store server. */
   readonly storeKey: string | null;
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** The default port of `agl server`. */
@@ -35,6 +36,7 @@ export async function diagnoseProject({
   configFile,
   endpoint,
   storeKey,
+  environment,
 }: Examination): Promise<readonly Finding[]> {
   const loaded = await load(configFile);
   const shared = loaded.config === null ? null : isPromptSearch(loaded.config) ? loaded.config.shared : loaded.config;
@@ -48,6 +50,7 @@ export async function diagnoseProject({
     await checkPort(defaultDashboardPort, { user: 'agl dashboard', remedy: 'Use agl dashboard --port <n>.' }),
     await checkPort(serverPort, { user: 'agl server', remedy: 'Use agl server --port <n>.' }),
     await checkGpu(),
+    ...checkSecrets(environment),
   ];
 }
 

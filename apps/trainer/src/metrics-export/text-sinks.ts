@@ -50,6 +50,6 @@ function textSink(file: string, text: (points: readonly MetricPoint[]) => string
 
 function csvText(text: string): string {
   // A spreadsheet would run it as a formula.
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const safe = /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

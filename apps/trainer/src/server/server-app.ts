@@ -27,6 +27,9 @@ const maxPartBytes = 16 * 1024 * 1024;
 /** The largest other body in bytes. */
 const maxRequestBytes = 256 * 1024;
 
+/** The most bytes of a rejected body that are read. */
+const maxSkippedBytes = 2 * maxPartBytes;
+
 /** The most open event streams of a project. */
 const maxStreams = 200;
 
@@ -122,7 +125,7 @@ export function createServerApp(options: ServerAppOptions): Hono {
   for (const name of Object.keys(responses) as (keyof ServerRoutes)[]) {
     const { method, path, right } = serverRoutes[name];
     const maxSize = method === 'PUT' ? maxPartBytes : maxRequestBytes;
-    const limit = bodyLimit({ maxSize, onError: () => rejectBody(maxSize) });
+    const limit = bodyLimit({ maxSize, onError: (context) => rejectBody(context, maxSize) });
     app.on(method, path, requires(right), limit, (context) => responses[name](context, routeOptions));
   }
   app.all('*', requires('work:read'), (context) => {
@@ -193,7 +196,14 @@ function tooManyStreams(): AgentLightningError {
   });
 }
 
-function rejectBody(maxBytes: number): never {
+async function rejectBody(context: Context, maxBytes: number): Promise<never> {
+  // A body of a declared size is read: its connection would end later, under a request that follows on it.
+  const unread = context.req.header('transfer-encoding') === undefined ? context.req.raw.body : null;
+  let bytes = 0;
+  for await (const part of unread ?? []) {
+    bytes += part.byteLength;
+    if (bytes > maxSkippedBytes) break;
+  }
   throw new AgentLightningError({
     code: 'PAYLOAD_TOO_LARGE',
     message: `the body of the request exceeds ${maxBytes} bytes`,

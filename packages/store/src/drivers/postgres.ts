@@ -165,6 +165,12 @@ export class PostgresDriver implements SqlDriver {
     });
   }
 
+  async timeMs(): Promise<number> {
+    const sql = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS time_ms';
+    const [row] = await this.read((connection) => connection.all(sql));
+    return Number(row?.['time_ms']);
+  }
+
   onExternalChange(listener: StoreChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -53,6 +53,8 @@ export interface SqlDriver {
   ): Promise<TResult>;
   /** Subscribes to changes by other processes; returns the function that unsubscribes. */
   onExternalChange(listener: StoreChangeListener): () => void;
+  /** The time of a database that several machines share, in Unix milliseconds. @default the clock of this process counts */
+  timeMs?(): Promise<number>;
   /** Reports the time for which each transaction kept the thread busy, in milliseconds. @default another process works */
   onBusy?(listener: (ms: number) => void): void;
   /** Waits for running transactions, then closes the database. */

@@ -29,6 +29,7 @@ export async function runDoctor(configFile: string, flags: DoctorFlags): Promise
   let findings: readonly Finding[];
   try {
     findings = await diagnoseProject({
+      environment: process.env,
       folder: process.cwd(),
       configFile,
       endpoint:
