@@ -11,7 +11,9 @@ import { filesOfRecordedCall } from './recorded-call.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const sourceCondition = '--conditions=@agentlightning/source';
 if (!process.execArgv.includes(sourceCondition)) {
-  const again = spawnSync(process.execPath, [sourceCondition, import.meta.filename], { stdio: 'inherit' });
+  const again = spawnSync(process.execPath, [sourceCondition, import.meta.filename, ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
   process.exit(again.status ?? 1);
 }
 

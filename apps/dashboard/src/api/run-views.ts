@@ -1,9 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
-import type { PublicationRecord } from '@agentlightning/core/protocol';
+import type { PublicationRecord, VerdictName } from '@agentlightning/core/protocol';
 import type { Cost, RunStatistics, RunStatus } from '@agentlightning/core/store';
-
-/** What the held-out rewards before and after training show; `undecided` when too many are missing. */
-export type RunVerdict = 'better' | 'worse' | 'not-significant' | 'undecided';
 
 /** A held-out evaluation. */
 export interface EvaluationView {
@@ -54,7 +51,7 @@ export interface RunSummary {
   readonly rewardBefore: number | null;
   readonly rewardAfter: number | null;
   /** Null until the run has finished, and for runs of older trainers. */
-  readonly verdict: RunVerdict | null;
+  readonly verdict: VerdictName | null;
   /** Mean training reward by step, averaged to at most 60 points. */
   readonly rewardCurve: readonly number[];
   /** Loss by step of a training that imitates demonstrations, whose rewards are all equal; empty for another one. */

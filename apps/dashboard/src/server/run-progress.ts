@@ -1,7 +1,7 @@
 import type { Run } from '@agentlightning/core';
-import { type PublicationRecord, publicationRecordsSchema } from '@agentlightning/core/protocol';
+import { type PublicationRecord, publicationRecordsSchema, type VerdictName } from '@agentlightning/core/protocol';
 import { z } from 'zod';
-import type { EvaluationView, RunKind, RunVerdict, WarningView } from '../api/run-views.ts';
+import type { EvaluationView, RunKind, WarningView } from '../api/run-views.ts';
 
 /** Cause and remedy of a warning, by its name. */
 export type WarningExplanations = Readonly<Record<string, { readonly cause: string; readonly remedy: string }>>;
@@ -47,7 +47,7 @@ export interface RunProgress {
   readonly lossCurve: readonly number[];
   readonly rewardBefore: number | null;
   readonly rewardAfter: number | null;
-  readonly verdict: RunVerdict | null;
+  readonly verdict: VerdictName | null;
   readonly evaluations: readonly EvaluationView[];
   readonly warnings: readonly WarningView[];
   /** Newest first. */

@@ -1,5 +1,5 @@
 import type { Cost } from '@agentlightning/core/store';
-import type { RunVerdict } from '../../src/api/run-views.ts';
+import type { RunSummary } from '../../src/api/run-views.ts';
 
 /** A reward or metric with three significant digits; an en dash for none. */
 export function numberText(value: number | null | undefined): string {
@@ -81,7 +81,7 @@ export function indentedJson(text: string): string {
 }
 
 /** A verdict in words; an en dash for none. */
-export function verdictText(verdict: RunVerdict | null): string {
+export function verdictText(verdict: RunSummary['verdict']): string {
   if (verdict === null) return '–';
   return verdict === 'not-significant' ? 'no difference shown' : verdict;
 }

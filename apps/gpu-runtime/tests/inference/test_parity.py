@@ -65,8 +65,8 @@ def test_sampler_and_trainer_agree_on_a_conversation_continued_by_token_ids(tmp_
         spans: list[TrainedSpan] = []
         logprobs: list[float] = []
         for turn in range(3):
-            own = {} if prompt is None else {"extra_body": {"prompt_token_ids": prompt}}
-            answer = ask_model(url, seed=turn, max_tokens=16, **own)
+            extra = {} if prompt is None else {"extra_body": {"prompt_token_ids": prompt}}
+            answer = ask_model(url, seed=turn, max_tokens=16, **extra)
             choice = answer.choices[0]
             start = len(answer.prompt_token_ids)
             spans.append(TrainedSpan(start, start + len(choice.token_ids)))
