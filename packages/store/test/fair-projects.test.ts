@@ -102,8 +102,9 @@ test('a project keeps its speed while another one attacks', { timeout: 60_000 },
   });
   const during = await windowOf(blue.client);
   attack.kill('SIGKILL');
-  // At least 80 % of the serving thread are left to the other project, and most of its speed, whatever else the machine does.
-  expect((during.busyMs - before.busyMs) / windowMs).toBeLessThan(0.2);
+  // The attack gets its eighth of the serving thread, beside what is not charged (sockets, collection of garbage): without shares
+  // it takes all of it. Most of the other project's speed stays, whatever else the machine does.
+  expect((during.busyMs - before.busyMs) / windowMs).toBeLessThan(0.4);
   expect(during.rounds / before.rounds).toBeGreaterThan(0.5);
   expect(statuses.filter((status) => status.startsWith('5'))).toEqual([]);
   await red.client.close();
