@@ -63,6 +63,8 @@ const deviations = readdirSync(folder).map((file): [string, Deviation] => [
 async function engineOf(deviation: Deviation): Promise<BareUpstream> {
   const upstream = await startUpstream((response) => {
     const request = parseJsonObject(upstream.requests.at(-1)?.body ?? '') ?? {};
+    // Engines of Chat Completions have no other APIs.
+    if (/\/(responses|messages)$/.test(upstream.requests.at(-1)?.path ?? '')) return void response.writeHead(404).end();
     const refusal = refusalOf(deviation, request);
     if (refusal !== null) {
       response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(JSON.stringify(refusal.body));
