@@ -1,9 +1,9 @@
 /**
- * Type-checks and runs the code of the READMEs, of the guides of the documentation site, and of the skills.
+ * Type-checks and runs the code of the READMEs, of the guides and the manual of the documentation site, and of the skills.
  *
  * A code block that starts with ` ```ts run ` is executed unchanged, with Node, in the folder of its document, against
- * the built packages. A ` ```ts ` block is a whole module and type-checked. In a README, a ` ```ts fragment ` block shows a
- * part of a program and is not checked; their number is limited. Any other mark is a problem.
+ * the built packages; that of a page of the manual in the folder of its `package`, which its front matter names. A ` ```ts ` block is a whole module
+ * and type-checked. In a README or the manual, a ` ```ts fragment ` block shows a part of a program and is not checked; their number is limited. Any other mark is a problem.
  * By hand: `node tools/readme-snippets.ts [path of a document, or its beginning]`.
  *
  * @module
@@ -18,6 +18,8 @@ import { type CommandResult, runCommand } from './verify/run-command.ts';
 export interface Snippet {
   /** The document, from the root of the repository. */
   readonly document: string;
+  /** The folder whose packages it imports: the package of a page of the manual, else that of the document. */
+  readonly folder: string;
   /** The line where the block starts, counted from 1. */
   readonly line: number;
   /** The code itself. */
@@ -43,30 +45,38 @@ const settingsFolder = join(repositoryRoot, snippetFolder);
 
 const isReadme = (path: string): boolean => /^((packages|apps|examples)\/[^/]+\/)?README\.md$/.test(path);
 
-/** Documents without fragments. */
+/** Pages of the site and skills. */
 const isGuide = (path: string): boolean =>
   /^apps\/docs\/content\/.+\.md$|^(packages|apps)\/[^/]+\/skills\/[^/]+\/SKILL\.md$/.test(path);
 
-/** Every code block that is checked, of the documents whose path starts with `prefix`. */
+/** The package of a page of the manual; null for other documents. */
+const packageOf = (text: string): string | null => /^---\n(?:.+\n)*?package: (.+)\n/.exec(text)?.[1] ?? null;
+
+/** Every code block that is checked, of the documents whose path, or whose package, starts with `prefix`. */
 export function findSnippets(prefix = ''): readonly Snippet[] {
-  return listFiles((path) => (isReadme(path) || isGuide(path)) && path.startsWith(prefix)).flatMap(snippetsOf);
+  return listFiles((path) => isReadme(path) || isGuide(path))
+    .flatMap(snippetsOf)
+    .filter(({ document, folder }) => document.startsWith(prefix) || `${folder}/`.startsWith(prefix));
 }
 
-/** Number of fragments in all READMEs. Lower it when one becomes a whole module; do not raise it. */
+/** Number of fragments in all READMEs and the manual. Lower it when one becomes a whole module; do not raise it. */
 const maxFragments = 12;
 
-/** Problems of the marks of code blocks: unknown ones, fragments outside READMEs, and too many fragments. */
+/** Problems of the marks of code blocks: unknown ones, fragments outside READMEs and the manual, and too many fragments. */
 export function markProblems(): readonly string[] {
   const blocks = listFiles((path) => isReadme(path) || isGuide(path)).flatMap(blocksOf);
   const fragments = blocks.filter(({ mark }) => mark === 'fragment');
   const unknown = blocks.filter(({ document, mark }) => {
-    return mark !== '' && mark !== 'run' && (mark !== 'fragment' || isGuide(document));
+    if (mark === '' || mark === 'run') return false;
+    return mark !== 'fragment' || (isGuide(document) && packageOf(readText(document)) === null);
   });
   return [
     ...unknown.map(({ document, line, mark }) => `${document}:${line}: unknown mark of a TypeScript block: ${mark}`),
     ...(fragments.length === maxFragments
       ? []
-      : [`READMEs have ${fragments.length} fragments, maxFragments in tools/readme-snippets.ts is ${maxFragments}.`]),
+      : [
+          `READMEs and manual have ${fragments.length} fragments, maxFragments in tools/readme-snippets.ts is ${maxFragments}.`,
+        ]),
   ];
 }
 
@@ -120,9 +130,9 @@ async function checkTypes(files: readonly string[]): Promise<CommandResult> {
   return await runCommand(['tsc', '--noEmit', '-p', settings]);
 }
 
-function fileOf({ document, line }: Snippet): string {
+function fileOf({ document, folder, line }: Snippet): string {
   const name = `${document.toLowerCase().replaceAll(/[^a-z]+/g, '-')}-line-${line}.ts`;
-  return join(repositoryRoot, dirname(document), snippetFolder, name);
+  return join(repositoryRoot, folder, snippetFolder, name);
 }
 
 /** A TypeScript block of a document. */
@@ -139,8 +149,10 @@ function snippetsOf(document: string): readonly Snippet[] {
 
 function blocksOf(document: string): readonly Block[] {
   const text = readText(document);
+  const folder = packageOf(text) ?? dirname(document);
   return [...text.matchAll(/^ *```(?:ts|tsx|mts|typescript)\b([^\n]*)\n([\s\S]*?)^ *```/gm)].map((match) => ({
     document,
+    folder,
     line: text.slice(0, match.index).split('\n').length,
     mark: (match[1] ?? '').trim(),
     code: match[2] ?? '',

@@ -18,6 +18,12 @@ export default defineConfig({
         { label: 'Learn', items: [{ autogenerate: { directory: 'learn' } }] },
         { label: 'Guides', items: [{ autogenerate: { directory: 'guides' } }] },
         { label: 'Recipes', collapsed: true, items: ['recipes', { autogenerate: { directory: 'recipes' } }] },
+        { label: 'Training', items: [{ autogenerate: { directory: 'training' } }] },
+        { label: 'Agents and frameworks', collapsed: true, items: [{ autogenerate: { directory: 'agents' } }] },
+        { label: 'Algorithms', collapsed: true, items: [{ autogenerate: { directory: 'algorithms' } }] },
+        { label: 'Runtimes', collapsed: true, items: [{ autogenerate: { directory: 'runtimes' } }] },
+        { label: 'Store', collapsed: true, items: [{ autogenerate: { directory: 'store' } }] },
+        { label: 'Gateway', collapsed: true, items: [{ autogenerate: { directory: 'gateway' } }] },
         { label: 'Packages', collapsed: true, items: [{ autogenerate: { directory: 'packages' } }] },
         { label: 'Examples', collapsed: true, items: ['examples', { autogenerate: { directory: 'examples' } }] },
         {

@@ -108,5 +108,29 @@ const decisionsAreNumbered: Convention = {
   },
 };
 
+/** The greatest number of words of a README; longer texts are pages of the manual, in apps/docs/content. */
+const maxReadmeWords = 600;
+
+/** The README of the repository is the entrance for every visitor. */
+const maxRootReadmeWords = 1500;
+
+const readmesAreShort: Convention = {
+  name: 'a README is short; its manual is on the documentation site',
+  findProblems: () =>
+    listFiles((path) => /(^|\/)README\.md$/.test(path) && !path.startsWith('docs/reports/')).flatMap((path) => {
+      const words = readText(path).split(/\s+/).filter(Boolean).length;
+      const limit = path === 'README.md' ? maxRootReadmeWords : maxReadmeWords;
+      return words <= limit
+        ? []
+        : [`${path}: ${words} words, at most ${limit}. Move its manual to a page in apps/docs/content.`];
+    }),
+};
+
 /** Rules about the documents. */
-export const documentRules: readonly Convention[] = [linksLead, pathsExist, errorsAreListed, decisionsAreNumbered];
+export const documentRules: readonly Convention[] = [
+  readmesAreShort,
+  linksLead,
+  pathsExist,
+  errorsAreListed,
+  decisionsAreNumbered,
+];

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { listFiles, readText } from '../../../tools/repository-files.ts';
 import { buildProgram } from '../../trainer/src/cli/program.ts';
+import { commandDocument, withCommandTable } from '../src/assembly/command-table.ts';
 
 /** Documents for users; reports and decisions describe the past. */
 const documents = listFiles(
@@ -67,6 +68,12 @@ test('commands before an installation are those of the package agentlightning', 
   );
   expect([...documents, ...sources].filter((path) => earlyCall.test(readText(path)))).toEqual([]);
   expect(earlyCall.test('npx agl init --yes')).toBe(true);
+});
+
+test('the table of commands is current; `pnpm command-docs` writes it', () => {
+  const page = readText(commandDocument);
+  expect(page).toContain('| `agl train [config]` |');
+  expect(withCommandTable(page, program)).toBe(page);
 });
 
 test('a call through npx is checked too', () => {

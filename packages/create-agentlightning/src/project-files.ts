@@ -160,7 +160,7 @@ await api.close();
 process.exitCode = code ?? 1;
 `;
 
-/** Tasks with a stock of their own each: every second part has a new number, so that the agent must look up twice. */
+/** Tasks, each with its own stock: every second part has a new number, so that the agent must look up twice. */
 function taskFiles({ goal }: ProjectChoice): Readonly<Record<string, string>> {
   // mulberry32, so that every project has the same tasks.
   let state = 1;

@@ -142,7 +142,7 @@ export function dashboardApp({ context, access, files, closing }: DashboardAppOp
     throw new AgentLightningError({
       code: 'NOT_FOUND',
       message: 'Route not found. Besides annotations and replays, the dashboard has only GET routes.',
-      remedy: 'See the README of @agentlightning/dashboard for the routes.',
+      remedy: 'See "API" on the page of the dashboard in the documentation for the routes.',
     });
   });
   app.get('*', (request) => {

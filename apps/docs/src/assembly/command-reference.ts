@@ -2,24 +2,11 @@ import type { Argument, Command, Option } from 'commander';
 import { codeCell, tableCell } from './markdown-table.ts';
 import type { Page } from './page.ts';
 
-/** The pages of the command line reference: an overview, and a page for each command. */
+/** The pages of the command line reference, one for each command. */
 export function commandPages(program: Command): readonly Page[] {
-  const commands = program.commands.filter((command) => command.name() !== 'help');
-  return [overview(program, commands), ...commands.map((command, index) => commandPage(command, index + 1))];
-}
-
-function overview(program: Command, commands: readonly Command[]): Page {
-  const rows = commands.map((command) => {
-    const name = `[\`agl ${command.name()}\`](/reference/cli/${command.name()}/)`;
-    return `| ${name} | ${tableCell(command.description())} |`;
-  });
-  return {
-    slug: 'reference/cli',
-    title: 'Command line',
-    description: 'The commands of agl, with all arguments and flags.',
-    order: 0,
-    body: `${program.description()}\n\n| Command | Does |\n|---|---|\n${rows.join('\n')}\n`,
-  };
+  return program.commands
+    .filter((command) => command.name() !== 'help')
+    .map((command, index) => commandPage(command, index + 1));
 }
 
 function commandPage(command: Command, order: number): Page {

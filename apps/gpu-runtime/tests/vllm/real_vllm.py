@@ -77,7 +77,7 @@ def a_folder_with_a_model(directory: Path, *, is_tied: bool) -> str:
 
 @contextmanager
 def servers(count: int, *arguments: str, **environment: str) -> Generator[list[str]]:
-    """Starts vLLM servers as the README describes for `--sampler-url`, all at the same time.
+    """Starts vLLM servers as the manual describes for `--sampler-url`, all at the same time.
 
     Args:
         count: Number of servers.

@@ -69,6 +69,6 @@ function notAlgorithm(message: string): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
     message: `algorithm custom: invalid algorithm: ${message}`,
-    remedy: 'See "Add an algorithm" in the README of @agentlightning/algorithms.',
+    remedy: 'See the page "Add an algorithm" of the documentation.',
   });
 }

@@ -190,7 +190,7 @@ export interface Store extends RevokedTokens {
   previewRetention(policy: RetentionPolicy): Promise<RetentionPreview>;
   /**
    * Exports a run as one file: state, metrics, resources, rollouts, attempts and spans, as gzipped JSON lines (see the
-   * README of the store). Read in batches; each rollout is a consistent snapshot.
+   * manual of the store). Read in batches; each rollout is a consistent snapshot.
    */
   exportRun(runId: string): AsyncIterable<Uint8Array>;
   /**
