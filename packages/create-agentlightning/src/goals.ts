@@ -19,7 +19,7 @@ const [maxRollouts, maxOptimizerCalls] = [100, 20];
 /** List prices in USD for a million tokens. The configuration of the project has them, so a run shows what it has cost. */
 const prices = { 'gpt-4.1-nano': { input: 0.1, output: 0.4 }, 'gpt-4.1': { input: 2, output: 8 } } as const;
 
-/** Upper bounds of the tokens of a prompt search: four calls in a rollout, and a transcript of several rollouts in a request. */
+/** An estimate of the tokens of a prompt search: at most four calls in a rollout, and a transcript of several rollouts in a request. */
 const tokens = {
   'gpt-4.1-nano': { calls: (maxRollouts + 2 * promptTestTasks) * 4, input: 300, output: 128 },
   'gpt-4.1': { calls: maxOptimizerCalls, input: 4000, output: 500 },
@@ -29,6 +29,13 @@ const cents: number = Object.entries(tokens).reduce((sum, [model, { calls, input
   const price = prices[model as keyof typeof prices];
   return sum + (calls * (input * price.input + output * price.output)) / 1e4;
 }, 0);
+
+const assumptions: string = Object.entries(tokens)
+  .map(([model, { calls, input, output }]) => {
+    const price = prices[model as keyof typeof prices];
+    return `${calls} calls of ${model} with ${input} input and ${output} output tokens each, at ${price.input} and ${price.output} USD for a million`;
+  })
+  .join(', and ');
 
 /** The goals that a project can be created for. */
 export const goals: Readonly<Record<Goal, GoalTemplate>> = {
@@ -45,9 +52,9 @@ export const goals: Readonly<Record<Goal, GoalTemplate>> = {
     label: 'Better prompts, with a model API',
     explanation:
       '`npm run try` searches with scripted replies, without a key. `npm run train` rewrites the prompt with GEPA and evaluates each version. ' +
-      'It needs an API key in OPENAI_API_KEY and costs less than ' +
-      `${Math.ceil(cents)} US cents with the tasks of this project: at most ${maxRollouts + 2 * promptTestTasks} rollouts with gpt-4.1-nano and ` +
-      `${maxOptimizerCalls} requests to gpt-4.1, at the prices in \`agl.config.ts\`. For another API, set OPENAI_BASE_URL and OPENAI_MODEL.`,
+      `It needs an API key in OPENAI_API_KEY. Estimated cost with the tasks of this project: at most ${Math.ceil(cents)} US cents, for ` +
+      `${assumptions}. These prices are in \`agl.config.ts\` and may have changed; a run shows what it has cost. ` +
+      'For another API, set OPENAI_BASE_URL and OPENAI_MODEL.',
     settings: `  prompts: [clerking],
   algorithm: { type: 'gepa', maxRollouts: ${maxRollouts}, maxOptimizerCalls: ${maxOptimizerCalls}, stopAtScore: 1 },
   runtime: { type: 'endpoint', baseUrl, model: model ?? 'gpt-4.1-nano', apiKeyEnv: 'OPENAI_API_KEY' },

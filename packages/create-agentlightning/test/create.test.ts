@@ -89,14 +89,14 @@ test('a project for prompts uses the API of the environment, and is tried and pr
   const models: Readonly<Record<string, { readonly input: number; readonly output: number }>> = JSON.parse(
     /models: (.*) },/.exec(config)?.[1] ?? '',
   );
-  const numbers = /less than (\d+) US cents .* most (\d+) rollouts .* (\d+) requests/.exec(out) ?? [];
-  const [cents, rollouts = 0, requests = 0] = numbers.slice(1).map(Number);
+  const cents = Number(/Estimated cost .* at most (\d+) US cents/.exec(out)?.[1]);
+  const parts = [...out.matchAll(/(\d+) calls of (\S+) with (\d+) input and (\d+) output tokens/g)];
   const tests = files['tasks/test.jsonl']?.trim().split('\n').length ?? 0;
-  expect([rollouts, requests]).toEqual([100 + 2 * tests, 20]);
-  const amount =
-    (rollouts * 4 * (300 * (models['gpt-4.1-nano']?.input ?? 0) + 128 * (models['gpt-4.1-nano']?.output ?? 0)) +
-      requests * (4000 * (models['gpt-4.1']?.input ?? 0) + 500 * (models['gpt-4.1']?.output ?? 0))) /
-    1e6;
+  expect(parts.map(([, calls]) => Number(calls))).toEqual([(100 + 2 * tests) * 4, 20]);
+  const amount = parts.reduce((sum, [, calls, model = '', input, output]) => {
+    const price = models[model];
+    return sum + (Number(calls) * (Number(input) * (price?.input ?? 0) + Number(output) * (price?.output ?? 0))) / 1e6;
+  }, 0);
   expect(amount).toBeGreaterThan(0);
   expect(cents).toBe(Math.ceil(amount * 100));
 });
