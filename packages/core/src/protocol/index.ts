@@ -1,3 +1,4 @@
+export { headerNames, ownHeaderPrefix } from '../base/header-names.ts';
 export { type ClosingServer, closeServer } from '../server/close-server.ts';
 export { crossOriginReason, type RequestProvenance } from '../server/cross-origin-request.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
@@ -71,7 +72,7 @@ export { serverRoutes } from './routes/server-routes.ts';
 export type { SpecialRoutes } from './routes/special-routes.ts';
 export { specialRoutes } from './routes/special-routes.ts';
 export type { OperationName, OperationRoute, StoreRoute } from './routes/store-route.ts';
-export { maxBatchItems, pathParameters, strictHeader } from './routes/store-route.ts';
+export { maxBatchItems, pathParameters } from './routes/store-route.ts';
 export { assertId } from './wire/assert-id.ts';
 export { attemptCodec } from './wire/wire-attempt.ts';
 export type { AttemptTokenOptions, IssuedAttemptToken } from './wire/wire-attempt-token.ts';

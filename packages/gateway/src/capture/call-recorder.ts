@@ -1,5 +1,6 @@
 import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
 import { type CapturedResponse, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
+import { headerNames } from '@agentlightning/core/protocol';
 import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
 import { type CallingAttempt, callIndexAttribute } from '../attempts/calling-attempt.ts';
 import { storeUnavailable } from '../wire/gateway-error.ts';
@@ -65,18 +66,6 @@ export interface EndedCall {
   readonly endpoint: string | null;
 }
 
-/** Headers from adapters; not forwarded to upstreams. */
-export const callHeaders = {
-  parentSpanId: 'x-agl-parent-span-id',
-  /** Percent-encoded. */
-  agentName: 'x-agl-agent-name',
-  /** The nested agents, from the outermost, each percent-encoded, joined by `>`. */
-  agentPath: 'x-agl-agent-path',
-  traceId: 'x-agl-trace-id',
-  /** Response header: id of the span that records the call. */
-  spanId: 'x-agl-span-id',
-} as const;
-
 /** Span attribute of the responding endpoint. */
 export const endpointAttribute = 'agentlightning.endpoint';
 
@@ -85,8 +74,8 @@ export function startCall(
   call: Pick<StartedCall, 'attempt' | 'spanId' | 'api' | 'request' | 'requestText' | 'attributes' | 'startTimeMs'>,
   headers: Headers,
 ): StartedCall {
-  const traceId = headers.get(callHeaders.traceId);
-  const parentId = headers.get(callHeaders.parentSpanId);
+  const traceId = headers.get(headerNames.traceId);
+  const parentId = headers.get(headerNames.parentSpanId);
   return {
     ...call,
     ...callingAgent(headers),
@@ -98,8 +87,8 @@ export function startCall(
 /** The calling agent, by its headers. */
 export function callingAgent(headers: Headers): Pick<StartedCall, 'agentName' | 'agentPath'> {
   return {
-    agentName: decoded(headers.get(callHeaders.agentName)),
-    agentPath: agentPathOf(headers.get(callHeaders.agentPath)),
+    agentName: decoded(headers.get(headerNames.agentName)),
+    agentPath: agentPathOf(headers.get(headerNames.agentPath)),
   };
 }
 
