@@ -1,4 +1,4 @@
-import type { RunKind } from '../src/api/run-views.ts';
+import type { RunKind } from '@agentlightning/core/protocol';
 import type { QueryValues } from './data/api-client.ts';
 import { choiceValue, definedValues, type SearchValues, textValue } from './search-values.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import type { PublicationRecord, VerdictName } from '@agentlightning/core/protocol';
+import type { PublicationRecord, RunKind, SearchProgress, VerdictName } from '@agentlightning/core/protocol';
 import type { Cost, RunStatistics, RunStatus } from '@agentlightning/core/store';
 
 /** A held-out evaluation. */
@@ -30,9 +30,6 @@ export interface WarningView {
 
 /** Liveness of a run: `silent` has the status `running`, and its trainer has stopped sending heartbeats. */
 export type RunLiveness = 'live' | 'silent' | 'ended';
-
-/** What a run does: trains weights, searches prompts, only measures, or tries an agent with `agl dev`. */
-export type RunKind = 'training' | 'prompt-search' | 'evaluation' | 'dev';
 
 /** A run in a list. */
 export interface RunSummary {
@@ -94,22 +91,12 @@ export interface RunDetail extends RunSummary {
 }
 
 /** The progress of a prompt search. */
-export interface SearchView {
-  /** Number of evaluated versions. */
-  readonly versions: number;
+export interface SearchView extends SearchProgress {
   /** The version with the highest score; null before the first. */
   readonly best: string | null;
   /** Mean reward on the validation tasks of the first and of the best version; null without a reward. */
   readonly firstScore: number | null;
   readonly bestScore: number | null;
-  readonly rollouts: number;
-  readonly optimizerCalls: number;
-  /** Replies of the optimiser model without a usable prompt. */
-  readonly unusableReplies: number;
-  /** Whether it has ended: it is finished, or its budget is used up. */
-  readonly hasEnded: boolean;
-  /** The tasks of the rewards before and after. */
-  readonly measuredOn: 'test' | 'validation';
 }
 
 /** The difference of a run from the first one of a comparison, in the last held-out reward. */

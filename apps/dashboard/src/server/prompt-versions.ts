@@ -1,4 +1,5 @@
 import type { Run } from '@agentlightning/core';
+import type { SearchProgress } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import type { PromptVersions } from '../api/prompt-views.ts';
 import type { SearchView } from '../api/run-views.ts';
@@ -34,28 +35,10 @@ export function readPromptVersions({ state }: Run): PromptVersions {
   };
 }
 
-const spending = z.object({ rollouts: z.number(), optimizerCalls: z.number(), unusableReplies: z.number().catch(0) });
-
-const searchProgress = z.object({
-  spent: spending.catch({ rollouts: 0, optimizerCalls: 0, unusableReplies: 0 }),
-  ended: z.string().nullable().catch(null),
-  measuredOn: z.enum(['test', 'validation']).catch('test'),
-});
-
-/** The progress of a prompt search. */
-export function readSearch(run: Run): SearchView {
-  const { spent, ended, measuredOn } = searchProgress.parse(run.state);
+/** The progress of a prompt search, with the scores of its first and its best version. */
+export function readSearch(run: Run, progress: SearchProgress): SearchView {
   const { versions, best } = readPromptVersions(run);
   const scoreOf = (name: string | null): number | null =>
     versions.find(({ version }) => version === name)?.score ?? null;
-  const first = versions[0]?.version ?? null;
-  return {
-    versions: versions.length,
-    best,
-    firstScore: scoreOf(first),
-    bestScore: scoreOf(best),
-    ...spent,
-    hasEnded: ended !== null,
-    measuredOn,
-  };
+  return { ...progress, best, firstScore: scoreOf(versions[0]?.version ?? null), bestScore: scoreOf(best) };
 }

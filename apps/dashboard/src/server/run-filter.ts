@@ -1,9 +1,8 @@
 import type { Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
+import type { RunKind, RunProgress } from '@agentlightning/core/protocol';
 import { type RunStatus, unfinishedRunStatuses } from '@agentlightning/core/store';
 import { z } from 'zod';
-import type { RunKind } from '../api/run-views.ts';
-import type { RunProgress } from './run-progress.ts';
 
 /** Which runs a list has. */
 export interface RunFilter {

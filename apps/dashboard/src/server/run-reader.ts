@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Run } from '@agentlightning/core';
-import { storeTimeOf } from '@agentlightning/core/protocol';
+import { readRunProgress, storeTimeOf } from '@agentlightning/core/protocol';
 import { costOfRun, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';
 import type { RunComparison, RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
@@ -9,7 +9,7 @@ import type { DashboardStore } from './dashboard-store.ts';
 import { MetricRanges, thinCurve } from './down-sample.ts';
 import { readPromptVersions, readSearch } from './prompt-versions.ts';
 import { type RunFilter, runMatches } from './run-filter.ts';
-import { readProgress, type WarningExplanations } from './run-progress.ts';
+import { evaluationViews, type WarningExplanations, warningViews } from './run-progress.ts';
 
 /** Age of the trainer's last heartbeat above which a running run counts as silent, in milliseconds. */
 const silentAfterMs = 15_000;
@@ -66,7 +66,7 @@ export class RunReader {
     for (let offset = 0; offset < maxListedRuns && found.length <= filter.limit; offset += runsPerPage) {
       const { items } = await this.#store.queryRuns({ limit: runsPerPage, offset });
       for (const run of items) {
-        const progress = readProgress(run, {});
+        const progress = readRunProgress(run);
         for (const tag of progress.tags) tags.add(tag);
         if (runMatches(run, progress, filter)) found.push(run);
       }
@@ -93,18 +93,18 @@ export class RunReader {
   /** One run. Throws NOT_FOUND for an unknown id. */
   async detail(runId: string): Promise<RunDetail> {
     const run = await this.#store.getRun(runId);
-    const { kind, evaluations, warnings, publications } = readProgress(run, this.#explanations);
+    const progress = readRunProgress(run);
     const statistics = await this.#store.runStatistics(runId);
     const nowMs = await this.#storeTime([run]);
     return {
       ...(await this.#summary(run, statistics.usage, nowMs)),
       config: run.config,
-      evaluations,
-      runWarnings: warnings,
-      publications,
+      evaluations: evaluationViews(progress),
+      runWarnings: warningViews(progress, this.#explanations),
+      publications: progress.publications.toReversed(),
       statistics,
       failures: failuresOf((await this.#metricsOf(run)).totals),
-      search: kind === 'prompt-search' ? readSearch(run) : null,
+      search: progress.search === null ? null : readSearch(run, progress.search),
       nowMs,
     };
   }
@@ -127,8 +127,8 @@ export class RunReader {
   }
 
   async #summary(run: Run, usage: readonly ModelUsage[], nowMs: number): Promise<RunSummary> {
-    const progress = readProgress(run, this.#explanations);
-    const { step, steps, rewardBefore, rewardAfter, verdict, rewardCurve, lossCurve, warnings } = progress;
+    const progress = readRunProgress(run);
+    const { finishedStep, steps, before, after, verdict, rewardCurve, warnings } = progress;
     const worker = await this.#store.getWorker(`trainer-${run.runId}`);
     const { totals } = await this.#metricsOf(run);
     const heartbeatTimeMs = worker?.lastHeartbeatTimeMs ?? null;
@@ -140,13 +140,16 @@ export class RunReader {
       status: run.status,
       liveness: livenessOf(run, heartbeatTimeMs, nowMs),
       heartbeatTimeMs,
-      step,
+      step: finishedStep,
       steps,
-      rewardBefore,
-      rewardAfter,
+      rewardBefore: before?.reward ?? null,
+      rewardAfter: after?.reward ?? null,
       verdict,
       rewardCurve: thinCurve(rewardCurve, sparklinePoints),
-      lossCurve: thinCurve(lossCurve, sparklinePoints),
+      lossCurve: thinCurve(
+        progress.lossCurve.filter((loss) => loss !== null),
+        sparklinePoints,
+      ),
       warnings: warnings.length,
       createTimeMs: run.createTimeMs,
       updateTimeMs: run.updateTimeMs,

@@ -1,8 +1,8 @@
+import { readRunProgress } from '@agentlightning/core/protocol';
 import type { GroupStatistics } from '@agentlightning/core/store';
 import type { TaskCell, TaskMap, TaskRow } from '../api/run-views.ts';
 import type { DashboardStore } from './dashboard-store.ts';
 import { previewOf, textPreviewOf } from './preview.ts';
-import { readProgress } from './run-progress.ts';
 
 /** Maximum number of runs whose groups are cached. */
 const maxRuns = 20;
@@ -39,7 +39,7 @@ export class TaskMaps {
    */
   async read(runId: string): Promise<TaskMap> {
     // Before the groups: the groups of steps that are finished now will not change.
-    const finishedStep = readProgress(await this.#store.getRun(runId), {}).step;
+    const finishedStep = readRunProgress(await this.#store.getRun(runId)).finishedStep;
     const known = this.#known(runId);
     const { finished, sinceMs } = known;
     const read = await this.#store.groupStatistics(runId, sinceMs === null ? {} : { startTimeFromMs: sinceMs });

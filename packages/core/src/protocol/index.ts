@@ -31,6 +31,7 @@ export {
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
 export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
 export { runInfoCodec } from './records/run-info.ts';
+export { type RunKind, type RunProgress, readRunProgress, type SearchProgress } from './records/run-progress.ts';
 export {
   type RunWarning,
   runWarningSchema,

@@ -1,6 +1,6 @@
 import type { Run, Store } from '@agentlightning/core';
+import { readRunProgress } from '@agentlightning/core/protocol';
 import { type Cost, costOfRun, pricesOf } from '@agentlightning/core/store';
-import { z } from 'zod';
 import { costText } from '../../report/rollout-text.ts';
 import { textTable } from '../../report/text-table.ts';
 import { openExistingStore } from '../open-existing-store.ts';
@@ -24,20 +24,6 @@ export async function listRuns(flags: RunsFlags): Promise<void> {
   }
 }
 
-const progress = z.object({
-  kind: z.string().nullish(),
-  finishedStep: z.number().default(0),
-  /** The latest number; older runs have it in their configuration only. */
-  steps: z.number().nullish(),
-  /** Of a prompt search. */
-  spent: z.object({ rollouts: z.number() }).nullish(),
-  versions: z.array(z.unknown()).nullish(),
-  /** The initial checkpoint, of another run. */
-  from: z.object({ runId: z.string(), step: z.number() }).nullish(),
-  before: z.object({ reward: z.number() }).nullish(),
-  after: z.object({ reward: z.number() }).nullish(),
-});
-
 async function listedRun(store: Store, run: Run): Promise<ListedRun> {
   const cost = await costOf(store, run);
   return { run, cost, record: runRecord(run, cost) };
@@ -51,16 +37,16 @@ async function costOf(store: Store, run: Run): Promise<Cost> {
 }
 
 function runRecord(run: Run, cost: Cost): Record<string, unknown> {
-  const { kind, finishedStep, steps, spent, versions, from, before, after } = progress.parse(run.state);
+  const { kind, finishedStep, steps, search, from, before, after } = readRunProgress(run);
   return {
     run: run.runId,
     name: run.name,
-    kind: kind ?? 'training',
+    kind,
     status: run.status,
     step: finishedStep,
-    steps: steps ?? run.config['steps'] ?? null,
-    ...(spent == null ? {} : { versions: versions?.length ?? 0, rollouts: spent.rollouts }),
-    ...(from == null ? {} : { from: `${from.runId}@${from.step}` }),
+    steps,
+    ...(search === null ? {} : { versions: search.versions, rollouts: search.rollouts }),
+    ...(from === null ? {} : { from: `${from.runId}@${from.step}` }),
     reward_before: before?.reward ?? null,
     reward_after: after?.reward ?? null,
     cost,
@@ -108,7 +94,7 @@ function runTable(records: readonly ListedRun[]): string[] {
 }
 
 function progressText(record: Record<string, unknown>): string {
-  if (record['kind'] === 'evaluation') return 'evaluation';
+  if (record['kind'] === 'evaluation' || record['kind'] === 'dev') return String(record['kind']);
   if (typeof record['versions'] === 'number') return `${record['versions']} versions`;
   return `${String(record['step'])}/${String(record['steps'] ?? '?')}`;
 }

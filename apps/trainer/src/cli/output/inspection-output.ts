@@ -14,7 +14,7 @@ const cost = z
 export const runLine: z.ZodType = z.strictObject({
   run: z.string(),
   name: z.string(),
-  kind: z.string().describe('training, prompt-search or evaluation'),
+  kind: z.string().describe('training, prompt-search, evaluation or dev'),
   status: z.string(),
   step: z.int(),
   steps: z.int().nullable(),

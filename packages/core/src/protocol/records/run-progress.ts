@@ -1,0 +1,102 @@
+import * as z from 'zod';
+import type { Run } from '../../store/run.ts';
+import { type PublicationRecord, publicationRecordsSchema } from './publication-record.ts';
+import type { VerdictName } from './run-info.ts';
+import type { RunWarning } from './run-warning.ts';
+import type { EvaluationSummary } from './training-event.ts';
+
+/** What a run does: trains weights, searches prompts, evaluates, or tries its agent out (`agl dev`). */
+export type RunKind = 'training' | 'prompt-search' | 'evaluation' | 'dev';
+
+/** The progress of a prompt search. */
+export interface SearchProgress {
+  /** The number of evaluated versions. */
+  readonly versions: number;
+  readonly rollouts: number;
+  /** The number of requests to the optimiser model. */
+  readonly optimizerCalls: number;
+  /** The number of its replies without a valid prompt. */
+  readonly unusableReplies: number;
+  readonly hasEnded: boolean;
+  /** The tasks of the rewards before and after. */
+  readonly measuredOn: 'test' | 'validation';
+}
+
+/** The progress of a run, as its trainer records it in {@link Run.state}. */
+export interface RunProgress {
+  readonly kind: RunKind;
+  readonly tags: readonly string[];
+  /** The last finished step; 0 before the first. */
+  readonly finishedStep: number;
+  /** The latest number of steps; null for a run without steps. */
+  readonly steps: number | null;
+  /** The checkpoint of another run that the run began with; null when it began with the base model. */
+  readonly from: { readonly runId: string; readonly step: number } | null;
+  /** Held-out reward before training; null until measured. */
+  readonly before: EvaluationSummary | null;
+  /** Held-out reward after training; null until measured. */
+  readonly after: EvaluationSummary | null;
+  /** The comparison of both; null until measured. */
+  readonly verdict: VerdictName | null;
+  /** Held-out reward during training, in order. */
+  readonly evaluations: readonly { readonly step: number; readonly summary: EvaluationSummary }[];
+  /** Mean training reward of each finished step, in order. */
+  readonly rewardCurve: readonly number[];
+  /** The loss of each finished step that imitates demonstrations, in order; null for another one. */
+  readonly lossCurve: readonly (number | null)[];
+  /** In order. A newer trainer may have other names. */
+  readonly warnings: readonly (Omit<RunWarning, 'name'> & { readonly name: string })[];
+  /** Oldest first. */
+  readonly publications: readonly PublicationRecord[];
+  /** Null for a run that is not a prompt search. */
+  readonly search: SearchProgress | null;
+}
+
+const evaluation = z.object({
+  reward: z.number(),
+  ci95: z.tuple([z.number(), z.number()]),
+  rollouts: z.number(),
+  failed: z.number().catch(0),
+  missing: z.number(),
+});
+
+const spending = { rollouts: z.number(), optimizerCalls: z.number(), unusableReplies: z.number().catch(0) };
+
+/** A part of the state that cannot be read becomes absent: other programs may have written the run. */
+const state = z.object({
+  kind: z.enum(['training', 'prompt-search', 'evaluation']).catch('training'),
+  finishedStep: z.number().catch(0),
+  steps: z.number().nullable().catch(null),
+  from: z.object({ runId: z.string(), step: z.number() }).nullable().catch(null),
+  before: evaluation.nullable().catch(null),
+  after: evaluation.nullable().catch(null),
+  verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']).nullable().catch(null),
+  evaluations: z.array(z.object({ step: z.number(), summary: evaluation })).catch([]),
+  rewardCurve: z.array(z.number()).catch([]),
+  lossCurve: z.array(z.number().nullable()).catch([]),
+  warnings: z
+    .array(z.object({ name: z.string(), step: z.number(), policy: z.string().nullable(), message: z.string() }))
+    .catch([]),
+  publications: publicationRecordsSchema.catch([]),
+  spent: z.object(spending).catch({ rollouts: 0, optimizerCalls: 0, unusableReplies: 0 }),
+  versions: z.array(z.unknown()).catch([]),
+  ended: z.string().nullable().catch(null),
+  measuredOn: z.enum(['test', 'validation']).catch('test'),
+});
+
+const tagList = z.array(z.string()).catch([]);
+
+/** Reads the progress of a run, of any version of the trainer. Never throws: what cannot be read is absent. */
+export function readRunProgress({ state: recorded, config }: Pick<Run, 'state' | 'config'>): RunProgress {
+  const { kind, steps, spent, versions, ended, measuredOn, ...progress } = state.parse(recorded);
+  const { steps: configured } = config;
+  return {
+    ...progress,
+    kind: kind === 'evaluation' && config['purpose'] === 'development' ? 'dev' : kind,
+    tags: tagList.parse(config['tags']),
+    // Older runs have the number in their configuration only.
+    steps: steps ?? (typeof configured === 'number' ? configured : null),
+    search:
+      kind === 'prompt-search' ? { ...spent, versions: versions.length, hasEnded: ended !== null, measuredOn } : null,
+  };
+}
