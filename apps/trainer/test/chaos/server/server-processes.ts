@@ -87,7 +87,7 @@ export class ServerProcesses implements AsyncDisposable {
   /** The run of the client of a project, and its end: null while it works. */
   client(project: Project): { readonly runId: string; readonly isDone: boolean; readonly failure: string | null } {
     const { process, runId } = this.#clientOf(project);
-    const isDone = process.events.some(({ event }) => event === 'result');
+    const isDone = process.events.some(({ type }) => type === 'result');
     return { runId, isDone, failure: process.hasExited && !isDone ? process.stderr.slice(-1500) : null };
   }
 
