@@ -2,7 +2,7 @@ import { AgentLightningClient } from '@agentlightning/client';
 import type { Span, Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import { attemptFailureOrigin } from '@agentlightning/core/store';
+import { attemptFailureOrigin, recordedFailure } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { randomNumbers } from '../../../../../tools/random-numbers.ts';
@@ -182,7 +182,10 @@ class ServerChaos {
       const { items: spans } = await store.querySpans({ rolloutId });
       const calls = spans.flatMap((span) => callText(span) ?? []);
       if (attempts.length < 2 && calls.length < 2) continue;
-      const ends = attempts.map((attempt) => `${attempt.status} (${attemptFailureOrigin(attempt) ?? 'no failure'})`);
+      const ends = attempts.map((attempt) => {
+        const failure = attemptFailureOrigin(attempt) ?? 'no failure';
+        return `${attempt.status} (${failure} ${recordedFailure(attempt)?.message ?? ''})`;
+      });
       texts.push(`${runId}: repeated at step ${metadata?.['step']}: ${ends.join(', ')}: ${calls.join(' and ')}`);
     }
     return texts;
