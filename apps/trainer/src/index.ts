@@ -28,6 +28,7 @@ export type {
 } from './config/sections/prompt-search-config.ts';
 export type { StopConfig } from './config/sections/stop-config.ts';
 export type {
+  AgentsConfig,
   EvaluationConfig,
   PolicyConfig,
   RewardsConfig,

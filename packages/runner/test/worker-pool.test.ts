@@ -40,13 +40,18 @@ class TestPool implements AsyncDisposable {
   constructor({
     args = [],
     concurrency = 4,
-  }: { readonly args?: readonly string[]; readonly concurrency?: number } = {}) {
+    environment = null,
+  }: {
+    readonly args?: readonly string[];
+    readonly concurrency?: number;
+    readonly environment?: readonly string[] | null;
+  } = {}) {
     let fail: (error: AgentLightningError) => void = () => undefined;
     this.failed = new Promise((resolve) => {
       fail = resolve;
     });
     this.pool = new WorkerPool({
-      program: { entry, args },
+      program: { entry, args, environment },
       store,
       workers: 1,
       concurrency,
@@ -190,6 +195,15 @@ test('agents do not inherit the credentials of Agent Lightning', async () => {
   await store.waitForRollouts(ids);
   await vi.waitFor(() => expect(agents.output.join()).toContain('SEARCH_API_KEY'), { timeout: 60_000 });
   expect(agents.output.join()).not.toContain('AGL_');
+  vi.unstubAllEnvs();
+});
+
+test('agents have only the listed variables and basic ones', async () => {
+  const withheld = ['AGL_STORE_KEY', 'NODE_AUTH_TOKEN', 'OTHER_API_KEY'];
+  for (const name of [...withheld, 'SEARCH_API_KEY', 'NODE_KEYRING']) vi.stubEnv(name, 'value');
+  await using agents = new TestPool({ environment: ['SEARCH_API_KEY', 'AGL_STORE_KEY'] });
+  await store.waitForRollouts(await enqueue([{ deed: 'environment' }]));
+  await agents.line('NODE_KEYRING,SEARCH_API_KEY');
   vi.unstubAllEnvs();
 });
 

@@ -15,6 +15,8 @@ export interface SharedSettings {
   readonly agentFile: string | null;
   /** Whether agents run in this process. */
   readonly inProcess: boolean;
+  /** The only environment variables of agents in worker processes, besides basic ones; null for all. */
+  readonly agentVariables: readonly string[] | null;
   /** The number of worker processes; 0 for runners elsewhere only. */
   readonly workers: number;
   readonly taskSchema: z.ZodType | null;
@@ -68,6 +70,7 @@ export interface GivenSharedSettings
     | 'seed'
   > {
   readonly name?: string | undefined;
+  readonly agents?: { readonly env?: readonly string[] | undefined } | undefined;
   readonly taskSchema?: z.ZodType | undefined;
   readonly store?: { readonly url?: string | undefined; readonly apiKey?: string | undefined } | undefined;
   readonly tokenSecret?: string | undefined;
@@ -88,6 +91,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
     .default([]),
   agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),
   inProcess: z.boolean().default(false),
+  agents: z.strictObject({ env: z.array(z.string().min(1)).optional() }).optional(),
   workers: z.int().min(0).max(256).default(1),
   taskSchema: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a zod schema').optional(),
   store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
@@ -137,6 +141,7 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
     agent,
     agentFile: null,
     inProcess,
+    agentVariables: given.agents?.env ?? null,
     workers,
     taskSchema: taskSchema ?? null,
     storeUrl: store?.url === undefined ? `sqlite:${path.join(dataDir, 'agl.db')}` : storeAddress(store.url, folder),

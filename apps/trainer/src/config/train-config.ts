@@ -127,6 +127,16 @@ export interface PolicyConfig {
   readonly train?: boolean;
 }
 
+/** What agents in worker processes get. */
+export interface AgentsConfig {
+  /**
+   * Names of the environment variables that they get, besides basic ones: `PATH`, `HOME`, `USER`, `LOGNAME`, `LANG`, `LC_*`,
+   * `TZ`, `TMPDIR`, `NODE_*` without credentials. `agl runner` has `--agent-env`. @default all but the keys and secrets of
+   * Agent Lightning, which are never passed on
+   */
+  readonly env?: readonly string[];
+}
+
 /** The configuration of a training. */
 export interface TrainConfig<TTask = unknown> {
   /** Display name. @default the configuration file's folder */
@@ -236,6 +246,8 @@ export interface TrainConfig<TTask = unknown> {
    * for an agent that was passed to `Trainer` as a function, which cannot be sent to another process. @default false
    */
   readonly inProcess?: boolean;
+  /** What agents in worker processes get. @default {} */
+  readonly agents?: AgentsConfig;
   /** Timeout of a rollout, in milliseconds. @default 60000 */
   readonly rolloutTimeoutMs?: number;
   /** Maximum number of attempts per rollout. @default 1 */

@@ -12,7 +12,15 @@ import { watchRunners } from './watch-runners.ts';
 export interface StartRunnerOptions {
   readonly config: Pick<
     SharedSettings,
-    'agent' | 'agentFile' | 'inProcess' | 'workers' | 'concurrency' | 'attemptTokens' | 'storeUrl' | 'runnerTimeoutMs'
+    | 'agent'
+    | 'agentFile'
+    | 'agentVariables'
+    | 'inProcess'
+    | 'workers'
+    | 'concurrency'
+    | 'attemptTokens'
+    | 'storeUrl'
+    | 'runnerTimeoutMs'
   >;
   readonly store: Store;
   readonly run: Run;
@@ -47,6 +55,7 @@ export function startRunner(options: StartRunnerOptions): () => Promise<void> {
 function startInProcess(options: StartRunnerOptions): () => Promise<void> {
   const { config, store, run, onFailure } = options;
   const { attemptTokens } = config;
+  if (config.agentVariables !== null) throw sharedEnvironment();
   const controller = new AbortController();
   const onError = errorHandler(options);
   const done = runRollouts({
@@ -70,9 +79,9 @@ function startInProcess(options: StartRunnerOptions): () => Promise<void> {
 
 function startWorkers(options: StartRunnerOptions): () => Promise<void> {
   const { config, store, run, emit, onFailure } = options;
-  const { agentFile, workers, concurrency, attemptTokens } = config;
+  const { agentFile, agentVariables: environment, workers, concurrency, attemptTokens } = config;
   const pool = new WorkerPool({
-    program: { entry: agentWorkerEntry(), args: [agentFile ?? ''] },
+    program: { entry: agentWorkerEntry(), args: [agentFile ?? ''], environment },
     store,
     ...(attemptTokens === null ? {} : { createAttemptToken: (request) => attemptTokens.create(request) }),
     workers,
@@ -96,6 +105,14 @@ function errorHandler({ emit, onFailure }: Pick<StartRunnerOptions, 'emit' | 'on
     if (known.code === 'STORE_FULL') onFailure(known);
     else emit({ type: 'warning', message: known.message });
   };
+}
+
+function sharedEnvironment(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: 'agents.env has no effect on agents in this process, which have its whole environment',
+    remedy: 'Run agents in worker processes: a module with the agent, without `inProcess`; or remove agents.env.',
+  });
 }
 
 function asRunnerError(error: unknown): AgentLightningError {

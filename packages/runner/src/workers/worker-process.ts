@@ -22,6 +22,11 @@ export interface WorkerProgram {
   /** The module that calls `serveWorker`. */
   readonly entry: string;
   readonly args: readonly string[];
+  /**
+   * Names of the environment variables that agents get, besides the basic ones of the system and of Node.js. Keys and secrets
+   * of Agent Lightning are never passed on. @default all others
+   */
+  readonly environment?: readonly string[] | null;
 }
 
 /** Options of a worker process. */
@@ -90,11 +95,11 @@ export class WorkerProcess {
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
     this.#attempts = new ClaimedAttempts(options.services);
-    const { entry, args } = options.program;
+    const { entry, args, environment = null } = options.program;
     const child = spawn(process.execPath, [...nodeFlags(process.execArgv), entry, ...args], {
       // The last one is for what it writes synchronously before it ends.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
-      env: agentEnvironment(env),
+      env: agentEnvironment(env, environment),
       serialization: 'advanced',
       detached: process.platform !== 'win32',
     });
@@ -247,9 +252,23 @@ function readExitReport(exitReports: OutputTail): ExitReport | null {
 /** Variables with a key or secret of Agent Lightning: of the store, server, gateway, runtime, and of attempt tokens. */
 const ownCredential = /^(?:AGL|AGENTLIGHTNING)_\w*(?:KEY|SECRET|TOKEN)$/i;
 
-/** The environment of agents: that of this process, without the credentials of Agent Lightning. Agents have attempt tokens. */
-function agentEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownCredential.test(name)));
+/** Variables that agents get in addition to a list: of the system, of Node.js, and of the permission to send keys without TLS. */
+const basicVariable =
+  /^(?:PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|USERPROFILE|APPDATA|LOCALAPPDATA|PATHEXT|COMSPEC|NODE_\w+|AGL_ALLOW_INSECURE_KEYS)$/i;
+
+/** Variables of Node.js and its package managers with a credential, such as `NODE_AUTH_TOKEN`. */
+const nodeCredential = /^NODE_\w*(?:KEY|SECRET|TOKEN|PASSWORD|AUTH)$/i;
+
+/**
+ * The environment of agents: that of this process, without the credentials of Agent Lightning. Agents have attempt tokens.
+ *
+ * @param names - the only variables besides the basic ones; null for all
+ */
+function agentEnvironment(environment: NodeJS.ProcessEnv, names: readonly string[] | null): NodeJS.ProcessEnv {
+  const isPassed = (name: string): boolean =>
+    !ownCredential.test(name) &&
+    (names === null || names.includes(name) || (basicVariable.test(name) && !nodeCredential.test(name)));
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => isPassed(name)));
 }
 
 /** Flags of Node that are of this process only: programs on the command line, the debugger, tests. */

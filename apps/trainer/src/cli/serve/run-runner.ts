@@ -23,6 +23,8 @@ export interface RunnerFlags {
   readonly store: string;
   readonly gateway?: string;
   readonly agent: string;
+  /** Names of variables. */
+  readonly agentEnv?: readonly string[];
   readonly run?: string;
   readonly workers: number;
   readonly concurrency: number;
@@ -87,7 +89,7 @@ async function serveAgents({ flags, store, agentFile, log, stop, registry, ...en
   const failure = new AbortController();
   const done = new AbortController();
   const pool = new WorkerPool({
-    program: { entry: agentWorkerEntry(), args: [agentFile] },
+    program: { entry: agentWorkerEntry(), args: [agentFile], environment: flags.agentEnv ?? null },
     store,
     ...endpoint,
     workers,

@@ -32,6 +32,10 @@ export function addRunnerCommand(program: Command): void {
     .requiredOption('--store <url>', storeHelp)
     .option('--gateway <url>', 'the URL of the gateway from this machine (default: the URL published by the trainer)')
     .option('--agent <file>', 'the module or configuration file with the agent', 'agl.config.ts')
+    .option(
+      '--agent-env <names...>',
+      'the only environment variables of agents, besides basic ones (default: all others)',
+    )
     .option('--run <id>', 'only rollouts of this run; without it, of every run in the store')
     .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }), 1)
     .option(

@@ -54,6 +54,7 @@ type SharedKeys =
   | 'concurrency'
   | 'workers'
   | 'inProcess'
+  | 'agents'
   | 'rolloutTimeoutMs'
   | 'maxAttempts'
   | 'outageToleranceMs'

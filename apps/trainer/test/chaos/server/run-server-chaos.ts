@@ -1,7 +1,8 @@
 import { AgentLightningClient } from '@agentlightning/client';
-import type { Store } from '@agentlightning/core';
+import type { Span, Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
+import { attemptFailureOrigin, recordedFailure } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { randomNumbers } from '../../../../../tools/random-numbers.ts';
@@ -159,14 +160,35 @@ class ServerChaos {
         faults.push(...differing.map((fault) => `${runId}: ${fault}`));
         if (differing.length > 0) {
           const [calls, found] = [await sampled(this.#stores.red, 'red-0'), await sampled(store, runId)];
-          const changed = [...calls].filter(([group, text]) => found.get(group) !== text);
+          const changed = [...calls].filter(([rollouts, text]) => found.get(rollouts) !== text);
+          const texts = changed.map(([rollouts, text]) => `${rollouts}: ${found.get(rollouts)}, not ${text}`);
           faults.push(
-            ...changed.slice(0, 2).map(([group, text]) => `${runId}: ${group}: ${found.get(group)}, not ${text}`),
+            ...texts.slice(0, 3).map((text) => `${runId}: ${text}`),
+            ...(await this.#repetitions(project, runId)),
           );
         }
       }
     }
     return faults;
+  }
+
+  /** The rollouts of a run with several attempts or several calls, which are those that kills interrupted. */
+  async #repetitions(project: Project, runId: string): Promise<readonly string[]> {
+    const store = this.#stores[project];
+    const { items } = await store.queryRollouts({ runId, modeIn: ['train'] });
+    const texts: string[] = [];
+    for (const { rolloutId, metadata } of items) {
+      const { items: attempts } = await store.queryAttempts(rolloutId);
+      const { items: spans } = await store.querySpans({ rolloutId });
+      const calls = spans.flatMap((span) => callText(span) ?? []);
+      if (attempts.length < 2 && calls.length < 2) continue;
+      const ends = attempts.map((attempt) => {
+        const failure = attemptFailureOrigin(attempt) ?? 'no failure';
+        return `${attempt.status} (${failure} ${recordedFailure(attempt)?.message ?? ''})`;
+      });
+      texts.push(`${runId}: repeated at step ${metadata?.['step']}: ${ends.join(', ')}: ${calls.join(' and ')}`);
+    }
+    return texts;
   }
 }
 
@@ -179,21 +201,25 @@ async function learned(store: Store, runId: string): Promise<Learned> {
   return new Map(items.map(({ step, values }) => [step, Object.fromEntries(Object.entries(values).filter(isLearned))]));
 }
 
-/** The calls of the rollouts of each group, with their seeds, which say why metrics differ. */
+/** The calls of the last attempts of each group, with their seeds, which say why metrics differ; by step. */
 async function sampled(store: Store, runId: string): Promise<ReadonlyMap<string, string>> {
   const { items } = await store.queryRollouts({ runId, modeIn: ['train'] });
   const groups = new Map<string, string[]>();
   for (const { rolloutId, metadata } of items) {
     const group = `step ${metadata?.['step']}, task ${metadata?.['task_index']}`;
-    const { items: spans } = await store.querySpans({ rolloutId });
-    const calls = spans.flatMap((span) => {
-      const call = modelCallFromSpan(span);
-      const seed = Object.entries(span.attributes).find(([name]) => name.endsWith('seed'))?.[1];
-      return call === null || call === undefined ? [] : [`${seed}: ${call.choices[0]?.responseTokenIds}`];
-    });
+    const { items: spans } = await store.querySpans({ rolloutId, attemptId: 'latest' });
+    const calls = spans.flatMap((span) => callText(span) ?? []).filter((text) => !text.endsWith(': '));
     groups.set(group, [...(groups.get(group) ?? []), calls.join(' and ')]);
   }
-  return new Map([...groups].map(([group, calls]) => [group, calls.toSorted().join('; ')]));
+  const texts = [...groups].map(([group, calls]) => [group, calls.toSorted().join('; ')] as const);
+  return new Map(texts.toSorted(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+/** The seed and the tokens of a model call; null for another span. */
+function callText(span: Span): string | null {
+  const call = modelCallFromSpan(span);
+  const seed = Object.entries(span.attributes).find(([name]) => name.endsWith('seed'))?.[1];
+  return call === null ? null : `${seed}: ${call.choices[0]?.responseTokenIds ?? ''}`;
 }
 
 /** The metrics that differ from those of an uninterrupted run, a sentence for each step. */
