@@ -42,10 +42,13 @@ export async function creationProblems(
   const types = await npm(project, ['exec', '--', 'tsc', '-p', '.']);
   const tested = await npm(project, ['test']);
   const trained = await npm(project, ['run', 'train']);
+  // Without a key, with scripted replies.
+  const tried = goal === 'prompt' ? await npm(project, ['run', 'try']) : null;
   const isAsExpected = trained.isOk === (goal !== 'prompt') && outcome.test(trained.output);
   return [
     ...(types.isOk ? [] : [`Type errors in the created project:\n${types.output}`]),
     ...(tested.isOk ? [] : [`npm test failed:\n${tested.output}`]),
+    ...(tried === null || /got better/.test(tried.output) ? [] : [`Unexpected end of npm run try:\n${tried.output}`]),
     ...(isAsExpected ? [] : [`Unexpected end of npm run train:\n${trained.output}`]),
   ];
 }

@@ -99,6 +99,11 @@ test('a script is followed in order, and calls beyond it are reported', async ()
   expect(unused.problems.join()).toMatch(/1 step of the script not used/);
 });
 
+test('a script needs no token ids, since a training has another endpoint', async () => {
+  const { problems } = await smallTrainer(folder).dev({ tasks: 2, script: ['a', 'bb'] });
+  expect(problems).toEqual([]);
+});
+
 test('the failure of the agent comes before the unused script', async () => {
   const agent: Agent<SmallTask> = () => Promise.reject(new TypeError('graph is not a function'));
   const { problems } = await smallTrainer(folder, { agent }).dev({ tasks: 1, script: ['a'] });

@@ -10,8 +10,8 @@ have the type \`Task\`. \`script\` there lists the completions of all rollouts, 
 
 | Entry | Completion |
 |---|---|
-| \`'yes'\` | a text |
-| \`{ toolCalls: [{ name: 'add', arguments: { a: 2 } }] }\` | tool calls; the next entry answers their results |
+| \`'81'\` | a text |
+| \`{ toolCalls: [{ name: 'count_stock', arguments: { part: 'B7' } }] }\` | tool calls; the next entry answers their results |
 | \`{ status: 429 }\` | an HTTP error |
 
 Guides, also for coding agents:

@@ -11,6 +11,32 @@ interface GoalTemplate {
   readonly settings: string;
 }
 
+/** Number of held-out tasks of a prompt search, which are measured before and after it. */
+export const promptTestTasks = 16;
+
+const [maxRollouts, maxOptimizerCalls] = [100, 20];
+
+/** List prices in USD for a million tokens. The configuration of the project has them, so a run shows what it has cost. */
+const prices = { 'gpt-4.1-nano': { input: 0.1, output: 0.4 }, 'gpt-4.1': { input: 2, output: 8 } } as const;
+
+/** An estimate of the tokens of a prompt search: at most four calls in a rollout, and a transcript of several rollouts in a request. */
+const tokens = {
+  'gpt-4.1-nano': { calls: (maxRollouts + 2 * promptTestTasks) * 4, input: 300, output: 128 },
+  'gpt-4.1': { calls: maxOptimizerCalls, input: 4000, output: 500 },
+} as const;
+
+const cents: number = Object.entries(tokens).reduce((sum, [model, { calls, input, output }]) => {
+  const price = prices[model as keyof typeof prices];
+  return sum + (calls * (input * price.input + output * price.output)) / 1e4;
+}, 0);
+
+const assumptions: string = Object.entries(tokens)
+  .map(([model, { calls, input, output }]) => {
+    const price = prices[model as keyof typeof prices];
+    return `${calls} calls of ${model} with ${input} input and ${output} output tokens each, at ${price.input} and ${price.output} USD for a million`;
+  })
+  .join(', and ');
+
 /** The goals that a project can be created for. */
 export const goals: Readonly<Record<Goal, GoalTemplate>> = {
   rl: {
@@ -19,18 +45,22 @@ export const goals: Readonly<Record<Goal, GoalTemplate>> = {
       'Trains a tiny model on the CPU by GRPO, which shows that the loop works. For a real model, set `runtime` to a GPU machine.',
     settings: `  algorithm: { type: 'grpo', groupSize: 16, learningRate: 2e-3 },
   steps: 12,
+  tasksPerStep: 8,
 `,
   },
   prompt: {
     label: 'Better prompts, with a model API',
     explanation:
       '`npm run try` searches with scripted replies, without a key. `npm run train` rewrites the prompt with GEPA and evaluates each version. ' +
-      'It needs an API key in OPENAI_API_KEY and costs a few US cents: at most 100 rollouts with gpt-4.1-nano and 20 requests to gpt-4.1, ' +
-      'less than 20,000 tokens with the tasks of this project. For another API, set OPENAI_BASE_URL and OPENAI_MODEL.',
-    settings: `  prompts: [answering],
-  algorithm: { type: 'gepa', maxRollouts: 100, maxOptimizerCalls: 20, stopAtScore: 1 },
+      `It needs an API key in OPENAI_API_KEY. Estimated cost with the tasks of this project: at most ${Math.ceil(cents)} US cents, for ` +
+      `${assumptions}. These prices are in \`agl.config.ts\` and may have changed; a run shows what it has cost. ` +
+      'For another API, set OPENAI_BASE_URL and OPENAI_MODEL.',
+    settings: `  prompts: [clerking],
+  algorithm: { type: 'gepa', maxRollouts: ${maxRollouts}, maxOptimizerCalls: ${maxOptimizerCalls}, stopAtScore: 1 },
   runtime: { type: 'endpoint', baseUrl, model: model ?? 'gpt-4.1-nano', apiKeyEnv: 'OPENAI_API_KEY' },
   optimizer: { baseUrl, model: model ?? 'gpt-4.1', apiKeyEnv: 'OPENAI_API_KEY' },
+  // USD for a million tokens: list prices, which change.
+  prices: { models: ${JSON.stringify(prices)} },
 `,
   },
   sft: {
@@ -39,6 +69,7 @@ export const goals: Readonly<Record<Goal, GoalTemplate>> = {
       'Fine-tunes a tiny model on the CPU on its best rollouts (rejection sampling). For a real model, set `runtime` to a GPU machine.',
     settings: `  algorithm: { type: 'rejection-sampling', groupSize: 16, minReward: 1, learningRate: 2e-3 },
   steps: 15,
+  tasksPerStep: 8,
 `,
   },
 };

@@ -1,6 +1,6 @@
 import { documentFiles } from './document-files.ts';
 import { frameworks } from './frameworks.ts';
-import { goals } from './goals.ts';
+import { goals, promptTestTasks } from './goals.ts';
 import type { ProjectChoice } from './project-choice.ts';
 
 /**
@@ -21,9 +21,7 @@ export function projectFiles(choice: ProjectChoice): Readonly<Record<string, str
     'agl.config.ts': configText(choice),
     'agent.test.ts': testText,
     ...(choice.goal === 'prompt' ? { 'try.js': tryText } : {}),
-    'tasks/train.jsonl': taskLines(['apples', 'pears', 'plums', 'figs', 'limes', 'dates', 'grapes', 'melons']),
-    'tasks/test.jsonl': taskLines(['kiwis', 'cherries', 'mangos', 'lemons', 'peaches', 'berries', 'nuts', 'olives']),
-    ...(choice.goal === 'prompt' ? { 'tasks/validation.jsonl': taskLines(['leeks', 'beets', 'peas', 'beans']) } : {}),
+    ...taskFiles(choice),
     ...documentFiles(choice),
   };
 }
@@ -62,22 +60,27 @@ function agentText({ framework, goal }: ProjectChoice): string {
   const isPrompt = goal === 'prompt';
   const prompt = `
 /** The prompt that the search improves. */
-export const answering = definePrompt('answering', 'Answer the question: {question}');
+export const clerking = definePrompt('clerking', 'You are a stock clerk.');
 `;
   return `${isPrompt ? "import { definePrompt } from '@agentlightning/core';\n" : ''}${imports}
-/** A question and the answer that is right. */
-export type Task = { question: string; answer: string };
+/** A question, the stock that only the tool knows, and the answer that is right. */
+export type Task = { question: string; stock: Record<string, string>; answer: string };
 ${isPrompt ? prompt : ''}
+/** The tool: the count of a part, or its new number, such as \`is R9 now\`. */
+function countStock({ stock }: Task, part: string): string {
+  return stock[part] ?? 'no such part';
+}
+
 ${ask}
 /** The agent: replace it with yours. */
 export async function answer(task: Task): Promise<string> {
-  return await ask(${isPrompt ? 'answering.format({ question: task.question })' : 'task.question'});
+  return await ask(${isPrompt ? 'clerking.format()' : "'You are a stock clerk.'"}, task);
 }
 `;
 }
 
 function configText({ name, goal }: ProjectChoice): string {
-  const imported = goal === 'prompt' ? 'answer, answering, type Task' : 'answer, type Task';
+  const imported = goal === 'prompt' ? 'answer, clerking, type Task' : 'answer, type Task';
   const validation = goal === 'prompt' ? " validation: 'tasks/validation.jsonl'," : '';
   // The model in training needs no key; a model API does.
   const variables =
@@ -114,10 +117,11 @@ test('the right answer has reward 1, any other has reward 0', { timeout: 120_000
   const { default: config } = await import('./agl.config.ts');
   const dataDir = mkdtempSync(join(tmpdir(), 'agent-test-'));
   try {
-    const task: Task = { question: 'Any apples?', answer: 'yes' };
+    const task: Task = { question: 'How many B7 are in stock?', stock: { B7: 'is R9 now', R9: '81' }, answer: '81' };
+    const lookUp = (part: string) => ({ toolCalls: [{ name: 'count_stock', arguments: { part } }] });
     const { rollouts, problems } = await new Trainer({ ...config, dataDir }).dev({
       tasks: [task, task],
-      script: ['yes', 'no'],
+      script: [lookUp('B7'), lookUp('R9'), '81', lookUp('B7'), '17'],
     });
     expect(problems).toEqual([]);
     expect(rollouts.map(({ reward }) => reward)).toEqual([1, 0]);
@@ -131,14 +135,23 @@ test('the right answer has reward 1, any other has reward 0', { timeout: 120_000
 const tryText = `// The search of \`npm run train\`, with scripted replies of the agent's model and of the optimiser: no key, no network, no payment.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
+import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 
-const betterPrompt = 'Answer with one word in lower case, yes or no: {question}';
+// The optimiser adds one rule at a time; the agent's model does what the rules of its prompt demand.
+const numberRule = 'Reply with the number only.';
+const renamedRule = 'If a part has a new number, look that up too.';
 
 const api = await ScriptedModel.start(({ messages }) => {
   const text = JSON.stringify(messages);
-  if (text.includes('<prompt>')) return respondWith(\`<prompt>\${betterPrompt}</prompt>\`); // a request of the optimiser
-  return respondWith(text.includes('one word in lower case') ? 'yes' : 'Yes.');
+  if (text.includes('<prompt>')) {
+    const rules = text.includes(numberRule) ? \`\${numberRule} \${renamedRule}\` : numberRule;
+    return respondWith(\`<prompt>You are a stock clerk. \${rules}</prompt>\`);
+  }
+  const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => JSON.stringify(content));
+  const part = /[A-Z][0-9]/.exec(results.at(-1) ?? text)?.[0] ?? '';
+  if (results.length === 0 || (part !== '' && text.includes(renamedRule))) return callTool('count_stock', { part });
+  const count = /[0-9]+/.exec(results.at(-1))?.[0] ?? '';
+  return respondWith(text.includes(numberRule) ? count : \`There are \${count} in stock.\`);
 });
 process.stdout.write('All replies are scripted: this shows how a search proceeds, not what a model learns.\\n');
 const env = { ...process.env, OPENAI_BASE_URL: api.baseUrl, OPENAI_API_KEY: 'none', OPENAI_MODEL: 'scripted-model' };
@@ -147,6 +160,32 @@ await api.close();
 process.exitCode = code ?? 1;
 `;
 
-function taskLines(things: readonly string[]): string {
-  return things.map((thing) => `${JSON.stringify({ question: `Any ${thing}?`, answer: 'yes' })}\n`).join('');
+/** Tasks, each with its own stock: every second part has a new number, so that the agent must look up twice. */
+function taskFiles({ goal }: ProjectChoice): Readonly<Record<string, string>> {
+  // mulberry32, so that every project has the same tasks.
+  let state = 1;
+  const draw = (limit: number): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  };
+  const taskLine = (isRenamed: boolean): string => {
+    const drawn = new Set<string>();
+    while (drawn.size < 4) drawn.add(String.fromCharCode(65 + draw(26)) + String(draw(10)));
+    const [part = '', successor = ''] = drawn;
+    const stock = Object.fromEntries([...drawn].map((name) => [name, String(10 + draw(90))]));
+    const answer = stock[isRenamed ? successor : part] ?? '';
+    if (isRenamed) stock[part] = `is ${successor} now`;
+    return `${JSON.stringify({ question: `How many ${part} are in stock?`, stock, answer })}\n`;
+  };
+  const taskLines = (count: number): string =>
+    Array.from({ length: count }, (_, index) => taskLine(index % 2 === 1)).join('');
+  return goal === 'prompt'
+    ? {
+        'tasks/train.jsonl': taskLines(16),
+        'tasks/validation.jsonl': taskLines(8),
+        'tasks/test.jsonl': taskLines(promptTestTasks),
+      }
+    : { 'tasks/train.jsonl': taskLines(64), 'tasks/test.jsonl': taskLines(32) };
 }

@@ -80,33 +80,71 @@ test('without a terminal the defaults are taken', () => {
 
 test('a project for prompts uses the API of the environment, and is tried and priced before it is paid for', () => {
   const { out } = create('a', '--framework', 'fetch', '--goal', 'prompt', '--no-install');
-  expect(out).toMatch(/costs a few US cents: at most 100 rollouts .* and 20 requests/);
   expect(out).toMatch(/npm run try\n {2}npm run train/);
   const files = projectFiles({ name: 'a', framework: 'fetch', goal: 'prompt' });
   const config = files['agl.config.ts'] ?? '';
   expect(config).toContain("process.env['OPENAI_BASE_URL'] || 'https://api.openai.com/v1'");
   expect(config.match(/https:/g)).toHaveLength(1);
   expect(config).toContain('maxRollouts: 100, maxOptimizerCalls: 20');
+  const models: Readonly<Record<string, { readonly input: number; readonly output: number }>> = JSON.parse(
+    /models: (.*) },/.exec(config)?.[1] ?? '',
+  );
+  const cents = Number(/Estimated cost .* at most (\d+) US cents/.exec(out)?.[1]);
+  const parts = [...out.matchAll(/(\d+) calls of (\S+) with (\d+) input and (\d+) output tokens/g)];
+  const tests = files['tasks/test.jsonl']?.trim().split('\n').length ?? 0;
+  expect(parts.map(([, calls]) => Number(calls))).toEqual([(100 + 2 * tests) * 4, 20]);
+  const amount = parts.reduce((sum, [, calls, model = '', input, output]) => {
+    const price = models[model];
+    return sum + (Number(calls) * (Number(input) * (price?.input ?? 0) + Number(output) * (price?.output ?? 0))) / 1e6;
+  }, 0);
+  expect(amount).toBeGreaterThan(0);
+  expect(cents).toBe(Math.ceil(amount * 100));
 });
 
-test('the scripted API of a project for prompts answers well after the prompt of its optimiser only', () => {
+test('tasks have varied answers that only the tool knows, and no held-out task is trained on', () => {
+  const lines = (name: string): readonly string[] =>
+    (projectFiles({ name: 'a', framework: 'fetch', goal: 'rl' })[name] ?? '').trim().split('\n');
+  const [train, heldOut] = [lines('tasks/train.jsonl'), lines('tasks/test.jsonl')];
+  expect(heldOut.filter((line) => train.includes(line))).toEqual([]);
+  const tasks = [...train, ...heldOut].map((line): { question: string; answer: string } => JSON.parse(line));
+  expect(new Set(tasks.map(({ answer }) => answer)).size).toBeGreaterThan(50);
+  for (const { question, answer } of tasks) expect(question).not.toContain(answer);
+  expect(train.filter((line) => /is [A-Z]\d now/.test(line))).toHaveLength(train.length / 2);
+});
+
+test('the scripted API of a project for prompts follows the rules that its optimiser adds one at a time', () => {
   const { 'try.js': script = '' } = projectFiles({ name: 'a', framework: 'fetch', goal: 'prompt' });
-  const ask = `const ask = async (content) => {
+  const agent = `const ask = async (...messages) => {
     const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
       method: 'POST', headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: process.env.OPENAI_MODEL, messages: [{ role: 'user', content }] }),
+      body: JSON.stringify({ model: process.env.OPENAI_MODEL, messages }),
     });
-    return (await response.json()).choices[0].message.content;
+    return (await response.json()).choices[0].message;
   };
-  const prompt = /<prompt>(.*)<.prompt>/.exec(await ask('Reply between <prompt> and </prompt>.'))[1];
-  console.log(JSON.stringify([await ask('Answer: Any figs?'), await ask(prompt.replace('{question}', 'Any figs?'))]));
+  const user = (content) => ({ role: 'user', content });
+  const answer = async (system) => {
+    const messages = [{ role: 'system', content: system }, user('How many B7 are in stock?')];
+    for (const result of ['is R9 now', '81']) {
+      const message = await ask(...messages);
+      if (message.tool_calls === undefined) return message.content;
+      messages.push(message, { role: 'tool', tool_call_id: message.tool_calls[0].id, content: result });
+    }
+    return (await ask(...messages)).content;
+  };
+  let prompt = 'You are a stock clerk.';
+  const answers = [await answer(prompt)];
+  for (const _ of [1, 2]) {
+    prompt = /<prompt>(.*)<.prompt>/.exec((await ask(user(prompt + ' Reply between <prompt> and </prompt>.'))).content)[1];
+    answers.push(await answer(prompt));
+  }
+  console.log(JSON.stringify(answers));
   process.exitCode = 3;`;
-  writeFileSync(path.join(folder, 'agl.mjs'), ask);
+  writeFileSync(path.join(folder, 'agl.mjs'), agent);
   const core = pathToFileURL(path.resolve(import.meta.dirname, '../../core/src/testing/index.ts')).href;
   const run = script.replace('@agentlightning/core/testing', core).replace("'agl train'", "'node agl.mjs'");
   writeFileSync(path.join(folder, 'try.mjs'), run);
   const { status, stdout } = spawnSync(process.execPath, ['try.mjs'], { cwd: folder, encoding: 'utf8' });
-  expect(stdout).toContain('["Yes.","yes"]');
+  expect(stdout).toContain('["There are 9 in stock.","9","81"]');
   expect(status).toBe(3);
 });
 

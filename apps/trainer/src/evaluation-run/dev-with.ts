@@ -1,5 +1,5 @@
 import { finalReward } from '@agentlightning/algorithms';
-import { AgentLightningError, type JsonValue, type Store } from '@agentlightning/core';
+import { AgentLightningError, type JsonValue } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { loadTasks } from '../config/load-tasks.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
@@ -58,7 +58,9 @@ async function runTasks(config: ResolvedRun, options: Request): Promise<DevRepor
       emit({ type: 'started', runId: run.runId, name: run.name, tasks: tasks.length, samples: 1, subjects: labels });
       const collected = await collect(session, tasks);
       await store.updateRun(run.runId, { status: 'finished' });
-      const rollouts = await Promise.all(collected.map((each) => devRollout(store, each, config)));
+      const rollouts = await Promise.all(
+        collected.map((each) => devRollout(session, each, options.script !== undefined)),
+      );
       const problems = [...rollouts.flatMap(namedProblems), ...unmatchedSelectors(config, collected)];
       return { runId: run.runId, rollouts, problems, storeUrl: settings.shared.storeUrl };
     });
@@ -96,7 +98,11 @@ async function collect(session: EvaluationSession, tasks: readonly JsonValue[]):
   });
 }
 
-async function devRollout(store: Store, finished: FinishedRollout, config: ResolvedRun): Promise<DevRollout> {
+async function devRollout(
+  { store, settings: { config } }: EvaluationSession,
+  finished: FinishedRollout,
+  isScripted: boolean,
+): Promise<DevRollout> {
   const { rollout, spans, failure } = finished;
   const { items: attempts } = await store.queryAttempts(rollout.rolloutId);
   const reward = isPromptSearch(config) ? primaryReward(spans) : finalReward(spans, config.reward.choice);
@@ -109,7 +115,7 @@ async function devRollout(store: Store, finished: FinishedRollout, config: Resol
       : [
           'no model call was recorded: send the calls of the agent through the adapter of its framework (`agl init` adds it)',
         ]),
-    ...(isPromptSearch(config) || !hasCall || failure !== null ? [] : trainingObstacles(finished, config)),
+    ...(isPromptSearch(config) || !hasCall || failure !== null ? [] : trainingObstacles(finished, config, isScripted)),
   ];
   return { rollout, attempts, spans, reward, problems };
 }

@@ -17,13 +17,19 @@ const remedies: readonly (readonly [reason: RegExp, remedy: string])[] = [
   [/^greedy$/, 'set `sampling: { temperature: 1 }`: a greedy response is not a sample of the policy'],
 ];
 
+/** Reasons of the endpoint, which is not that of the training where it is a script. */
+const ofEndpoint = /token ids|log-?prob/i;
+
 /**
  * The reasons for which a step would not train on the model calls of a rollout, or not as intended, each with its number of
  * responses. They are those of the selection of the algorithm, which every step applies.
+ *
+ * @param isScripted - whether a script responded, instead of a model
  */
 export function trainingObstacles(
   { attemptId, spans }: FinishedRollout,
   { policies, sampling }: Pick<ResolvedConfig, 'policies' | 'sampling'>,
+  isScripted: boolean,
 ): readonly string[] {
   const own = spans.filter((span) => span.attemptId === attemptId);
   const outcomes = policies.flatMap(({ algorithm }) => {
@@ -43,7 +49,9 @@ export function trainingObstacles(
   const { top_p: topP, ...others } = alteredSamplingCounts(trainableCalls([{ spans: own }]));
   const altered = topP === undefined || sampling.topP === 1 ? others : { top_p: topP, ...others };
   return [
-    ...[...reasons].map(([reason, count]) => obstacleText(reason, count)),
+    ...[...reasons]
+      .filter(([reason]) => !isScripted || !ofEndpoint.test(reason))
+      .map(([reason, count]) => obstacleText(reason, count)),
     ...(outcomes.length > 0 && reasons.size === 0 && outcomes.every(({ transitions }) => transitions.length === 0)
       ? [
           'the selection of the algorithm (`agents`, `nodes`, `tags`, `onlyCalls`) excludes every model call from training',

@@ -30,7 +30,35 @@ export {
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
 export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
 export { runInfoCodec } from './records/run-info.ts';
+export {
+  type RunWarning,
+  runWarningSchema,
+  type WarningExplanation,
+  type WarningName,
+  warningNames,
+} from './records/run-warning.ts';
 export { type RunnerRecord, readRunner, storeTimeOf } from './records/runner-record.ts';
+export type {
+  CompletionReason,
+  ConstantResponse,
+  EvaluationPhase,
+  EvaluationSummary,
+  FinalCheckpoint,
+  NothingLeftEvent,
+  PromptsOutcome,
+  RolloutPhase,
+  SearchStart,
+  StepSummary,
+  TrainingEvent,
+  TrainingSummary,
+} from './records/training-event.ts';
+export {
+  type FailedEvent,
+  failedEventSchema,
+  type RunEvent,
+  runEventSchema,
+  trainingEventSchema,
+} from './records/training-event-schema.ts';
 export { operationRoutes } from './routes/operation-routes.ts';
 export type {
   CreateRunRequest,

@@ -1,7 +1,7 @@
 import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
 import { type CapturedResponse, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
 import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
-import type { CallingAttempt } from '../attempts/calling-attempt.ts';
+import { type CallingAttempt, callIndexAttribute } from '../attempts/calling-attempt.ts';
 import { storeUnavailable } from '../wire/gateway-error.ts';
 import type { GatewayLog } from '../wire/gateway-options.ts';
 import type { SpanWriter } from './span-writer.ts';
@@ -53,7 +53,7 @@ export interface EndedCall {
   readonly response: JsonObject | null;
   /** JSON of `response`, if available. */
   readonly responseText?: string;
-  /** Arrival of the first byte, in Unix milliseconds; null for none. */
+  /** Arrival of the first byte of a model's response, in Unix milliseconds; null for none. */
   readonly firstByteTimeMs: number | null;
   /** Unix milliseconds. */
   readonly endTimeMs: number;
@@ -226,7 +226,8 @@ function toSpan(
     },
   );
   const endpoint = ended.endpoint === null ? {} : { [endpointAttribute]: ended.endpoint };
-  const attributes = { ...span.attributes, ...endpoint, ...started.attributes, ...changesOf(started, ended) };
+  const index = ended.firstByteTimeMs === null ? {} : { [callIndexAttribute]: attempt.callIndex };
+  const attributes = { ...span.attributes, ...endpoint, ...index, ...started.attributes, ...changesOf(started, ended) };
   return { ...span, attributes, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
 }
 
