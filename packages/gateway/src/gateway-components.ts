@@ -12,6 +12,7 @@ import { CallRecorder } from './capture/call-recorder.ts';
 import { GatewayMetrics } from './capture/gateway-metrics.ts';
 import { SpanWriter } from './capture/span-writer.ts';
 import type { ModelCallServices } from './model-api/model-call-services.ts';
+import { SampledArguments } from './model-api/sampled-arguments.ts';
 import { TokenContinuity } from './model-api/token-continuity.ts';
 import { CachedConversations } from './responses/cached-conversations.ts';
 import { defaultRetry } from './upstream/call-with-failover.ts';
@@ -125,6 +126,7 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
       onEnded: (started, ended, untrainable) => metrics.callEnded(started, ended, untrainable),
     }),
     continuity: new TokenContinuity(client, log),
+    sampledArguments: new SampledArguments(),
     conversations: new CachedConversations(options.store),
     sampling: options.sampling ?? (options.aglServer === true ? aglServerSampling : {}),
   };

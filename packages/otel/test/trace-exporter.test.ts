@@ -66,7 +66,7 @@ test.each(['http/protobuf', 'http/json'] as const)('spans reach another store by
     expect(reward?.events).toMatchObject([
       { name: 'gen_ai.evaluation.result', attributes: { 'gen_ai.evaluation.score.value': 0.75 } },
     ]);
-    expect(exporter.counts).toEqual({ spans: 2, requests: 1, rejected: 0, skipped: 0, reasons: [] });
+    expect(exporter.counts).toEqual({ spans: 2, requests: 1, scores: 0, rejected: 0, skipped: 0, reasons: [] });
   } finally {
     await server.close();
     await store.close();
@@ -218,4 +218,49 @@ test('the root span has name, input, output and rewards, and model calls the mod
     'gen_ai.response.model': 'tiny-1b',
     'agentlightning.requested_model': 'gpt-4.1',
   });
+});
+
+test('rewards are scores of the trace in Langfuse, and what it rejects is counted', async () => {
+  const errors = { successes: [], errors: [{ id: 'x', status: 400, message: 'value too large' }] };
+  const rejection = { status: 207, body: JSON.stringify(errors) };
+  await using receiver = await OtlpReceiver.start({ status: 200 }, { status: 207 }, { status: 200 }, rejection);
+  const keys = { LANGFUSE_PUBLIC_KEY: 'pk', LANGFUSE_SECRET_KEY: 'sk', LANGFUSE_BASE_URL: receiver.url };
+  const exporter = new TraceExporter({ target: traceTarget('langfuse', keys) });
+  const spans = attemptSpans({ rolloutId: 'ro-1', attemptId: 'at-1' });
+  await exporter.export(spans);
+  const [, request] = receiver.requests;
+  expect(request).toMatchObject({
+    path: '/api/public/ingestion',
+    headers: { authorization: 'Basic cGs6c2s=', 'content-type': 'application/json' },
+  });
+  const { traceId } = ids(1);
+  expect(JSON.parse(String(request?.body))).toEqual({
+    batch: [
+      {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+        type: 'score-create',
+        body: { id: `${traceId}-reward`, traceId, name: 'reward', value: 0.75, dataType: 'NUMERIC' },
+      },
+    ],
+  });
+  expect(exporter.counts).toMatchObject({ requests: 2, scores: 1, rejected: 0 });
+  await exporter.export(spans);
+  expect(exporter.counts).toMatchObject({ requests: 4, scores: 1, rejected: 1, reasons: ['value too large'] });
+});
+
+test('rewards are annotations of the root span in Phoenix, and refused ones an error', async () => {
+  await using receiver = await OtlpReceiver.start({ status: 200 }, { status: 200 }, { status: 200 }, { status: 422 });
+  const keys = { PHOENIX_COLLECTOR_ENDPOINT: receiver.url, PHOENIX_API_KEY: 'pk' };
+  const exporter = new TraceExporter({ target: traceTarget('phoenix', keys) });
+  const place = { rolloutId: 'ro-1', attemptId: 'at-1' };
+  const root = aSpan({ ...place, ...ids(7), sequenceId: 9, name: 'agentlightning.rollout' });
+  await exporter.export([root, ...attemptSpans(place)]);
+  const [, request] = receiver.requests;
+  expect(request).toMatchObject({ path: '/v1/span_annotations', headers: { authorization: 'Bearer pk' } });
+  const annotation = { name: 'reward', annotator_kind: 'CODE', identifier: 'agentlightning' };
+  expect(JSON.parse(String(request?.body))).toEqual({
+    data: [{ ...annotation, span_id: root.spanId, result: { score: 0.75 } }],
+  });
+  await expect(exporter.export(attemptSpans(place))).rejects.toThrow(/v1\/span_annotations responded with status 422/);
 });

@@ -1,7 +1,8 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultSecretFields } from '../redaction/secret-fields.ts';
 import { parseObject } from './json-access.ts';
-import { findInexactInteger } from './json-text.ts';
+import { findInexactInteger, parseKeepingNumbers } from './json-text.ts';
 
 test.each([
   '{"id":2512292042121000001}',
@@ -17,4 +18,33 @@ test.each([
   ['{"a":[{"b":9007199254740993}]}', '9007199254740993'],
 ])('the first integer of %s that a number does not represent is %s', (text, found) => {
   expect(findInexactInteger(text)).toBe(found);
+});
+
+test.each([
+  '[1.0,1e3,-0,1E+2,2.50,0.10,1e400,0.0000001,12345678901234567890,0.1234567890123456789]',
+  '{"a":1.0,"b":{"c":-0,"d":[1e-05]},"e":"1.0"}',
+  '[-0]',
+  '-0',
+  '1.0',
+])('the numbers of %s keep their text', (text) => {
+  expect(JSON.stringify(parseKeepingNumbers(text))).toBe(text);
+});
+
+test('numbers that JavaScript writes in the same way stay numbers', () => {
+  expect(parseKeepingNumbers('[1, 1.0, 0.5, "-0"]')).toEqual([
+    1,
+    expect.objectContaining({ rawJSON: '1.0' }),
+    0.5,
+    '-0',
+  ]);
+});
+
+test('every number keeps its text', () => {
+  const number = fc.stringMatching(/^-?(0|[1-9]\d{0,22})(\.\d{1,22})?([eE][+-]?\d{1,3})?$/);
+  fc.assert(
+    fc.property(fc.array(number), (numbers) => {
+      const text = `[${numbers.join(',')}]`;
+      expect(JSON.stringify(parseKeepingNumbers(text))).toBe(text);
+    }),
+  );
 });

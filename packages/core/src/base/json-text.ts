@@ -3,6 +3,9 @@ import type { JsonValue } from './json.ts';
 /** An integer of 16 or more digits, which a number may not represent, or the same digits within a string. */
 const longInteger = /(?<![\d.])\d{16,}(?![\d.eE])/;
 
+/** Text outside of a string that may be a number whose text JavaScript would change; also some text within strings. */
+const unusualNumber = /(?:^|[\s:,[])(?:-0(?![.\d])|-?0\.0{6}|-?\d+(?:\.\d*0(?!\d)|(?:\.\d+)?[eE])|-?\d[\d.]{15})/;
+
 /** The source text of a number, which `JSON.parse` passes to its reviver. */
 interface ParseContext {
   readonly source?: string;
@@ -20,6 +23,26 @@ export function parseKeepingIntegers(text: string): JsonValue {
   if (!longInteger.test(text)) return JSON.parse(text);
   return JSON.parse(text, (_, value: JsonValue, context?: ParseContext) =>
     isInexact(value, context) ? raw.rawJSON(context?.source ?? '') : value,
+  );
+}
+
+/** Whether {@link parseKeepingNumbers} may keep the text of a number. */
+export function hasUnusualNumbers(text: string): boolean {
+  return unusualNumber.test(text);
+}
+
+/**
+ * Parses JSON. Numbers that JavaScript writes differently keep their text, such as `1.0`, `1e3` and `-0`: serialised again,
+ * they are the same characters.
+ *
+ * @throws SyntaxError
+ */
+export function parseKeepingNumbers(text: string): JsonValue {
+  if (!hasUnusualNumbers(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, value: JsonValue, context?: ParseContext) =>
+    typeof value === 'number' && context?.source !== undefined && context.source !== JSON.stringify(value)
+      ? raw.rawJSON(context.source)
+      : value,
   );
 }
 

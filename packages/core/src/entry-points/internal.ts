@@ -9,7 +9,13 @@ export { systemClock } from '../base/clock.ts';
 export type { ErrorCatalogueEntry } from '../base/error-catalogue.ts';
 export { errorCatalogue } from '../base/error-catalogue.ts';
 export { isObject as isJsonObject, parseObject as parseJsonObject } from '../base/json-access.ts';
-export { decodeJsonText, findInexactInteger, isRawJson } from '../base/json-text.ts';
+export {
+  decodeJsonText,
+  findInexactInteger,
+  hasUnusualNumbers,
+  isRawJson,
+  parseKeepingNumbers,
+} from '../base/json-text.ts';
 export { KeyedMutex } from '../base/keyed-mutex.ts';
 export { parse, validationIssues } from '../base/parse.ts';
 export { quantityText } from '../base/quantity-text.ts';

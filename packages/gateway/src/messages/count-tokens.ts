@@ -7,7 +7,7 @@ import { type ForwardedRequest, fetchForwarded, forwardRequest } from '../model-
 import type { IncomingCall, ModelCallServices } from '../model-api/model-call-services.ts';
 import type { CallResponse } from '../wire/call-response.ts';
 import { GatewayError } from '../wire/gateway-error.ts';
-import { numberOf, textOf } from '../wire/json-access.ts';
+import { numberOf, parseRequest, textOf } from '../wire/json-access.ts';
 import { chatRequestOf } from './chat-request.ts';
 
 /**
@@ -17,7 +17,7 @@ import { chatRequestOf } from './chat-request.ts';
  * @throws GatewayError 404 when the upstream has neither
  */
 export async function countTokens(services: ModelCallServices, call: IncomingCall): Promise<CallResponse> {
-  const request = parseJsonObject(call.text);
+  const request = parseRequest(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const requested = textOf(request.model);
   const [upstream] = services.pool.choose(requested, call.attempt, callingAgent(call.headers));

@@ -1,13 +1,19 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
+import { isJsonObject, isRawJson, parseKeepingNumbers } from '@agentlightning/core/internal';
 
 /** Key for tool call arguments that are not a JSON object. */
 const brokenKey = 'INVALID_JSON';
 
-/** The arguments of a tool call as an object. Invalid arguments are kept as text under a separate key. */
+/** The arguments of a tool call as an object, with the text of their numbers. Invalid arguments are kept as text under a separate key. */
 export function toolInput(text: string): JsonObject {
   if (text.trim() === '') return {};
-  return parseJsonObject(text) ?? { [brokenKey]: text };
+  try {
+    const input = parseKeepingNumbers(text);
+    if (isJsonObject(input) && !isRawJson(input)) return input;
+  } catch {
+    // Not JSON: kept as text.
+  }
+  return { [brokenKey]: text };
 }
 
 /** The arguments of a tool call as text. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonObject, requestPromptFields } from '@agentlightning/core/internal';
+import { isJsonObject, isRawJson, parseJsonObject, requestPromptFields } from '@agentlightning/core/internal';
 import type { EndedCall, StartedCall } from '../capture/call-recorder.ts';
 import { isJsonList, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 
@@ -146,11 +146,11 @@ function withoutReasoning(text: string): string {
   return (end === -1 ? text : text.slice(end + '</think>'.length)).trim();
 }
 
-/** JSON with sorted names. */
+/** JSON with sorted names, and numbers by their value. */
 function canonical(value: JsonValue): string {
-  return JSON.stringify(value, (_, item: JsonValue) =>
-    isJsonObject(item)
-      ? Object.fromEntries(Object.entries(item).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : item,
-  );
+  return JSON.stringify(value, (_, item: JsonValue) => {
+    if (isRawJson(item)) return parseJsonObject(`{"value":${JSON.stringify(item)}}`)?.value;
+    if (!isJsonObject(item)) return item;
+    return Object.fromEntries(Object.entries(item).sort(([one], [other]) => (one < other ? -1 : 1)));
+  });
 }

@@ -6,6 +6,7 @@ import type { UpstreamServices } from '../upstream/send-to-upstream.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { CallObservation } from '../wire/call-observation.ts';
 import type { SamplingOverrides } from '../wire/gateway-options.ts';
+import type { SampledArguments } from './sampled-arguments.ts';
 import type { TokenContinuity } from './token-continuity.ts';
 import type { ConversationMemory } from './translation.ts';
 
@@ -18,6 +19,8 @@ export interface ModelCallServices {
   readonly sampling: Partial<Readonly<Record<RolloutMode, SamplingOverrides>>>;
   /** The token ids of earlier turns. */
   readonly continuity: TokenContinuity;
+  /** The arguments of earlier tool calls. */
+  readonly sampledArguments: SampledArguments;
   /** Earlier responses of translated Responses calls. */
   readonly conversations: ConversationMemory;
 }

@@ -159,9 +159,10 @@ export class ProxiedCall {
   }
 
   async #recordComplete(started: StartedCall, { upstream }: UpstreamResult, ended: EndedCall): Promise<void> {
-    const { upstreamServices, recorder, continuity } = this.#options.services;
+    const { upstreamServices, recorder, continuity, sampledArguments } = this.#options.services;
     if (ended.parameters.requestsTokens) noteTokenSupport(upstream, ended.captured, upstreamServices.log);
     continuity.ended(started, ended, { upstream, sentPrompt: this.#sentPrompt });
+    sampledArguments.remember(started, ended);
     await recorder.record(started, ended);
   }
 

@@ -1,17 +1,17 @@
 import type { Attributes, JsonObject } from '@agentlightning/core';
-import { parseJsonObject } from '@agentlightning/core/internal';
 import { modelCallAttributes } from '@agentlightning/core/spans';
 import { newSpanId } from '@agentlightning/core/store';
 import type { CallingAttempt } from '../attempts/calling-attempt.ts';
 import { callingAgent, startCall } from '../capture/call-recorder.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { CallResponse } from '../wire/call-response.ts';
-import { textOf } from '../wire/json-access.ts';
+import { parseRequest, textOf } from '../wire/json-access.ts';
 import { lacksApi, type TranslatableApi, translates } from './api-support.ts';
 import { badRequest, unlessTooDeep } from './bad-request.ts';
 import { chatCompletionsApi } from './chat-completions-api.ts';
 import type { IncomingCall, ModelCallServices } from './model-call-services.ts';
 import { ProxiedCall } from './proxied-call.ts';
+import { restoredChange } from './sampled-arguments.ts';
 import type { TranslatedCall, Translation } from './translation.ts';
 import type { UpstreamApi } from './upstream-api.ts';
 
@@ -47,7 +47,7 @@ export async function proxyModelCall(
   call: IncomingCall,
 ): Promise<CallResponse> {
   const startTimeMs = services.upstreamServices.clock.now();
-  const request = parseJsonObject(call.text);
+  const request = parseRequest(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const attempt = await services.directory.find(call.attempt);
   try {
@@ -81,8 +81,8 @@ async function proxied(api: ClientApi, read: Omit<ReadCall, 'upstreams'>): Promi
 }
 
 function natively(api: ClientApi, read: ReadCall): ProxiedCall {
-  const { request, call } = read;
-  const outgoing = { api: api.native, request, requestText: call.text, translated: null };
+  const { request } = read;
+  const outgoing = { api: api.native, request, translated: null };
   return proxiedCall(api, read, { ...outgoing, spanId: newSpanId(), attributes: {} });
 }
 
@@ -94,11 +94,9 @@ async function translated(api: ClientApi, by: Translation, read: ReadCall): Prom
     requestLength: read.call.text.length,
     conversations: read.services.conversations,
   });
-  const request = begun.chatRequest;
   return proxiedCall(api, read, {
     api: chatCompletionsApi,
-    request,
-    requestText: JSON.stringify(request),
+    request: begun.chatRequest,
     translated: { call: begun, errorBody: by.errorBody },
     spanId,
     attributes:
@@ -112,7 +110,6 @@ async function translated(api: ClientApi, by: Translation, read: ReadCall): Prom
 interface OutgoingRequest {
   readonly api: UpstreamApi;
   readonly request: JsonObject;
-  readonly requestText: string;
   readonly translated: { readonly call: TranslatedCall; readonly errorBody: Translation['errorBody'] } | null;
   readonly spanId: string;
   readonly attributes: Attributes;
@@ -120,7 +117,8 @@ interface OutgoingRequest {
 
 function proxiedCall({ name }: ClientApi, read: ReadCall, outgoing: OutgoingRequest): ProxiedCall {
   const { services, call, attempt, upstreams, startTimeMs } = read;
-  const { request, requestText, spanId, attributes } = outgoing;
+  const { spanId } = outgoing;
+  const { request, requestText, attributes } = restored(read, outgoing);
   const [upstream] = upstreams;
   if (upstream === undefined) throw badRequest(null, 'no upstream can take the call');
   const sampling = (attempt?.mode && (upstream.given.sampling ?? services.sampling)[attempt.mode]) || {};
@@ -139,4 +137,16 @@ function proxiedCall({ name }: ClientApi, read: ReadCall, outgoing: OutgoingRequ
     api: outgoing.api,
     translated: outgoing.translated,
   });
+}
+
+/** The request with the arguments of its tool calls as they were sampled, its JSON, and its marks. */
+function restored(
+  { services, call, attempt }: ReadCall,
+  { request: given, translated, attributes }: OutgoingRequest,
+): { readonly request: JsonObject; readonly requestText: string; readonly attributes: Attributes } {
+  const request = services.sampledArguments.restore(attempt, given);
+  if (translated !== null) return { request, requestText: JSON.stringify(request), attributes };
+  if (request === given) return { request, requestText: call.text, attributes };
+  const changes = { ...attributes, [modelCallAttributes.requestChanges]: [restoredChange] };
+  return { request, requestText: JSON.stringify(request), attributes: changes };
 }

@@ -1,4 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
+import type { ScoreTarget } from './score-requests.ts';
 
 /** Encoding of OTLP over HTTP. */
 export type OtlpProtocol = 'http/protobuf' | 'http/json';
@@ -9,6 +10,8 @@ export interface TraceTarget {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly protocol: OtlpProtocol;
+  /** Where rewards are sent as scores; absent for tools without them. */
+  readonly scores?: ScoreTarget;
 }
 
 /** A tool whose address and headers are known: an OTLP collector, Langfuse, Phoenix, LangSmith. */
@@ -39,9 +42,10 @@ export function traceTarget(
   environment: Readonly<Record<string, string | undefined>>,
   settings: TargetSettings = {},
 ): TraceTarget {
-  const { url, headers, protocol } = { otlp, langfuse, phoenix, langsmith }[tool](environment, settings.endpoint);
-  assertHttp(url);
-  return { url, headers: { ...headers, ...settings.headers }, protocol: settings.protocol ?? protocol };
+  const target: TraceTarget = { otlp, langfuse, phoenix, langsmith }[tool](environment, settings.endpoint);
+  assertHttp(target.url);
+  const { headers, protocol } = target;
+  return { ...target, headers: { ...headers, ...settings.headers }, protocol: settings.protocol ?? protocol };
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -71,8 +75,10 @@ function langfuse(environment: Environment, endpoint: string | undefined): Trace
   const publicKey = required(environment, 'LANGFUSE_PUBLIC_KEY', 'Langfuse');
   const secretKey = required(environment, 'LANGFUSE_SECRET_KEY', 'Langfuse');
   const authorization = `Basic ${Buffer.from(`${publicKey}:${secretKey}`).toString('base64')}`;
+  const url = within(base, 'api/public/otel/v1/traces');
   return {
-    url: within(base, 'api/public/otel/v1/traces'),
+    url,
+    scores: { tool: 'langfuse', url: url.replace(/otel\/v1\/traces$/, 'ingestion') },
     headers: { authorization, 'x-langfuse-ingestion-version': '4' },
     protocol: 'http/protobuf',
   };
@@ -82,7 +88,9 @@ function phoenix(environment: Environment, endpoint: string | undefined): TraceT
   const base = endpoint ?? (environment['PHOENIX_COLLECTOR_ENDPOINT'] || 'http://localhost:6006');
   const key = environment['PHOENIX_API_KEY'];
   const headers: Record<string, string> = key ? { authorization: `Bearer ${key}` } : {};
-  return { url: within(base, 'v1/traces'), headers, protocol: 'http/protobuf' };
+  const url = within(base, 'v1/traces');
+  const scores: ScoreTarget = { tool: 'phoenix', url: url.replace(/traces$/, 'span_annotations') };
+  return { url, headers, protocol: 'http/protobuf', scores };
 }
 
 function langsmith(environment: Environment, endpoint: string | undefined): TraceTarget {

@@ -1,9 +1,18 @@
 import type { Attributes, AttributeValue, JsonObject, JsonValue, Span } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { genAiAttributes, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
+import { findRewards, genAiAttributes, spanNames } from '@agentlightning/core/spans';
 
 /** Maximum characters of a trace's name. */
 const maxNameLength = 80;
+
+/** A reward of an attempt. */
+export interface AttemptScore {
+  readonly traceId: string;
+  /** The root span. */
+  readonly spanId: string;
+  readonly name: string;
+  readonly value: number;
+}
 
 /**
  * Adds to the root span of each attempt what the list views of other tools show: a name, input and output, and the rewards as
@@ -47,7 +56,7 @@ function summarized(root: Span, spans: readonly Span[], hasContent: boolean): Sp
       'langfuse.trace.name': name,
       'openinference.span.kind': 'AGENT',
       ...(hasContent ? textAttributes(input, output) : {}),
-      ...rewardsOf(spans),
+      ...rewardAttributes(spans),
     },
   };
 }
@@ -69,19 +78,29 @@ function textAttributes(input: string | null, output: string | null): Attributes
   };
 }
 
-/** The last value of each dimension of the reward. */
-function rewardsOf(spans: readonly Span[]): Attributes {
-  const ordered = spans.toSorted((one, other) => one.sequenceId - other.sequenceId);
-  const rewards = ordered.flatMap((span) => rewardFromSpan(span)?.rewards ?? []);
-  return Object.fromEntries(
-    rewards.flatMap(({ name, value }) => {
-      const suffix = name === 'primary' ? '' : name;
-      return [
-        [suffix === '' ? 'reward' : `reward.${suffix}`, value],
-        [suffix === '' ? 'langfuse.trace.metadata.reward' : `langfuse.trace.metadata.reward_${suffix}`, value],
-      ];
-    }),
-  );
+/** The rewards of each attempt, as scores of its trace and root span. */
+export function attemptScores(spans: readonly Span[]): readonly AttemptScore[] {
+  return [...byAttempt(spans)].flatMap((attempt) => {
+    const root = rootOf(attempt);
+    if (root === null) return [];
+    const { traceId, spanId } = root;
+    return [...rewardsOf(attempt)].map(([name, value]) => ({ traceId, spanId, name, value }));
+  });
+}
+
+function rewardAttributes(spans: readonly Span[]): Attributes {
+  const attributes: Record<string, number> = {};
+  for (const [name, value] of rewardsOf(spans)) {
+    attributes[name] = value;
+    attributes[`langfuse.trace.metadata.${name.replace('.', '_')}`] = value;
+  }
+  return attributes;
+}
+
+/** The last value of each dimension of the reward: `reward`, and `reward.<name>` for the others. */
+function rewardsOf(spans: readonly Span[]): ReadonlyMap<string, number> {
+  const rewards = findRewards(spans).flatMap((emitted) => emitted.rewards);
+  return new Map(rewards.map(({ name, value }) => [name === 'primary' ? 'reward' : `reward.${name}`, value]));
 }
 
 /** The text of a message in the form of the GenAI conventions. */

@@ -7,8 +7,9 @@ import { genAiAttributes, joinModelCalls } from '@agentlightning/core/spans';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import type { ExportedContent } from './export-attributes.ts';
-import type { TraceTarget } from './export-target.ts';
-import { summarizeRoots } from './summarize-roots.ts';
+import type { OtlpProtocol, TraceTarget } from './export-target.ts';
+import { rejectedScores, type ScoreTarget, scoreRequests } from './score-requests.ts';
+import { type AttemptScore, attemptScores, summarizeRoots } from './summarize-roots.ts';
 import { hasValidIds, toReadableSpan } from './to-readable-span.ts';
 
 /** Options of a {@link TraceExporter}. */
@@ -33,11 +34,13 @@ export interface TraceExportCounts {
   /** Spans that the receiver has accepted. */
   readonly spans: number;
   readonly requests: number;
-  /** Spans that the receiver has rejected. */
+  /** Rewards that the receiver has accepted as scores. */
+  readonly scores: number;
+  /** Spans and scores that the receiver has rejected. */
   readonly rejected: number;
   /** Spans without valid OpenTelemetry ids, which were not sent. */
   readonly skipped: number;
-  /** Distinct reasons of the receiver for rejected spans, at most ten. */
+  /** Distinct reasons of the receiver for what it has rejected, at most ten. */
   readonly reasons: readonly string[];
 }
 
@@ -46,15 +49,11 @@ class RequestFailure extends AgentLightningError {
   readonly status: number;
   readonly retryAfterMs: number | null;
 
-  constructor(
-    target: TraceTarget,
-    response: { readonly status: number; readonly text: string },
-    retryAfterMs: number | null,
-  ) {
+  constructor(url: string, response: { readonly status: number; readonly text: string }, retryAfterMs: number | null) {
     const { status, text } = response;
     super({
       code: status === 401 ? 'UNAUTHENTICATED' : status === 403 ? 'PERMISSION_DENIED' : 'UNREACHABLE',
-      message: `the OTLP endpoint ${withoutCredentials(target.url)} responded with status ${status}: ${text.slice(0, 300)}`,
+      message: `the OTLP endpoint ${withoutCredentials(url)} responded with status ${status}: ${text.slice(0, 300)}`,
       remedy: status === 401 || status === 403 ? 'Set the key of the receiver.' : 'Check the address and the receiver.',
     });
     this.status = status;
@@ -65,11 +64,22 @@ class RequestFailure extends AgentLightningError {
 /** Statuses that OTLP exporters retry. */
 const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
+interface SentRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+const contentTypes: Readonly<Record<OtlpProtocol, string>> = {
+  'http/json': 'application/json',
+  'http/protobuf': 'application/x-protobuf',
+};
+
 const backoff = { baseDelayMs: 500, maxDelayMs: 10_000 };
 const compress = promisify(gzip);
 
 /**
- * Exports the spans of rollouts by OTLP, in batches. Transient failures are retried; a batch that is too large is divided.
+ * Exports the spans of rollouts by OTLP, in batches, and their rewards as scores where the tool has them. Transient failures are retried; a batch that is too large is divided.
  *
  * @example
  * ```ts
@@ -86,6 +96,7 @@ export class TraceExporter {
   readonly #reasons = new Set<string>();
   #spans = 0;
   #requests = 0;
+  #scores = 0;
   #rejected = 0;
   #skipped = 0;
 
@@ -99,6 +110,7 @@ export class TraceExporter {
     return {
       spans: this.#spans,
       requests: this.#requests,
+      scores: this.#scores,
       rejected: this.#rejected,
       skipped: this.#skipped,
       reasons: [...this.#reasons],
@@ -119,6 +131,18 @@ export class TraceExporter {
     for (let start = 0; start < single.length; start += maxBatchSpans) {
       await this.#send(single.slice(start, start + maxBatchSpans));
     }
+    const { scores } = this.#options.target;
+    if (scores !== undefined) await this.#sendScores(scores, attemptScores(single));
+  }
+
+  async #sendScores(target: ScoreTarget, scores: readonly AttemptScore[]): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    for (const { count, body } of scoreRequests(target, scores, this.#clock.now())) {
+      const sent = { url: target.url, headers, body: new TextEncoder().encode(JSON.stringify(body)) };
+      const reasons = rejectedScores(await this.#post(sent));
+      this.#scores += count - reasons.length;
+      this.#reject(reasons.length, reasons[0]);
+    }
   }
 
   async #send(spans: readonly Span[]): Promise<void> {
@@ -129,7 +153,8 @@ export class TraceExporter {
     );
     if (body === undefined) return;
     try {
-      const response = await this.#post(await compress(body));
+      const headers = { 'content-type': contentTypes[target.protocol], 'content-encoding': 'gzip' };
+      const response = await this.#post({ url: target.url, headers, body: await compress(body) });
       const { partialSuccess } = response.length === 0 ? {} : serializer.deserializeResponse(response);
       const rejected = Math.min(spans.length, Number(partialSuccess?.rejectedSpans ?? 0));
       this.#count(spans.length, rejected, partialSuccess?.errorMessage);
@@ -144,13 +169,17 @@ export class TraceExporter {
 
   #count(sent: number, rejected: number, reason: string | undefined): void {
     this.#spans += sent - rejected;
+    this.#reject(rejected, reason);
+  }
+
+  #reject(rejected: number, reason: string | undefined): void {
     this.#rejected += rejected;
     if (reason && this.#reasons.size < 10) this.#reasons.add(reason);
   }
 
-  #post(body: Uint8Array): Promise<Uint8Array> {
+  #post(request: SentRequest): Promise<Uint8Array> {
     const { maxTries = 6 } = this.#options;
-    return withRetry(() => this.#request(body), {
+    return withRetry(() => this.#request(request), {
       clock: this.#clock,
       delayMs: (error, failures) => {
         if (failures >= maxTries) return null;
@@ -161,15 +190,14 @@ export class TraceExporter {
     });
   }
 
-  async #request(body: Uint8Array): Promise<Uint8Array> {
+  async #request({ url, headers: own, body }: SentRequest): Promise<Uint8Array> {
     const { target, timeoutMs = 10_000, fetch = globalThis.fetch } = this.#options;
     this.#requests += 1;
-    const type = target.protocol === 'http/json' ? 'application/json' : 'application/x-protobuf';
-    const headers = { 'content-type': type, 'content-encoding': 'gzip', ...target.headers };
+    const headers = { ...own, ...target.headers };
     const signal = AbortSignal.timeout(timeoutMs);
     let response: Response;
     try {
-      response = await fetch(target.url, {
+      response = await fetch(url, {
         method: 'POST',
         headers,
         body: Uint8Array.from(body),
@@ -179,7 +207,7 @@ export class TraceExporter {
     } catch (cause) {
       throw new AgentLightningError({
         code: 'UNREACHABLE',
-        message: `the OTLP endpoint ${withoutCredentials(target.url)} cannot be reached: ${reasonOf(cause)}`,
+        message: `the OTLP endpoint ${withoutCredentials(url)} cannot be reached: ${reasonOf(cause)}`,
         remedy: 'Start the receiver, or pass its address.',
         cause,
       });
@@ -188,7 +216,7 @@ export class TraceExporter {
     if (response.ok) return bytes;
     const text = new TextDecoder().decode(bytes);
     const retryAfterMs = parseRetryAfterMs(response.headers.get('retry-after'), this.#clock.now());
-    throw new RequestFailure(target, { status: response.status, text }, retryAfterMs);
+    throw new RequestFailure(url, { status: response.status, text }, retryAfterMs);
   }
 }
 

@@ -101,12 +101,12 @@ async function* finishedRollouts(
 }
 
 function summaryText(rollouts: number, origin: string, counts: TraceExportCounts): string {
-  const { spans, requests, rejected, skipped, reasons } = counts;
+  const { spans, scores, requests, rejected, skipped, reasons } = counts;
   const lines = [
-    `Exported ${quantityText(spans, 'span')} of ${quantityText(rollouts, 'rollout')} to ${origin} in ${quantityText(requests, 'request')}.`,
+    `Exported ${quantityText(spans, 'span')}${scores > 0 ? ` and ${quantityText(scores, 'score')}` : ''} of ${quantityText(rollouts, 'rollout')} to ${origin} in ${quantityText(requests, 'request')}.`,
   ];
   if (rejected > 0)
-    lines.push(`The receiver rejected ${quantityText(rejected, 'span')}: ${reasons.join('; ') || 'without a reason'}.`);
+    lines.push(`The receiver rejected ${quantityText(rejected, 'item')}: ${reasons.join('; ') || 'without a reason'}.`);
   if (skipped > 0) lines.push(`Skipped ${skipped} spans whose ids are not OpenTelemetry ids.`);
   return lines.join('\n');
 }
