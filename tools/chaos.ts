@@ -1,6 +1,6 @@
 /**
- * `pnpm chaos <name> [flags]`: injects faults into a package, or into the processes of training runs (`train`), for longer
- * than tests have time for; without a name, lists the names.
+ * `pnpm chaos <name> [flags]`: injects faults into a package, into the processes of training runs (`train`), or into those
+ * of a training server (`server`), for longer than tests have time for; without a name, lists the names.
  *
  * @module
  */
@@ -10,10 +10,16 @@ import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
 const [name, ...flags] = process.argv.slice(2);
-const packages = readdirSync(path.join(root, 'packages')).map((entry) => [entry, `packages/${entry}`] as const);
+const packages = readdirSync(path.join(root, 'packages')).map(
+  (entry) => [entry, `packages/${entry}/test/chaos`] as const,
+);
+const apps = [
+  ['train', 'apps/trainer/test/chaos'],
+  ['server', 'apps/trainer/test/chaos/server'],
+] as const;
 const mains = new Map(
-  [...packages, ['train', 'apps/trainer'] as const]
-    .map(([entry, folder]) => [entry, path.join(root, folder, 'test/chaos/main.ts')] as const)
+  [...packages, ...apps]
+    .map(([entry, folder]) => [entry, path.join(root, folder, 'main.ts')] as const)
     .filter(([, file]) => existsSync(file)),
 );
 const main = name === undefined ? undefined : mains.get(name);

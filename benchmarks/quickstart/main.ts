@@ -8,6 +8,7 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';
+import type { TrainingEvent } from '@agentlightning/core/protocol';
 import { cpuSecondsOfChildren } from '../child-process.ts';
 import { parseFlags } from '../flags.ts';
 import { report, result } from '../report.ts';
@@ -36,15 +37,6 @@ function hasLearned(before: number, after: number): boolean {
   return after - before >= 0.4 && after >= 0.7;
 }
 
-/** The events of a run that are read. */
-interface RunEvent {
-  readonly event: string;
-  readonly seconds: number;
-  readonly reward_before: number;
-  readonly reward_after: number;
-  readonly heldout: number;
-}
-
 function trainOnce(seed: number): Outcome {
   using dataDir = temporaryFolder();
   const agl = path.join(root, 'apps/trainer/dist/cli/main.js');
@@ -55,19 +47,19 @@ function trainOnce(seed: number): Outcome {
   const events = stdout
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as RunEvent);
+    .map((line) => JSON.parse(line) as TrainingEvent);
   const done = events.at(-1);
-  if (done?.event !== 'done') {
+  if (done?.type !== 'finished') {
     process.stderr.write(stderr);
     throw new Error(`The training with seed ${seed} failed. Its errors are above.`);
   }
   return {
     seed,
-    rollouts: done.heldout,
-    before: done.reward_before,
-    after: done.reward_after,
-    trainingSeconds: events.reduce((sum, { event, seconds }) => sum + (event === 'step' ? seconds : 0), 0),
-    seconds: done.seconds,
+    rollouts: done.summary.after.rollouts,
+    before: done.summary.before.reward,
+    after: done.summary.after.reward,
+    trainingSeconds: events.reduce((sum, event) => sum + (event.type === 'stepped' ? event.summary.seconds : 0), 0),
+    seconds: done.summary.seconds,
     cpuSeconds: cpuSecondsOfChildren() - cpuBefore,
   };
 }

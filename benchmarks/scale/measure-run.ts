@@ -94,15 +94,15 @@ async function measure({ trainer, idle }: Processes): Promise<MeasuredRun> {
   let peakMb = 0;
   let delays: Promise<readonly EventLoopDelay[]> | null = null;
   for await (const line of createInterface({ input: trainer.stdout ?? Readable.from([]) })) {
-    const { event, phase, metrics } = parseEvent(line);
-    if (event === 'warning' || event === 'failed') process.stderr.write(`${line.slice(0, 500)}\n`);
-    if (event === 'evaluated' && phase === 'before') for (const each of both) each.send('start');
-    if (event === 'evaluated' && phase === 'after') delays = Promise.all(both.map(readDelay));
-    if (event !== 'step') continue;
+    const { type, phase, summary } = parseEvent(line);
+    if (type === 'warning' || type === 'failed') process.stderr.write(`${line.slice(0, 500)}\n`);
+    if (type === 'evaluated' && phase === 'before') for (const each of both) each.send('start');
+    if (type === 'evaluated' && phase === 'after') delays = Promise.all(both.map(readDelay));
+    if (type !== 'stepped') continue;
     const { rssMb, peakMb: peak } = memoryOf(trainer);
     steps.push({ timeMs: performance.now(), cpuMs: cpuMsOf(trainer), rssMb });
     peakMb = peak;
-    failed += failuresIn(metrics);
+    failed += failuresIn(summary?.metrics);
   }
   const [code] = await exited;
   const [delay, idleDelay] = (await delays) ?? [];
@@ -132,11 +132,11 @@ function failuresIn(metrics: Readonly<Record<string, number>> = {}): number {
 }
 
 interface AglEvent {
-  readonly event?: string;
+  readonly type?: string;
   readonly phase?: string;
-  readonly metrics?: Readonly<Record<string, number>>;
+  readonly summary?: { readonly metrics?: Readonly<Record<string, number>> };
 }
 
 function parseEvent(line: string): AglEvent {
-  return line.startsWith('{"event"') ? (JSON.parse(line) as AglEvent) : {};
+  return line.startsWith('{"type"') ? (JSON.parse(line) as AglEvent) : {};
 }

@@ -2,14 +2,15 @@ import { runCommand } from './run-command.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
 /**
- * The fault injections: a store whose server is killed under load, and a gateway that gets malformed
- * requests, and training runs whose processes are killed.
+ * The fault injections: a store whose server is killed under load, a gateway that gets malformed requests, and training
+ * runs whose processes are killed, with and without a training server.
  */
 const commands: readonly (readonly string[])[] = [
   ['node', 'tools/chaos.ts', 'store', '--kills', '40'],
   ['node', 'tools/chaos.ts', 'store', '--database', 'postgres', '--kills', '15', '--database-kills', '15'],
   ['node', 'tools/chaos.ts', 'gateway'],
   ['node', 'tools/chaos.ts', 'train', '--kills', '10'],
+  ['node', 'tools/chaos.ts', 'server', '--database', 'sqlite', '--kills', '2'],
 ];
 
 /** Runs the long fault injection. Each command counts. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from '../repository-files.ts';
+import { engineModule, engineModuleText } from './generate-engines.ts';
 import { runCommand } from './run-command.ts';
 import { resultOf, type Step, type StepResult } from './step.ts';
 
@@ -9,19 +10,25 @@ import { resultOf, type Step, type StepResult } from './step.ts';
 const packageFolders = ['packages/runtime', 'packages/store'];
 
 /**
- * Regenerates the code for protocol buffers and compares it with the committed code. A package's `gen` also lints the
+ * Regenerates the code for protocol buffers and the terms of engines, and compares it with the committed code. A package's `gen` also lints the
  * `.proto` files and, with a `baseline.binpb`, rejects breaking changes.
  */
 export const generatedCodeStep: Step = {
   name: 'generated',
-  description: 'generated code matches the .proto files, which break nothing (buf)',
+  description:
+    'generated code matches its sources: the .proto files, which break nothing (buf), and the terms of engines',
   isExclusive: true,
   run: checkGeneratedCode,
 };
 
 async function checkGeneratedCode(): Promise<StepResult> {
   const problems: string[] = [];
-  let files = 0;
+  let files = 1;
+  if (readFileSync(join(repositoryRoot, engineModule), 'utf8') !== engineModuleText()) {
+    problems.push(
+      `${engineModule} is out of date: run \`node tools/verify/generate-engines.ts\` and commit the changes.`,
+    );
+  }
   for (const packageFolder of packageFolders) {
     const checked = await checkPackage(packageFolder);
     problems.push(...checked.problems);

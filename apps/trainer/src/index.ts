@@ -1,3 +1,19 @@
+export type {
+  CompletionReason,
+  EvaluationPhase,
+  EvaluationSummary,
+  FinalCheckpoint,
+  NothingLeftEvent,
+  PromptsOutcome,
+  RolloutPhase,
+  RunWarning,
+  SearchStart,
+  StepSummary,
+  TrainingEvent,
+  TrainingSummary,
+  WarningExplanation,
+  WarningName,
+} from '@agentlightning/core/protocol';
 export { defineConfig } from './config/define-config.ts';
 export type { ResolvedConfig } from './config/resolve-config.ts';
 export type { CollectionConfig } from './config/sections/collection-settings.ts';
@@ -31,22 +47,7 @@ export type {
   TaskDifference,
 } from './evaluation-run/evaluation-report.ts';
 export type { ScriptedAnswer } from './evaluation-run/scripted-endpoint.ts';
-export type { RunWarning, WarningExplanation, WarningName } from './events/run-warning.ts';
-export type {
-  CompletionReason,
-  EvaluationPhase,
-  EvaluationSummary,
-  FinalCheckpoint,
-  NothingLeftEvent,
-  PromptsOutcome,
-  RolloutPhase,
-  SearchStart,
-  ServiceEvent,
-  StepSummary,
-  TrainingEvent,
-  TrainingListener,
-  TrainingSummary,
-} from './events/training-event.ts';
+export type { ServiceEvent, TrainingListener } from './events/training-listener.ts';
 export { replayDemonstration } from './rollouts/replay-demonstration.ts';
 export type { FitOptions } from './trainer.ts';
 export { Trainer } from './trainer.ts';

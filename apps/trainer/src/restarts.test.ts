@@ -1,7 +1,7 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
+import type { TrainingEvent } from '@agentlightning/core/protocol';
 import { ErrorReason, RuntimeError } from '@agentlightning/runtime';
 import { expect, test } from 'vitest';
-import type { TrainingEvent } from './events/training-event.ts';
 import { Restarts } from './restarts.ts';
 
 const clock: Clock = { now: () => 0, sleep: async () => undefined };

@@ -1,7 +1,8 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
+import type { TrainingEvent } from '@agentlightning/core/protocol';
 import { ErrorReason, RuntimeError } from '@agentlightning/runtime';
-import type { TrainingEvent, TrainingListener } from './events/training-event.ts';
+import type { TrainingListener } from './events/training-listener.ts';
 
 /** Options of {@link Restarts}. */
 export interface RestartsOptions {

@@ -1,4 +1,5 @@
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import type { NothingLeftEvent, TrainingEvent, TrainingSummary } from '@agentlightning/core/protocol';
 import type { RunStatus } from '@agentlightning/core/store';
 import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
@@ -10,7 +11,7 @@ import { devWith } from './evaluation-run/dev-with.ts';
 import type { EvaluateOptions } from './evaluation-run/evaluate-options.ts';
 import { evaluateWith } from './evaluation-run/evaluate-with.ts';
 import type { EvaluationReport } from './evaluation-run/evaluation-report.ts';
-import type { NothingLeftEvent, TrainingEvent, TrainingListener, TrainingSummary } from './events/training-event.ts';
+import type { TrainingListener } from './events/training-listener.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
 import { type OpenRun, openRun, openSession, type SessionOptions } from './opening/open-session.ts';

@@ -6,7 +6,17 @@ import { createInterface } from 'node:readline';
 import { assertDocumentedOutput } from './documented-output.ts';
 
 /** A line of `agl train --json`, or the `ready` line of a server. */
-export type AglEvent = { readonly event: string } & Readonly<Record<string, unknown>>;
+export type AglEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+/** The summary of an event that has one. */
+export function summaryOf(event: AglEvent | undefined): Readonly<Record<string, unknown>> {
+  return (event?.['summary'] ?? {}) as Readonly<Record<string, unknown>>;
+}
+
+/** The step of an event. */
+export function stepOf(event: AglEvent): unknown {
+  return summaryOf(event)['step'] ?? event['step'];
+}
 
 const sources = [
   process.execPath,
@@ -81,7 +91,7 @@ export class AglProcess implements AsyncDisposable {
   /** Resolves with the first event that fits; rejects when the process ends without one. */
   async event(name: string, fits: (event: AglEvent) => boolean = () => true): Promise<AglEvent> {
     for (;;) {
-      const found = this.events.find((event) => event.event === name && fits(event));
+      const found = this.events.find((event) => event.type === name && fits(event));
       if (found !== undefined) return found;
       if (this.hasExited) throw new Error(`agl ended (${this.#child.exitCode}) before "${name}": ${this.#stderr}`);
       await new Promise<void>((resolve) => {
@@ -119,7 +129,7 @@ export class AglProcess implements AsyncDisposable {
 
   #take(line: string): void {
     this.#output += `${line}\n`;
-    this.events.push(line.startsWith('{"') ? (JSON.parse(line) as AglEvent) : { event: 'text', line });
+    this.events.push(line.startsWith('{"') ? (JSON.parse(line) as AglEvent) : { type: 'text', line });
     this.#onEvent();
   }
 }

@@ -23,8 +23,11 @@ test('an agent that never yields in the process of the trainer ends it, and the 
   expect(blocked.stderr).toContain('countForever');
   expect(blocked.stderr).toContain('--resume blocked-run');
   expect(blocked.stderr).not.toContain('debugger');
-  expect(blocked.events.at(-1)).toMatchObject({ event: 'failed', code: 'TIMEOUT', run: 'blocked-run' });
+  expect(blocked.events.at(-1)).toMatchObject({ type: 'failed', code: 'TIMEOUT', runId: 'blocked-run' });
   await using resumed = train('--resume', 'blocked-run');
-  expect(await resumed.event('evaluated')).toMatchObject({ phase: 'before', rollouts: 12, failed: 0, missing: 0 });
-  await resumed.event('done');
+  expect(await resumed.event('evaluated')).toMatchObject({
+    phase: 'before',
+    summary: { rollouts: 12, failed: 0, missing: 0 },
+  });
+  await resumed.event('finished');
 });

@@ -63,7 +63,7 @@ test('a run continues after its client and its server were killed', { tags: ['lo
   const server = await startServer();
   const killed = startClient(server);
   const run = String((await killed.event('run'))['run']);
-  await killed.event('step');
+  await killed.event('stepped');
   await killed.kill();
   await using client = startClient(server, { RUN: run });
   await client.event('run');
@@ -80,7 +80,7 @@ test('a client stops its run, resumes it and extends it', { tags: ['long'] }, as
   await client.uploadData({ train: [...train], test: [...held] });
   const algorithm = { type: 'grpo', groupSize: 2 };
   const run = await client.train(smallConfig.agent, { algorithm, steps: 40, tasksPerStep: 3 });
-  for await (const { event } of run.events()) if (event === 'step') break;
+  for await (const { type } of run.events()) if (type === 'stepped') break;
   await run.stop();
   await expect(run.result()).rejects.toMatchObject({ code: 'CANCELLED' });
   const { step, status } = await run.info();
@@ -92,7 +92,7 @@ test('a client stops its run, resumes it and extends it', { tags: ['long'] }, as
   const { rewardCurve } = await run.result();
   expect(rewardCurve).toHaveLength(step + 2);
   const steps: unknown[] = [];
-  for await (const event of run.events()) if (event.event === 'step') steps.push(event.step);
+  for await (const event of run.events()) if (event.type === 'stepped') steps.push(event.summary.step);
   expect(steps).toEqual(rewardCurve.map((_, index) => index + 1));
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type EndedCommand, runAgl } from './agl-command.ts';
-import { AglProcess } from './agl-process.ts';
+import { AglProcess, summaryOf } from './agl-process.ts';
 
 const smallConfig = path.resolve(import.meta.dirname, 'fixtures/small.config.ts');
 
@@ -116,7 +116,7 @@ test('an unknown base model is corrected by a new run, since the existing run ha
   writeFileSync(file, `import small from '${smallConfig}';\nexport default { ...small, ${model} };`);
   await using agl = new AglProcess(['train', file, '--json', '--data-dir', folder]);
   expect(await agl.exitCode()).toBe(2);
-  expect(agl.events.at(-1)).toMatchObject({ event: 'failed', code: 'CONFIG', resume: null });
+  expect(agl.events.at(-1)).toMatchObject({ type: 'failed', code: 'CONFIG', resume: null });
   expect(agl.stderr).not.toContain('--resume');
 });
 
@@ -165,9 +165,9 @@ test('a store served over http holds a whole run, which runs and show can read',
     '--steps',
     '1',
   ]);
-  const done = await training.event('done');
-  expect((await run('runs', '--store', url, '--json')).output).toContain(`"run":"${String(done['run'])}"`);
-  const show = await run('show', String(done['rollout_after']), '--store', url);
+  const done = await training.event('finished');
+  expect((await run('runs', '--store', url, '--json')).output).toContain(`"run":"${String(summaryOf(done)['runId'])}"`);
+  const show = await run('show', String(summaryOf(done)['exampleAfter']), '--store', url);
   expect(show.code).toBe(0);
   expect(show.output).toMatch(/rollout[\s\S]*model run-[\s\S]*tokens[\s\S]*policy v1/);
 });
@@ -175,9 +175,9 @@ test('a store served over http holds a whole run, which runs and show can read',
 test('standard output of --json is JSON whatever the agent writes, and its invalid output stops nothing', async () => {
   await using agl = new AglProcess(['train', carelessConfig, '--json', '--data-dir', folder, '--steps', '0']);
   expect(await agl.exitCode()).not.toBeNull();
-  expect(agl.events.map(({ event }) => event)).not.toContain('text');
-  expect(agl.events.at(-1)?.event).toBe('done');
-  expect(agl.events.find(({ event }) => event === 'warning')).toMatchObject({
+  expect(agl.events.map(({ type }) => type)).not.toContain('text');
+  expect(agl.events.at(-1)?.type).toBe('finished');
+  expect(agl.events.find(({ type }) => type === 'warning')).toMatchObject({
     message: expect.stringMatching(/dropped/),
   });
   expect(agl.stderr).toContain('{ this is not JSON');
@@ -194,7 +194,7 @@ test.each([
     await using agl = new AglProcess(args, { env: { LEAVE: how } });
     expect(await agl.exitCode()).toBe(1);
     const failed = agl.events.at(-1);
-    expect(failed).toMatchObject({ event: 'failed', code: 'AGENT_FAILED', message: expect.stringMatching(message) });
+    expect(failed).toMatchObject({ type: 'failed', code: 'AGENT_FAILED', message: expect.stringMatching(message) });
     expect(failed?.['resume']).toMatch(/agl train .*--resume run-/);
     expect(agl.stderr).toMatch(message);
   },
@@ -222,6 +222,6 @@ test('a folder given as a flag starts from the current folder', async () => {
   await using agl = new AglProcess(['train', smallConfig, '--json', '--data-dir', 'here', '--steps', '0'], {
     cwd: folder,
   });
-  await agl.event('done');
+  await agl.event('finished');
   expect(existsSync(path.join(folder, 'here/agl.db'))).toBe(true);
 });

@@ -60,7 +60,7 @@ test('agl train --dashboard shows the run while it trains, and ends with it', as
   const { train, url, events } = await trainAndWatch(run);
   expect(train.stderr).toContain(`Dashboard: ${url}`);
   writeFileSync(run.gate, '');
-  await train.event('done');
+  await train.event('finished');
   expect(await events).toMatch(/event: closing\n.*The training has ended/);
   await train.exitCode();
   expect(train.stderr).toMatch(/Open it again: \S.* dashboard --store \S+/);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { warningNames } from '@agentlightning/core/protocol';
 import { serveDashboard } from '@agentlightning/dashboard';
 import { openStore } from '@agentlightning/store';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -8,7 +9,6 @@ import { expect, test } from 'vitest';
 import { createMcpServer } from '../src/cli/mcp/mcp-server.ts';
 import { StoreReader } from '../src/cli/mcp/store-reader.ts';
 import { buildProgram } from '../src/cli/program.ts';
-import { warningNames } from '../src/events/run-warning.ts';
 
 const skill = readFileSync(path.resolve(import.meta.dirname, '../skills/debug-training/SKILL.md'), 'utf8');
 const commandLines = [...skill.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'));

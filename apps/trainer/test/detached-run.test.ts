@@ -23,22 +23,22 @@ test('a run in the background is stopped by its id, and resumed', { tags: ['long
   await using detach = folder.trainFile(waitingConfigFile, '--run', 'background', '--steps', '1', '--detach');
   const code = await detach.exitCode();
   expect({ code, stderr: detach.stderr }).toMatchObject({ code: 0 });
-  const { pid, log, run } = await detach.event('detached');
-  expect(run).toBe('background');
-  expect(readFileSync(String(log), 'utf8')).toContain('{"event":"started","run":"background"');
+  const { pid, log, runId } = await detach.event('detached');
+  expect(runId).toBe('background');
+  expect(readFileSync(String(log), 'utf8')).toContain('{"type":"started","runId":"background"');
   process.kill(Number(pid), 0);
   const stop = async (): Promise<unknown> => {
     await using command = new AglProcess(['stop', 'background', '--store', folder.storeUrl, '--json']);
     expect({ code: await command.exitCode(), stderr: command.stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(command.output);
   };
-  expect(await stop()).toEqual({ event: 'stopped', run: 'background', status: 'stopped', was_running: true });
+  expect(await stop()).toEqual({ type: 'stopped', runId: 'background', status: 'stopped', wasRunning: true });
   await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow(/ESRCH/), { timeout: 30_000 });
-  expect(await stop()).toMatchObject({ status: 'stopped', was_running: false });
+  expect(await stop()).toMatchObject({ status: 'stopped', wasRunning: false });
   writeFileSync(folder.gate, '');
   const flags = ['--json', '--data-dir', folder.path, '--steps', '1'];
   await using resumed = new AglProcess(['resume', 'background', waitingConfigFile, ...flags]);
-  expect(await resumed.event('done')).toMatchObject({ run: 'background' });
+  expect(await resumed.event('finished')).toMatchObject({ summary: { runId: 'background' } });
 });
 
 test('a complete run is resumed in the background and reports it in its log', async () => {
@@ -50,9 +50,9 @@ test('a complete run is resumed in the background and reports it in its log', as
   await using detach = folder.trainFile(smallConfigFile, '--resume', 'complete', '--detach');
   const code = await detach.exitCode();
   expect({ code, stderr: detach.stderr }).toEqual({ code: 0, stderr: '' });
-  const { log, run } = await detach.event('detached');
-  expect([run, log]).toEqual(['complete', path.join(folder.path, 'logs/complete.log')]);
-  expect(readFileSync(String(log), 'utf8')).toContain('{"event":"nothing_left","run":"complete"');
+  const { log, runId } = await detach.event('detached');
+  expect([runId, log]).toEqual(['complete', path.join(folder.path, 'logs/complete.log')]);
+  expect(readFileSync(String(log), 'utf8')).toContain('{"type":"nothing-left","runId":"complete"');
 });
 
 test('a run in the background that cannot start reports why', async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { outputOf } from '../src/cli/output/command-outputs.ts';
 
@@ -13,7 +14,11 @@ export function assertDocumentedOutput(args: readonly string[], output: string):
   const { form, schema } = documented;
   const texts = form === 'document' ? [output] : output.split('\n').slice(0, -1);
   for (const text of texts) {
-    const { success, error } = schema.safeParse(JSON.parse(text));
-    if (!success) throw new Error(`Undocumented output of agl ${args.join(' ')}: ${text}\n${z.prettifyError(error)}`);
+    const line: unknown = JSON.parse(text);
+    const { data, error } = schema.safeParse(line);
+    const undocumented = `Undocumented output of agl ${args.join(' ')}: ${text}`;
+    if (error !== undefined) throw new Error(`${undocumented}\n${z.prettifyError(error)}`);
+    // Schemas of events remove the fields that they do not know.
+    if (!isDeepStrictEqual(data, line)) throw new Error(`${undocumented}\nIt has more fields than its schema.`);
   }
 }

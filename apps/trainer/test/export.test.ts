@@ -73,7 +73,7 @@ test('exports the checkpoint that a run in the store ended with', async () => {
 test('exports the latest and an earlier checkpoint, and says what is wrong', { tags: ['long'] }, async () => {
   {
     await using agl = folder.train('--run', 'exported', '--steps', '3');
-    await agl.event('done');
+    await agl.event('finished');
   }
   const latest = path.join(folder.path, 'latest');
   await using first = exportRun('--out', latest, '--json');

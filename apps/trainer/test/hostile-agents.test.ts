@@ -40,8 +40,11 @@ async function attempts(): Promise<{ readonly hostile: readonly Attempt[]; reado
 
 /** Every rollout of the evaluation has succeeded, and no attempt but the hostile one has failed. */
 async function expectOneFailure(process: AglProcess): Promise<Attempt> {
-  expect(await process.event('evaluated')).toMatchObject({ phase: 'before', rollouts: 12, failed: 0, missing: 0 });
-  await process.event('done');
+  expect(await process.event('evaluated')).toMatchObject({
+    phase: 'before',
+    summary: { rollouts: 12, failed: 0, missing: 0 },
+  });
+  await process.event('finished');
   const { hostile, others } = await attempts();
   expect(others).toHaveLength(11);
   for (const [last, ...earlier] of others.map((each) => each.toReversed())) {
@@ -90,8 +93,11 @@ test('an agent that always runs out of memory is found among the others, and fai
   tags: ['long'],
 }, async () => {
   await using agl = train('memory', { HOSTILE_ALWAYS: 'yes', NODE_OPTIONS: '--max-old-space-size=120' });
-  expect(await agl.event('evaluated')).toMatchObject({ phase: 'before', rollouts: 12, failed: 1, missing: 0 });
-  await agl.event('done');
+  expect(await agl.event('evaluated')).toMatchObject({
+    phase: 'before',
+    summary: { rollouts: 12, failed: 1, missing: 0 },
+  });
+  await agl.event('finished');
   const { hostile, others } = await attempts();
   expect(others.map((each) => each.at(-1)?.status)).toEqual(Array<string>(11).fill('succeeded'));
   const counted = hostile.filter((attempt) => attemptFailureOrigin(attempt) === 'agent');

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { AglProcess } from './agl-process.ts';
+import { AglProcess, summaryOf } from './agl-process.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -18,10 +18,11 @@ async function train(example: string, name: string, flags: readonly string[]): P
   await using agl = new AglProcess([...args, '--data-dir', path.join(folder, name), ...flags]);
   expect(await agl.exitCode(), agl.stderr).toBeLessThan(2);
   return agl.events.flatMap((event): readonly unknown[] => {
-    if (event.event === 'evaluated') return [{ evaluated: event.reward }];
-    if (event.event !== 'step') return [];
-    const metrics = Object.entries(event.metrics as object).filter(([key]) => !/^(time|runtime)\//.test(key));
-    return [{ reward: event.reward, entropy: event.entropy, metrics: Object.fromEntries(metrics) }];
+    if (event.type === 'evaluated') return [{ evaluated: summaryOf(event)['reward'] }];
+    if (event.type !== 'stepped') return [];
+    const { reward, entropy, metrics } = summaryOf(event);
+    const entries = Object.entries(metrics as object).filter(([key]) => !/^(time|runtime)\//.test(key));
+    return [{ reward, entropy, metrics: Object.fromEntries(entries) }];
   });
 }
 

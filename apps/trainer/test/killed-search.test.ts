@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { runAgl } from './agl-command.ts';
-import { type AglEvent, AglProcess } from './agl-process.ts';
+import { type AglEvent, AglProcess, summaryOf } from './agl-process.ts';
 import { PlantedModels, plantedKey } from './planted-models.ts';
 import { RunFolder } from './run-folder.ts';
 
@@ -26,7 +26,7 @@ interface PromptsFile {
 }
 
 function outcomeOf(done: AglEvent): PromptsFile {
-  const { file } = done['prompts'] as { readonly file: string };
+  const { file } = summaryOf(done)['prompts'] as { readonly file: string };
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const folder = new RunFolder();
   const models = await PlantedModels.start();
   await using running = search(folder, models, '--run', 'planted');
-  const done = await running.event('done');
+  const done = await running.event('finished');
   whole = { folder, models, done, outcome: outcomeOf(done), questions: models.requestsOf('optimizer-model').length };
 }, 180_000);
 afterAll(async () => {
@@ -69,14 +69,14 @@ async function expectSameOutcomeWhenKilledAfter(requests: number): Promise<void>
   await using first = search(folder, models, '--run', 'planted');
   await vi.waitFor(() => expect(models.requests.length).toBeGreaterThanOrEqual(requests), { timeout: 60_000 });
   await first.kill();
-  expect(first.events.map(({ event }) => event)).not.toContain('done');
+  expect(first.events.map(({ type }) => type)).not.toContain('finished');
   const before = await folder.withStore(async (store) => {
     const { items } = await store.queryRollouts({ runId: 'planted', statusIn: ['succeeded'] });
     return new Set(items.map(({ rolloutId }) => rolloutId));
   });
   const seen = models.requests.length;
   await using second = search(folder, models, '--resume', 'planted');
-  expect(outcomeOf(await second.event('done'))).toEqual(whole.outcome);
+  expect(outcomeOf(await second.event('finished'))).toEqual(whole.outcome);
   const after = models.requests.slice(seen).map(({ user }) => user);
   expect(after.filter((rollout) => before.has(rollout))).toEqual([]);
   const questions = models.requestsOf('optimizer-model').length;
@@ -91,7 +91,8 @@ async function expectSameOutcomeWhenKilledAfter(requests: number): Promise<void>
 test('a finished search reports its outcome again, and runs nothing', async () => {
   const asked = whole.models.requests.length;
   await using again = search(whole.folder, whole.models, '--resume', 'planted');
-  expect({ ...(await again.event('done')), seconds: 0 }).toEqual({ ...whole.done, seconds: 0 });
+  const done = await again.event('finished');
+  expect({ ...summaryOf(done), seconds: 0 }).toEqual({ ...summaryOf(whole.done), seconds: 0 });
   expect(whole.models.requests.length).toBe(asked);
 });
 

@@ -3,7 +3,7 @@ import { attemptFailureOrigin } from '@agentlightning/core/store';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
-import { AglProcess } from './agl-process.ts';
+import { AglProcess, stepOf } from './agl-process.ts';
 import smallConfig, { type SmallTask } from './fixtures/small.config.ts';
 import { impatientConfigFile, RunFolder, smallSteps } from './run-folder.ts';
 
@@ -22,14 +22,14 @@ afterEach(() => {
 
 test('a run whose embedded runtime is killed restarts it and completes', async () => {
   await using agl = folder.train();
-  const runId = String((await agl.event('started'))['run']);
-  await agl.event('step', (event) => event['step'] === 1);
+  const runId = String((await agl.event('started'))['runId']);
+  await agl.event('stepped', (event) => stepOf(event) === 1);
   // The embedded runtime is the first process that the trainer starts.
   process.kill(agl.childPids()[0] ?? 0, 'SIGKILL');
   const warning = await agl.event('warning', ({ message }) => String(message).includes('the run resumes from its'));
   expect(warning['message']).toMatch(/ended with signal SIGKILL.*restart 1 of at most 3 in a row/);
-  await agl.event('done');
-  expect(agl.events.filter(({ event }) => event === 'started')).toHaveLength(2);
+  await agl.event('finished');
+  expect(agl.events.filter(({ type }) => type === 'started')).toHaveLength(2);
   await folder.expectWholeRun(runId);
 });
 
@@ -38,8 +38,8 @@ test('a run that may not restart its runtime stops with a clear message when it 
 }, async () => {
   const config = path.resolve(import.meta.dirname, 'fixtures/never-restarted.config.ts');
   await using first = folder.trainFile(config);
-  const runId = String((await first.event('started'))['run']);
-  await first.event('step', (event) => event['step'] === 1);
+  const runId = String((await first.event('started'))['runId']);
+  await first.event('stepped', (event) => stepOf(event) === 1);
   process.kill(first.childPids()[0] ?? 0, 'SIGKILL');
   expect(await first.exitCode()).toBe(3);
   expect(first.stderr).toMatch(/RUNTIME_UNAVAILABLE/);
@@ -56,13 +56,13 @@ test('a run whose runtime is restarted resumes with the new one', { tags: ['long
   await using runtime = startRuntime('0');
   const address = String((await runtime.event('ready'))['address']);
   await using first = folder.train('--runtime', address);
-  const runId = String((await first.event('started'))['run']);
-  await first.event('step');
+  const runId = String((await first.event('started'))['runId']);
+  await first.event('stepped');
   await runtime.kill();
   await using restarted = startRuntime(address.slice(address.lastIndexOf(':') + 1));
   await restarted.event('ready');
   await first.event('warning', ({ message }) => String(message).includes('the run resumes from its last checkpoint'));
-  await first.event('done');
+  await first.event('finished');
   await folder.expectWholeRun(runId);
 });
 
@@ -71,12 +71,12 @@ test('a run whose store is away for a while completes', { tags: ['long'] }, asyn
   await using store = startStore('0');
   const url = String((await store.event('ready'))['url']);
   await using agl = folder.train('--store', url, '--run', 'away');
-  await agl.event('step', (event) => event['step'] === 1);
+  await agl.event('stepped', (event) => stepOf(event) === 1);
   await store.kill();
   await agl.event('warning', ({ message }) => String(message).includes('cannot be reached'));
   await using again = startStore(new URL(url).port);
   await again.event('ready');
-  await agl.event('done');
+  await agl.event('finished');
   await folder.expectWholeRun('away');
 });
 
@@ -112,8 +112,8 @@ test('a run whose model endpoint refuses stops before anything is measured', { t
   await using found = gatewayTo(String((await runtime.event('ready'))['inference']));
   const foundUrl = String((await found.event('ready'))['url']);
   await using resumed = folder.train('--runtime', address, '--gateway', foundUrl, '--resume', 'refused');
-  expect(await resumed.event('evaluated')).toMatchObject({ phase: 'before', failed: 0 });
-  await resumed.event('done');
+  expect(await resumed.event('evaluated')).toMatchObject({ phase: 'before', summary: { failed: 0 } });
+  await resumed.event('finished');
   await folder.expectWholeRun('refused');
 });
 
@@ -126,15 +126,15 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   const url = String((await gateway.event('ready'))['url']);
   const connection = ['--runtime', address, '--gateway', url, '--run', 'small-run'];
   await using first = folder.trainFile(impatientConfigFile, ...connection);
-  const runId = String((await first.event('started'))['run']);
-  await first.event('step', (event) => event['step'] === 1);
+  const runId = String((await first.event('started'))['runId']);
+  await first.event('stepped', (event) => stepOf(event) === 1);
   await gateway.kill();
   expect(await first.exitCode()).toBe(3);
   expect(first.stderr).toMatch(/the gateway at .* does not respond/);
   await using secondGateway = startGateway();
   const secondUrl = String((await secondGateway.event('ready'))['url']);
   await using resumed = folder.train('--runtime', address, '--gateway', secondUrl, '--resume', runId);
-  await resumed.event('done');
+  await resumed.event('finished');
   await folder.expectWholeRun(runId);
 });
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type AglEvent, AglProcess } from './agl-process.ts';
+import { AglProcess, stepOf, summaryOf } from './agl-process.ts';
 import { RunFolder, smallSteps } from './run-folder.ts';
 import { withStore } from './with-store.ts';
 
@@ -19,8 +19,8 @@ afterEach(() => folder[Symbol.dispose]());
 describe('a run whose trainer, with store and gateway, is killed', () => {
   test('while it collects rollouts resumes from the last finished step', { tags: ['long'] }, async () => {
     await using first = folder.train();
-    const runId = String((await first.event('started'))['run']);
-    await first.event('step', (event) => event['step'] === 2);
+    const runId = String((await first.event('started'))['runId']);
+    await first.event('stepped', (event) => stepOf(event) === 2);
     await first.kill();
     const finishedBefore = await folder.withStore(async (store) => (await store.queryMetrics(runId)).total);
     expect(finishedBefore).toBeGreaterThanOrEqual(2);
@@ -34,7 +34,7 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
 
   test('before the first step is finished begins that step again', { tags: ['long'] }, async () => {
     await using first = folder.train();
-    const runId = String((await first.event('started'))['run']);
+    const runId = String((await first.event('started'))['runId']);
     await first.event('evaluated');
     await first.kill();
     expect(await folder.resumeAndFinish(runId)).toEqual([1, 2, 3, 4]);
@@ -43,8 +43,8 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
 
   test('between saving a step and recording it does that step again', { tags: ['long'] }, async () => {
     await using first = folder.train();
-    const runId = String((await first.event('started'))['run']);
-    await first.event('checkpoint', (event) => event['step'] === 2);
+    const runId = String((await first.event('started'))['runId']);
+    await first.event('checkpointed', (event) => stepOf(event) === 2);
     await first.kill();
     expect((await folder.resumeAndFinish(runId)).at(-1)).toBe(smallSteps);
     await folder.expectWholeRun(runId);
@@ -54,21 +54,21 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     tags: ['long'],
   }, async () => {
     await using first = folder.trainFile(sparseConfig);
-    const runId = String((await first.event('started'))['run']);
-    const third = await first.event('step', (event) => event['step'] === 3);
+    const runId = String((await first.event('started'))['runId']);
+    const third = summaryOf(await first.event('stepped', (event) => stepOf(event) === 3));
     await first.kill();
     await using resumed = folder.trainFile(sparseConfig, '--resume', runId);
-    const again = await resumed.event('step');
+    const again = summaryOf(await resumed.event('stepped'));
     // The same rollouts and the same weights give the same step.
     expect([again['step'], again['reward'], again['entropy']]).toEqual([3, third['reward'], third['entropy']]);
-    await resumed.event('done');
+    await resumed.event('finished');
     await folder.expectWholeRun(runId);
   });
 
   test('while it measures halfway measures again, once', { tags: ['long'] }, async () => {
     await using first = folder.trainFile(sparseConfig);
-    const runId = String((await first.event('started'))['run']);
-    await first.event('step', (event) => event['step'] === 2);
+    const runId = String((await first.event('started'))['runId']);
+    await first.event('stepped', (event) => stepOf(event) === 2);
     await first.kill();
     await folder.resumeAndFinish(runId, sparseConfig);
     await folder.expectWholeRun(runId);
@@ -101,9 +101,9 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
     });
     expect(new Set(lost)).toContain('running');
     await using resumed = train('killed-run', '--resume', 'one');
-    await resumed.event('done');
+    await resumed.event('finished');
     await using whole = train('whole-run', '--run', 'other');
-    await whole.event('done');
+    await whole.event('finished');
     expect([...measured(killed), ...measured(resumed)]).toEqual(measured(whole));
   });
 });
@@ -111,29 +111,30 @@ describe('a run whose trainer, with store and gateway, is killed', () => {
 /** What a process measured, without durations. */
 function measured({ events }: AglProcess): readonly unknown[] {
   return events.flatMap((event): readonly unknown[] => {
-    if (event.event === 'evaluated') return [{ ...event }];
-    if (event.event !== 'step') return [];
-    const { step, reward, entropy, metrics } = event as AglEvent & { readonly metrics: object };
-    return [{ step, reward, entropy, metrics: Object.entries(metrics).filter(([name]) => !name.startsWith('time/')) }];
+    if (event.type === 'evaluated') return [{ ...event }];
+    if (event.type !== 'stepped') return [];
+    const { step, reward, entropy, metrics } = summaryOf(event);
+    const entries = Object.entries(metrics as object).filter(([name]) => !name.startsWith('time/'));
+    return [{ step, reward, entropy, metrics: entries }];
   });
 }
 
 test('a run is trained by one process, and is resumed after Ctrl+C as its message says', async () => {
   await using first = folder.train('--steps', '1000');
-  const runId = String((await first.event('started'))['run']);
+  const runId = String((await first.event('started'))['runId']);
   await using second = folder.train('--resume', runId);
   expect(await second.exitCode()).toBe(2);
   expect(second.stderr).toMatch(/CONFLICT.*is being trained by process \d+/);
   const eventsThen = first.events.length;
   await vi.waitFor(() => expect(first.events.length).toBeGreaterThan(eventsThen), { timeout: 60_000 });
-  await first.event('step');
+  await first.event('stepped');
   first.interrupt();
   expect(await first.exitCode()).toBe(130);
   expect(first.stderr).toContain(`--steps 1000 --resume ${runId}`);
-  expect(first.events.at(-1)).toMatchObject({ event: 'failed', code: 'CANCELLED', run: runId });
+  expect(first.events.at(-1)).toMatchObject({ type: 'failed', code: 'CANCELLED', runId: runId });
   expect((await folder.withStore((store) => store.getRun(runId))).status).toBe('stopped');
-  const lastStep = first.events.filter(({ event }) => event === 'step').length;
+  const lastStep = first.events.filter(({ type }) => type === 'stepped').length;
   await using resumed = folder.train('--steps', String(lastStep + 1), '--resume', runId);
-  await resumed.event('done');
-  expect(resumed.events.filter(({ event }) => event === 'step').map(({ step }) => step)).toEqual([lastStep + 1]);
+  await resumed.event('finished');
+  expect(resumed.events.filter(({ type }) => type === 'stepped').map(stepOf)).toEqual([lastStep + 1]);
 });

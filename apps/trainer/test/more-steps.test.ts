@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Run } from '@agentlightning/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { TrainConfig, Trainer, TrainingEvent, TrainingSummary } from '../src/index.ts';
-import { AglProcess } from './agl-process.ts';
+import { AglProcess, stepOf } from './agl-process.ts';
 import { RunFolder, smallSteps } from './run-folder.ts';
 import { ask, countLetters, type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 import { withStore } from './with-store.ts';
@@ -182,7 +182,7 @@ test('a run that is killed during its additional steps resumes like any other', 
 }, async () => {
   using small = new RunFolder();
   await using first = small.train('--run', 'later', '--steps', '2');
-  expect(await first.event('done')).toMatchObject({ run: 'later' });
+  expect(await first.event('finished')).toMatchObject({ summary: { runId: 'later' } });
   await first.exitCode();
   // The error for a reused id contains the command that resumes the run.
   await using taken = small.train('--run', 'later', '--steps', String(smallSteps));
@@ -190,8 +190,8 @@ test('a run that is killed during its additional steps resumes like any other', 
   expect(taken.stderr).toMatch(/CONFLICT.*run later exists[\s\S]*`agl train --resume later`.*more `--steps`/);
 
   await using longer = small.train('--resume', 'later', '--steps', String(smallSteps));
-  expect(await longer.event('started')).toMatchObject({ run: 'later', steps: smallSteps, first_step: 3 });
-  await longer.event('step', (event) => event['step'] === 3);
+  expect(await longer.event('started')).toMatchObject({ runId: 'later', steps: smallSteps, firstStep: 3 });
+  await longer.event('stepped', (event) => stepOf(event) === 3);
   await longer.kill();
   await using runs = new AglProcess(['runs', '--store', small.storeUrl, '--json']);
   expect(await runs.exitCode()).toBe(0);
@@ -200,6 +200,12 @@ test('a run that is killed during its additional steps resumes like any other', 
   expect(await small.resumeAndFinish('later')).toEqual([smallSteps]);
   await small.expectWholeRun('later');
   await using again = small.train('--resume', 'later');
-  await again.event('done');
-  expect(again.events[0]).toEqual({ event: 'nothing_left', run: 'later', reason: 'steps', step: 4, steps: 4 });
+  await again.event('finished');
+  expect(again.events[0]).toEqual({
+    type: 'nothing-left',
+    runId: 'later',
+    reason: 'steps',
+    finishedStep: 4,
+    steps: 4,
+  });
 });

@@ -31,10 +31,10 @@ const data = await client.uploadData({ train: 'tasks.jsonl', test: [{ question: 
 const algorithm = { type: 'grpo', groupSize: 2 };
 const run = await client.train(agent, { data, workers: 4, algorithm, steps: 2, tasksPerStep: 3 });
 const events = [];
-for await (const { event } of run.events()) events.push(event);
+for await (const { type } of run.events()) events.push(type);
 const { status, step, rewardBefore, endpoint } = await run.result();
 const rollouts = (await run.rollouts()).filter(({ status }) => status === 'succeeded').length;
-console.log(JSON.stringify({ event: 'result', status, step, rewardBefore, rollouts, events, model: endpoint.model }));
+console.log(JSON.stringify({ type: 'result', status, step, rewardBefore, rollouts, events, model: endpoint.model }));
 `;
 
 let folder = '';
@@ -75,7 +75,7 @@ test.for(['node22.12', 'node24', 'bun', 'deno'])('the packed client trains on %s
     step: 2,
     rewardBefore: expect.any(Number),
     model: expect.stringMatching(/^run-/),
-    events: expect.arrayContaining(['queued', 'started', 'evaluated', 'step', 'done', 'end']),
+    events: expect.arrayContaining(['queued', 'started', 'evaluated', 'stepped', 'finished', 'end']),
   });
   // Two steps of three groups of two, and two evaluations of two tasks.
   expect((await client.event('result'))['rollouts']).toBeGreaterThanOrEqual(16);

@@ -73,7 +73,7 @@ test('a run without an embedded runner reports this, and is trained by a runner 
       ]),
     { timeout: 30_000 },
   );
-  await trainer.event('done');
+  await trainer.event('finished');
   runner.terminate();
   expect(await runner.exitCode()).toBe(0);
   await vi.waitFor(async () => expect(await listWorkers(store)).toEqual([]), { timeout: 30_000 });
@@ -108,8 +108,11 @@ test('a runner that is killed or drained loses nothing, and its agents have not 
   expect(await running('drained')).toEqual([]);
   writeFileSync(folder.gate, '');
   await using _finishing = startRunner(url, waitingConfigFile, '--id', 'finishing');
-  expect(await trainer.event('evaluated')).toMatchObject({ phase: 'before', rollouts: 12, failed: 0, missing: 0 });
-  await trainer.event('done');
+  expect(await trainer.event('evaluated')).toMatchObject({
+    phase: 'before',
+    summary: { rollouts: 12, failed: 0, missing: 0 },
+  });
+  await trainer.event('finished');
   const attempts = await attemptsOf(store, 'remote');
   expect(attempts).toHaveLength(12 + 24 + 12);
   for (const each of attempts) {
@@ -149,5 +152,5 @@ test('services, trainer and runner may be started in any order', { tags: ['long'
   ]);
   await trainer.event('warning', ({ message }) => String(message).startsWith(`waiting for the gateway at ${gateway}`));
   await using _gateway = folder.gateway(`http://127.0.0.1:${modelPort}/v1`, 'ordered', gatewayPort);
-  await trainer.event('done');
+  await trainer.event('finished');
 });

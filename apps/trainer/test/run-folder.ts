@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Store } from '@agentlightning/core';
 import { expect } from 'vitest';
-import { AglProcess } from './agl-process.ts';
+import { AglProcess, stepOf, summaryOf } from './agl-process.ts';
 import { withStore } from './with-store.ts';
 
 /** A run of four steps of 24 rollouts. */
@@ -65,9 +65,9 @@ export class RunFolder implements Disposable {
   /** The steps that are done after a resume, to the end of the run. */
   async resumeAndFinish(runId: string, file: string = smallConfigFile): Promise<readonly number[]> {
     await using resumed = this.trainFile(file, '--resume', runId);
-    const done = await resumed.event('done');
-    expect(done['run']).toBe(runId);
-    return resumed.events.filter(({ event }) => event === 'step').map((event) => Number(event['step']));
+    const done = await resumed.event('finished');
+    expect(summaryOf(done)['runId']).toBe(runId);
+    return resumed.events.filter(({ type }) => type === 'stepped').map((event) => Number(stepOf(event)));
   }
 
   withStore<TResult>(use: (store: Store) => Promise<TResult>): Promise<TResult> {

@@ -50,8 +50,8 @@ test('a runner trains with a trainer in another network, with a separate key and
     ['runner', '--agent', smallConfigFile, '--store', url, '--gateway', `http://${address}:4750`, '--id', 'remote'],
     { prefix: networks.within(1), env: { AGL_STORE_KEY: key, AGL_ALLOW_INSECURE_KEYS: '1' } },
   );
-  expect(await trainer.event('evaluated')).toMatchObject({ rollouts: 12, failed: 0, missing: 0 });
-  await trainer.event('done');
+  expect(await trainer.event('evaluated')).toMatchObject({ summary: { rollouts: 12, failed: 0, missing: 0 } });
+  await trainer.event('finished');
   await folder.withStore(async (opened) => {
     const { items } = await opened.queryRollouts({ runId: 'apart' });
     const attempts = await Promise.all(items.map(({ rolloutId }) => opened.getLatestAttempt(rolloutId)));

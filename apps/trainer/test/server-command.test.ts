@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { runRollouts } from '@agentlightning/runner';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { AglProcess } from './agl-process.ts';
+import { type AglEvent, AglProcess, stepOf } from './agl-process.ts';
 import smallConfig from './fixtures/small.config.ts';
 import { RunFolder } from './run-folder.ts';
 
@@ -94,12 +94,12 @@ class ServerUnderTest implements AsyncDisposable {
   }
 
   /** The events of a run until it has ended. */
-  async events(runId: string): Promise<readonly Record<string, unknown>[]> {
+  async events(runId: string): Promise<readonly AglEvent[]> {
     const response = await fetch(`${this.url}/v1/server/runs/${runId}/events`, {
       headers: { authorization: `Bearer ${this.key}` },
     });
     const text = await response.text();
-    return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Record<string, unknown>);
+    return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as AglEvent);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -120,8 +120,8 @@ test('runs are trained in order, and the endpoint serves the trained model', asy
   server.work(first);
   server.work(second);
   const events = await server.events(first);
-  expect(events.map(({ event }) => event)).toEqual(
-    expect.arrayContaining(['queued', 'started', 'step', 'done', 'end']),
+  expect(events.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['queued', 'started', 'stepped', 'finished', 'end']),
   );
   expect(await server.status(first)).toBe('finished');
   await expectStatus(server, second, 'finished');
@@ -163,7 +163,7 @@ test('a killed server continues its runs, and a stopped run is resumed with its 
     step: 3,
     reward_curve: [expect.any(Number), expect.any(Number), expect.any(Number)],
   });
-  const steps = (await server.events(runId)).filter(({ event }) => event === 'step').map(({ step }) => step);
+  const steps = (await server.events(runId)).filter(({ type }) => type === 'stepped').map(stepOf);
   expect(steps).toEqual(expect.arrayContaining([3]));
   expect(new Set(steps).size).toBe(steps.length);
   const { body } = await server.send('POST', `/v1/server/runs/${runId}/resume`);

@@ -57,7 +57,7 @@ describeWithRuntime('agl server with the GPU runtime', (python) => {
     const options = { algorithm, steps: 3, tasksPerStep: 3, training: { checkpointEvery: 1 } };
     const first = await client.train(smallConfig.agent, options);
     const second = await client.train(smallConfig.agent, options);
-    for await (const { event } of first.events()) if (event === 'step') break;
+    for await (const { type } of first.events()) if (type === 'stepped') break;
     expect((await client.runs()).map(({ status }) => status)).toEqual(['running', 'running']);
     process.kill(runtimePid(server), 'SIGKILL');
     for (const run of [first, second]) {

@@ -6,7 +6,7 @@ import { type AccessRight, accessRoles, roleRights, serverRoutes } from '@agentl
 import { StoreClient } from '@agentlightning/core/store-client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { runAgl } from './agl-command.ts';
-import { AglProcess } from './agl-process.ts';
+import { AglProcess, stepOf } from './agl-process.ts';
 import { startCuttableProxy } from './cuttable-proxy.ts';
 import smallConfig from './fixtures/small.config.ts';
 import { RunFolder } from './run-folder.ts';
@@ -189,12 +189,12 @@ async function trainThroughCut(cutMs: number): Promise<void> {
   await using proxy = await startCuttableProxy(Number(new URL(url).port));
   await using client = startClient(`http://127.0.0.1:${proxy.port}`, adminKey, { STEPS: '4' });
   const run = String((await client.event('run'))['run']);
-  await client.event('step');
+  await client.event('stepped');
   proxy.cut();
   await delay(cutMs);
   proxy.restore();
   expect(await client.event('result')).toMatchObject({ runId: run, status: 'finished', step: 4 });
-  const steps = client.events.filter(({ event }) => event === 'step').map(({ step }) => step);
+  const steps = client.events.filter(({ type }) => type === 'stepped').map(stepOf);
   expect(steps).toEqual([1, 2, 3, 4]);
   const store = new StoreClient({ baseUrl: url, apiKey: adminKey });
   const { items } = await store.queryRollouts({ runId: run });

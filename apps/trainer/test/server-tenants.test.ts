@@ -5,7 +5,7 @@ import process from 'node:process';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { runAgl } from './agl-command.ts';
-import { AglProcess } from './agl-process.ts';
+import { AglProcess, summaryOf } from './agl-process.ts';
 import { RunFolder } from './run-folder.ts';
 
 /** Each test starts a server, on a machine that may be busy. */
@@ -57,8 +57,8 @@ async function train({ url, key }: Tenant): Promise<unknown> {
   const command = [process.execPath, '--conditions=@agentlightning/source', script];
   await using client = new AglProcess([], { command, env: { AGL_URL: url, AGL_KEY: key } });
   expect(await client.event('result')).toMatchObject({ status: 'finished', step: 3 });
-  const steps = client.events.filter(({ event }) => event === 'step');
-  return steps.map(({ step, reward, entropy, metrics }) => ({
+  const steps = client.events.filter(({ type }) => type === 'stepped');
+  return steps.map(summaryOf).map(({ step, reward, entropy, metrics }) => ({
     step,
     reward,
     entropy,

@@ -8,6 +8,7 @@ export const reportFolder: string = path.join(import.meta.dirname, '../../../doc
 /** The rewards of each held-out task in one evaluation. */
 export type HeldOut = ReadonlyMap<string, readonly number[]>;
 
+// The logs of the report are from before events had a `type`.
 const stepSchema = z.object({
   event: z.literal('step'),
   step: z.int(),

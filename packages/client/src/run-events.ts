@@ -1,28 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
-import { serverRoutes } from '@agentlightning/core/protocol';
+import { type RunEvent, runEventSchema, serverRoutes } from '@agentlightning/core/protocol';
 import { readEvents, type StoreTransport } from '@agentlightning/core/store-client';
-
-/**
- * An event of a run: a record of `agl train --json`, such as `{ event: 'step', step: 3, reward: 0.5 }`, with the time in Unix
- * seconds. `queued`, `stopped` and `failed` are events of the server. The last one is `end`, with the status of the run.
- */
-export interface RunEvent {
-  readonly event:
-    | 'queued'
-    | 'started'
-    | 'runners'
-    | 'evaluated'
-    | 'step'
-    | 'checkpoint'
-    | 'warning'
-    | 'nothing_left'
-    | 'done'
-    | 'stopped'
-    | 'failed'
-    | 'end';
-  readonly [field: string]: unknown;
-}
 
 const reconnect = { baseDelayMs: 200, maxDelayMs: 5000 };
 
@@ -45,7 +24,7 @@ export async function* readRunEvents(
     try {
       for await (const event of readConnection(transport, { runId, position, signal })) {
         yield event;
-        if (event.event === 'end') return;
+        if (event.type === 'end') return;
       }
     } catch (error) {
       if (signal?.aborted) return;
@@ -70,6 +49,8 @@ async function* readConnection(
   for await (const { id, data } of readEvents(response)) {
     position.failures = 0;
     if (id !== undefined) position.last = Number(id);
-    yield JSON.parse(data) as RunEvent;
+    const { data: event } = runEventSchema.safeParse(JSON.parse(data));
+    // A newer server may have events that this client does not know.
+    if (event !== undefined) yield event;
   }
 }

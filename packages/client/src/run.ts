@@ -1,8 +1,8 @@
 import { AgentLightningError, type Rollout } from '@agentlightning/core';
-import { type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
+import { type FailedEvent, type RunEvent, type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
 import { unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { StoreClient, StoreTransport } from '@agentlightning/core/store-client';
-import { type RunEvent, readRunEvents } from './run-events.ts';
+import { readRunEvents } from './run-events.ts';
 
 /** An OpenAI-compatible endpoint: the options of a client such as `new OpenAI({ baseURL, apiKey })`, and the model. */
 export interface ModelEndpoint {
@@ -69,7 +69,7 @@ export class ClientRun {
    *
    * @example
    * ```ts
-   * for await (const event of run.events()) if (event.event === 'step') console.log(event.step, event.reward);
+   * for await (const event of run.events()) if (event.type === 'stepped') console.log(event.summary.step, event.summary.reward);
    * ```
    */
   events(options: { readonly after?: number; readonly signal?: AbortSignal } = {}): AsyncIterable<RunEvent> {
@@ -127,11 +127,11 @@ export class ClientRun {
   }
 
   /** Waits for the end of the run. @returns its last `failed` event; null without one */
-  async #untilEnded(): Promise<RunEvent | null> {
-    let failure: RunEvent | null = null;
+  async #untilEnded(): Promise<FailedEvent | null> {
+    let failure: FailedEvent | null = null;
     for await (const event of this.events()) {
-      if (event.event === 'failed') failure = event;
-      if (event.event === 'queued') failure = null;
+      if (event.type === 'failed') failure = event;
+      if (event.type === 'queued') failure = null;
     }
     return failure;
   }
@@ -141,7 +141,7 @@ export class ClientRun {
   }
 }
 
-function endedWithout({ runId, status }: RunInfo, failure: RunEvent | null): AgentLightningError {
+function endedWithout({ runId, status }: RunInfo, failure: FailedEvent | null): AgentLightningError {
   if (status === 'stopped' || unfinishedRunStatuses.includes(status)) {
     return new AgentLightningError({
       code: 'CANCELLED',
@@ -149,12 +149,11 @@ function endedWithout({ runId, status }: RunInfo, failure: RunEvent | null): Age
       remedy: 'Continue it with `run.resume()`.',
     });
   }
-  const message = typeof failure?.['message'] === 'string' ? failure['message'] : 'no reason was recorded';
-  const remedy = typeof failure?.['remedy'] === 'string' ? failure['remedy'] : '';
+  const { message = 'no reason was recorded', remedy = '', code = null } = failure ?? {};
   return new AgentLightningError({
     code: 'INTERNAL',
     message: `run ${runId} has failed: ${message}`,
     remedy: `${remedy} Continue it with \`run.resume()\`.`.trim(),
-    details: { code: failure?.['code'] },
+    details: { code },
   });
 }

@@ -68,13 +68,13 @@ test('events continue after the last one when the connection is lost', async () 
   const client = await clientOf((request, response) => {
     lastIds.push(request.headers['last-event-id']);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(`id: ${lastIds.length}\ndata: {"event":"step","step":${lastIds.length}}\n\n`);
+    response.write(`id: ${lastIds.length}\ndata: {"type":"runners","runners":${lastIds.length}}\n\n`);
     if (lastIds.length === 1) setImmediate(() => response.destroy());
-    else response.end('data: {"event":"end","status":"finished"}\n\n');
+    else response.end('data: {"type":"unknown"}\n\ndata: {"type":"end","status":"finished"}\n\n');
   });
   const events: string[] = [];
-  for await (const { event } of client.run('run-1').events()) events.push(event);
-  expect(events).toEqual(['step', 'step', 'end']);
+  for await (const { type } of client.run('run-1').events()) events.push(type);
+  expect(events).toEqual(['runners', 'runners', 'end']);
   expect(lastIds).toEqual(['0', '1']);
 });
 

@@ -16,6 +16,8 @@ interface Deviation {
   /** Requests that `refusal` is the response to. */
   readonly rejects?: 'system' | 'late-system';
   readonly refusal?: JsonObject;
+  /** The status of `refusal`. @default 400 */
+  readonly status?: number;
   /** The messages of the request, as `role: text`. @default one question */
   readonly request?: readonly string[];
   /** The message of a whole response. */
@@ -61,6 +63,8 @@ const deviations = readdirSync(folder).map((file): [string, Deviation] => [
 async function engineOf(deviation: Deviation): Promise<BareUpstream> {
   const upstream = await startUpstream((response) => {
     const request = parseJsonObject(upstream.requests.at(-1)?.body ?? '') ?? {};
+    // Engines of Chat Completions have no other APIs.
+    if (/\/(responses|messages)$/.test(upstream.requests.at(-1)?.path ?? '')) return void response.writeHead(404).end();
     const refusal = refusalOf(deviation, request);
     if (refusal !== null) {
       response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(JSON.stringify(refusal.body));
@@ -94,7 +98,7 @@ async function engineOf(deviation: Deviation): Promise<BareUpstream> {
 }
 
 function refusalOf(
-  { refusals = [], rejects, refusal = {} }: Deviation,
+  { refusals = [], rejects, refusal = {}, status = 400 }: Deviation,
   request: JsonObject,
 ): { readonly status: number; readonly body: JsonObject } | null {
   const matching = refusals.find(({ if: fields }) =>
@@ -103,7 +107,7 @@ function refusalOf(
   if (matching !== undefined) return matching;
   const roles = messagesOf(request).map((message) => message.split(':')[0]);
   const isRejected = rejects !== undefined && roles.lastIndexOf('system') >= (rejects === 'system' ? 0 : 1);
-  return isRejected ? { status: 400, body: refusal } : null;
+  return isRejected ? { status, body: refusal } : null;
 }
 
 /** The messages of a request as `role: text`. */

@@ -75,10 +75,16 @@ export const simpleRequest: OpenAI.ChatCompletionCreateParamsNonStreaming = {
   messages: [{ role: 'user', content: 'What is 2 + 3?' }],
 };
 
+interface UpstreamRequest {
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
 /** An upstream with arbitrary responses. */
 export interface BareUpstream extends AsyncDisposable {
   readonly baseUrl: string;
-  readonly requests: readonly { readonly headers: IncomingMessage['headers']; readonly body: string }[];
+  readonly requests: readonly UpstreamRequest[];
 }
 
 /** Starts an upstream with a request handler. */
@@ -86,12 +92,16 @@ export async function startUpstream(
   respond: (response: ServerResponse, index: number) => void | Promise<void>,
   port = 0,
 ): Promise<BareUpstream> {
-  const requests: { headers: IncomingMessage['headers']; body: string }[] = [];
+  const requests: UpstreamRequest[] = [];
   const server = createServer((incoming, response) => {
     const parts: Buffer[] = [];
     incoming.on('data', (part: Buffer) => parts.push(part));
     incoming.on('end', () => {
-      requests.push({ headers: incoming.headers, body: Buffer.concat(parts).toString('utf8') });
+      requests.push({
+        path: incoming.url ?? '',
+        headers: incoming.headers,
+        body: Buffer.concat(parts).toString('utf8'),
+      });
       void respond(response, requests.length - 1);
     });
   });

@@ -1,6 +1,6 @@
 /**
  * The embedded runtime as a process: `main.js --key-file run.key --dir .agl/checkpoints`. Its first line of output is
- * `{"event":"ready","address":…,"inference":…}`. It ends when its standard input ends, so that it never
+ * `{"type":"ready","address":…,"inference":…}`. It ends when its standard input ends, so that it never
  * outlives the process that started it.
  *
  * @module
@@ -29,7 +29,7 @@ try {
   process.stdin.resume().once('end', end).once('close', end).once('error', end);
   process.once('SIGINT', end).once('SIGTERM', end);
   const { address, inferenceUrl: inference } = runtime;
-  process.stdout.write(`${JSON.stringify({ event: 'ready', address, inference })}\n`);
+  process.stdout.write(`${JSON.stringify({ type: 'ready', address, inference })}\n`);
 } catch (error) {
   fail(error);
 }

@@ -44,7 +44,7 @@ def served(environment: dict[str, str], tmp_path: Path) -> Iterator[subprocess.P
 def address_of(process: subprocess.Popen[bytes]) -> str:
     assert process.stdout is not None
     ready = json.loads(process.stdout.readline())
-    assert ready["event"] == "ready"
+    assert ready["type"] == "ready"
     return ready["address"]
 
 

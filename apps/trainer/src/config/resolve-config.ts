@@ -1,8 +1,8 @@
 import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
+import { type WarningName, warningNames } from '@agentlightning/core/protocol';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
-import { type WarningName, warningNames } from '../events/run-warning.ts';
 import { isCheckpointReference } from './checkpoint-reference.ts';
 import { ConfigProblems } from './config-problems.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';

@@ -1,7 +1,6 @@
+import type { EvaluationSummary, RunWarning } from '@agentlightning/core/protocol';
 import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
 import { mean } from '../events/mean.ts';
-import type { RunWarning } from '../events/run-warning.ts';
-import type { EvaluationSummary } from '../events/training-event.ts';
 
 /** A held-out evaluation after a step. */
 export interface EvaluationRecord {

@@ -1,5 +1,4 @@
-import type { WarningName } from '../events/run-warning.ts';
-import type { EvaluationSummary } from '../events/training-event.ts';
+import type { EvaluationSummary, WarningName } from '@agentlightning/core/protocol';
 import type { StoredEvaluation } from '../run/stored-evaluation.ts';
 import { judgeImprovement } from './verdict.ts';
 

@@ -1,6 +1,7 @@
+import type { RunWarning, WarningName } from '@agentlightning/core/protocol';
 import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
 import { mean } from '../events/mean.ts';
-import { impliedWarnings, type RunWarning, type WarningName } from '../events/run-warning.ts';
+import { impliedWarnings } from '../events/run-warning.ts';
 import type { StepRecord } from '../run/step-records.ts';
 import { runConditions } from './run-conditions.ts';
 import { type StepHistory, stepsText } from './step-history.ts';

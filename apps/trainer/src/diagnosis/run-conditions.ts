@@ -1,6 +1,6 @@
+import type { RunWarning } from '@agentlightning/core/protocol';
 import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
 import { mean } from '../events/mean.ts';
-import type { RunWarning } from '../events/run-warning.ts';
 import type { StepRecord } from '../run/step-records.ts';
 import { alteredPrefix, alteredSamplingText } from './altered-sampling.ts';
 import { type StepHistory, stepsText } from './step-history.ts';

@@ -2,6 +2,7 @@ import {
   CapturedResponse,
   isJsonObject,
   parseJsonObject,
+  tokenIdFlag,
   untrainableReason,
   withoutPasswords,
 } from '@agentlightning/core/internal';
@@ -61,7 +62,7 @@ export async function checkEndpoint(endpoint: CheckedEndpoint): Promise<readonly
 async function request({ baseUrl, model, apiKey, needsTokenIds }: CheckedEndpoint): Promise<Response> {
   const content = 'Answer with one word.';
   // An API that does not know a field may reject the request.
-  const tokenFields = needsTokenIds ? { max_tokens: 4, logprobs: true, return_token_ids: true } : {};
+  const tokenFields = needsTokenIds ? { max_tokens: 4, logprobs: true, [tokenIdFlag]: true } : {};
   return await fetch(`${baseUrl.replace(/\/$/, '')}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }) },

@@ -1,4 +1,4 @@
-import type { ServiceEvent } from '../events/training-event.ts';
+import type { ServiceEvent } from '../events/training-listener.ts';
 import type { EvaluatedSubject, EvaluationReport } from './evaluation-report.ts';
 
 /** An event of an evaluation. */

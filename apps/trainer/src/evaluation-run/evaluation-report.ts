@@ -1,6 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { VerdictName } from '@agentlightning/core/protocol';
-import type { EvaluationSummary } from '../events/training-event.ts';
+import type { EvaluationSummary, VerdictName } from '@agentlightning/core/protocol';
 import type { FailureCause } from '../results/failure-cause.ts';
 
 /** The result of an evaluation. */

@@ -1,5 +1,5 @@
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
-import type { ServiceListener } from '../events/training-event.ts';
+import type { ServiceListener } from '../events/training-listener.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { type CollectOptions, collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { allFailed, type WarningServices, warnOfRollouts } from '../rollouts/rollout-failures.ts';

@@ -1,6 +1,6 @@
 import type { Span } from '@agentlightning/core';
+import type { ConstantResponse } from '@agentlightning/core/protocol';
 import { traceSteps, walkSteps } from '@agentlightning/trace';
-import type { ConstantResponse } from '../events/training-event.ts';
 import type { StoredEvaluation } from '../run/stored-evaluation.ts';
 
 /** Longest response, in characters, that several tasks may have in common. */

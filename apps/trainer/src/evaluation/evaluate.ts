@@ -1,4 +1,4 @@
-import type { EvaluationPhase } from '../events/training-event.ts';
+import type { EvaluationPhase } from '@agentlightning/core/protocol';
 import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
 import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import type { TrainingSession } from '../session/training-session.ts';

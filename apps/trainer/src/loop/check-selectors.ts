@@ -1,8 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import type { RunWarning } from '@agentlightning/core/protocol';
 import { isAgentAmong, modelCallFromSpan } from '@agentlightning/core/spans';
 import { policyKey } from '../config/policies.ts';
-import type { RunWarning } from '../events/run-warning.ts';
 import type { SessionPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { emitted } from './emit-run-warnings.ts';

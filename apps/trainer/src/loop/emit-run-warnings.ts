@@ -1,9 +1,10 @@
+import type { RunWarning } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { diagnoseEvaluation } from '../diagnosis/diagnose-evaluation.ts';
 import { diagnoseFinal, type FinalCondition } from '../diagnosis/diagnose-final.ts';
 import { diagnoseSteps } from '../diagnosis/diagnose-steps.ts';
-import { type RunWarning, warningExplanations, warningText } from '../events/run-warning.ts';
-import type { TrainingListener } from '../events/training-event.ts';
+import { warningExplanations, warningText } from '../events/run-warning.ts';
+import type { TrainingListener } from '../events/training-listener.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { StepRecord } from '../run/step-records.ts';
 import { trainedPolicies } from '../session/session-policies.ts';

@@ -1,13 +1,13 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
+import type { ConstantResponse, FinalCheckpoint, TrainingSummary } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { bestConstantResponse } from '../evaluation/constant-response.ts';
-import type { ConstantResponse, FinalCheckpoint, TrainingSummary } from '../events/training-event.ts';
 import { allEvaluations } from '../run/best-checkpoint.ts';
 import { completionReason } from '../run/completion-reason.ts';
 import { overlapText, type RunTasks } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';
-import type { StoredEvaluation } from '../run/stored-evaluation.ts';
+import { type StoredEvaluation, summaryOf } from '../run/stored-evaluation.ts';
 import { finalConditions } from './emit-run-warnings.ts';
 import { endsWithBest } from './run-evaluations.ts';
 
@@ -38,8 +38,8 @@ export function summariseRun(options: {
   const { verdict, isImproved, pValue, missingShare } = judgeImprovement(before, after, config.maxMissingShare);
   return {
     runId: run.runId,
-    before,
-    after,
+    before: summaryOf(before),
+    after: summaryOf(after),
     verdict,
     caveats: caveatsOf({ state, tasks, config, before, after, constantResponse }),
     isImproved,

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
-import type { PublicationRecord } from '@agentlightning/core/protocol';
+import type { PublicationRecord, StepSummary } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
@@ -9,7 +9,6 @@ import { failingShare } from '../diagnosis/run-conditions.ts';
 import { warnOfFailed, warnOfLost } from '../evaluation/collect-evaluation.ts';
 import { imitationLoss } from '../evaluation/imitation-loss.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
-import type { StepSummary } from '../events/training-event.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { meanReward, rolloutReward } from '../results/rollout-reward.ts';
 import { callMetrics, overriddenSampling, trainableCalls } from '../rollouts/call-metrics.ts';

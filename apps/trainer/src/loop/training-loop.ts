@@ -1,8 +1,8 @@
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
+import type { TrainingSummary } from '@agentlightning/core/protocol';
 import { AsyncCollector } from '../collection/async-collector.ts';
 import { SyncCollector } from '../collection/sync-collector.ts';
 import { TaskSampler } from '../curriculum/task-sampler.ts';
-import type { TrainingSummary } from '../events/training-event.ts';
 import { completionReason } from '../run/completion-reason.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';

@@ -1,6 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
+import type { EvaluationPhase, TrainingEvent } from '@agentlightning/core/protocol';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { EvaluationPhase, TrainingEvent } from '../events/training-event.ts';
 
 /** A finished step. */
 export interface FinishedStep {

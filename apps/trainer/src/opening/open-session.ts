@@ -2,7 +2,7 @@ import type { AgentLightningError, Store } from '@agentlightning/core';
 import { loadTasks } from '../config/load-tasks.ts';
 import { groupSizeOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { ServiceListener, TrainingListener } from '../events/training-event.ts';
+import type { ServiceListener, TrainingListener } from '../events/training-listener.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import type { Found, RunChoice } from '../run/find-or-create-record.ts';
 import { type FoundRun, findOrCreateRun } from '../run/find-or-create-run.ts';

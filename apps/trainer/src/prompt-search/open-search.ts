@@ -2,7 +2,7 @@ import { AgentLightningError, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
-import type { TrainingListener } from '../events/training-event.ts';
+import type { TrainingListener } from '../events/training-listener.ts';
 import { findInStore, type SessionOptions, waitOptions } from '../opening/open-session.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';

@@ -8,9 +8,9 @@ import type {
   PromptSearchStanding,
 } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
+import type { TrainingSummary } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
 import { addUsage } from '@agentlightning/core/store';
-import type { TrainingSummary } from '../events/training-event.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
 import { type MeasuredRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';

@@ -1,5 +1,5 @@
 import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
-import type { TrainingListener } from '../events/training-event.ts';
+import type { TrainingListener } from '../events/training-listener.ts';
 
 /** Counts and reports the rollouts and optimiser calls of a search. */
 export class SearchProgress {

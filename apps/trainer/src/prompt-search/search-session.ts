@@ -1,6 +1,6 @@
 import type { JsonValue, Run, Store } from '@agentlightning/core';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
-import type { TrainingListener } from '../events/training-event.ts';
+import type { TrainingListener } from '../events/training-listener.ts';
 import type { OptimizerModel } from './optimizer-model.ts';
 import type { PromptResources } from './prompt-resources.ts';
 import type { SearchProgress } from './search-progress.ts';

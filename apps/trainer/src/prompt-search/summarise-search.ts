@@ -1,9 +1,10 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
+import type { PromptsOutcome, TrainingSummary } from '@agentlightning/core/protocol';
 import { costOfCalls, pricesOf } from '@agentlightning/core/store';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { judgeImprovement } from '../diagnosis/verdict.ts';
-import type { PromptsOutcome, TrainingSummary } from '../events/training-event.ts';
 import { pickExamples } from '../loop/summarise-run.ts';
+import { summaryOf } from '../run/stored-evaluation.ts';
 import { promptsFileOf } from './prompts-file.ts';
 import type { SearchRunState } from './search-run-state.ts';
 
@@ -24,8 +25,8 @@ export function summariseSearch(options: {
   const { verdict, isImproved, pValue, missingShare } = judgeImprovement(before, after, config.shared.maxMissingShare);
   return {
     runId: run.runId,
-    before,
-    after,
+    before: summaryOf(before),
+    after: summaryOf(after),
     verdict,
     caveats: [],
     isImproved,

@@ -1,7 +1,6 @@
 import { styleText } from 'node:util';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import type { EvaluationEvent, EvaluationListener } from '../evaluation-run/evaluation-event.ts';
-import { subjectRecord } from './evaluation-record.ts';
 import { bar } from './progress-bar.ts';
 
 /** Shows the progress of an evaluation. */
@@ -86,30 +85,18 @@ function lineOf(event: EvaluationEvent): string | null {
 function jsonOutput(write: (text: string) => void): Output {
   const print = (text: string): void => void process.stderr.write(text);
   const onEvent = (event: EvaluationEvent): void => {
-    if (event.type === 'agent-output') print(`${event.line}\n`);
-    const record = recordOf(event);
-    if (record !== null) write(`${JSON.stringify(record)}\n`);
+    switch (event.type) {
+      case 'agent-output':
+        print(`${event.line}\n`);
+        return;
+      case 'rollout-finished':
+      case 'finished':
+        return;
+      default:
+        write(`${JSON.stringify(event)}\n`);
+    }
   };
   return { onEvent, print, close: () => undefined };
-}
-
-function recordOf(event: EvaluationEvent): object | null {
-  switch (event.type) {
-    case 'started': {
-      const { runId, name, tasks, samples, subjects } = event;
-      return { event: 'started', run: runId, name, tasks, samples, subjects };
-    }
-    case 'evaluated':
-      return { event: 'evaluated', ...subjectRecord(event.summary) };
-    case 'warning':
-      return { event: 'warning', message: event.message };
-    case 'runners':
-      return { event: 'runners', runners: event.runners };
-    case 'agent-output':
-    case 'rollout-finished':
-    case 'finished':
-      return null;
-  }
 }
 
 /** A number with its noun: `1 task`, `2 tasks`. */

@@ -1,12 +1,12 @@
 import { quantityText } from '@agentlightning/core/internal';
-import { imitationLoss } from '../evaluation/imitation-loss.ts';
 import type {
   EvaluationSummary,
   NothingLeftEvent,
   SearchStart,
   StepSummary,
   TrainingEvent,
-} from '../events/training-event.ts';
+} from '@agentlightning/core/protocol';
+import { imitationLoss } from '../evaluation/imitation-loss.ts';
 import { percent, shortDuration } from './number-text.ts';
 import type { Report } from './report.ts';
 import { terminalText } from './terminal-text.ts';

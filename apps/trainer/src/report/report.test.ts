@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
+import type { StepSummary, TrainingEvent, TrainingSummary } from '@agentlightning/core/protocol';
 import { expect, test } from 'vitest';
-import type { StepSummary, TrainingEvent, TrainingSummary } from '../events/training-event.ts';
 import { jsonReport } from './json-report.ts';
 import { percent, shortDuration } from './number-text.ts';
 import { plainReport } from './plain-report.ts';
@@ -98,16 +98,15 @@ test('a json report ends with the done object that programs read', () => {
       storeUrl: 'sqlite:.agl/agl.db',
     },
   });
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'step', step: 3, tokens_per_second: 1234.5 });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ type: 'stepped', summary: { step: 3, tokensPerSecond: 1234.5 } });
   expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
-    event: 'done',
-    reward_before: 0.2,
-    reward_after: 0.9,
-    heldout: 128,
-    ci95_before: [0.1, 0.3],
-    ci95_after: [0.85, 0.95],
-    seconds: 42,
-    run: 'run-1',
+    type: 'finished',
+    summary: {
+      before: { reward: 0.2, ci95: [0.1, 0.3] },
+      after: { reward: 0.9, rollouts: 128, ci95: [0.85, 0.95] },
+      seconds: 42,
+      runId: 'run-1',
+    },
   });
   expect(lines).toHaveLength(2);
   expect(others).toEqual(['what the agent wrote\n']);
@@ -211,7 +210,7 @@ test('a search reports its versions and the used part of its budget', () => {
   );
   for (const event of [judged, searching]) json.onEvent(event);
   expect(records.map((line) => JSON.parse(line))).toEqual([
-    { event: 'prompts', version: 'v2', score: 0.5, scored_tasks: 16, parents: ['v0', 'v1'], best_score: 0.75 },
+    { type: 'prompts-judged', version: 'v2', score: 0.5, scoredTasks: 16, parents: ['v0', 'v1'], bestScore: 0.75 },
   ]);
 });
 
@@ -301,5 +300,8 @@ test('a run with too many missing rewards ends without a verdict', () => {
     (line) => lines.push(line),
     () => undefined,
   ).onEvent({ type: 'finished', summary });
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'done', improved: null, missing_share: 0.1 });
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    type: 'finished',
+    summary: { isImproved: null, missingShare: 0.1 },
+  });
 });

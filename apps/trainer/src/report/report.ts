@@ -1,4 +1,4 @@
-import type { TrainingListener } from '../events/training-event.ts';
+import type { TrainingListener } from '../events/training-listener.ts';
 
 /** Shows the progress of a run. */
 export interface Report {

@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import type { CollectedRollout, JudgedPrompts } from '@agentlightning/core/algorithm';
 import { addressText, quantityText } from '@agentlightning/core/internal';
+import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '@agentlightning/core/protocol';
 import { terminalText } from '@agentlightning/trace';
-import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '../events/training-event.ts';
 import { conversationLines } from '../trace/conversation.ts';
 import { storeFlag } from './complete-commands.ts';
 import { percent, pValueText, shortDuration } from './number-text.ts';

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { StepSummary, TrainingEvent } from '../events/training-event.ts';
+import type { StepSummary, TrainingEvent } from '@agentlightning/core/protocol';
 import { shortDuration } from './number-text.ts';
 import { learnedText, plainLine } from './plain-report.ts';
 import { bar } from './progress-bar.ts';

@@ -1,5 +1,5 @@
+import type { RolloutPhase } from '@agentlightning/core/protocol';
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
-import type { RolloutPhase } from '../events/training-event.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { type CollectOptions, collectRollouts } from './collect-rollouts.ts';

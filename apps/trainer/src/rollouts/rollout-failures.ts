@@ -1,7 +1,7 @@
 import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { recordedFailure } from '@agentlightning/core/store';
-import type { ServiceListener } from '../events/training-event.ts';
+import type { ServiceListener } from '../events/training-listener.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { failureLocation } from './failure-location.ts';
 

@@ -1,6 +1,6 @@
+import type { CompletionReason } from '@agentlightning/core/protocol';
 import type { ResolvedConfig, ResolvedStop } from '../config/resolve-config.ts';
 import { includesWarning } from '../events/run-warning.ts';
-import type { CompletionReason } from '../events/training-event.ts';
 import type { RunState } from './run-state.ts';
 
 /**

@@ -1,11 +1,16 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import { type PublicationRecord, publicationRecordsSchema, type VerdictName } from '@agentlightning/core/protocol';
+import type { EvaluationSummary } from '@agentlightning/core/protocol';
+import {
+  type PublicationRecord,
+  publicationRecordsSchema,
+  type RunWarning,
+  runWarningSchema,
+  type VerdictName,
+} from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import type { ModelNaming } from '../config/model-name.ts';
 import { onlyPolicy } from '../config/policies.ts';
-import { type RunWarning, runWarningSchema } from '../events/run-warning.ts';
-import type { EvaluationSummary } from '../events/training-event.ts';
 import { type CollectionState, collectionStateSchema } from './collector.ts';
 import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
 import { evaluationSummarySchema, type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';

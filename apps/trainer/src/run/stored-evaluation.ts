@@ -1,9 +1,9 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
+import type { EvaluationSummary } from '@agentlightning/core/protocol';
 import { findFinalReward } from '@agentlightning/core/spans';
 import { z } from 'zod';
 import type { RewardDefinition } from '../config/reward-definition.ts';
-import type { EvaluationSummary } from '../events/training-event.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
 

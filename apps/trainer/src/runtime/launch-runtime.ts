@@ -21,7 +21,7 @@ export interface LaunchedRuntime {
   close(): Promise<void>;
 }
 
-/** A command that serves a runtime until its standard input ends, and whose first line has the event `ready`. */
+/** A command that serves a runtime until its standard input ends, and whose first line has the type `ready`. */
 export interface RuntimeCommand {
   /** For messages: `the embedded runtime`. */
   readonly name: string;
@@ -41,7 +41,7 @@ export interface RuntimeCommand {
 }
 
 /** The first output line of a runtime. */
-const readyLine = z.object({ event: z.literal('ready'), address: z.string() });
+const readyLine = z.object({ type: z.literal('ready'), address: z.string() });
 
 /**
  * Starts a runtime in a separate process. The process ends when its standard input closes, so it does not outlive this one.

@@ -1,9 +1,9 @@
-import type { Clock, JsonObject } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
+import type { RunEvent, TrainingEvent } from '@agentlightning/core/protocol';
 import type { RunStatus } from '@agentlightning/core/store';
 import type { Upstream } from '@agentlightning/gateway';
 import type { SqlStore } from '@agentlightning/store';
 import type { pino } from 'pino';
-import { z } from 'zod';
 import type { TrainingMetrics } from '../metrics/training-metrics.ts';
 import type { RunSettings } from './run-config.ts';
 import type { RunLog } from './run-log.ts';
@@ -11,29 +11,6 @@ import { type RunError, runErrorOf } from './run-messages.ts';
 import { RunProcess } from './run-process.ts';
 import type { RunSlot } from './run-slots.ts';
 import type { ServerFolder } from './server-folder.ts';
-
-const recordedEvent = z.discriminatedUnion('event', [
-  z.object({ event: z.literal('started'), run: z.string() }),
-  z.object({
-    event: z.literal('step'),
-    step: z.number(),
-    reward: z.number(),
-    seconds: z.number(),
-    metrics: z.record(z.string(), z.number()),
-  }),
-  z.object({ event: z.literal('evaluated'), phase: z.enum(['before', 'during', 'after']), reward: z.number() }),
-  z.object({ event: z.literal('warning'), name: z.string() }),
-]);
-
-/** Follows the JSON events of a training in another process. Other events have no metrics. */
-function followRecordedEvent(metrics: TrainingMetrics, record: JsonObject): void {
-  const { data: event } = recordedEvent.safeParse(record);
-  if (event === undefined) return;
-  if (event.event === 'started') metrics.started(event.run);
-  else if (event.event === 'step') metrics.stepped(event);
-  else if (event.event === 'evaluated') metrics.evaluated(event.phase, event.reward);
-  else metrics.warned(event.name);
-}
 
 /** What runs of a project need of the server. */
 export interface RunServices {
@@ -72,10 +49,9 @@ export class RunRestarts {
   }
 
   /** Observes the events of the run. */
-  observe(event: JsonObject): void {
-    const step = event['event'] === 'step' ? Number(event['step']) : 0;
-    if (step <= this.#lastStep) return;
-    this.#lastStep = step;
+  observe(event: TrainingEvent): void {
+    if (event.type !== 'stepped' || event.summary.step <= this.#lastStep) return;
+    this.#lastStep = event.summary.step;
     this.#inARow = 0;
   }
 
@@ -151,15 +127,14 @@ export class RunJob {
         this.#isYielding = false;
         return;
       }
-      if (this.#isStopping) return await this.#end('stopped', { event: 'stopped', run: runId });
+      if (this.#isStopping) return await this.#end('stopped', { type: 'stopped', runId });
       if (closing.aborted) return await this.#setStatus('queued');
-      if (this.#isYielding)
-        return await this.#end('queued', { event: 'queued', run: runId, reason: 'another project' });
+      if (this.#isYielding) return await this.#end('queued', { type: 'queued', runId, reason: 'another project' });
       log.warn({ run: runId, code: error.code, restarts: this.#restarts.inARow }, error.message);
       if (!isLost(error) || !this.#restarts.begin()) {
-        return await this.#end('failed', { event: 'failed', run: runId, ...error });
+        return await this.#end('failed', { type: 'failed', runId, ...error, resume: null });
       }
-      await events.append({ event: 'warning', message: `${error.message}; the run starts again` });
+      await events.append({ type: 'warning', message: `${error.message}; the run starts again` });
       await clock.sleep(restartDelayMs, closing).catch(() => undefined);
     }
   }
@@ -178,9 +153,9 @@ export class RunJob {
       settings,
       logFile: folder.logFile(runId),
       onEvent: (event) => {
-        followRecordedEvent(metrics, event);
+        metrics.onEvent(event);
         this.#restarts.observe(event);
-        if (event['event'] === 'runners') slot.setIdle(event['runners'] === 0);
+        if (event.type === 'runners') slot.setIdle(event.runners === 0);
         // The run continues without the event, as when the disk is full.
         events
           .append(event)
@@ -196,7 +171,7 @@ export class RunJob {
     return error;
   }
 
-  async #end(status: RunStatus, event: JsonObject): Promise<void> {
+  async #end(status: RunStatus, event: RunEvent): Promise<void> {
     await this.#setStatus(status);
     await this.#options.events.append(event);
   }

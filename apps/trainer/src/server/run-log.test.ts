@@ -23,16 +23,16 @@ test('a reader gets each event once, in order, over several pages of the file', 
   const numbers = async (): Promise<readonly number[]> => (await eventsOf(reader)).map(({ number }) => number);
   expect(await numbers()).toEqual([]);
   // Longer than a page, and with characters of several bytes.
-  for (const length of [1, 2, 200_000, 3]) await log.append({ text: 'ä'.repeat(length) });
+  for (const length of [1, 2, 200_000, 3]) await log.append({ type: 'warning', message: 'ä'.repeat(length) });
   expect(await numbers()).toEqual([3, 4]);
   expect(await numbers()).toEqual([]);
   // Cut off when the server was killed.
-  appendFileSync(file, '{"event":');
+  appendFileSync(file, '{"type":');
   expect(await numbers()).toEqual([]);
   appendFileSync(file, '\n');
-  await log.append({ last: true });
+  await log.append({ type: 'stopped', runId: 'run-1' });
   expect(await numbers()).toEqual([6]);
   const all = await eventsOf(new RunLog(file).reader(0));
   expect(all.map(({ number }) => number)).toEqual([1, 2, 3, 4, 6]);
-  expect(all[2]?.event).toMatchObject({ text: 'ä'.repeat(200_000) });
+  expect(all[2]?.event).toMatchObject({ message: 'ä'.repeat(200_000) });
 });

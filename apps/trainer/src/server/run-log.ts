@@ -1,11 +1,11 @@
 import { appendFile, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
-import type { JsonObject } from '@agentlightning/core';
+import { type RunEvent, runEventSchema } from '@agentlightning/core/protocol';
 
 /** An event of a run with its number, from 1. */
 export interface NumberedEvent {
   readonly number: number;
-  readonly event: JsonObject;
+  readonly event: RunEvent;
 }
 
 /** The events of one run, in a file, so that clients can read them again from any of them. */
@@ -20,7 +20,7 @@ export class RunLog {
   }
 
   /** Appends an event, and wakes readers. */
-  async append(event: JsonObject): Promise<void> {
+  async append(event: RunEvent): Promise<void> {
     const line = `${JSON.stringify({ ...event, time: Date.now() / 1000 })}\n`;
     this.#appended = this.#appended
       .catch(() => undefined)
@@ -101,10 +101,10 @@ export class RunLogReader {
   }
 }
 
-/** Null for a line that was cut off when the server was killed. */
-function parsed(line: string): JsonObject | null {
+/** Null for a line that was cut off when the server was killed, or that another version has written. */
+function parsed(line: string): RunEvent | null {
   try {
-    return JSON.parse(line) as JsonObject;
+    return runEventSchema.safeParse(JSON.parse(line)).data ?? null;
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
-import { AgentLightningError, type ErrorCode, type JsonObject } from '@agentlightning/core';
+import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
 import { withoutPasswords } from '@agentlightning/core/internal';
+import type { TrainingEvent } from '@agentlightning/core/protocol';
 import type { Upstream } from '@agentlightning/gateway';
 import type { RunSettings } from './run-config.ts';
 
@@ -12,7 +13,7 @@ export type ServerMessage =
 /** A message of the process of a run to the server. */
 export type RunMessage =
   | { readonly type: 'ready' }
-  | { readonly type: 'event'; readonly event: JsonObject }
+  | { readonly type: 'event'; readonly event: TrainingEvent }
   | { readonly type: 'upstreams'; readonly upstreams: readonly Upstream[] }
   | { readonly type: 'ended'; readonly error: RunError | null };
 

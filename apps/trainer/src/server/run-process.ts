@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { JsonObject } from '@agentlightning/core';
+import type { TrainingEvent } from '@agentlightning/core/protocol';
 import type { Upstream } from '@agentlightning/gateway';
 import { environmentVariables } from '../config/environment.ts';
 import type { RunSettings } from './run-config.ts';
@@ -15,7 +15,7 @@ export interface RunProcessOptions {
   readonly settings: RunSettings;
   /** The file that its output is appended to. */
   readonly logFile: string;
-  readonly onEvent: (event: JsonObject) => void;
+  readonly onEvent: (event: TrainingEvent) => void;
   /** Registers the upstreams of the run at the gateway. */
   readonly onUpstreams: (upstreams: readonly Upstream[]) => void;
 }

@@ -96,7 +96,7 @@ export class RunQueue {
     if (this.#queued.includes(runId) || (isUnfinished && this.isActive(runId))) return;
     await this.#setStatus(runId, 'queued');
     this.#queued.push(runId);
-    await this.log(runId).append({ event: 'queued', run: runId });
+    await this.log(runId).append({ type: 'queued', runId });
     this.#wake();
   }
 
@@ -105,7 +105,7 @@ export class RunQueue {
     if (this.#queued.includes(runId)) {
       this.#queued = this.#queued.filter((queued) => queued !== runId);
       await this.#setStatus(runId, 'stopped');
-      await this.log(runId).append({ event: 'stopped', run: runId });
+      await this.log(runId).append({ type: 'stopped', runId });
     } else await this.#jobs.get(runId)?.stop();
   }
 

@@ -4,6 +4,7 @@ import {
   type DataSetState,
   errorCodec,
   httpStatusOf,
+  type RunEvent,
   type ServerRoutes,
   type StoreRoute,
   serverRoutes,
@@ -174,10 +175,13 @@ async function streamEvents(context: Context, { api, queue, streams, closing }: 
       const isEnding = !queue.isActive(runId);
       const { run } = await api.find(runId);
       for await (const { number, event } of reader.read()) {
-        await stream.writeSSE({ id: String(number), event: String(event['event']), data: JSON.stringify(event) });
+        await stream.writeSSE({ id: String(number), event: event.type, data: JSON.stringify(event) });
       }
       if (isEnding && !isUnfinished(run)) {
-        await stream.writeSSE({ event: 'end', data: JSON.stringify({ event: 'end', status: run.status }) });
+        await stream.writeSSE({
+          event: 'end',
+          data: JSON.stringify({ type: 'end', status: run.status } satisfies RunEvent),
+        });
         break;
       }
       await woken;

@@ -1,5 +1,6 @@
 import process from 'node:process';
-import { AgentLightningError, type JsonObject } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
+import type { TrainingEvent } from '@agentlightning/core/protocol';
 import type { Upstream } from '@agentlightning/gateway';
 import { withTelemetry } from '../metrics/command-telemetry.ts';
 import { jsonReport } from '../report/json-report.ts';
@@ -30,7 +31,7 @@ await post({ type: 'ready' });
 
 async function runToEnd({ runId, settings }: Extract<ServerMessage, { type: 'start' }>): Promise<void> {
   const report = jsonReport(
-    (line) => void post({ type: 'event', event: JSON.parse(line) as JsonObject }),
+    (line) => void post({ type: 'event', event: JSON.parse(line) as TrainingEvent }),
     (text) => void process.stderr.write(text),
   );
   const error = await withTelemetry('agl-train', () =>

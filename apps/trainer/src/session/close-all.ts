@@ -1,4 +1,4 @@
-import type { ServiceListener } from '../events/training-event.ts';
+import type { ServiceListener } from '../events/training-listener.ts';
 
 /** Closes an opened resource. */
 export type Closer = () => Promise<void> | void;

@@ -1,7 +1,7 @@
 import type { Store } from '@agentlightning/core';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { TrainingListener } from '../events/training-event.ts';
+import type { TrainingListener } from '../events/training-listener.ts';
 import type { FoundRun } from '../run/find-or-create-run.ts';
 import type { RunTasks } from '../run/run-shape.ts';
 import type { StepRecords } from '../run/step-records.ts';

@@ -3,7 +3,7 @@ import { newId } from '@agentlightning/core/store';
 import { runRollouts } from '@agentlightning/runner';
 import { WorkerPool } from '@agentlightning/runner/workers';
 import type { SharedSettings } from '../config/shared-settings.ts';
-import type { ServiceListener } from '../events/training-event.ts';
+import type { ServiceListener } from '../events/training-listener.ts';
 import { agentWorkerEntry } from './agent-worker-entry.ts';
 import { runnerStatistics } from './runner-statistics.ts';
 import { watchRunners } from './watch-runners.ts';

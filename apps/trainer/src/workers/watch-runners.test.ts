@@ -2,7 +2,7 @@ import { workerLeaseKey } from '@agentlightning/core/store';
 import { ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
-import type { ServiceEvent } from '../events/training-event.ts';
+import type { ServiceEvent } from '../events/training-listener.ts';
 import { runnerStatistics } from './runner-statistics.ts';
 import { watchRunners } from './watch-runners.ts';
 

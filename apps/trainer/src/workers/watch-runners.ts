@@ -2,7 +2,7 @@ import { AgentLightningError, type Clock, type RolloutStatus, type Run, type Sto
 import { addressText, systemClock } from '@agentlightning/core/internal';
 import { readRunner, storeTimeOf } from '@agentlightning/core/protocol';
 import { trainerWorkerPrefix, type Worker } from '@agentlightning/core/store';
-import type { ServiceListener } from '../events/training-event.ts';
+import type { ServiceListener } from '../events/training-listener.ts';
 
 /** Options of {@link watchRunners}. */
 export interface WatchRunnersOptions {

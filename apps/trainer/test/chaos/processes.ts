@@ -61,7 +61,7 @@ export class ChaosProcesses implements AsyncDisposable {
 
   /** Whether the trainer has finished its run. */
   get isDone(): boolean {
-    return this.#trainer().events.some(({ event }) => event === 'done' || event === 'nothing_left');
+    return this.#trainer().events.some(({ type }) => type === 'finished' || type === 'nothing-left');
   }
 
   /** The exit of the trainer: what it wrote, when it ended on its own without finishing; null while it runs. */
@@ -137,7 +137,7 @@ export class ChaosProcesses implements AsyncDisposable {
   }
 
   #progressOfTrainer(): number {
-    return this.#trainer().events.filter(({ event }) => event === 'step' || event === 'evaluated').length;
+    return this.#trainer().events.filter(({ type }) => type === 'stepped' || type === 'evaluated').length;
   }
 
   #start(name: Victim): void {

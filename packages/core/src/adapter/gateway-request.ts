@@ -1,17 +1,8 @@
+import { headerNames } from '../base/header-names.ts';
 import { agentPathOf } from '../tracing/agent-path.ts';
 import type { RolloutContext, RolloutEndpoint } from '../tracing/rollout-context.ts';
 import type { TracePosition } from './agent-step.ts';
 import type { ModelRequest } from './model-request.ts';
-
-/** Headers that send the trace position of a call to the gateway. */
-export const callHeaders = {
-  traceId: 'x-agl-trace-id',
-  parentSpanId: 'x-agl-parent-span-id',
-  /** Percent-encoded when it contains a percent sign or non-ASCII characters. */
-  agentName: 'x-agl-agent-name',
-  /** Agent path, outermost first, each name percent-encoded, joined by `>`. */
-  agentPath: 'x-agl-agent-path',
-} as const;
 
 /** Every form of headers that `fetch` accepts. */
 export type HeadersInput = NonNullable<RequestInit['headers']>;
@@ -66,12 +57,12 @@ function ownHeaders({ context, endpoint, position }: GatewayHeaderOptions): Read
   const { parentSpanId, agentName, agentPath } = position;
   return {
     ...(endpoint.apiKey === null ? {} : { authorization: `Bearer ${endpoint.apiKey}` }),
-    [callHeaders.traceId]: context.traceId,
-    ...(parentSpanId === null ? {} : { [callHeaders.parentSpanId]: parentSpanId }),
-    ...(agentName === null ? {} : { [callHeaders.agentName]: headerText(agentName) }),
+    [headerNames.traceId]: context.traceId,
+    ...(parentSpanId === null ? {} : { [headerNames.parentSpanId]: parentSpanId }),
+    ...(agentName === null ? {} : { [headerNames.agentName]: headerText(agentName) }),
     ...(agentPath.length === 0
       ? {}
-      : { [callHeaders.agentPath]: agentPath.map((name) => encodeURIComponent(name)).join('>') }),
+      : { [headerNames.agentPath]: agentPath.map((name) => encodeURIComponent(name)).join('>') }),
   };
 }
 

@@ -17,7 +17,7 @@ export { ConversationSteps, contentText } from './conversation-steps.ts';
 export type { FetchLayer } from './fetch-layer.ts';
 export { bareFetch, markLayer, positionOfLayers } from './fetch-layer.ts';
 export { installedVersion, unsupportedFramework } from './framework-version.ts';
-export { callHeaders, gatewayHeaders, positionOfContext } from './gateway-request.ts';
+export { gatewayHeaders, positionOfContext } from './gateway-request.ts';
 export type { FetchLayerMaker } from './global-fetch.ts';
 export { layGlobalFetch, redirectGlobalFetch } from './global-fetch.ts';
 export type { Within } from './iterate-within.ts';

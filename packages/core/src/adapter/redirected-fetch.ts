@@ -1,18 +1,12 @@
 import { systemClock } from '../base/clock.ts';
+import { headerNames } from '../base/header-names.ts';
 import { backoffMs, withRetry } from '../base/retry.ts';
 import { failureOriginOf, isInfrastructureStatus } from '../store/failure-origin.ts';
 import { currentRollout, type RolloutContext, type RolloutEndpoint } from '../tracing/rollout-context.ts';
 import { noteSignal } from './abort-reasons.ts';
 import type { TracePosition } from './agent-step.ts';
 import { bareFetch, isWrappedBy, markLayer, positionOfLayers } from './fetch-layer.ts';
-import {
-  callHeaders,
-  gatewayHeaders,
-  gatewayUrl,
-  type HeadersInput,
-  hasHeader,
-  positionOfContext,
-} from './gateway-request.ts';
+import { gatewayHeaders, gatewayUrl, type HeadersInput, hasHeader, positionOfContext } from './gateway-request.ts';
 import { isRequest, type ModelRequest, readFetch } from './model-request.ts';
 
 /** Options of an adapter for the redirection of model calls. */
@@ -107,7 +101,7 @@ export function isForGateway(request: ModelRequest): boolean {
 
 /** Whether the request has already been redirected to a gateway. */
 export function isRedirected(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): boolean {
-  return hasHeader(headersInit(input, init), callHeaders.traceId);
+  return hasHeader(headersInit(input, init), headerNames.traceId);
 }
 
 /** Sends a model call to a rollout's endpoint, after earlier spans are stored. */

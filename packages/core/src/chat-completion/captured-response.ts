@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isObject, numberOf, numbersOf, objectsOf, textOf } from '../base/json-access.ts';
 import type { ModelCallChoice } from '../spans/model-call.ts';
+import { promptTokenIdFields, tokenIdFields } from './engines.ts';
 
 /** Token counts reported by an engine. */
 export interface CapturedUsage {
@@ -24,17 +25,8 @@ interface ChoiceTokens {
   finishReason: string | null;
 }
 
-/** The names of the sampled token ids of a choice: those of vLLM, and of SGLang. */
-export const tokenIdFields: readonly string[] = ['token_ids', 'response_token_ids', 'output_token_ids'];
-
-/** The names of a chat request's prompt as token ids: those of the runtimes and SGLang, and of vLLM in `kv_transfer_params`. */
-export const promptTokenFields: { readonly chat: readonly string[]; readonly transfer: string } = {
-  chat: ['prompt_token_ids', 'input_ids'],
-  transfer: 'prompt_token_ids',
-};
-
 /**
- * Token data of a response, in the fields of vLLM and SGLang: `prompt_token_ids`, `choices[].token_ids`,
+ * Token data of a response, in the fields of `engines.json`: `prompt_token_ids`, `choices[].token_ids`,
  * `choices[].logprobs.content` (or `tokens` and `token_logprobs` of Completions), `usage`; and `policy_version` and
  * `choices[].policy_versions` of the runtimes. It accepts a whole body, or the chunks of a stream in order.
  */
@@ -55,7 +47,7 @@ export class CapturedResponse {
     this.#responseId ??= textOf(body.id);
     this.#model ??= textOf(body.model);
     this.addPolicyVersion(numberOf(body.policy_version));
-    this.#addPromptTokenIds(numbersOf(body.prompt_token_ids));
+    this.#addPromptTokenIds(body);
     this.#addUsage(body);
     for (const choice of objectsOf(body.choices)) this.#addChoice(choice);
   }
@@ -127,9 +119,10 @@ export class CapturedResponse {
     return first === undefined ? [] : (this.#choices.get(first.index)?.tokens ?? []);
   }
 
-  #addPromptTokenIds(tokenIds: readonly number[] | null): void {
+  #addPromptTokenIds(fields: JsonObject): void {
     // Streams repeat the prompt token ids for every choice.
-    if (tokenIds !== null && this.#promptTokenIds.length === 0) this.#promptTokenIds = tokenIds;
+    if (this.#promptTokenIds.length > 0) return;
+    this.#promptTokenIds = numbersIn(fields, promptTokenIdFields);
   }
 
   #addUsage(body: JsonObject): void {
@@ -142,11 +135,10 @@ export class CapturedResponse {
   }
 
   #addChoice(choice: JsonObject): void {
-    this.#addPromptTokenIds(numbersOf(choice.prompt_token_ids));
+    this.#addPromptTokenIds(choice);
     const known = this.#choiceAt(numberOf(choice.index) ?? 0);
     const { logprobs, tokens } = logprobsOf(choice.logprobs);
-    const tokenIds = tokenIdFields.map((name) => numbersOf(choice[name])).find((ids) => ids !== null);
-    known.tokenIds = joined(known.tokenIds, tokenIds ?? []);
+    known.tokenIds = joined(known.tokenIds, numbersIn(choice, tokenIdFields));
     known.logprobs = joined(known.logprobs, logprobs);
     known.policyVersions = joined(known.policyVersions, numbersOf(choice.policy_versions) ?? []);
     known.tokens = joined(known.tokens, tokens);
@@ -160,6 +152,15 @@ export class CapturedResponse {
     this.#choices.set(index, choice);
     return choice;
   }
+}
+
+/** The numbers of the first of these fields that has any. */
+function numbersIn(fields: JsonObject, names: readonly string[]): readonly number[] {
+  for (const name of names) {
+    const numbers = numbersOf(fields[name]);
+    if (numbers !== null) return numbers;
+  }
+  return [];
 }
 
 /** The lists of a whole response are used without a copy; those of streams are appended to. */

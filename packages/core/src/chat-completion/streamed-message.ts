@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isObject, numberOf, objectsOf, textOf } from '../base/json-access.ts';
-import { tokenIdFields } from './captured-response.ts';
+import { tokenIdFields } from './engines.ts';
 import { ResponseStandardizer } from './standard-response.ts';
 
 type Mutable = Record<string, JsonValue>;

@@ -17,7 +17,16 @@ export type { BackoffLimits, RetryPolicy } from '../base/retry.ts';
 export { backoffMs, isRetryableStatus, isTransient, parseRetryAfterMs, withRetry } from '../base/retry.ts';
 export { alteredSampling } from '../chat-completion/altered-sampling.ts';
 export type { CapturedUsage } from '../chat-completion/captured-response.ts';
-export { CapturedResponse, promptTokenFields, tokenIdFields } from '../chat-completion/captured-response.ts';
+export { CapturedResponse } from '../chat-completion/captured-response.ts';
+export {
+  engines,
+  promptTokenIdFields,
+  requestPromptFields,
+  stopFields,
+  tokenIdFields,
+  tokenIdFlag,
+  tokenizeRoute,
+} from '../chat-completion/engines.ts';
 export { errorMessageOf, httpErrorMessage } from '../chat-completion/error-message.ts';
 export { ResponseStandardizer } from '../chat-completion/standard-response.ts';
 export { StreamedMessage } from '../chat-completion/streamed-message.ts';

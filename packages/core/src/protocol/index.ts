@@ -1,3 +1,4 @@
+export { headerNames, ownHeaderPrefix } from '../base/header-names.ts';
 export { type ClosingServer, closeServer } from '../server/close-server.ts';
 export { crossOriginReason, type RequestProvenance } from '../server/cross-origin-request.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
@@ -30,7 +31,35 @@ export {
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
 export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
 export { runInfoCodec } from './records/run-info.ts';
+export {
+  type RunWarning,
+  runWarningSchema,
+  type WarningExplanation,
+  type WarningName,
+  warningNames,
+} from './records/run-warning.ts';
 export { type RunnerRecord, readRunner, storeTimeOf } from './records/runner-record.ts';
+export type {
+  CompletionReason,
+  ConstantResponse,
+  EvaluationPhase,
+  EvaluationSummary,
+  FinalCheckpoint,
+  NothingLeftEvent,
+  PromptsOutcome,
+  RolloutPhase,
+  SearchStart,
+  StepSummary,
+  TrainingEvent,
+  TrainingSummary,
+} from './records/training-event.ts';
+export {
+  type FailedEvent,
+  failedEventSchema,
+  type RunEvent,
+  runEventSchema,
+  trainingEventSchema,
+} from './records/training-event-schema.ts';
 export { operationRoutes } from './routes/operation-routes.ts';
 export type {
   CreateRunRequest,
@@ -43,7 +72,7 @@ export { serverRoutes } from './routes/server-routes.ts';
 export type { SpecialRoutes } from './routes/special-routes.ts';
 export { specialRoutes } from './routes/special-routes.ts';
 export type { OperationName, OperationRoute, StoreRoute } from './routes/store-route.ts';
-export { maxBatchItems, pathParameters, strictHeader } from './routes/store-route.ts';
+export { maxBatchItems, pathParameters } from './routes/store-route.ts';
 export { assertId } from './wire/assert-id.ts';
 export { attemptCodec } from './wire/wire-attempt.ts';
 export type { AttemptTokenOptions, IssuedAttemptToken } from './wire/wire-attempt-token.ts';

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import type { Clock } from '../base/clock.ts';
+import { headerNames } from '../base/header-names.ts';
 import { encode, parse } from '../base/parse.ts';
 import { backoffMs } from '../base/retry.ts';
-import { pathParameters, type StoreRoute, strictHeader } from '../protocol/routes/store-route.ts';
+import { pathParameters, type StoreRoute } from '../protocol/routes/store-route.ts';
 import { assertId } from '../protocol/wire/assert-id.ts';
 import { errorFromWire } from '../protocol/wire/wire-error.ts';
 import { isFinalPythonFault } from '../protocol/wire/wire-python-fault.ts';
@@ -148,7 +149,7 @@ export class StoreTransport {
     const init = {
       method: route.method,
       headers: {
-        [strictHeader]: '1',
+        [headerNames.strict]: '1',
         ...(json === null ? {} : { 'content-type': 'application/json' }),
         ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
         ...(route.idempotency !== 'key' || isRepeatable ? {} : { 'idempotency-key': crypto.randomUUID() }),

@@ -1,4 +1,5 @@
 import type { RolloutMode } from '@agentlightning/core';
+import { headerNames } from '@agentlightning/core/protocol';
 import type { AttemptAddress } from '../attempts/calling-attempt.ts';
 import { GatewayError } from '../wire/gateway-error.ts';
 import type { Caller } from './access.ts';
@@ -12,9 +13,6 @@ const attemptRoots: readonly string[] = [
 
 /** All base URLs; the last two do not contain an attempt. */
 export const roots: readonly string[] = [...attemptRoots, '/v1', ''];
-
-const rolloutHeader = 'x-rollout-id';
-const attemptHeader = 'x-attempt-id';
 
 /** The parts of a request that may identify the attempt. */
 export interface AddressedCall {
@@ -50,8 +48,8 @@ function fromPath(param: AddressedCall['param']): AttemptAddress | null {
 }
 
 function fromHeaders(headers: Headers): AttemptAddress | null {
-  const rolloutId = headers.get(rolloutHeader);
-  const attemptId = headers.get(attemptHeader);
+  const rolloutId = headers.get(headerNames.rolloutId);
+  const attemptId = headers.get(headerNames.attemptId);
   if (rolloutId === null && attemptId === null) return null;
   if (!rolloutId || !attemptId) throw incompleteHeaders();
   return { rolloutId, attemptId, mode: null };
@@ -86,7 +84,7 @@ function incompleteHeaders(): GatewayError {
     code: 'VALIDATION',
     httpStatus: 400,
     type: 'invalid_request_error',
-    message: `only one of the headers ${rolloutHeader} and ${attemptHeader} is set`,
+    message: `only one of the headers ${headerNames.rolloutId} and ${headerNames.attemptId} is set`,
     remedy: 'Send both, or use the base URL of the attempt.',
   });
 }

@@ -3,7 +3,7 @@ import { assertId } from '@agentlightning/core/protocol';
 import { spanNames } from '@agentlightning/core/spans';
 import { attemptFailureOrigin, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { GatewayError, storeUnavailable } from '../wire/gateway-error.ts';
-import { type AttemptAddress, attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
+import { type AttemptAddress, attemptTraceId, type CallingAttempt, callIndexAttribute } from './calling-attempt.ts';
 import { findAttempt } from './find-attempt.ts';
 import type { UnattributedCalls } from './unattributed-calls.ts';
 
@@ -11,10 +11,8 @@ interface KnownAttempt {
   readonly traceId: string;
   /** See {@link CallingAttempt.seedNumber}. */
   readonly seedNumber: Promise<number>;
-  /** Recorded calls when this gateway first knew the attempt: those of gateways that served it before. */
-  readonly recordedCalls: Promise<number>;
-  /** Calls admitted since then. */
-  callCount: number;
+  /** With those of recorded calls when this gateway first knew the attempt: a gateway that served it before has ended. */
+  readonly callIndexes: Promise<CallIndexes>;
 }
 
 interface KnownRollout {
@@ -24,6 +22,31 @@ interface KnownRollout {
   readonly samplingSeed: number | null;
   readonly attempts: Map<string, KnownAttempt>;
 }
+
+/** The indexes of the calls of an attempt. */
+class CallIndexes {
+  readonly #taken: Set<number>;
+  #lowest = 0;
+
+  constructor(taken: readonly number[]) {
+    this.#taken = new Set(taken);
+  }
+
+  /** Takes the lowest free index. */
+  take(): number {
+    while (this.#taken.has(this.#lowest)) this.#lowest += 1;
+    this.#taken.add(this.#lowest);
+    return this.#lowest;
+  }
+
+  giveBack(index: number): void {
+    this.#taken.delete(index);
+    this.#lowest = Math.min(this.#lowest, index);
+  }
+}
+
+/** Page size for the recorded calls of an attempt, whose spans can have megabytes each. */
+const spansAtATime = 20;
 
 /** Metadata field that replaces the rollout id in sampling seeds, so that a run with another id can reproduce them. */
 const samplingKeyName = 'sampling_key';
@@ -62,16 +85,17 @@ export class AttemptDirectory {
     if (isTerminalAttemptStatus(attempt.status)) throw finished(`Attempt ${attemptId}`, attempt.status);
     const known = rollout.attempts.get(attemptId) ?? this.#newAttempt(attempt);
     rollout.attempts.set(attemptId, known);
-    const callIndex = known.callCount;
-    known.callCount += 1;
+    const [seedNumber, callIndexes] = await Promise.all([known.seedNumber, known.callIndexes]);
+    const callIndex = callIndexes.take();
     return {
       rolloutId,
       attemptId,
       runId: rollout.runId,
-      seedNumber: await known.seedNumber,
+      seedNumber,
       mode: rollout.mode ?? mode,
       traceId: known.traceId,
-      callIndex: (await known.recordedCalls) + callIndex,
+      callIndex,
+      giveBackIndex: () => callIndexes.giveBack(callIndex),
       samplingKey: rollout.samplingKey,
       samplingSeed: rollout.samplingSeed,
       isUnattributed: false,
@@ -81,19 +105,28 @@ export class AttemptDirectory {
   #newAttempt(attempt: Attempt): KnownAttempt {
     const { rolloutId, attemptId } = attempt;
     const seedNumber = this.#seedNumber(attempt);
-    const recordedCalls = this.#recordedCalls(attempt);
+    const callIndexes = this.#callIndexes(attempt);
     // The call awaits these promises later; without a handler, an earlier rejection would be uncaught.
-    for (const read of [seedNumber, recordedCalls]) {
+    for (const read of [seedNumber, callIndexes]) {
       read.catch(() => this.#rollouts.get(rolloutId)?.attempts.delete(attemptId));
     }
-    return { traceId: attemptTraceId(rolloutId, attemptId), seedNumber, recordedCalls, callCount: 0 };
+    return { traceId: attemptTraceId(rolloutId, attemptId), seedNumber, callIndexes };
   }
 
   /** The next call of an attempt has another seed than its last one also after a restart of the gateway. */
-  async #recordedCalls({ rolloutId, attemptId }: Attempt): Promise<number> {
+  async #callIndexes({ rolloutId, attemptId }: Attempt): Promise<CallIndexes> {
+    const indexes: number[] = [];
     try {
-      const query = { rolloutId, attemptId, name: spanNames.modelCall, limit: 1 };
-      return (await this.#store.querySpans(query)).total;
+      for (let offset = 0, total = 1; offset < total; offset += spansAtATime) {
+        const query = { rolloutId, attemptId, name: spanNames.modelCall, limit: spansAtATime, offset };
+        const page = await this.#store.querySpans(query);
+        for (const { attributes } of page.items) {
+          const index = attributes[callIndexAttribute];
+          if (typeof index === 'number') indexes.push(index);
+        }
+        total = page.total;
+      }
+      return new CallIndexes(indexes);
     } catch (error) {
       throw storeUnavailable(error);
     }

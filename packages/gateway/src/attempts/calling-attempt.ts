@@ -23,8 +23,10 @@ export interface CallingAttempt {
   readonly mode: RolloutMode | null;
   /** Default trace id of the attempt's calls. */
   readonly traceId: string;
-  /** Calls admitted before this one. */
+  /** Index among the attempt's calls with a response of a model. */
   readonly callIndex: number;
+  /** Ends a call without a response of a model: its repetition gets its index, and so its seed. */
+  readonly giveBackIndex: () => void;
   /** Base of the seeds: the rollout's `sampling_key`, or its id. */
   readonly samplingKey: string;
   /** The rollout's `sampling_seed`, for a gateway without a seed; null for none. */
@@ -32,6 +34,9 @@ export interface CallingAttempt {
   /** Whether this is the placeholder attempt of unattributed calls. */
   readonly isUnattributed: boolean;
 }
+
+/** Span attribute of {@link CallingAttempt.callIndex}, for calls with a response of a model. */
+export const callIndexAttribute = 'agentlightning.call_index';
 
 /** The default trace id of an attempt's calls. */
 export function attemptTraceId(rolloutId: string, attemptId: string): string {

@@ -1,4 +1,5 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { headerNames } from '@agentlightning/core/protocol';
 import { GatewayError } from '../wire/gateway-error.ts';
 import type { GatewayState, PauseOptions } from '../wire/gateway-options.ts';
 
@@ -114,7 +115,7 @@ export class PauseGate {
       type: 'paused',
       message: `the gateway is paused: ${pause.reason}`,
       remedy: `Retry in ${pause.retryAfterSeconds} s.`,
-      headers: { 'retry-after': String(pause.retryAfterSeconds), 'x-agl-paused': 'true' },
+      headers: { 'retry-after': String(pause.retryAfterSeconds), [headerNames.paused]: 'true' },
     });
   }
 }

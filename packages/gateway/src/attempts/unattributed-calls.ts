@@ -50,7 +50,7 @@ export class UnattributedCalls {
       const { attemptId } = attempt;
       const traceId = attemptTraceId(rolloutId, attemptId);
       const ids = { rolloutId, attemptId, runId: null, seedNumber: 1, samplingKey: rolloutId, samplingSeed: null };
-      return { ...ids, mode: null, traceId, callIndex, isUnattributed: true };
+      return { ...ids, mode: null, traceId, callIndex, giveBackIndex: () => undefined, isUnattributed: true };
     } catch (error) {
       if (this.#current === rollout) {
         this.#current = null;

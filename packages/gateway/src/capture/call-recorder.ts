@@ -1,7 +1,8 @@
 import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
 import { type CapturedResponse, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
+import { headerNames } from '@agentlightning/core/protocol';
 import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
-import type { CallingAttempt } from '../attempts/calling-attempt.ts';
+import { type CallingAttempt, callIndexAttribute } from '../attempts/calling-attempt.ts';
 import { storeUnavailable } from '../wire/gateway-error.ts';
 import type { GatewayLog } from '../wire/gateway-options.ts';
 import type { SpanWriter } from './span-writer.ts';
@@ -53,7 +54,7 @@ export interface EndedCall {
   readonly response: JsonObject | null;
   /** JSON of `response`, if available. */
   readonly responseText?: string;
-  /** Arrival of the first byte, in Unix milliseconds; null for none. */
+  /** Arrival of the first byte of a model's response, in Unix milliseconds; null for none. */
   readonly firstByteTimeMs: number | null;
   /** Unix milliseconds. */
   readonly endTimeMs: number;
@@ -65,18 +66,6 @@ export interface EndedCall {
   readonly endpoint: string | null;
 }
 
-/** Headers from adapters; not forwarded to upstreams. */
-export const callHeaders = {
-  parentSpanId: 'x-agl-parent-span-id',
-  /** Percent-encoded. */
-  agentName: 'x-agl-agent-name',
-  /** The nested agents, from the outermost, each percent-encoded, joined by `>`. */
-  agentPath: 'x-agl-agent-path',
-  traceId: 'x-agl-trace-id',
-  /** Response header: id of the span that records the call. */
-  spanId: 'x-agl-span-id',
-} as const;
-
 /** Span attribute of the responding endpoint. */
 export const endpointAttribute = 'agentlightning.endpoint';
 
@@ -85,8 +74,8 @@ export function startCall(
   call: Pick<StartedCall, 'attempt' | 'spanId' | 'api' | 'request' | 'requestText' | 'attributes' | 'startTimeMs'>,
   headers: Headers,
 ): StartedCall {
-  const traceId = headers.get(callHeaders.traceId);
-  const parentId = headers.get(callHeaders.parentSpanId);
+  const traceId = headers.get(headerNames.traceId);
+  const parentId = headers.get(headerNames.parentSpanId);
   return {
     ...call,
     ...callingAgent(headers),
@@ -98,8 +87,8 @@ export function startCall(
 /** The calling agent, by its headers. */
 export function callingAgent(headers: Headers): Pick<StartedCall, 'agentName' | 'agentPath'> {
   return {
-    agentName: decoded(headers.get(callHeaders.agentName)),
-    agentPath: agentPathOf(headers.get(callHeaders.agentPath)),
+    agentName: decoded(headers.get(headerNames.agentName)),
+    agentPath: agentPathOf(headers.get(headerNames.agentPath)),
   };
 }
 
@@ -226,7 +215,8 @@ function toSpan(
     },
   );
   const endpoint = ended.endpoint === null ? {} : { [endpointAttribute]: ended.endpoint };
-  const attributes = { ...span.attributes, ...endpoint, ...started.attributes, ...changesOf(started, ended) };
+  const index = ended.firstByteTimeMs === null ? {} : { [callIndexAttribute]: attempt.callIndex };
+  const attributes = { ...span.attributes, ...endpoint, ...index, ...started.attributes, ...changesOf(started, ended) };
   return { ...span, attributes, resource: { attributes: { 'service.name': 'agentlightning-gateway' }, schemaUrl: '' } };
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
+import { engines, isJsonObject, tokenIdFlag } from '@agentlightning/core/internal';
 import { badRequest } from '../model-api/bad-request.ts';
 import { ChatStream } from '../model-api/chat-stream.ts';
 import { type PreparedRequest, type PrepareOptions, prepareRequest } from '../model-api/prepared-request.ts';
@@ -14,7 +14,7 @@ import { StreamedCompletion } from './streamed-completion.ts';
  */
 export const generateApi: UpstreamApi = {
   // Next to the API's root, not below it.
-  path: '/../inference/v1/generate',
+  path: `/..${engines.vllm.routes.generate}`,
   prepare: prepareGenerate,
   standard: (body) => body,
   capture: (body, captured) => captured.add(withId(body)),
@@ -33,7 +33,7 @@ function prepareGenerate(request: JsonObject, options: PrepareOptions): Prepared
   // The overrides of the mode apply to the sampling parameters, whose names are the same.
   const prepared = prepareRequest({ ...params, model, stream }, options);
   const sampling: Record<string, JsonValue> = JSON.parse(prepared.body);
-  for (const name of ['model', 'stream', 'stream_options', 'logprobs', 'return_token_ids']) delete sampling[name];
+  for (const name of ['model', 'stream', 'stream_options', 'logprobs', tokenIdFlag]) delete sampling[name];
   const isOwn = typeof params.logprobs === 'number';
   const logprobs = isOwn || prepared.added.logprobs ? { logprobs: params.logprobs ?? 0 } : {};
   return {

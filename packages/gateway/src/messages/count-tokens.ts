@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { parseJsonObject } from '@agentlightning/core/internal';
+import { parseJsonObject, tokenizeRoute } from '@agentlightning/core/internal';
 import { callingAgent } from '../capture/call-recorder.ts';
 import { translates } from '../model-api/api-support.ts';
 import { badRequest, unlessTooDeep } from '../model-api/bad-request.ts';
@@ -43,7 +43,7 @@ async function countOf(
   request: Pick<ForwardedRequest, 'model' | 'body'>,
 ): Promise<number> {
   // Next to the API's root, not below it.
-  const { text } = await fetchForwarded(services, call, { path: '/../tokenize', ...request });
+  const { text } = await fetchForwarded(services, call, { path: `/..${tokenizeRoute}`, ...request });
   const count = numberOf(parseJsonObject(text ?? '')?.count);
   if (count !== null) return count;
   throw new GatewayError({

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
+import { isJsonObject, requestPromptFields } from '@agentlightning/core/internal';
 import type { EndedCall, StartedCall } from '../capture/call-recorder.ts';
 import { isJsonList, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 
@@ -19,15 +19,14 @@ export interface ContinuedTurn {
 const maxTokens = 4_000_000;
 
 /** Fields that change how a conversation is rendered in a way that token ids cannot continue, or that hold a prompt already. */
-const otherPrompts = [
+const otherPrompts: readonly string[] = [
   'continue_final_message',
   'add_generation_prompt',
   'chat_template',
   'documents',
-  'prompt_token_ids',
-  'input_ids',
   'prompt_embeds',
-] as const;
+  ...requestPromptFields.flatMap(({ container, name }) => (container === null ? [name] : [])),
+];
 
 /**
  * The token ids of each attempt's turns, by the conversation up to and with the response. Conversations are compared by value:

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { alteredSampling, isJsonObject } from '@agentlightning/core/internal';
+import { alteredSampling, isJsonObject, tokenIdFlag } from '@agentlightning/core/internal';
 import type { CallingAttempt } from '../attempts/calling-attempt.ts';
 import type { RequestDialect } from '../upstream/request-dialect.ts';
 import type { SamplingOverrides, Upstream } from '../wire/gateway-options.ts';
@@ -63,7 +63,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
   const streamOptions = isJsonObject(request.stream_options) ? request.stream_options : {};
   const added: AddedFields = {
     logprobs: wantsTokens && request.logprobs !== true,
-    tokenIds: wantsTokens && request.return_token_ids !== true,
+    tokenIds: wantsTokens && request[tokenIdFlag] !== true,
     usage: isCaptured && isStreamed && streamOptions.include_usage !== true,
   };
   const body: JsonObject = {
@@ -71,7 +71,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     ...samplingFields(request, options),
     model: options.upstream.model ?? request.model ?? '',
     ...(added.logprobs ? { logprobs: true } : {}),
-    ...(added.tokenIds ? { return_token_ids: true } : {}),
+    ...(added.tokenIds ? { [tokenIdFlag]: true } : {}),
     ...(added.usage ? { stream_options: { ...streamOptions, include_usage: true } } : {}),
   };
   const withFields = (fields: JsonObject): RequestBodies => {
@@ -85,7 +85,7 @@ export function prepareRequest(request: JsonObject, options: PrepareOptions): Pr
     ...withFields({}),
     withFields,
     isStreamed,
-    requestsTokens: added.tokenIds || request.return_token_ids === true,
+    requestsTokens: added.tokenIds || request[tokenIdFlag] === true,
     added,
     model: textOf(body.model) ?? '',
     temperature: numberOf(body.temperature) ?? 1,
@@ -131,7 +131,7 @@ function adaptedBody(body: JsonObject, added: AddedFields, { tokens, order }: Re
   if (messages !== undefined) adapted.messages = messages;
   if (tokens === 'none') {
     if (added.logprobs) delete adapted.logprobs;
-    if (added.tokenIds) delete adapted.return_token_ids;
+    if (added.tokenIds) delete adapted[tokenIdFlag];
   } else if (tokens === 'whole') {
     adapted.stream = false;
     delete adapted.stream_options;

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { JsonObject } from '@agentlightning/core';
 import { CapturedResponse, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
-import { callHeaders, type EndedCall, type StartedCall } from '../capture/call-recorder.ts';
+import { headerNames } from '@agentlightning/core/protocol';
+import type { EndedCall, StartedCall } from '../capture/call-recorder.ts';
 import { callWithFailover } from '../upstream/call-with-failover.ts';
 import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import { plainDialect } from '../upstream/request-dialect.ts';
@@ -251,14 +252,14 @@ export class ProxiedCall {
 
   #headers(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     const { started } = this.#options;
-    return started === null ? headers : { ...headers, [callHeaders.spanId]: started.spanId };
+    return started === null ? headers : { ...headers, [headerNames.spanId]: started.spanId };
   }
 }
 
 function captureOf(result: UpstreamResult, { promptTokenIds }: PreparedRequest): CapturedResponse {
   const captured = new CapturedResponse();
   if (promptTokenIds !== undefined) captured.add({ prompt_token_ids: promptTokenIds });
-  const version = result.response.headers['x-agl-policy-version'];
+  const version = result.response.headers[headerNames.policyVersion];
   captured.addPolicyVersion(version !== undefined && /^\d+$/.test(version) ? Number(version) : null);
   return captured;
 }

@@ -50,23 +50,34 @@ export async function proxyModelCall(
   const request = parseJsonObject(call.text);
   if (request === null) throw badRequest(null, 'the request body is not a JSON object', 'Send the body as JSON.');
   const attempt = await services.directory.find(call.attempt);
+  try {
+    const response = await proxied(api, { services, call, attempt, request, startTimeMs });
+    if (response.status >= 400) attempt?.giveBackIndex();
+    return response;
+  } catch (error) {
+    attempt?.giveBackIndex();
+    throw error;
+  }
+}
+
+async function proxied(api: ClientApi, read: Omit<ReadCall, 'upstreams'>): Promise<CallResponse> {
+  const { services, call, attempt, request } = read;
   const all = services.pool.choose(textOf(request.model), attempt, callingAgent(call.headers));
   const [first] = all;
   const { translation } = api;
-  const read = { services, call, attempt, request, startTimeMs };
   if (translation === null) {
-    const proxied = await unlessTooDeep(() => natively(api, { ...read, upstreams: all }));
-    return await proxied.respond();
+    const native = await unlessTooDeep(() => natively(api, { ...read, upstreams: all }));
+    return await native.respond();
   }
   const isTranslated = first !== undefined && translates(first, translation.api);
   const upstreams = all.filter((upstream) => translates(upstream, translation.api) === isTranslated);
   if (!isTranslated) {
-    const proxied = await unlessTooDeep(() => natively(api, { ...read, upstreams }));
-    const result = await proxied.send();
-    if (!lacksApi(result, translation.api)) return await proxied.respondWith(result);
+    const native = await unlessTooDeep(() => natively(api, { ...read, upstreams }));
+    const result = await native.send();
+    if (!lacksApi(result, translation.api)) return await native.respondWith(result);
   }
-  const proxied = await unlessTooDeep(() => translated(api, translation.by, { ...read, upstreams }));
-  return await proxied.respond();
+  const other = await unlessTooDeep(() => translated(api, translation.by, { ...read, upstreams }));
+  return await other.respond();
 }
 
 function natively(api: ClientApi, read: ReadCall): ProxiedCall {

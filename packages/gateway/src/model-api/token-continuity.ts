@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import {
   type CapturedResponse,
-  isJsonObject,
   parseJsonObject,
-  promptTokenFields,
+  requestPromptFields,
+  tokenizeRoute,
   untrainableReason,
 } from '@agentlightning/core/internal';
 import type { EndedCall, StartedCall } from '../capture/call-recorder.ts';
@@ -101,11 +101,17 @@ export class TokenContinuity {
     if (isJsonList(tools) && choice !== 'none') body.tools = tools;
     if (Object.keys(kwargs).length > 0) body.chat_template_kwargs = kwargs;
     try {
-      const request = { path: '/../tokenize', method: 'POST', headers, body: JSON.stringify(body), signal } as const;
+      const request = {
+        path: `/..${tokenizeRoute}`,
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+        signal,
+      } as const;
       const form = { adapted: null, isStreamed: false, isStreamable: false, observation: null };
       const wait = { timeoutMs: renderTimeoutMs, canFailOver: false };
       const response = await this.#client.send(upstream, { ...request, ...form }, wait);
-      if (lacksRendering.has(response.status)) this.refused(upstream, `/tokenize returned ${response.status}`);
+      if (lacksRendering.has(response.status)) this.refused(upstream, `${tokenizeRoute} returned ${response.status}`);
       if (response.status !== 200 || typeof response.body !== 'string') return null;
       return numbersOf(parseJsonObject(response.body)?.tokens);
     } catch {
@@ -122,15 +128,15 @@ export function isPromptOf({ promptTokenIds }: CapturedResponse, sent: readonly 
 
 /** The fields of a request with its prompt as token ids, by the names that engines have for it. */
 export function promptFields(tokenIds: readonly number[], request: JsonObject): JsonObject {
-  const prompt = Object.fromEntries(promptTokenFields.chat.map((name) => [name, tokenIds]));
-  const { kv_transfer_params: transfer } = request;
-  const own = isJsonObject(transfer) ? transfer : {};
-  return { ...prompt, kv_transfer_params: { ...own, [promptTokenFields.transfer]: tokenIds } };
+  const fields = requestPromptFields.map(({ container, name }): readonly [string, JsonValue] =>
+    container === null ? [name, tokenIds] : [container, { ...objectOf(request[container]), [name]: tokenIds }],
+  );
+  return Object.fromEntries(fields);
 }
 
 /** Whether a refusal is about the prompt's token ids. */
 export function refusesPrompt(text: string): boolean {
-  return [...promptTokenFields.chat, 'kv_transfer_params'].some((name) => text.includes(name));
+  return requestPromptFields.some(({ container, name }) => text.includes(container ?? name));
 }
 
 /** The conversation with another response, which differs from the actual one in its last text or arguments only. */

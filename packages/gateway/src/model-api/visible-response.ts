@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonObject, tokenIdFields } from '@agentlightning/core/internal';
+import { isJsonObject, promptTokenIdFields, tokenIdFields } from '@agentlightning/core/internal';
 import type { AddedFields } from './prepared-request.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { AddedFields } from './prepared-request.ts';
 export function visibleResponse(body: JsonObject, added: AddedFields): JsonObject {
   if (!added.tokenIds && !added.logprobs && !added.usage) return body;
   const visible: Record<string, JsonValue> = { ...body };
-  if (added.tokenIds) delete visible.prompt_token_ids;
+  if (added.tokenIds) for (const name of promptTokenIdFields) delete visible[name];
   if (added.usage) delete visible.usage;
   if (Array.isArray(body.choices)) {
     visible.choices = body.choices.map((choice) => (isJsonObject(choice) ? visibleChoice(choice, added) : choice));
@@ -25,8 +25,7 @@ export function isOnlyUsage(chunk: JsonObject, added: AddedFields): boolean {
 function visibleChoice(choice: JsonObject, added: AddedFields): JsonObject {
   const visible: Record<string, JsonValue> = { ...choice };
   if (added.tokenIds) {
-    for (const name of tokenIdFields) delete visible[name];
-    delete visible.prompt_token_ids;
+    for (const name of [...tokenIdFields, ...promptTokenIdFields]) delete visible[name];
     delete visible.policy_versions;
   }
   // OpenAI and vLLM return null for log-probabilities that were not requested.

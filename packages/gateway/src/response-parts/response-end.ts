@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
+import { promptTokenIdFields, stopFields } from '@agentlightning/core/internal';
 import { numberOf, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 
 /** Token counts of a response. */
@@ -24,11 +25,12 @@ export class ResponseEnd {
   add(body: JsonObject): void {
     const choice = firstChoice(body);
     this.#finishReason = textOf(choice.finish_reason) ?? this.#finishReason;
-    // The field in which vLLM and SGLang return the matched stop sequence.
-    this.#stop = textOf(choice.stop_reason) ?? textOf(choice.matched_stop) ?? this.#stop;
+    for (const name of stopFields) this.#stop = textOf(choice[name]) ?? this.#stop;
     this.#usage = usageOf(body.usage) ?? this.#usage;
-    const promptTokenIds = body.prompt_token_ids ?? choice.prompt_token_ids;
-    if (Array.isArray(promptTokenIds)) this.#promptTokens ??= promptTokenIds.length;
+    for (const name of promptTokenIdFields) {
+      const promptTokenIds = body[name] ?? choice[name];
+      if (Array.isArray(promptTokenIds)) this.#promptTokens ??= promptTokenIds.length;
+    }
   }
 
   /** `stop`, `length`, `tool_calls`, `content_filter`; null before the end. */

@@ -1,3 +1,4 @@
+import { engines } from '@agentlightning/core/internal';
 import { completionsApi } from '../completions/completions-api.ts';
 import { generateApi } from '../completions/generate-api.ts';
 import { countTokens } from '../messages/count-tokens.ts';
@@ -30,7 +31,7 @@ export const modelCallRoutes: readonly ModelCallRoute[] = [
   routeOf({ name: 'chat-completions', native: chatCompletionsApi, translation: null }),
   routeOf({ name: 'completions', native: completionsApi, translation: null }),
   // vLLM has it next to `/v1`.
-  { ...routeOf({ name: 'generate', native: generateApi, translation: null }), path: '/inference/v1/generate' },
+  { ...routeOf({ name: 'generate', native: generateApi, translation: null }), path: engines.vllm.routes.generate },
   routeOf(responsesApi),
   // Anthropic's clients append /v1 to a base URL that already ends with it.
   { ...routeOf(messagesApi), otherPaths: ['/v1/messages'], errorBody: messageErrorBody },

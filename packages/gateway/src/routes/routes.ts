@@ -1,5 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
+import { headerNames } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { assertRight } from '../access/access.ts';
@@ -10,7 +11,7 @@ import { forwardedHeaders } from '../wire/forwarded-headers.ts';
 import { GatewayError } from '../wire/gateway-error.ts';
 import { numberOf, objectsOf, textOf } from '../wire/json-access.ts';
 import { limitedBody } from '../wire/request-body.ts';
-import { requestIdHeader, requestIdOf } from '../wire/request-id.ts';
+import { requestIdOf } from '../wire/request-id.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { stateToWire } from './admin-wire.ts';
 import { modelCallHandler } from './handle-model-call.ts';
@@ -26,7 +27,7 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   app.use(async (c, next) => {
     c.set('requestId', requestIdOf(c.req.raw.headers));
     await next();
-    c.res.headers.set(requestIdHeader, c.var.requestId);
+    c.res.headers.set(headerNames.requestId, c.var.requestId);
   });
   app.get('/health', (c) => c.json({ status: 'ok', ...healthOf(options) }));
   app.use(async (c, next) => {

@@ -1,3 +1,5 @@
+import { tokenIdFlag } from '@agentlightning/core/internal';
+
 /**
  * Where the template of a model accepts system messages: anywhere, at the beginning only, or not at all. Templates without
  * system messages also require that user and assistant messages alternate.
@@ -49,7 +51,7 @@ export class LearnedDialect {
   }
 }
 
-const tokenFields = /return_token_ids|logprobs/i;
+const tokenFields: RegExp = new RegExp(`${tokenIdFlag}|logprobs`, 'i');
 
 /** What templates say about a message at a position, or with a role, that they do not accept. */
 const messageOrder =

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import type { Clock } from '@agentlightning/core';
+import { headerNames } from '@agentlightning/core/protocol';
 import { Agent, type Dispatcher } from 'undici';
 import type { CallObservation } from '../wire/call-observation.ts';
 import { isReturnedHeader } from '../wire/forwarded-headers.ts';
@@ -168,7 +169,7 @@ function returnedHeaders(headers: Headers): Record<string, string> {
 }
 
 function requestIdOf(headers: Headers): string | null {
-  const requestId = headers['x-request-id'] ?? headers['request-id'];
+  const requestId = headers[headerNames.requestId] ?? headers['request-id'];
   return typeof requestId === 'string' ? requestId.slice(0, 128) : null;
 }
 

@@ -1,3 +1,5 @@
+import { headerNames, ownHeaderPrefix } from '@agentlightning/core/protocol';
+
 /** Request headers that belong to the model APIs. */
 const forwarded: readonly string[] = [
   'accept',
@@ -25,7 +27,7 @@ const returned: ReadonlySet<string> = new Set([
   'request-id',
   'retry-after',
   'retry-after-ms',
-  'x-agl-policy-version',
+  headerNames.policyVersion,
   'x-should-retry',
 ]);
 
@@ -42,7 +44,7 @@ const secrets: ReadonlySet<string> = new Set([
   'upgrade',
   'x-api-key',
   'x-goog-api-key',
-  'x-request-id',
+  headerNames.requestId,
 ]);
 
 const returnedPrefixes: readonly string[] = ['anthropic-ratelimit-', 'x-ratelimit-'];
@@ -55,7 +57,7 @@ export function forwardedHeaders(
   headers: Headers,
   { requestId, names }: { readonly requestId: string; readonly names: readonly string[] },
 ): Readonly<Record<string, string>> {
-  const sent: Record<string, string> = { 'x-request-id': requestId };
+  const sent: Record<string, string> = { [headerNames.requestId]: requestId };
   for (const name of [...forwarded, ...names]) {
     const value = isSecret(name) ? null : headers.get(name);
     if (value !== null) sent[name] = value;
@@ -65,7 +67,7 @@ export function forwardedHeaders(
 
 /** Credentials and headers for the gateway itself are never forwarded, even if the options name them. */
 function isSecret(name: string): boolean {
-  return secrets.has(name) || name.startsWith('x-agl-');
+  return secrets.has(name) || name.startsWith(ownHeaderPrefix);
 }
 
 /** Whether a response header of an upstream is returned to the client. Cookies and server headers are not. */

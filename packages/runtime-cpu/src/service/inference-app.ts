@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { AgentLightningError, type Clock, ValidationError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import { crossOriginReason, isSameSecret } from '@agentlightning/core/protocol';
+import { crossOriginReason, headerNames, isSameSecret } from '@agentlightning/core/protocol';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { renderPrompt } from '../text/chat-template.ts';
@@ -68,9 +68,6 @@ function event(data: string): Uint8Array {
 /** The largest request body, in bytes. */
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** The response header with the policy version. */
-const policyVersionHeader = 'x-agl-policy-version';
-
 /** Dependencies of the model API. */
 export interface InferenceAppOptions {
   readonly models: ModelDirectory;
@@ -97,7 +94,7 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
     const model = servingModel(models, request.model);
     const sampling = startChatSampling(model, request, context.req.raw.signal);
     const identity = newIdentity(model.modelId, clock);
-    context.header(policyVersionHeader, String(sampling.weightVersion));
+    context.header(headerNames.policyVersion, String(sampling.weightVersion));
     if (request.stream === true) {
       return context.body(eventStream(chatChunks(identity, request, sampling)), 200, eventStreamHeaders);
     }

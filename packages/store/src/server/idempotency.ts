@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { ValidationError } from '@agentlightning/core';
-import { strictHeader } from '@agentlightning/core/protocol';
+import { headerNames } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { IdempotentRequest } from '../operations/records/run-idempotent.ts';
 import type { StoreTransaction } from '../sql/store-transaction.ts';
@@ -19,7 +19,7 @@ export async function doOnce<TResponse extends object>(
   work: (store: StoreTransaction) => Promise<TResponse>,
 ): Promise<TResponse> {
   const request = await idempotentRequest(context);
-  const isStrict = context.req.header(strictHeader) !== undefined;
+  const isStrict = context.req.header(headerNames.strict) !== undefined;
   const run = (operations: SqlStoreOperations): Promise<TResponse> =>
     work(isStrict ? operations : operations.lenient());
   return request === undefined ? run(store) : store.once(request, run);

@@ -103,7 +103,7 @@ async def _serve(flags: argparse.Namespace, ready: TextIO) -> None:
         engine.close()
         raise
     LOG.info("Listening on %s for %s", server.address, ", ".join(settings.base_models))
-    ready.write(json.dumps({"event": "ready", "address": server.address}) + "\n")
+    ready.write(json.dumps({"type": "ready", "address": server.address}) + "\n")
     ready.flush()
     await stop_requested.wait()
     LOG.info("Stopping: the running operation finishes, new requests are rejected")

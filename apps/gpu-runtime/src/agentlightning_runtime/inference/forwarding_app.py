@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from agentlightning_runtime.inference.api_error import ApiError, unknown_model
 from agentlightning_runtime.inference.api_routes import model_api
+from agentlightning_runtime.inference.engine_terms import RUNTIME
 from agentlightning_runtime.inference.http_guard import hang_up
 from agentlightning_runtime.inference.inference_app import POLICY_VERSION_HEADER
 from agentlightning_runtime.inference.json_object import json_object
@@ -103,7 +104,9 @@ class ForwardingApp:
         try:
             target = model.target(entered)
             sent = {**body, "model": target.model}
-            answer = await self._client.post(f"{target.root_url}/tokenize", json=sent, headers=target.headers)
+            answer = await self._client.post(
+                f"{target.root_url}{RUNTIME.tokenize_route}", json=sent, headers=target.headers
+            )
         except httpx.TransportError as error:
             raise vllm_failed(error) from error
         finally:

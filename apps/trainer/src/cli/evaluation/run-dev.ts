@@ -72,14 +72,14 @@ function devText({ rollouts, problems }: DevReport, context: CommandContext): st
 function devRecords({ runId, rollouts, problems, storeUrl }: DevReport): readonly object[] {
   return [
     ...rollouts.map(rolloutRecord),
-    { event: 'done', run: runId, rollouts: rollouts.length, problems, store: addressText(storeUrl) },
+    { type: 'finished', runId, rollouts: rollouts.length, problems, storeUrl: addressText(storeUrl) },
   ];
 }
 
 function rolloutRecord({ rollout, reward, problems, spans }: DevRollout): object {
   return {
-    event: 'rollout',
-    rollout: rollout.rolloutId,
+    type: 'rollout',
+    rolloutId: rollout.rolloutId,
     status: rollout.status,
     task: rollout.input,
     reward,

@@ -1,8 +1,8 @@
 import path from 'node:path';
+import { addressText } from '@agentlightning/core/internal';
 import type { ResolvedRun } from '../../config/resolve-run.ts';
 import { evaluateWith } from '../../evaluation-run/evaluate-with.ts';
 import type { EvaluationReport } from '../../evaluation-run/evaluation-report.ts';
-import { evaluationRecord } from '../../report/evaluation-record.ts';
 import { evaluationText } from '../../report/evaluation-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { runWithReport } from './run-with-report.ts';
@@ -50,7 +50,9 @@ export async function runEval(file: string, flags: EvalFlags): Promise<number> {
         ...(flags.run === undefined ? {} : { runId: flags.run }),
       }),
     text: evaluationText,
-    records: (report: EvaluationReport) => [evaluationRecord(report)],
+    records: (report: EvaluationReport) => [
+      { type: 'finished', report: { ...report, storeUrl: addressText(report.storeUrl) } },
+    ],
     exitCode: ({ isDecided }: EvaluationReport) => (isDecided ? exitCodes.done : exitCodes.failed),
   });
 }

@@ -1,16 +1,17 @@
+import { failedEventSchema } from '@agentlightning/core/protocol';
 import { z } from 'zod';
-import { failedLine, interval, rewardShape, warningLine } from './training-output.ts';
+import { interval, rewardShape } from './training-output.ts';
 
-const subject = {
+const subject = z.strictObject({
   subject: z.string(),
   ...rewardShape,
-  missing_share: z.number(),
+  missingShare: z.number(),
   parts: z.record(
     z.string(),
     z.strictObject({ reward: z.number().nullable(), ci95: interval.nullable(), rollouts: z.int() }),
   ),
   failures: z.record(z.string(), z.int()).describe('rollouts by cause'),
-};
+});
 
 const taskDifference = z.strictObject({
   index: z.int(),
@@ -18,62 +19,63 @@ const taskDifference = z.strictObject({
   of: z.number(),
   against: z.number(),
   difference: z.number(),
-  rollout_of: z.string(),
-  rollout_against: z.string(),
+  rolloutOf: z.string(),
+  rolloutAgainst: z.string(),
 });
 
-const startedLine = z.strictObject({
-  event: z.literal('started'),
-  run: z.string(),
-  name: z.string(),
-  tasks: z.int(),
-  samples: z.int(),
-  subjects: z.array(z.string()),
-});
-
-const runnersLine = z.strictObject({ event: z.literal('runners'), runners: z.int() });
+/** What both commands write before their results. */
+const progressLine = z.union([
+  z.strictObject({
+    type: z.literal('started'),
+    runId: z.string(),
+    name: z.string(),
+    tasks: z.int(),
+    samples: z.int(),
+    subjects: z.array(z.string()),
+  }),
+  z.strictObject({ type: z.literal('warning'), message: z.string() }),
+  z.strictObject({ type: z.literal('runners'), runners: z.int() }),
+  failedEventSchema,
+]);
 
 /** A line of `agl eval --json`. */
 export const evaluationLine: z.ZodType = z.union([
-  startedLine,
-  z.strictObject({ event: z.literal('evaluated'), ...subject }),
-  warningLine,
-  runnersLine,
+  progressLine,
+  z.strictObject({ type: z.literal('evaluated'), summary: subject }),
   z.strictObject({
-    event: z.literal('done'),
-    run: z.string(),
-    tasks: z.int(),
-    samples: z.int(),
-    of: z.strictObject(subject),
-    against: z.strictObject(subject).nullable(),
-    comparison: z
-      .strictObject({
-        difference: z.number().nullable(),
-        ci95: interval.nullable(),
-        verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']),
-        tasks: z.int(),
-        p_value: z.number().nullable(),
-        missing_share: z.number(),
-        gains: z.array(taskDifference),
-        losses: z.array(taskDifference),
-      })
-      .nullable(),
-    decided: z.boolean(),
-    max_missing_share: z.number(),
-    seconds: z.number(),
-    store: z.string(),
+    type: z.literal('finished'),
+    report: z.strictObject({
+      runId: z.string(),
+      tasks: z.int(),
+      samples: z.int(),
+      of: subject,
+      against: subject.nullable(),
+      comparison: z
+        .strictObject({
+          difference: z.number().nullable(),
+          ci95: interval.nullable(),
+          verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']),
+          tasks: z.int(),
+          pValue: z.number().nullable(),
+          missingShare: z.number(),
+          gains: z.array(taskDifference),
+          losses: z.array(taskDifference),
+        })
+        .nullable(),
+      isDecided: z.boolean(),
+      maxMissingShare: z.number(),
+      seconds: z.number(),
+      storeUrl: z.string(),
+    }),
   }),
-  failedLine,
 ]);
 
 /** A line of `agl dev --json`. */
 export const devLine: z.ZodType = z.union([
-  startedLine,
-  warningLine,
-  runnersLine,
+  progressLine,
   z.strictObject({
-    event: z.literal('rollout'),
-    rollout: z.string(),
+    type: z.literal('rollout'),
+    rolloutId: z.string(),
     status: z.string(),
     task: z.json(),
     reward: z.number().nullable(),
@@ -81,11 +83,10 @@ export const devLine: z.ZodType = z.union([
     problems: z.array(z.string()),
   }),
   z.strictObject({
-    event: z.literal('done'),
-    run: z.string(),
+    type: z.literal('finished'),
+    runId: z.string(),
     rollouts: z.int(),
     problems: z.array(z.string()),
-    store: z.string(),
+    storeUrl: z.string(),
   }),
-  failedLine,
 ]);

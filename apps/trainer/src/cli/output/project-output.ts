@@ -32,10 +32,10 @@ export const diagnosis: z.ZodType = z.strictObject({
 
 /** The output of `agl stop --json`. */
 export const stoppedRun: z.ZodType = z.strictObject({
-  event: z.literal('stopped'),
-  run: z.string(),
+  type: z.literal('stopped'),
+  runId: z.string(),
   status: z.string(),
-  was_running: z.boolean(),
+  wasRunning: z.boolean(),
 });
 
 /** The output of `agl config print --json`. */

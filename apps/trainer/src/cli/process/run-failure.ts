@@ -1,5 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { withoutPasswords } from '@agentlightning/core/internal';
+import type { FailedEvent } from '@agentlightning/core/protocol';
 import { type CommandContext, completeCommands } from '../../report/complete-commands.ts';
 
 /** The last line of `--json` when a run failed. */
@@ -9,7 +10,14 @@ export function failureLine(
 ): string {
   const known = AgentLightningError.isInstance(error) ? error : null;
   const message = withoutPasswords(error instanceof Error ? error.message : String(error));
-  const failure = { event: 'failed', code: known?.code ?? null, message, run: run.runId, resume: run.resume };
+  const failure: FailedEvent = {
+    type: 'failed',
+    runId: run.runId,
+    code: known?.code ?? null,
+    message,
+    remedy: withoutPasswords(known?.remedy ?? ''),
+    resume: run.resume,
+  };
   return `${JSON.stringify(failure)}\n`;
 }
 

@@ -45,7 +45,7 @@ async function serveUntilStopped(flags: DashboardFlags): Promise<void> {
     // Before the ready line, after which a signal may arrive.
     const stopped = untilStopped(() => dashboard.close());
     process.stderr.write(`Dashboard of ${addressText(url)}: ${dashboard.url} (Ctrl+C stops it)\n`);
-    process.stdout.write(`${JSON.stringify({ event: 'ready', url: dashboard.url })}\n`);
+    process.stdout.write(`${JSON.stringify({ type: 'ready', url: dashboard.url })}\n`);
     await stopped;
   } finally {
     await store.close();

@@ -106,7 +106,7 @@ async function runWith(flags: GatewayFlags, { registry, logStream }: CommandTele
       await gateway.close({ drainMs: flags.drain });
       await unregister();
     });
-    process.stdout.write(`${JSON.stringify({ event: 'ready', url: gateway.url })}\n`);
+    process.stdout.write(`${JSON.stringify({ type: 'ready', url: gateway.url })}\n`);
     await stopped;
   } finally {
     await store.close();

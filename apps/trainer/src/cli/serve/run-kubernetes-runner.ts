@@ -64,7 +64,7 @@ async function runController(flags: KubernetesRunnerFlags, log: pino.Logger): Pr
       clock: systemClock,
     });
     log.info({ store: addressText(flags.store), api: access.url, namespace: access.namespace }, 'controller is up');
-    process.stdout.write(`${JSON.stringify({ event: 'ready', namespace: access.namespace })}\n`);
+    process.stdout.write(`${JSON.stringify({ type: 'ready', namespace: access.namespace })}\n`);
     await controller.run(stop.signal);
     log.info('controller has stopped');
   } catch (error) {

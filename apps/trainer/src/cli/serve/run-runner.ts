@@ -113,7 +113,7 @@ async function serveAgents({ flags, store, agentFile, log, stop, registry, ...en
   });
   pool.start();
   log.info({ runner: workerId, store: addressText(flags.store), run: runId, workers, concurrency }, 'runner is up');
-  process.stdout.write(`${JSON.stringify({ event: 'ready', runner: workerId })}\n`);
+  process.stdout.write(`${JSON.stringify({ type: 'ready', runner: workerId })}\n`);
   await aborted(AbortSignal.any([stop.first, failure.signal, done.signal]));
   if (done.signal.aborted) log.info({ reason: String(done.signal.reason) }, 'runner has nothing more to do');
   const graceMs = failure.signal.aborted ? 0 : grace;

@@ -26,7 +26,7 @@ export async function runRuntime({ dir, port, inferencePort }: RuntimeFlags): Pr
   // Before the ready line, after which a signal may arrive.
   const stopped = untilStopped(() => runtime.close());
   process.stdout.write(
-    `${JSON.stringify({ event: 'ready', address, inference, ...(keyFile === null ? {} : { keyFile }) })}\n`,
+    `${JSON.stringify({ type: 'ready', address, inference, ...(keyFile === null ? {} : { keyFile }) })}\n`,
   );
   await stopped;
   log.info('runtime has stopped');

@@ -30,7 +30,7 @@ async function runWith(flags: SettingFlags, { registry, logStream }: CommandTele
     await server.close(drainMs);
   });
   process.stderr.write(introduction(server));
-  process.stdout.write(`${JSON.stringify({ event: 'ready', url, keyFile, device })}\n`);
+  process.stdout.write(`${JSON.stringify({ type: 'ready', url, keyFile, device })}\n`);
   await stopped;
   log.info('server has stopped');
 }

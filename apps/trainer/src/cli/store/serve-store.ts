@@ -55,7 +55,7 @@ async function serveWith(flags: StoreFlags, { registry, logStream }: CommandTele
       );
     // Before the ready line, after which a signal may arrive.
     const stopped = untilStopped(() => server.close());
-    process.stdout.write(`${JSON.stringify({ event: 'ready', url: server.url })}\n`);
+    process.stdout.write(`${JSON.stringify({ type: 'ready', url: server.url })}\n`);
     await stopped;
   } finally {
     await projects.close();

@@ -15,11 +15,11 @@ export const finishedLine = 'finished';
 
 /** The first line of the dashboard process. */
 export type DashboardReply =
-  | { readonly event: 'ready'; readonly url: string }
-  | { readonly event: 'failed'; readonly error: AgentLightningError };
+  | { readonly type: 'ready'; readonly url: string }
+  | { readonly type: 'failed'; readonly error: AgentLightningError };
 
 /** Reads a {@link DashboardReply}. */
 export const dashboardReply: z.ZodType<DashboardReply> = z.union([
-  z.object({ event: z.literal('ready'), url: z.string() }),
-  errorCodec.transform((error) => ({ event: 'failed' as const, error })),
+  z.object({ type: z.literal('ready'), url: z.string() }),
+  errorCodec.transform((error) => ({ type: 'failed' as const, error })),
 ]);

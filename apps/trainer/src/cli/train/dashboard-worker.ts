@@ -24,7 +24,7 @@ async function serve({ storeUrl, storeApiKey, port }: DashboardSettings): Promis
   const store = await openStoreByUrl({ url: storeUrl, apiKey: storeApiKey });
   try {
     const dashboard = await openDashboard(store, { store: storeUrl, host: '127.0.0.1', port });
-    send({ event: 'ready', url: dashboard.url });
+    send({ type: 'ready', url: dashboard.url });
     const { value, done } = await lines.next();
     await dashboard.close(noticeOf(done !== true && value === finishedLine));
   } finally {

@@ -45,10 +45,10 @@ export async function detachTraining({ file, flags, args }: TrainingRequest): Pr
   const { pid = 0 } = child;
   const command = programName();
   const stop = `${command} stop ${runId} --store ${shellQuote(addressText(storeUrl))}`;
-  const url = /^\{"event":"dashboard","url":"([^"]+)"\}$/m.exec(written())?.[1];
+  const url = /^\{"type":"dashboard","url":"([^"]+)"\}$/m.exec(written())?.[1];
   const address = url === undefined ? '' : `\n  dashboard: ${url}`;
   const text = `Run ${runId} trains in the background (process ${pid}).${address}\n  log: ${log}\n  stop: ${stop}`;
-  const record = { event: 'detached', run: runId, pid, log, ...(url === undefined ? {} : { dashboard: url }) };
+  const record = { type: 'detached', runId, pid, log, ...(url === undefined ? {} : { dashboard: url }) };
   writeOutcome(flags, { record, text });
   return exitCodes.done;
 }
@@ -60,7 +60,7 @@ async function untilStarted(child: ChildProcess, written: () => string): Promise
     failure = error;
   });
   for (;;) {
-    if (/^\{"event":"(started|nothing_left)"/m.test(written())) return null;
+    if (/^\{"type":"(started|nothing-left)"/m.test(written())) return null;
     if (failure !== null) throw failure;
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode ?? exitCodes.failed;
     await systemClock.sleep(intervalMs);

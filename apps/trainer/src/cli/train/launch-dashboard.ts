@@ -56,7 +56,7 @@ export async function launchDashboard(options: LaunchDashboardOptions): Promise<
     child.kill('SIGKILL');
     throw notStarted(error, output.lines);
   });
-  if (reply.event === 'failed') throw reply.error;
+  if (reply.type === 'failed') throw reply.error;
   let isClosing = false;
   void ended.then(() => {
     if (!isClosing) onLost(`the dashboard has ended with ${endOf(child)}${lastOutput(output.lines)}`);

@@ -1,12 +1,12 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { withoutPasswords } from '@agentlightning/core/internal';
+import type { TrainingEvent, TrainingSummary } from '@agentlightning/core/protocol';
 import { defaultStoreUrl } from '../../config/default-store-url.ts';
 import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
 import type { SharedSettings } from '../../config/shared-settings.ts';
 import { defaultDashboardPort } from '../../doctor/dashboard-port.ts';
-import type { TrainingEvent, TrainingSummary } from '../../events/training-event.ts';
 import { withTelemetry } from '../../metrics/command-telemetry.ts';
 import { TrainingMetrics } from '../../metrics/training-metrics.ts';
 import { redirectConsole } from '../../report/agent-console.ts';
@@ -173,7 +173,7 @@ async function openDashboard(options: {
   const onLost = (message: string): void => onEvent({ type: 'warning', message });
   const dashboard = await launchDashboard({ settings, port, onLost });
   process.stderr.write(`Dashboard: ${dashboard.url}\n`);
-  stdout?.write(`${JSON.stringify({ event: 'dashboard', url: dashboard.url })}\n`);
+  stdout?.write(`${JSON.stringify({ type: 'dashboard', url: dashboard.url })}\n`);
   const again = `${programName()} dashboard${storeFlag(settings.storeUrl)}`;
   return {
     url: dashboard.url,

@@ -29,7 +29,7 @@ export async function stopRun(runId: string, flags: StopFlags): Promise<void> {
   try {
     const { status, wasRunning } = await stopAndWait(store, runId, flags.wait);
     const text = wasRunning ? `Run ${runId} has ended: ${status}.` : `No trainer works on run ${runId}: ${status}.`;
-    writeOutcome(flags, { record: { event: 'stopped', run: runId, status, was_running: wasRunning }, text });
+    writeOutcome(flags, { record: { type: 'stopped', runId, status, wasRunning }, text });
   } finally {
     await store.close();
   }

@@ -1,4 +1,4 @@
-import type { WarningName } from '../../events/run-warning.ts';
+import type { WarningName } from '@agentlightning/core/protocol';
 
 /** Conditions that end a run before its last step. The held-out tasks are then evaluated, as after the last step. */
 export interface StopConfig {

@@ -4,12 +4,6 @@ import type { Store } from '../../store/store.ts';
 import type { AccessRight } from '../access/access-rights.ts';
 import { pageCodec } from '../wire/wire-page.ts';
 
-/**
- * Request header that enables strict checks. Without it, requests have the semantics of Agent Lightning 0.3: unknown
- * resources are accepted, sequence ids are reserved for unknown attempts, and finished rollouts accept new attempts.
- */
-export const strictHeader = 'x-agentlightning-strict';
-
 /** Maximum number of rollouts, spans or metrics of a request, each of which the server writes. */
 export const maxBatchItems = 1000;
 

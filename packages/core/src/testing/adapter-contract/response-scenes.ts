@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { callHeaders } from '../../adapter/gateway-request.ts';
+import { headerNames } from '../../base/header-names.ts';
 import { genAiAttributes, modelCallAttributes } from '../../spans/span-attributes.ts';
 import { failWith, respondWith } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
@@ -66,7 +66,7 @@ function describeOtherApis<TModel>(adapter: AdapterUnderTest<TModel>): void {
     expect(vector).toHaveLength(3);
     const [request] = stage.own.requests;
     expect(request?.headers.authorization).toBe(`Bearer ${ownKey}`);
-    expect(request?.headers).not.toHaveProperty(callHeaders.traceId);
+    expect(request?.headers).not.toHaveProperty(headerNames.traceId);
     const [embedding, ...others] = rollout.end().of('embedding');
     expect(others).toEqual([]);
     expect(embedding?.attributes[genAiAttributes.requestModel]).toBe('embed');

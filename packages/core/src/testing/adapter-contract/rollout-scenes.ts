@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { callHeaders } from '../../adapter/gateway-request.ts';
 import { AgentLightningError } from '../../base/agent-lightning-error.ts';
+import { headerNames } from '../../base/header-names.ts';
 import { agentLightningAttributes } from '../../spans/span-attributes.ts';
 import type { SpanSink } from '../../tracing/rollout-context.ts';
 import { StoreSpanSink } from '../../tracing/store-span-sink.ts';
@@ -50,8 +50,8 @@ function describeWhereCallsGo<TModel>(adapter: AdapterUnderTest<TModel>): void {
     const { trace, rollout } = await stage.play(stage.agent(), { prompt: 'What is 2 + 3?' });
     stage.expectAtGateway(rollout, trace);
     const [request] = stage.model.requests;
-    expect(request?.headers[callHeaders.agentName]).toBe('helper');
-    expect(request?.headers[callHeaders.agentPath]).toBe('helper');
+    expect(request?.headers[headerNames.agentName]).toBe('helper');
+    expect(request?.headers[headerNames.agentPath]).toBe('helper');
     expect(request?.body.model).toBe('tiny');
   });
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { callHeaders } from '../../adapter/gateway-request.ts';
+import { headerNames } from '../../base/header-names.ts';
 import { newId } from '../../base/id.ts';
 import type { SpanInput } from '../../spans/span.ts';
 import { AttemptSpans } from '../../tracing/attempt-spans.ts';
@@ -172,17 +172,17 @@ export class SceneStage<TModel> implements AsyncDisposable {
     for (const { headers } of requests) {
       expect(headers.authorization).toBe(`Bearer ${gatewayKey}`);
       expect(JSON.stringify(headers)).not.toContain(ownKey);
-      expect(headers[callHeaders.traceId]).toBe(traceId);
+      expect(headers[headerNames.traceId]).toBe(traceId);
       this.#expectPlace(headers, trace);
     }
   }
 
   #expectPlace(headers: Readonly<Record<string, string | undefined>>, trace: SceneTrace): void {
-    const parent = trace.byId(headers[callHeaders.parentSpanId]);
-    expect(parent, `the call’s parent ${headers[callHeaders.parentSpanId]} in the trace\n${trace}`).toBeDefined();
+    const parent = trace.byId(headers[headerNames.parentSpanId]);
+    expect(parent, `the call’s parent ${headers[headerNames.parentSpanId]} in the trace\n${trace}`).toBeDefined();
     if (parent === undefined) return;
-    const agentName = decodeURIComponent(headers[callHeaders.agentName] ?? '');
-    const path = (headers[callHeaders.agentPath] ?? '').split('>').map(decodeURIComponent).join('>');
+    const agentName = decodeURIComponent(headers[headerNames.agentName] ?? '');
+    const path = (headers[headerNames.agentPath] ?? '').split('>').map(decodeURIComponent).join('>');
     expect(parent.attributes).toMatchObject({
       'gen_ai.agent.name': agentName,
       'agentlightning.agent.path': path,

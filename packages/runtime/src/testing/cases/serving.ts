@@ -1,3 +1,4 @@
+import { headerNames } from '@agentlightning/core/protocol';
 import { describe, expect, it } from 'vitest';
 import type { RuntimeModel } from '../../client/runtime-model.ts';
 import { aDatum, batchOfFour } from '../a-batch.ts';
@@ -111,7 +112,7 @@ async function sample(model: RuntimeModel, temperature: number, bench: Bench): P
   const choice = body.choices?.[0];
   return {
     status: response.status,
-    policyVersion: Number(response.headers.get('x-agl-policy-version')),
+    policyVersion: Number(response.headers.get(headerNames.policyVersion)),
     promptTokenIds: body.prompt_token_ids ?? [],
     tokenIds: choice?.token_ids ?? [],
     logprobs: choice?.logprobs?.content.map(({ logprob }) => logprob) ?? [],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agentlightning_runtime.inference.engine_terms import SGLANG, VLLM
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -53,21 +55,21 @@ class ServerApi(Protocol):
 class VllmApi:
     """The API of vLLM 0.32."""
 
-    name = "vLLM"
+    name = VLLM.name
     reports_token_versions = True
 
     def load_adapter(self, adapter: str, folder: Path) -> Sequence[ServerRequest]:
         """Loads an adapter."""
-        return [("/v1/load_lora_adapter", {"lora_name": adapter, "lora_path": str(folder)})]
+        return [(VLLM.load_adapter_route, {"lora_name": adapter, "lora_path": str(folder)})]
 
     def unload_adapter(self, adapter: str) -> Sequence[ServerRequest]:
         """Unloads it."""
-        return [("/v1/unload_lora_adapter", {"lora_name": adapter})]
+        return [(VLLM.unload_adapter_route, {"lora_name": adapter})]
 
     def reload_weights(self, folder: Path) -> Sequence[ServerRequest]:
         """Replaces the weights."""
         reload = {"method": "reload_weights", "kwargs": {"weights_path": str(folder)}}
-        return [("/collective_rpc", reload), ("/reset_prefix_cache", None)]
+        return [(VLLM.reload_weights_route, reload), (VLLM.reset_prefix_cache_route, None)]
 
     def model_name(self, base: str, adapter: str | None) -> str:
         """An adapter is a model."""
@@ -86,20 +88,20 @@ class VllmApi:
 class SglangApi:
     """The API of SGLang 0.5.23."""
 
-    name = "SGLang"
+    name = SGLANG.name
     reports_token_versions = False
 
     def load_adapter(self, adapter: str, folder: Path) -> Sequence[ServerRequest]:
         """Loads an adapter."""
-        return [("/load_lora_adapter", {"lora_name": adapter, "lora_path": str(folder)})]
+        return [(SGLANG.load_adapter_route, {"lora_name": adapter, "lora_path": str(folder)})]
 
     def unload_adapter(self, adapter: str) -> Sequence[ServerRequest]:
         """Unloads it."""
-        return [("/unload_lora_adapter", {"lora_name": adapter})]
+        return [(SGLANG.unload_adapter_route, {"lora_name": adapter})]
 
     def reload_weights(self, folder: Path) -> Sequence[ServerRequest]:
         """Replaces the weights; SGLang drops the cached prompts with it."""
-        return [("/update_weights_from_disk", {"model_path": str(folder), "flush_cache": True})]
+        return [(SGLANG.reload_weights_route, {"model_path": str(folder), "flush_cache": True})]
 
     def model_name(self, base: str, adapter: str | None) -> str:
         """An adapter is a suffix of the base's name."""
@@ -107,7 +109,7 @@ class SglangApi:
 
     def streams(self, path: str, body: dict[str, Any]) -> bool:
         """All but chats with token ids, which it rejects."""
-        return not (path.endswith("/chat/completions") and body.get("return_token_ids"))
+        return SGLANG.streams_token_ids or not (path.endswith("/chat/completions") and body.get(SGLANG.token_ids_flag))
 
     def as_of_vllm(self, response: dict[str, Any]) -> dict[str, Any]:
         """The token ids of a chat have another name."""
@@ -116,5 +118,6 @@ class SglangApi:
 
 
 def _with_token_ids(choice: dict[str, Any]) -> dict[str, Any]:
-    others = {name: value for name, value in choice.items() if name != "response_token_ids"}
-    return others if len(others) == len(choice) else {**others, "token_ids": choice["response_token_ids"]}
+    others = {name: value for name, value in choice.items() if name not in SGLANG.token_ids_fields}
+    token_ids = next((choice[name] for name in SGLANG.token_ids_fields if name in choice), None)
+    return others if token_ids is None else {**others, VLLM.token_ids_fields[0]: token_ids}

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from agentlightning_runtime.inference.engine_terms import RUNTIME, VLLM
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _CHAT_PATH = "/v1/chat/completions"
-_GENERATE_PATH = "/inference/v1/generate"
 
 
 class RejectedError(Exception):
@@ -48,9 +49,9 @@ async def sample_with_versions(
     try:
         rendered = await post(f"{path}/render", body)
         prompts: list[dict[str, Any]] = rendered if isinstance(rendered, list) else [rendered]
-        if path == _CHAT_PATH and body.get("prompt_token_ids"):
-            prompts[0]["token_ids"] = body["prompt_token_ids"]
-        generated = await asyncio.gather(*(post(_GENERATE_PATH, {**each, "stream": False}) for each in prompts))
+        if path == _CHAT_PATH and (given := body.get(RUNTIME.prompt_token_ids_parameter)):
+            prompts[0]["token_ids"] = given
+        generated = await asyncio.gather(*(post(VLLM.generate_route, {**each, "stream": False}) for each in prompts))
         answer = await post(f"{path}/derender", _to_format(path, body, prompts, generated))
     except RejectedError as rejection:
         return rejection.response
@@ -58,8 +59,8 @@ async def sample_with_versions(
     for choice, of_tokens in zip(answer["choices"], versions, strict=True):
         choice["policy_versions"] = of_tokens
     answer["policy_version"] = min(min(of_tokens) for of_tokens in versions)
-    if body.get("return_token_ids") and path == _CHAT_PATH:
-        answer["prompt_token_ids"] = prompts[0]["token_ids"]
+    if body.get(RUNTIME.token_ids_flag) and path == _CHAT_PATH:
+        answer[RUNTIME.prompt_token_ids_field] = prompts[0]["token_ids"]
     return httpx.Response(200, json=answer)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.inference.api_error import ApiError, cancelled, model_paused
+from agentlightning_runtime.inference.engine_terms import RUNTIME
 from agentlightning_runtime.inference.tool_formats.registry import format_of
 from agentlightning_runtime.inference.vllm.replicas import Replicas
 from agentlightning_runtime.inference.vllm.vllm_command import VllmModel, adapter_rank_limit
@@ -200,7 +201,7 @@ class VllmServedModel:
         """Samples a response to each prompt, all at the same time, so that several replicas share them."""
         # Explicit values override the defaults of the model's `generation_config.json`.
         settings = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "repetition_penalty": 1.0, "max_tokens": max_tokens}
-        body = {**settings, "logprobs": 1, "return_token_ids": True}
+        body = {**settings, "logprobs": 1, RUNTIME.token_ids_flag: True}
         with self._awake():
             return self._replicas.complete(prompts, self._adapter, lambda index: {**body, "seed": index})
 

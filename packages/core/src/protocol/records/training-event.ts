@@ -1,7 +1,7 @@
-import type { JsonObject } from '@agentlightning/core';
-import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
-import type { VerdictName } from '@agentlightning/core/protocol';
-import type { Cost } from '@agentlightning/core/store';
+import type { JudgedPrompts, PromptSearchBudget } from '../../algorithm/prompt-search.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { Cost } from '../../store/cost.ts';
+import type { VerdictName } from './run-info.ts';
 import type { RunWarning, WarningExplanation } from './run-warning.ts';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
@@ -231,17 +231,8 @@ export type TrainingEvent =
     }
   | { readonly type: 'finished'; readonly summary: TrainingSummary };
 
-/** An event about the services and the agents of a run. */
-export type ServiceEvent = Extract<TrainingEvent, { readonly type: 'warning' | 'runners' | 'agent-output' }>;
-
-/** Receives the events about services and agents. */
-export type ServiceListener = (event: ServiceEvent) => void;
-
 /** The phase of an evaluation. */
 export type EvaluationPhase = 'before' | 'during' | 'after';
 
 /** The purpose of rollouts: a training step or an evaluation. */
 export type RolloutPhase = 'step' | EvaluationPhase;
-
-/** Receives the events of a run. */
-export type TrainingListener = (event: TrainingEvent) => void;
