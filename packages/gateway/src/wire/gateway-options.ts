@@ -51,7 +51,7 @@ export interface Upstream {
   /** Sampling by rollout mode of calls to this upstream, instead of that of the gateway. @default the gateway's */
   readonly sampling?: SamplingByMode;
   /**
-   * Whether every error response is returned to the agent as it is, without retries, like by a provider: for scripted models.
+   * Whether every error response is returned to the agent unchanged and without retries, like by a provider: for scripted models.
    *
    * @default false: server errors and rate limits are retried, and rejections of the gateway's key are not returned
    */
