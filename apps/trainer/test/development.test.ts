@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { failWith, ScriptedModel } from '@agentlightning/core/testing';
+import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ask, type SmallTask, smallTrainer } from './small-trainer.ts';
@@ -103,6 +105,65 @@ test('a script needs no token ids, since a training has another endpoint', async
   const { problems } = await smallTrainer(folder).dev({ tasks: 2, script: ['a', 'bb'] });
   expect(problems).toEqual([]);
 });
+
+test('a tool call of a script that `max_tokens` cuts is reported', async () => {
+  const toolCalls = [{ name: 'count_stock', arguments: { part: 'B7' } }];
+  const { problems } = await smallTrainer(folder).dev({ tasks: 1, script: [{ toolCalls }] });
+  expect(problems.join()).toMatch(
+    /tool call of call 1 \(count_stock\) is longer than the token limit of the request, 4,/,
+  );
+});
+
+test.each([
+  ['chat/completions', 429, { error: { message: 'slow down', type: 'requests', code: 'rate_limit_exceeded' } }],
+  ['chat/completions', 500, { error: { message: 'slow down', type: 'server_error' } }],
+  ['chat/completions', 401, { error: { message: 'slow down', code: 'invalid_api_key' } }],
+  ['messages', 529, { type: 'error', error: { type: 'overloaded_error', message: 'slow down' } }],
+] as const)('an error of a script reaches the agent as from a provider: %s, %i', async (path, status, body) => {
+  const seen: unknown[] = [];
+  const traced = traceFetch();
+  const agent: Agent<SmallTask> = async ({ question }) => {
+    const request = { model: 'any', max_tokens: 9, messages: [{ role: 'user', content: question }] };
+    for (const _ of [1, 2]) {
+      const url = `https://api.openai.com/v1/${path}`;
+      const response = await traced(url, { method: 'POST', body: JSON.stringify(request) });
+      seen.push([response.status, response.headers.get('retry-after'), await response.json()]);
+    }
+    return 1;
+  };
+  const failure = { status, message: 'slow down', headers: { 'retry-after': '7' } };
+  const { problems } = await smallTrainer(folder, { agent }).dev({ tasks: 1, script: [failure, 'yes'] });
+  expect(seen).toEqual([
+    [status, '7', expect.objectContaining({ ...body, error: expect.objectContaining(body.error) })],
+    [200, null, expect.anything()],
+  ]);
+  expect(problems).toEqual([]);
+});
+
+test.each([401, 403])(
+  'a key that the endpoint rejects with %i ends dev and eval at once, with its variable',
+  async (status) => {
+    let calls = 0;
+    await using model = await ScriptedModel.start(() => {
+      calls += 1;
+      return failWith(status, { message: 'Incorrect API key provided: sk-wrong-key' });
+    });
+    vi.stubEnv('WRONG_KEY', 'sk-wrong-key');
+    const endpoint = { baseUrl: model.baseUrl, model: 'tiny', apiKeyEnv: 'WRONG_KEY' };
+    const trainer = smallTrainer(folder);
+    for (const start of [() => trainer.dev({ endpoint }), () => trainer.test({ endpoint })]) {
+      const error: unknown = await start().catch((cause: unknown) => cause);
+      expect(error).toMatchObject({ code: 'UNAUTHENTICATED' });
+      expect(String(error)).toContain(
+        `the model endpoint ${model.baseUrl} rejects the key in the environment variable WRONG_KEY`,
+      );
+      expect(String(error)).toMatch(/--key-env.* with HTTP 40[13]/);
+      expect(String(error)).not.toContain('sk-wrong-key');
+    }
+    vi.unstubAllEnvs();
+    expect(calls).toBeLessThan(30);
+  },
+);
 
 test('the failure of the agent comes before the unused script', async () => {
   const agent: Agent<SmallTask> = () => Promise.reject(new TypeError('graph is not a function'));

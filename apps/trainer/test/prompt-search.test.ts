@@ -276,3 +276,18 @@ test('a budget below a single new version is reported, with the number of valida
   const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
   expect(warnings).toEqual([expect.stringMatching(/a new version would exceed maxRollouts \(20\)/)]);
 });
+
+test.each(['runtime', 'optimizer'] as const)(
+  'a wrong key of the %s ends a search at once, with its variable',
+  async (part) => {
+    vi.stubEnv('WRONG_KEY', 'sk-wrong-key');
+    await using models = await PlantedModels.start();
+    const wrong = { ...plantedConfig(models.baseUrl)[part], apiKeyEnv: 'WRONG_KEY' };
+    const { error } = await searched(models, { [part]: wrong });
+    expect(error).toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(String(error)).toContain(
+      `the key in the environment variable WRONG_KEY (\`${part}.apiKeyEnv\`) with HTTP 401`,
+    );
+    expect(String(error)).not.toContain('sk-wrong-key');
+  },
+);

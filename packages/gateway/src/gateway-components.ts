@@ -111,6 +111,7 @@ function createServices(options: GatewayOptions, foundations: Foundations): Mode
       silenceTimeoutMs,
       queueTimeoutMs: options.queueTimeoutMs ?? 60_000,
       retry: { ...defaultRetry, ...options.retry },
+      onRejectedKey: options.onRejectedKey ?? (() => undefined),
       clock,
       random: options.random ?? Math.random,
       log,

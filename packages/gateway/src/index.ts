@@ -10,6 +10,7 @@ export type {
   HealthCheckOptions,
   KeyAuthenticator,
   PauseOptions,
+  RejectedKey,
   RetryOptions,
   SamplingByMode,
   SamplingOverrides,

@@ -19,6 +19,7 @@ export const exitCodes = {
 
 const byErrorCode: Partial<Record<ErrorCode, number>> = {
   CONFIG: exitCodes.usage,
+  UNAUTHENTICATED: exitCodes.usage,
   TASK_FILE: exitCodes.usage,
   VALIDATION: exitCodes.usage,
   NOT_FOUND: exitCodes.usage,

@@ -19,6 +19,6 @@ test('no key of a runtime gets into the record of a run', () => {
 
 test('nor does that of a model endpoint', () => {
   const endpoint = { type: 'endpoint', baseUrl: 'http://there/v1', model: 'm', maxConcurrent: null } as const;
-  const record = recordedRuntime({ ...endpoint, apiKey: 'secret' });
+  const record = recordedRuntime({ ...endpoint, apiKey: 'secret', keySource: 'the key in KEY' });
   expect(JSON.parse(JSON.stringify(record))).toEqual(endpoint);
 });

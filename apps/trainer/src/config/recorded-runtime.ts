@@ -9,6 +9,8 @@ export function recordedRuntime(runtime: RuntimeConfig | ResolvedEndpoint): Read
     ...runtime,
     ...(runtime.type === 'endpoint' ? { baseUrl: addressText(runtime.baseUrl) } : {}),
     apiKey: undefined,
+    keySource: undefined,
+    isScripted: undefined,
     inferenceApiKey: undefined,
     ...(tls === undefined ? {} : { tls: { ...tls, privateKey: undefined } }),
   };

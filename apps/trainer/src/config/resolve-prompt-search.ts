@@ -20,12 +20,22 @@ export interface ResolvedEndpoint {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
+  /** The key for people, without it: its variable, and the option that names it. See {@link keySourceText}. */
+  readonly keySource: string;
+  /** Whether a script of `agl dev` responds, whose errors reach the agent as those of a provider. @default false */
+  readonly isScripted?: boolean;
   /** Maximum number of concurrent calls; null for no limit. */
   readonly maxConcurrent: number | null;
 }
 
+/** Names a key for people: `the key in OPENAI_API_KEY (option …)`. */
+export function keySourceText(variable: string | undefined, option: string): string {
+  if (variable === undefined) return `requests without a key (${option} is not set)`;
+  return `the key in the environment variable ${variable} (${option})`;
+}
+
 /** The optimiser model with all defaults. */
-export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxConcurrent'> {
+export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxConcurrent' | 'isScripted'> {
   readonly maxConcurrent: number;
   readonly timeoutMs: number;
   readonly parameters: JsonObject;
@@ -144,7 +154,7 @@ export function resolvePromptSearch(
   checkTokenSecret(raw['tokenSecret'], problems);
   if (given === undefined || search === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, optimizer, runtime, sampling, evaluation, promptsFile } = given;
-  const { apiKeyEnv: _apiKeyEnv, ...asked } = optimizer;
+  const { apiKeyEnv, ...asked } = optimizer;
   return {
     kind: 'prompt-search',
     shared: sharedSettings(given, folder),
@@ -156,7 +166,7 @@ export function resolvePromptSearch(
       test: tasks.test === undefined ? null : absoluteSource(tasks.test, folder),
     },
     prompts,
-    optimizer: { ...asked, apiKey: optimizerKey },
+    optimizer: { ...asked, apiKey: optimizerKey, keySource: keySourceText(apiKeyEnv, '`optimizer.apiKeyEnv`') },
     runtime: runtimeOf(runtime, runtimeKey),
     sampling,
     evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
@@ -196,8 +206,9 @@ function runtimeOf(
 ): ResolvedEndpoint | RuntimeConfig {
   if (runtime === undefined) return { type: 'embedded' };
   if (runtime.type !== 'endpoint') return runtime as RuntimeConfig;
-  const { type, baseUrl, model, maxConcurrent } = runtime;
-  return { type, baseUrl, model, maxConcurrent: maxConcurrent ?? null, apiKey };
+  const { type, baseUrl, model, maxConcurrent, apiKeyEnv } = runtime;
+  const keySource = keySourceText(apiKeyEnv, '`runtime.apiKeyEnv`');
+  return { type, baseUrl, model, maxConcurrent: maxConcurrent ?? null, apiKey, keySource };
 }
 
 function keyOf(name: string, of: string, environment: NodeJS.ProcessEnv): string {

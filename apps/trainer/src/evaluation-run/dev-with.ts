@@ -25,8 +25,8 @@ const defaultTasks = 3;
 /**
  * Runs an agent on a few tasks without training, and reports problems that would prevent training on its rollouts.
  *
- * @throws AgentLightningError CONFIG, NOT_FOUND or TASK_FILE for wrong input; UNREACHABLE or RUNTIME_UNAVAILABLE for a service that
- *   does not respond in time. Failures of the agent are part of the result
+ * @throws AgentLightningError CONFIG, NOT_FOUND or TASK_FILE for wrong input; UNAUTHENTICATED when the model endpoint rejects its
+ *   key; UNREACHABLE or RUNTIME_UNAVAILABLE for a service that does not respond in time. Failures of the agent are part of the result
  */
 export async function devWith(config: ResolvedRun, options: DevOptions = {}): Promise<DevReport> {
   const emit = options.onEvent ?? ((_event: EvaluationEvent): void => undefined);
@@ -58,9 +58,7 @@ async function runTasks(config: ResolvedRun, options: Request): Promise<DevRepor
       emit({ type: 'started', runId: run.runId, name: run.name, tasks: tasks.length, samples: 1, subjects: labels });
       const collected = await collect(session, tasks);
       await store.updateRun(run.runId, { status: 'finished' });
-      const rollouts = await Promise.all(
-        collected.map((each) => devRollout(session, each, options.script !== undefined)),
-      );
+      const rollouts = await Promise.all(collected.map((each) => devRollout(session, each)));
       const problems = [...rollouts.flatMap(namedProblems), ...unmatchedSelectors(config, collected)];
       return { runId: run.runId, rollouts, problems, storeUrl: settings.shared.storeUrl };
     });
@@ -69,7 +67,7 @@ async function runTasks(config: ResolvedRun, options: Request): Promise<DevRepor
 
 /** Rollouts have one attempt; with a script they run sequentially, because its responses are in the order of the calls. */
 function developmentSettings(config: ResolvedRun, { endpoint, script }: DevOptions): EvaluationSettings {
-  const settings = evaluationSettings(config, endpoint ?? null);
+  const settings = evaluationSettings(config, endpoint ?? null, script !== undefined);
   const changes = { maxAttempts: 1, ...(script === undefined ? {} : { concurrency: 1, workers: 1 }) };
   return { ...settings, shared: { ...settings.shared, ...changes } };
 }
@@ -99,9 +97,8 @@ async function collect(session: EvaluationSession, tasks: readonly JsonValue[]):
 }
 
 async function devRollout(
-  { store, settings: { config } }: EvaluationSession,
+  { store, settings: { config, isScripted } }: EvaluationSession,
   finished: FinishedRollout,
-  isScripted: boolean,
 ): Promise<DevRollout> {
   const { rollout, spans, failure } = finished;
   const { items: attempts } = await store.queryAttempts(rollout.rolloutId);

@@ -26,16 +26,23 @@ export interface EvaluationSettings {
   };
   /** The endpoint that was passed with the options. */
   readonly endpoint: EndpointModel | null;
+  /** Whether the endpoint is a script. */
+  readonly isScripted: boolean;
 }
 
 /** The settings of a configuration. Evaluations have a separate gateway, in this process. */
-export function evaluationSettings(config: ResolvedRun, endpoint: EndpointModel | null): EvaluationSettings {
+export function evaluationSettings(
+  config: ResolvedRun,
+  endpoint: EndpointModel | null,
+  isScripted = false,
+): EvaluationSettings {
+  const of = { endpoint, isScripted };
   if (isPromptSearch(config)) {
     const { evaluation, sampling, prompts, tasks } = config;
     const shared = { ...config.shared, gatewayUrl: null };
     const rewards = { range: evaluation.rewardRange ?? null, parts: {} };
     const own = { ...config, shared };
-    return { config: own, shared, evaluation, sampling, substitutes: config, rewards, prompts, tasks, endpoint };
+    return { config: own, shared, evaluation, sampling, substitutes: config, rewards, prompts, tasks, ...of };
   }
   const { evaluation, sampling, rewards, tasks } = config;
   const own = { ...config, gatewayUrl: null };
@@ -48,6 +55,6 @@ export function evaluationSettings(config: ResolvedRun, endpoint: EndpointModel 
     rewards,
     prompts: null,
     tasks: { ...tasks, validation: tasks.validation ?? tasks.test },
-    endpoint,
+    ...of,
   };
 }

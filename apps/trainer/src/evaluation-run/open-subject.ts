@@ -1,7 +1,7 @@
 import type { ProxyLlmResource, Store } from '@agentlightning/core';
 import { environmentVariables } from '../config/environment.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { ResolvedEndpoint } from '../config/resolve-prompt-search.ts';
+import { keySourceText, type ResolvedEndpoint } from '../config/resolve-prompt-search.ts';
 import { isPromptSearch } from '../config/resolve-run.ts';
 import { secretFromEnvironment } from '../config/secret-from-environment.ts';
 import { servePolicies } from '../opening/serve-policies.ts';
@@ -65,7 +65,11 @@ async function openModelOf(
   const { settings } = session;
   const { config, endpoint } = settings;
   if (model.type === 'endpoint' && endpoint !== null)
-    return await openFixed(resolvedEndpoint(endpoint, 'agl eval'), session, onOpen);
+    return await openFixed(
+      { ...resolvedEndpoint(endpoint, 'agl eval'), isScripted: settings.isScripted },
+      session,
+      onOpen,
+    );
   if (isPromptSearch(config)) return await openFixed(config.runtime, session, onOpen);
   return await openTrained(model.type === 'checkpoint' ? model : null, { config, session, onOpen });
 }
@@ -123,7 +127,8 @@ export function resolvedEndpoint({ baseUrl, model, apiKeyEnv }: EndpointModel, c
   const request = { namedBy: 'the settings of the endpoint', example: `${apiKeyEnv ?? ''}=… ${command} …` };
   const apiKey =
     apiKeyEnv === undefined ? null : secretFromEnvironment(environmentVariables(), { name: apiKeyEnv, ...request });
-  return { type: 'endpoint', baseUrl, model, apiKey, maxConcurrent: null };
+  const keySource = keySourceText(apiKeyEnv, '`--key-env`, or `apiKeyEnv` of the endpoint');
+  return { type: 'endpoint', baseUrl, model, apiKey, keySource, maxConcurrent: null };
 }
 
 async function publish(

@@ -11,7 +11,12 @@ export type ScriptedAnswer =
       readonly content?: string;
       readonly toolCalls: readonly { readonly name: string; readonly arguments: JsonObject }[];
     }
-  | { readonly status: number; readonly message?: string };
+  | {
+      readonly status: number;
+      readonly message?: string;
+      /** Further headers of the response, such as `retry-after`. */
+      readonly headers?: Readonly<Record<string, string>>;
+    };
 
 const answerSchema = z.union(
   [
@@ -20,9 +25,13 @@ const answerSchema = z.union(
       content: z.string().exactOptional(),
       toolCalls: z.array(z.strictObject({ name: z.string().min(1), arguments: z.record(z.string(), z.json()) })).min(1),
     }),
-    z.strictObject({ status: z.int().min(400).max(599), message: z.string().exactOptional() }),
+    z.strictObject({
+      status: z.int().min(400).max(599),
+      message: z.string().exactOptional(),
+      headers: z.record(z.string(), z.string()).exactOptional(),
+    }),
   ],
-  { error: 'must be a text, { content?, toolCalls: [{ name, arguments }] } or { status, message? }' },
+  { error: 'must be a text, { content?, toolCalls: [{ name, arguments }] } or { status, message?, headers? }' },
 );
 
 /**
@@ -84,8 +93,10 @@ export async function serveScript(script: readonly ScriptedAnswer[]): Promise<Sc
 
 function stepOf(answer: ScriptedAnswer): ScriptedStep {
   if (typeof answer === 'string') return respondWith(answer);
-  if ('status' in answer)
-    return failWith(answer.status, answer.message === undefined ? {} : { message: answer.message });
+  if ('status' in answer) {
+    const { status, ...others } = answer;
+    return failWith(status, others);
+  }
   const { content, toolCalls } = answer;
   return { type: 'response', ...(content === undefined ? {} : { content }), toolCalls };
 }

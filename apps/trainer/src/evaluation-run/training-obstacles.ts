@@ -17,8 +17,8 @@ const remedies: readonly (readonly [reason: RegExp, remedy: string])[] = [
   [/^greedy$/, 'set `sampling: { temperature: 1 }`: a greedy response is not a sample of the policy'],
 ];
 
-/** Reasons of the endpoint, which is not that of the training where it is a script. */
-const ofEndpoint = /token ids|log-?prob/i;
+/** Reasons of the endpoint, which is not that of the training where it is a script; scripted errors are intended. */
+const ofEndpoint = /token ids|log-?prob|^the model endpoint returned/i;
 
 /**
  * The reasons for which a step would not train on the model calls of a rollout, or not as intended, each with its number of

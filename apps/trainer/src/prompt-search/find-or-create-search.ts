@@ -81,7 +81,7 @@ function recordedConfig(config: ResolvedPromptSearch): JsonObject {
       prompts,
       failedReward,
       missingReward,
-      optimizer: { ...optimizer, baseUrl: addressText(optimizer.baseUrl), apiKey: undefined },
+      optimizer: { ...optimizer, baseUrl: addressText(optimizer.baseUrl), apiKey: undefined, keySource: undefined },
       runtime: recordedRuntime(runtime),
       tasks: {
         train: recordedSource(tasks.train),

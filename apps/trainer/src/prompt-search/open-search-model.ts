@@ -1,8 +1,8 @@
 import path from 'node:path';
-import type { AgentLightningError, ProxyLlmResource, Run, Store } from '@agentlightning/core';
+import { AgentLightningError, type ProxyLlmResource, type Run, type Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import type { Upstream } from '@agentlightning/gateway';
-import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
+import type { GatewayOptions, Upstream } from '@agentlightning/gateway';
+import type { ResolvedEndpoint, ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { externalGateway, ownGateway, seededSampling } from '../runtime/open-gateway.ts';
@@ -46,6 +46,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
           secretFields,
           upstreamTimeoutMs,
           ...(firstByteTimeoutMs === null ? {} : { firstByteTimeoutMs }),
+          ...(config.runtime.type === 'endpoint' ? { onRejectedKey: rejectedKey(config.runtime, options) } : {}),
           // A model API may not support seeds.
           sampling:
             config.runtime.type === 'endpoint'
@@ -72,8 +73,8 @@ async function openUpstream(options: SearchModelOptions): Promise<Upstream & { r
   const { config, run, seed, onOpen, onFailure } = options;
   const { runtime, shared } = config;
   if (runtime.type === 'endpoint') {
-    const { baseUrl, model, apiKey, maxConcurrent } = runtime;
-    return { baseUrl, model, apiKey, maxConcurrent, maxQueued: shared.concurrency * 4, capture: 'text' };
+    const { baseUrl, model, apiKey, maxConcurrent, isScripted: returnsErrors = false } = runtime;
+    return { baseUrl, model, apiKey, maxConcurrent, maxQueued: shared.concurrency * 4, capture: 'text', returnsErrors };
   }
   const connection = await openRuntime(runtime, { dataDir: path.resolve(shared.dataDir), ...options.wait });
   onOpen(connection.close);
@@ -82,6 +83,21 @@ async function openUpstream(options: SearchModelOptions): Promise<Upstream & { r
   const model = await connection.runtime.createModel({ baseModel, seed, modelId: run.runId });
   const endpoint = await model.endpoint();
   return { baseUrl: endpoint.baseUrl, model: endpoint.model, apiKey: connection.inferenceKey(endpoint) };
+}
+
+/** Ends the run at once: every further call would be rejected too. */
+function rejectedKey(
+  { keySource }: ResolvedEndpoint,
+  { onFailure }: SearchModelOptions,
+): NonNullable<GatewayOptions['onRejectedKey']> {
+  return ({ baseUrl, status }) =>
+    onFailure(
+      new AgentLightningError({
+        code: 'UNAUTHENTICATED',
+        message: `the model endpoint ${addressText(baseUrl)} rejects ${keySource} with HTTP ${status}`,
+        remedy: 'Set a key of this endpoint that may use its model, then start again.',
+      }),
+    );
 }
 
 function modelCheck(baseUrl: string): HealthCheck {

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { ResolvedOptimizer } from '../config/resolve-prompt-search.ts';
+import { keySourceText, type ResolvedOptimizer } from '../config/resolve-prompt-search.ts';
 import { OptimizerModel } from './optimizer-model.ts';
 
 /** The responses of the server in order; the last one repeats. */
@@ -52,7 +52,16 @@ function model(
   signal: AbortSignal = new AbortController().signal,
 ): OptimizerModel {
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
-  const defaults = { baseUrl, model: 'm', apiKey: null, maxConcurrent: 8, timeoutMs: 30_000, parameters: {} };
+  const keySource = keySourceText('KEY', '`optimizer.apiKeyEnv`');
+  const defaults = {
+    baseUrl,
+    model: 'm',
+    apiKey: null,
+    keySource,
+    maxConcurrent: 8,
+    timeoutMs: 30_000,
+    parameters: {},
+  };
   return new OptimizerModel({ ...defaults, ...settings }, { clock, signal });
 }
 
@@ -76,8 +85,10 @@ test('waits as long as a busy model asks for, and longer and longer where it doe
 test('gives up on a model that refuses at once, and on one that does not respond after five times', async () => {
   responses = [{ status: 401, body: JSON.stringify({ error: { message: 'Incorrect API key provided.' } }) }];
   const refused = model().complete(messages, 1);
-  await expect(refused).rejects.toThrow(/optimiser model m at http.*HTTP 401: Incorrect API key provided/);
-  await expect(refused).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  await expect(refused).rejects.toThrow(
+    /optimiser model m at http.* rejects the key in the environment variable KEY \(`optimizer.apiKeyEnv`\) with HTTP 401$/,
+  );
+  await expect(refused).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   expect(seen.length).toBe(1);
   responses = [{ status: 200, body: '{"choices":[]}' }];
   await expect(model().complete(messages, 1)).rejects.toThrow(

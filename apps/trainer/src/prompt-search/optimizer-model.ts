@@ -31,11 +31,17 @@ const maxRetryAfterMs = 60_000;
 /** A request that failed. */
 class RequestError extends Error {
   readonly isRetryable: boolean;
+  /** The HTTP status; null without a response. */
+  readonly status: number | null;
   /** The delay that the response requests, in milliseconds. */
   readonly retryAfterMs: number | null;
 
-  constructor(message: string, options: { readonly isRetryable: boolean; readonly retryAfterMs: number | null }) {
+  constructor(
+    message: string,
+    options: { readonly isRetryable: boolean; readonly status?: number; readonly retryAfterMs: number | null },
+  ) {
     super(message);
+    this.status = options.status ?? null;
     this.isRetryable = options.isRetryable;
     this.retryAfterMs = options.retryAfterMs;
   }
@@ -80,7 +86,7 @@ export class OptimizerModel {
   /**
    * Requests a completion; retries while the model is busy or does not respond.
    *
-   * @throws AgentLightningError UPSTREAM_FAILED when the request is rejected, or all tries failed
+   * @throws AgentLightningError UNAUTHENTICATED when the key is rejected; UPSTREAM_FAILED when the request is, or all tries failed
    */
   async complete(messages: readonly OptimizerMessage[], temperature: number): Promise<string> {
     await this.#acquireSlot();
@@ -129,7 +135,7 @@ export class OptimizerModel {
       });
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof RequestError ? this.#failure(error.message) : error;
+      throw error instanceof RequestError ? this.#failure(error) : error;
     }
   }
 
@@ -148,8 +154,16 @@ export class OptimizerModel {
     return completion.choices[0]?.message.content ?? '';
   }
 
-  #failure(reason: string): AgentLightningError {
-    const { baseUrl, model } = this.#settings;
+  /** The message of a 401 or 403 may contain the key, so it is not repeated. */
+  #failure({ message: reason, status }: RequestError): AgentLightningError {
+    const { baseUrl, model, keySource } = this.#settings;
+    if (status === 401 || status === 403) {
+      return new AgentLightningError({
+        code: 'UNAUTHENTICATED',
+        message: `the optimiser model ${model} at ${addressText(baseUrl)} rejects ${keySource} with HTTP ${status}`,
+        remedy: 'Set a key of this endpoint that may use the model, then start again.',
+      });
+    }
     return new AgentLightningError({
       code: 'UPSTREAM_FAILED',
       message: `the optimiser model ${model} at ${addressText(baseUrl)} did not respond: ${withoutPasswords(reason)}`,
@@ -192,6 +206,7 @@ function completionOf({ ok, status, headers }: Response, text: string, nowMs: nu
   const retryAfterMs = parseRetryAfterMs(headers.get('retry-after'), nowMs);
   throw new RequestError(`HTTP ${status}: ${message}`, {
     isRetryable: isRetryableStatus(status),
+    status,
     retryAfterMs: retryAfterMs === null ? null : Math.min(maxRetryAfterMs, retryAfterMs),
   });
 }

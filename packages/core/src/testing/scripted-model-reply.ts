@@ -73,19 +73,47 @@ export function sendJson(response: ServerResponse, body: JsonObject): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
+/** An error response. */
+interface ErrorReply {
+  readonly status: number;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Type and code of errors of OpenAI. */
+const openaiErrors: Readonly<Record<number, readonly [type: string, code: string | null]>> = {
+  401: ['invalid_request_error', 'invalid_api_key'],
+  429: ['requests', 'rate_limit_exceeded'],
+};
+
+/** Types of errors of Anthropic. */
+const anthropicErrors: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  529: 'overloaded_error',
+};
+
+function errorBody({ status, message }: ErrorReply, api: ScriptedApi): JsonObject {
+  if (api === 'messages') {
+    const type = anthropicErrors[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
+    return { type: 'error', error: { type, message } };
+  }
+  const [type, code] = openaiErrors[status] ?? [status < 500 ? 'invalid_request_error' : 'server_error', null];
+  return { error: { message, type, param: null, code } };
+}
+
 /** Sends an error in the form of the API. */
-export function sendError(
-  response: ServerResponse,
-  error: { readonly status: number; readonly message: string; readonly headers?: Readonly<Record<string, string>> },
-): void {
+export function sendError(response: ServerResponse, error: ErrorReply, api: ScriptedApi = 'chat-completions'): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const type = error.status < 500 ? 'invalid_request_error' : 'server_error';
   response
     .writeHead(error.status, { 'content-type': 'application/json', ...error.headers })
-    .end(JSON.stringify({ error: { message: error.message, type, param: null, code: null } }));
+    .end(JSON.stringify(errorBody(error, api)));
 }
 
 function eventText({ hasEventNames }: ResponseForm, event: JsonObject): string {

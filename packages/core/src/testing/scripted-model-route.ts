@@ -20,7 +20,7 @@ export interface AcceptedRequest {
 export type RoutedRequest =
   | AcceptedRequest
   | { readonly type: 'models' }
-  | { readonly type: 'refusal'; readonly status: number; readonly message: string };
+  | { readonly type: 'refusal'; readonly status: number; readonly message: string; readonly api?: ScriptedApi };
 
 const apis: readonly (readonly [path: string, api: ScriptedApi])[] = [
   ['/chat/completions', 'chat-completions'],
@@ -48,12 +48,12 @@ export function readScriptedRequest(incoming: IncomingMessage, text: string): Ro
   const api = apis.find(([ending]) => plainPath.endsWith(ending))?.[1];
   if (api === undefined) return { type: 'refusal', status: 404, message: `Unknown path ${path}` };
   if (incoming.method !== 'POST') {
-    return { type: 'refusal', status: 405, message: `Method ${incoming.method} not allowed` };
+    return { type: 'refusal', status: 405, message: `Method ${incoming.method} not allowed`, api };
   }
   const body = parseObject(text);
-  if (body === null) return { type: 'refusal', status: 400, message: 'Invalid JSON' };
+  if (body === null) return { type: 'refusal', status: 400, message: 'Invalid JSON', api };
   const read = readBody(api, body);
-  if ('problem' in read) return { type: 'refusal', status: 400, message: read.problem };
+  if ('problem' in read) return { type: 'refusal', status: 400, message: read.problem, api };
   const { call, embeddings } = read;
   const request = { api, path, headers: plainHeaders(incoming), body, messages: call.messages };
   return { type: 'accepted', request, call, embeddings };

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { ScriptedModel } from './scripted-model.ts';
-import { callTool, failWith, respondWith } from './scripted-model-step.ts';
+import { callTool, failWith, respondWith, type ScriptedStep } from './scripted-model-step.ts';
 
 const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }];
 const vllm = { logprobs: true, return_token_ids: true } as object;
@@ -91,6 +91,19 @@ test('the token limit truncates the response', async () => {
   expect(cut.usage?.completion_tokens).toBe(3);
 });
 
+test('close throws for a tool call that the token limit cuts, unless the step says so', async () => {
+  const step = callTool('add', { a: 2 });
+  const cut = async (script: readonly ScriptedStep[]): Promise<ScriptedModel> => {
+    const model = await ScriptedModel.start(script);
+    await clientOf(model).chat.completions.create({ model: 'tiny', messages, max_tokens: 4 });
+    return model;
+  };
+  await expect((await cut([step])).close()).rejects.toThrow(
+    'the tool call of call 1 (add) is longer than the token limit of the request, 4, and was left out',
+  );
+  await (await cut([{ ...step, finishReason: 'length' }])).close();
+});
+
 test.each([
   ['bad JSON', '{"model":', 'Invalid JSON'],
   ['a list', '[]', 'Invalid JSON'],
@@ -154,6 +167,21 @@ test('failures have the status, headers and body of the API', async () => {
   const retried = await client.chat.completions.create({ model: 'tiny', messages });
   expect(retried.choices[0]?.message.content).toBe('hi');
   expect(model.requests.map((request) => request.headers['x-stainless-retry-count'])).toEqual(['0', '1']);
+});
+
+test.each([
+  ['chat/completions', 429, { error: { type: 'requests', code: 'rate_limit_exceeded' } }],
+  ['responses', 500, { error: { type: 'server_error', code: null } }],
+  ['chat/completions', 401, { error: { code: 'invalid_api_key' } }],
+  ['messages', 429, { type: 'error', error: { type: 'rate_limit_error' } }],
+  ['messages', 500, { type: 'error', error: { type: 'api_error' } }],
+  ['messages', 529, { type: 'error', error: { type: 'overloaded_error' } }],
+])('an error of %s with %i has the body of its provider', async (path, status, expected) => {
+  await using model = await ScriptedModel.start([failWith(status)]);
+  const request = { model: 'tiny', max_tokens: 10, ...(path === 'responses' ? { input: 'x' } : { messages }) };
+  const response = await fetch(`${model.baseUrl}/${path}`, { method: 'POST', body: JSON.stringify(request) });
+  expect(response.status).toBe(status);
+  expect(await response.json()).toMatchObject(expected);
 });
 
 test('a stream can be closed, end with an error, and wait for a client disconnect', async () => {

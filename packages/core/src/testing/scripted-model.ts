@@ -5,7 +5,7 @@ import type { JsonObject } from '../base/json.ts';
 import { quantityText } from '../base/quantity-text.ts';
 import { embeddingsBody } from './scripted-embeddings.ts';
 import { sendCompletion, sendError, sendJson } from './scripted-model-reply.ts';
-import { prepareResponse } from './scripted-model-response.ts';
+import { type PreparedResponse, prepareResponse } from './scripted-model-response.ts';
 import { type AcceptedRequest, readScriptedRequest, readText } from './scripted-model-route.ts';
 import type { ScriptedFailure, ScriptedRequest, ScriptedResponse, ScriptedStep } from './scripted-model-step.ts';
 
@@ -18,7 +18,8 @@ export type ScriptedModelScript = (request: ScriptedRequest) => ScriptedResponse
  * deterministic embeddings, which consume a step. `/models` does not.
  *
  * It rejects what a real server rejects (invalid JSON, missing messages, an unknown role, a tool result without a
- * call). {@link ScriptedModel.close} throws for calls that the script does not have, and for unused steps.
+ * call). {@link ScriptedModel.close} throws for calls that the script does not have, for unused steps, and for tool calls
+ * of a list that are longer than the token limit of the request, unless the step has the finish reason `length`.
  *
  * @example
  * ```ts
@@ -87,7 +88,7 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * Stops the server and checks that the script was followed.
    *
-   * @throws AgentLightningError VALIDATION for unexpected or missing calls
+   * @throws AgentLightningError VALIDATION for unexpected or missing calls, and for tool calls that were cut
    */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
@@ -124,7 +125,7 @@ export class ScriptedModel implements AsyncDisposable {
     });
     const text = await readText(incoming);
     const read = readScriptedRequest(incoming, text);
-    if (read.type === 'refusal') sendError(response, read);
+    if (read.type === 'refusal') sendError(response, read, read.api);
     else if (read.type === 'models') sendJson(response, modelsBody);
     else await this.#respond(read, response);
   }
@@ -141,14 +142,25 @@ export class ScriptedModel implements AsyncDisposable {
     }
     this.#requests.push(request);
     const decided = typeof step === 'function' ? step(request) : step;
-    if (decided.type === 'failure') sendError(response, decided);
+    if (decided.type === 'failure') sendError(response, decided, request.api);
     else if (read.embeddings !== null) sendJson(response, embeddingsBody(read.embeddings));
-    else
-      await sendCompletion(response, {
-        step: decided,
-        prepared: prepareResponse(decided, read.call, index),
-        api: request.api,
-      });
+    else {
+      const prepared = prepareResponse(decided, read.call, index);
+      this.#checkToolCalls(decided, prepared);
+      await sendCompletion(response, { step: decided, prepared, api: request.api });
+    }
+  }
+
+  /** A tool call that the token limit cuts is left out, which a list hardly intends without a finish reason. */
+  #checkToolCalls(
+    { toolCalls = [], finishReason }: ScriptedResponse,
+    { index, call, toolCalls: sent }: PreparedResponse,
+  ): void {
+    if (typeof this.#script === 'function' || sent.length === toolCalls.length || finishReason === 'length') return;
+    const names = toolCalls.map(({ name }) => name).join(', ');
+    this.#problems.push(
+      `the tool call of call ${index + 1} (${names}) is longer than the token limit of the request, ${call.maxTokens}, and was left out`,
+    );
   }
 
   #nextStep(request: ScriptedRequest): ScriptedStep | null {

@@ -13,6 +13,11 @@ export class FirstByteTimes {
     if (times.length > window) times.shift();
   }
 
+  /** Whether there was no response yet. */
+  get isEmpty(): boolean {
+    return this.#streamed.length + this.#whole.length === 0;
+  }
+
   /** The longest, in milliseconds; null without a response. */
   longestMs(isStreamed: boolean): number | null {
     const times = isStreamed ? this.#streamed : this.#whole;

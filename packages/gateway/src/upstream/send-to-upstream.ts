@@ -3,7 +3,7 @@ import type { Clock } from '@agentlightning/core';
 import { isRetryableStatus } from '@agentlightning/core/internal';
 import type { GatewayMetrics } from '../capture/gateway-metrics.ts';
 import { GatewayError } from '../wire/gateway-error.ts';
-import type { GatewayLog, RetryOptions } from '../wire/gateway-options.ts';
+import type { GatewayLog, GatewayOptions, RetryOptions } from '../wire/gateway-options.ts';
 import type { UpstreamSlot } from './acquire-upstream-slot.ts';
 import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
@@ -27,6 +27,7 @@ export interface UpstreamServices {
   readonly random: () => number;
   readonly log: GatewayLog;
   readonly metrics: Pick<GatewayMetrics, 'upstreamTried' | 'retried'>;
+  readonly onRejectedKey: NonNullable<GatewayOptions['onRejectedKey']>;
   /** Aborts when the gateway closes: nothing is retried then. */
   readonly closing: AbortSignal;
 }
@@ -77,6 +78,7 @@ export async function sendToUpstream(attempt: UpstreamTry): Promise<UpstreamResu
     const result = await requested(attempt);
     const { status, body } = result.response;
     if (typeof body !== 'string') stream = body;
+    if (status >= 400 && upstream.given.returnsErrors === true) return result;
     if (!isRetryableStatus(status)) return checked(services, result);
     if (status >= 500) services.health.failed(upstream, `it returned ${status}`);
     throw new FailedTry(upstream, `it returned ${status}`, result);
@@ -169,6 +171,8 @@ function checked(services: UpstreamServices, result: UpstreamResult): UpstreamRe
   const { upstream } = result;
   if (status === 401 || status === 403) {
     services.health.failed(upstream, `it refused the gateway's key with ${status}`);
+    if (status === 401 || upstream.firstByteTimes.isEmpty)
+      services.onRejectedKey({ baseUrl: upstream.baseUrl, status });
     throw upstreamFailed(upstream.baseUrl, `refused the gateway's key with ${status}`, null);
   }
   if (status >= 300 && status < 400) throw upstreamFailed(upstream.baseUrl, `redirects with ${status}`, null);

@@ -50,8 +50,22 @@ export interface Upstream {
   readonly maxQueued?: number;
   /** Sampling by rollout mode of calls to this upstream, instead of that of the gateway. @default the gateway's */
   readonly sampling?: SamplingByMode;
+  /**
+   * Whether every error response is returned to the agent unchanged and without retries, like by a provider: for scripted models.
+   *
+   * @default false: server errors and rate limits are retried, and rejections of the gateway's key are not returned
+   */
+  readonly returnsErrors?: boolean;
   /** Path of the health check, relative to the base URL: `/health` for vLLM. @default 'models' */
   readonly healthPath?: string;
+}
+
+/** An upstream that rejects its key. */
+export interface RejectedKey {
+  /** Its base URL. */
+  readonly baseUrl: string;
+  /** The HTTP status of its response. */
+  readonly status: 401 | 403;
 }
 
 /** The state of an upstream. */
@@ -228,6 +242,11 @@ export interface GatewayOptions {
   readonly keys?: KeyAuthenticator | null;
   /** @default the system clock */
   readonly clock?: Clock;
+  /**
+   * Called when an upstream rejects its key: for every 401, and for a 403 before it has responded to any call; later ones may
+   * concern a single request. @default none
+   */
+  readonly onRejectedKey?: (rejected: RejectedKey) => void;
   /** Source of jitter in [0, 1). @default Math.random */
   readonly random?: () => number;
   /** Registry of its metrics, for several applications with one `/metrics`. @default a new registry */
