@@ -198,8 +198,8 @@ test('a request to a busy optimiser is retried; a rejection stops the search, wh
   const small = { algorithm: { type: 'gepa', maxRollouts: 44, proposals: 1 } } as const;
   const first = await searched(models, small);
   expect(first.error).toMatchObject({
-    code: 'UPSTREAM_FAILED',
-    message: expect.stringMatching(/optimizer-model at http.* did not respond: HTTP 403: no access to this model/),
+    code: 'UNAUTHENTICATED',
+    message: expect.stringMatching(/optimizer-model at http.* rejects .* with HTTP 403/),
   });
   expect(refused).toBe(2);
   const before = models.requestsOf('task-model').length;
@@ -222,7 +222,7 @@ test('a model that is gone makes no prompt bad: the search stops, and ends where
     },
   });
   const first = await searched(models, small);
-  expect(first.error).toMatchObject({ code: 'UPSTREAM_FAILED', message: expect.stringContaining('refused') });
+  expect(first.error).toMatchObject({ code: 'UNAUTHENTICATED', message: expect.stringContaining('401') });
   isLocked = false;
   const second = await searched(models, small, { resume: 'planted' });
   expect(second.summary?.prompts?.versions).toEqual(undisturbed.summary?.prompts?.versions);

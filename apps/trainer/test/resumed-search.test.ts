@@ -91,7 +91,7 @@ test('held-out rollouts that failed before the search are not measured again by 
     algorithm: { type: 'apo', rounds: 1, beamWidth: 1, branchFactor: 1 },
     tasks: { train: plantedTasks(0, 4), validation: plantedTasks(100, 4), test: plantedTasks(200, 4) },
   } as const;
-  await expect(search(models, changes)).rejects.toMatchObject({ code: 'UPSTREAM_FAILED' });
+  await expect(search(models, changes)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   [isLocked, isBroken] = [false, false];
   const { before } = await search(models, changes, resume);
   expect([before.rollouts, before.failed]).toEqual([4, 1]);

@@ -108,7 +108,7 @@ function nulls(value: unknown, path = ''): readonly string[] {
 
 describe('fields that a response does not have', () => {
   it.each([
-    ['/messages', { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }, ['stop_sequence']],
+    ['/messages', { max_tokens: 99, messages: [{ role: 'user', content: 'hi' }] }, ['stop_sequence']],
     [
       '/responses',
       { input: 'hi' },

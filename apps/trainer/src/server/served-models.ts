@@ -94,6 +94,7 @@ export class ServedModels {
         apiKey: inferenceKey(endpoint),
         agents: [],
         names: [],
+        runs: [run.runId],
       };
     });
   }

@@ -116,6 +116,10 @@ export function createServerApp(options: ServerAppOptions): Hono {
   const app = new Hono();
   const routeOptions = { ...options, streams: new OpenStreams() };
   app.onError((error, context) => errorResponse(context, error, onFault));
+  app.use(async (context, next) => {
+    await next();
+    await skipBody(context);
+  });
   for (const path of ['/healthz', '/health']) {
     app.get(path, (context) => {
       if (!options.isReady()) return context.json({ status: 'stopping' }, 503);
@@ -126,7 +130,7 @@ export function createServerApp(options: ServerAppOptions): Hono {
   for (const name of Object.keys(responses) as (keyof ServerRoutes)[]) {
     const { method, path, right } = serverRoutes[name];
     const maxSize = method === 'PUT' ? maxPartBytes : maxRequestBytes;
-    const limit = bodyLimit({ maxSize, onError: (context) => rejectBody(context, maxSize) });
+    const limit = bodyLimit({ maxSize, onError: () => rejectBody(maxSize) });
     app.on(method, path, requires(right), limit, (context) => responses[name](context, routeOptions));
   }
   app.all('*', requires('work:read'), (context) => {
@@ -200,14 +204,17 @@ function tooManyStreams(): AgentLightningError {
   });
 }
 
-async function rejectBody(context: Context, maxBytes: number): Promise<never> {
-  // A body of a declared size is read: its connection would end later, under a request that follows on it.
-  const unread = context.req.header('transfer-encoding') === undefined ? context.req.raw.body : null;
+/** Reads a body of a declared size that no route has read: its connection would end later, under a request that follows on it. */
+async function skipBody({ req }: Context): Promise<void> {
+  if (req.raw.bodyUsed || req.header('transfer-encoding') !== undefined) return;
   let bytes = 0;
-  for await (const part of unread ?? []) {
+  for await (const part of req.raw.body ?? []) {
     bytes += part.byteLength;
     if (bytes > maxSkippedBytes) break;
   }
+}
+
+function rejectBody(maxBytes: number): never {
   throw new AgentLightningError({
     code: 'PAYLOAD_TOO_LARGE',
     message: `the body of the request exceeds ${maxBytes} bytes`,

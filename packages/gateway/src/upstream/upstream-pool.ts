@@ -114,32 +114,35 @@ export class UpstreamPool {
     attempt: CallingRollout | null,
     agent: CallingAgent = unknownAgent,
   ): readonly RegisteredUpstream[] {
-    const ofRun = this.#ofRun(attempt?.runId ?? null) ?? this.#upstreams;
-    const [first] = ofRun;
+    const ofRun = this.#ofRun(attempt?.runId ?? null);
+    const named = this.#serving(model, ofRun);
+    const [first] = named ?? ofRun;
     if (first === undefined) throw noUpstream();
-    const isKnown = model === null || this.#serving(model) !== null;
-    if (this.#onlyKnownModels && attempt !== null && !isKnown) throw unknownModel(model, this.#upstreams);
-    if (this.#upstreams.length === 1) return this.#upstreams;
-    const equals = this.#serving(model) ?? ofAgent(ofRun, agent) ?? like(ofRun, first);
+    if (this.#onlyKnownModels && attempt !== null && model !== null && named === null) {
+      throw unknownModel(model, this.#upstreams);
+    }
+    const equals = named ?? ofAgent(ofRun, agent) ?? like(ofRun, first);
     const ranked = attempt === null ? leastBusyFirst(equals) : rankFor(attempt.rolloutId, equals);
     if (ranked.every(({ health }) => health.isUp)) return ranked;
     return [...ranked.filter(({ health }) => health.isUp), ...ranked.filter(({ health }) => !health.isUp)];
   }
 
-  /** The upstreams with this model name; null without a match. */
-  #serving(model: string | null): readonly RegisteredUpstream[] | null {
+  /** The upstreams with this model; otherwise those of the run that have it among their names. Null without a match. */
+  #serving(model: string | null, ofRun: readonly RegisteredUpstream[]): readonly RegisteredUpstream[] | null {
     if (model === null) return null;
-    return this.#those((upstream) => upstream.model === model) ?? this.#those(({ names }) => names.includes(model));
+    return (
+      those(this.#upstreams, (upstream) => upstream.model === model) ??
+      those(ofRun, ({ names }) => names.includes(model))
+    );
   }
 
-  /** The upstreams for the rollouts of this run; null without a match. */
-  #ofRun(runId: string | null): readonly RegisteredUpstream[] | null {
-    return runId === null ? null : this.#those(({ runs }) => runs.includes(runId));
-  }
-
-  #those(isSuch: (upstream: RegisteredUpstream) => boolean): readonly RegisteredUpstream[] | null {
-    const those = this.#upstreams.filter(isSuch);
-    return those.length === 0 ? null : those;
+  /** The upstreams for the rollouts of this run: its own, otherwise those that are not of another run. */
+  #ofRun(runId: string | null): readonly RegisteredUpstream[] {
+    if (runId === null) return this.#upstreams;
+    return (
+      those(this.#upstreams, ({ runs }) => runs.includes(runId)) ??
+      this.#upstreams.filter(({ runs }) => runs.length === 0)
+    );
   }
 
   /** Keeps the state of an upstream that is registered again unchanged. */
@@ -238,6 +241,14 @@ function unknownModel(model: string, upstreams: readonly RegisteredUpstream[]): 
     remedy:
       'Add the name to `modelNames` of the configuration, or exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`).',
   });
+}
+
+function those(
+  upstreams: readonly RegisteredUpstream[],
+  isSuch: (upstream: RegisteredUpstream) => boolean,
+): readonly RegisteredUpstream[] | null {
+  const found = upstreams.filter(isSuch);
+  return found.length === 0 ? null : found;
 }
 
 function noUpstream(): GatewayError {
