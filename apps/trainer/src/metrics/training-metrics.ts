@@ -1,17 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
-import type { EvaluationPhase, TrainingEvent } from '@agentlightning/core/protocol';
+import type { EvaluationPhase, StepSummary, TrainingEvent } from '@agentlightning/core/protocol';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-
-/** A finished step. */
-export interface FinishedStep {
-  readonly step: number;
-  /** Mean reward of its rollouts. */
-  readonly reward: number;
-  /** Duration in seconds. */
-  readonly seconds: number;
-  /** All metrics by name. */
-  readonly metrics: Readonly<Record<string, number>>;
-}
 
 const stepBuckets = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
 
@@ -53,15 +42,24 @@ export class TrainingMetrics {
     });
   }
 
+  /** Follows the events of a training. */
+  onEvent(event: TrainingEvent): void {
+    if (event.type === 'started') this.#started(event.runId);
+    else if (event.type === 'stepped') this.#stepped(event.summary);
+    else if (event.type === 'evaluated') this.#evaluated(event.phase, event.summary.reward);
+    else if (event.type === 'warning' && event.condition !== undefined) this.#warned(event.condition.name);
+    else if (event.type === 'finished') this.ended();
+  }
+
   /** A run begins or resumes. */
-  started(run: string): void {
+  #started(run: string): void {
     for (const gauge of [this.#step, this.#stepTime, this.#reward, this.#evaluation, this.#values]) gauge.reset();
     this.#run = run;
     this.#running.set(1);
     this.#stepTime.set({ run }, systemClock.now() / 1000);
   }
 
-  stepped({ step, reward, seconds, metrics }: FinishedStep): void {
+  #stepped({ step, reward, seconds, metrics }: StepSummary): void {
     const run = this.#run;
     this.#steps.inc();
     this.#duration.observe(seconds);
@@ -71,26 +69,17 @@ export class TrainingMetrics {
     for (const [name, value] of Object.entries(metrics)) this.#values.set({ run, name }, value);
   }
 
-  evaluated(phase: EvaluationPhase, reward: number): void {
+  #evaluated(phase: EvaluationPhase, reward: number): void {
     this.#evaluation.set({ run: this.#run, phase }, reward);
   }
 
   /** @param warning - the name of the condition */
-  warned(warning: string): void {
+  #warned(warning: string): void {
     this.#warnings.inc({ warning });
   }
 
   /** The run has ended, for whatever reason. */
   ended(): void {
     this.#running.set(0);
-  }
-
-  /** Follows the events of a training in this process. */
-  onEvent(event: TrainingEvent): void {
-    if (event.type === 'started') this.started(event.runId);
-    else if (event.type === 'stepped') this.stepped(event.summary);
-    else if (event.type === 'evaluated') this.evaluated(event.phase, event.summary.reward);
-    else if (event.type === 'warning' && event.condition !== undefined) this.warned(event.condition.name);
-    else if (event.type === 'finished') this.ended();
   }
 }

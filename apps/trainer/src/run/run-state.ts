@@ -1,19 +1,21 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import type { EvaluationSummary } from '@agentlightning/core/protocol';
 import {
+  type EvaluationSummary,
+  evaluationSummarySchema,
   type PublicationRecord,
   publicationRecordsSchema,
   type RunWarning,
   runWarningSchema,
   type VerdictName,
+  verdictNames,
 } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import type { ModelNaming } from '../config/model-name.ts';
 import { onlyPolicy } from '../config/policies.ts';
 import { type CollectionState, collectionStateSchema } from './collector.ts';
 import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
-import { evaluationSummarySchema, type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
+import { type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
 
 /** The state of a run that is needed to resume it, stored with the run. */
 export interface RunState {
@@ -91,7 +93,7 @@ const runState: z.ZodType<RunState> = z.object({
   after: storedEvaluationSchema.nullable(),
   // Absent in older states.
   finalStep: z.int().nullable().default(null),
-  verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']).nullable().exactOptional(),
+  verdict: z.enum(verdictNames).nullable().exactOptional(),
   evaluations: z.array(z.object({ step: z.int(), summary: evaluationSummarySchema })),
   rewardCurve: z.array(z.number()),
   // Absent in older states.

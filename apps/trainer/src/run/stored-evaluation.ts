@@ -1,6 +1,6 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
-import type { EvaluationSummary } from '@agentlightning/core/protocol';
+import { type EvaluationSummary, evaluationSummarySchema } from '@agentlightning/core/protocol';
 import { findFinalReward } from '@agentlightning/core/spans';
 import { z } from 'zod';
 import type { RewardDefinition } from '../config/reward-definition.ts';
@@ -28,27 +28,18 @@ export interface StoredEvaluation extends EvaluationSummary, MeasuredRewards {}
 /** The configured range of rewards. */
 export type RewardRange = readonly [low: number, high: number] | undefined;
 
-const summaryShape = {
-  reward: z.number(),
-  ci95: z.tuple([z.number(), z.number()]),
-  rollouts: z.int(),
-  failed: z.int(),
-  missing: z.int(),
-};
-
-/** The summary of an evaluation in the state of a run. */
-export const evaluationSummarySchema: z.ZodType<EvaluationSummary> = z.object(summaryShape);
-
 /** An evaluation in the state of a run. */
-export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.object({
-  ...summaryShape,
-  rewards: z.array(z.number().nullable()),
-  rolloutIds: z.array(z.string()),
-  // Absent in older states.
-  rolloutsPerTask: z.int().min(1).default(1),
-  parts: z.record(z.string(), z.array(z.number().nullable())).exactOptional(),
-  responses: z.array(z.string().nullable()).exactOptional(),
-});
+export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.intersection(
+  evaluationSummarySchema,
+  z.object({
+    rewards: z.array(z.number().nullable()),
+    rolloutIds: z.array(z.string()),
+    // Absent in older states.
+    rolloutsPerTask: z.int().min(1).default(1),
+    parts: z.record(z.string(), z.array(z.number().nullable())).exactOptional(),
+    responses: z.array(z.string().nullable()).exactOptional(),
+  }),
+);
 
 /** The rewards of finished rollouts, in the order of tasks. */
 export function measureRewards(

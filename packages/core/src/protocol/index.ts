@@ -30,7 +30,7 @@ export {
 } from './access/reward-source.ts';
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
 export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
-export { runInfoCodec } from './records/run-info.ts';
+export { runInfoCodec, verdictNames } from './records/run-info.ts';
 export { type RunKind, type RunProgress, readRunProgress, type SearchProgress } from './records/run-progress.ts';
 export {
   type RunWarning,
@@ -55,6 +55,7 @@ export type {
   TrainingSummary,
 } from './records/training-event.ts';
 export {
+  evaluationSummarySchema,
   type FailedEvent,
   failedEventSchema,
   type RunEvent,

@@ -1,4 +1,4 @@
-import { failedEventSchema } from '@agentlightning/core/protocol';
+import { failedEventSchema, verdictNames } from '@agentlightning/core/protocol';
 import { z } from 'zod';
 import { interval, rewardShape } from './training-output.ts';
 
@@ -54,7 +54,7 @@ export const evaluationLine: z.ZodType = z.union([
         .strictObject({
           difference: z.number().nullable(),
           ci95: interval.nullable(),
-          verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']),
+          verdict: z.enum(verdictNames),
           tasks: z.int(),
           pValue: z.number().nullable(),
           missingShare: z.number(),

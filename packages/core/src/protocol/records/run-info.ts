@@ -5,11 +5,14 @@ import { recordCodec, seconds } from '../wire/wire-fields.ts';
 import { wireJsonObject } from '../wire/wire-json.ts';
 import { wireRunStatusSchema } from '../wire/wire-run.ts';
 
+/** The possible verdicts. */
+export const verdictNames = ['better', 'worse', 'not-significant', 'undecided'] as const;
+
 /**
  * The comparison of two evaluations by a paired t-test, 5 % two-sided: significantly better or worse, no difference shown
  * (`not-significant`), or too many rewards are missing (`undecided`).
  */
-export type VerdictName = 'better' | 'worse' | 'not-significant' | 'undecided';
+export type VerdictName = (typeof verdictNames)[number];
 
 /** A checkpoint of a run. */
 export interface RunCheckpoint {
@@ -65,7 +68,7 @@ export const runInfoCodec: z.ZodType<RunInfo> = recordCodec<RunInfo>({
   steps: ['steps', z.int().nullish()],
   rewardBefore: ['reward_before', z.number().nullish()],
   rewardAfter: ['reward_after', z.number().nullish()],
-  verdict: ['verdict', z.enum(['better', 'worse', 'not-significant', 'undecided']).nullish()],
+  verdict: ['verdict', z.enum(verdictNames).nullish()],
   isImproved: ['improved', z.boolean().nullish()],
   pValue: ['p_value', z.number().nullish()],
   rewardCurve: ['reward_curve', z.array(z.number())],

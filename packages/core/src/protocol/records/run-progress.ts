@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Run } from '../../store/run.ts';
 import { type PublicationRecord, publicationRecordsSchema } from './publication-record.ts';
-import type { VerdictName } from './run-info.ts';
+import { type VerdictName, verdictNames } from './run-info.ts';
 import type { RunWarning } from './run-warning.ts';
 import type { EvaluationSummary } from './training-event.ts';
 
@@ -70,7 +70,7 @@ const state = z.object({
   from: z.object({ runId: z.string(), step: z.number() }).nullable().catch(null),
   before: evaluation.nullable().catch(null),
   after: evaluation.nullable().catch(null),
-  verdict: z.enum(['better', 'worse', 'not-significant', 'undecided']).nullable().catch(null),
+  verdict: z.enum(verdictNames).nullable().catch(null),
   evaluations: z.array(z.object({ step: z.number(), summary: evaluation })).catch([]),
   rewardCurve: z.array(z.number()).catch([]),
   lossCurve: z.array(z.number().nullable()).catch([]),

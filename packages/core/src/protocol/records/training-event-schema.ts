@@ -3,12 +3,14 @@ import type { JudgedPrompts } from '../../algorithm/prompt-search.ts';
 import type { RunStatus } from '../../store/run.ts';
 import { wireJsonObject } from '../wire/wire-json.ts';
 import { wireRunStatusSchema } from '../wire/wire-run.ts';
+import { verdictNames } from './run-info.ts';
 import { runWarningSchema } from './run-warning.ts';
 import type { EvaluationSummary, PromptsOutcome, TrainingEvent, TrainingSummary } from './training-event.ts';
 
 const interval = z.tuple([z.number(), z.number()]);
 
-const evaluationSummary: z.ZodType<EvaluationSummary> = z.object({
+/** Reads an {@link EvaluationSummary} from JSON. */
+export const evaluationSummarySchema: z.ZodType<EvaluationSummary> = z.object({
   reward: z.number(),
   ci95: interval,
   rollouts: z.int(),
@@ -26,8 +28,6 @@ const stepSummary = z.object({
   secondsLeft: z.number(),
   metrics: z.record(z.string(), z.number()),
 });
-
-const verdict = z.enum(['better', 'worse', 'not-significant', 'undecided']);
 
 const completionReason = z.enum(['goal', 'warning', 'patience', 'steps']);
 
@@ -69,9 +69,9 @@ const promptsOutcome: z.ZodType<PromptsOutcome> = z.object({
 
 const trainingSummary: z.ZodType<TrainingSummary> = z.object({
   runId: z.string(),
-  before: evaluationSummary,
-  after: evaluationSummary,
-  verdict,
+  before: evaluationSummarySchema,
+  after: evaluationSummarySchema,
+  verdict: z.enum(verdictNames),
   caveats: z.array(z.string()),
   isImproved: z.boolean().nullable(),
   pValue: z.number().nullable(),
@@ -124,7 +124,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     step: z.int(),
     phase: z.enum(['before', 'during', 'after']),
     tasks: heldOutTasks,
-    summary: evaluationSummary,
+    summary: evaluationSummarySchema,
   }),
   z.object({
     type: z.literal('rollout-finished'),
