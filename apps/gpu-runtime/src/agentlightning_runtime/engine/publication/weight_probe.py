@@ -2,9 +2,8 @@
 
 When a sampler serves other weights than the trained ones, training continues and learns nothing. A digest computed by
 the sampler would be exact, but vLLM reports none, and it would not detect an adapter that is loaded and not applied.
-Log-probabilities of prompts need a route that OpenAI's API does not have, and do not exercise decoding. The gap at
-creation, where an adapter is zero, measures rounding and sets the limit; every response is judged alone, so that one
-stale replica is found. A difference below the rounding of the data type is not detected.
+Log-probabilities of prompts need a route that OpenAI's API does not have, and do not exercise decoding. A difference
+below the rounding of the data type is not detected.
 """
 
 from __future__ import annotations
