@@ -99,6 +99,8 @@ test('a project for prompts uses the API of the environment, and is tried and pr
   }, 0);
   expect(amount).toBeGreaterThan(0);
   expect(cents).toBe(Math.ceil(amount * 100));
+  expect(out).toMatch(/list prices of \w+ 20\d\d/);
+  expect(config).toMatch(/list prices of \w+ 20\d\d/);
 });
 
 test('tasks have varied answers that only the tool knows, and no held-out task is trained on', () => {
