@@ -122,5 +122,23 @@ const indexesOnlyList: Convention = {
       }),
 };
 
+const changesetsNamePublished: Convention = {
+  name: 'changesets name published packages only; a release ends at any other',
+  findProblems: () => {
+    const manifests = listPackageFolders().map((folder) => JSON.parse(readText(`${folder}/package.json`)) as Manifest);
+    const published = new Set(manifests.flatMap((manifest) => (manifest.private === true ? [] : [manifest.name])));
+    return listFiles((path) => /^\.changeset\/(?!README).+\.md$/.test(path)).flatMap((path) => {
+      const [, frontMatter = ''] = readText(path).split(/^---$/m);
+      const names = [...frontMatter.matchAll(/^['"]?(@?[\w/-]+)['"]?: *\w+$/gm)].map(([, name]) => name);
+      return names.filter((name) => !published.has(name)).map((name) => `${path}: ${name}`);
+    });
+  },
+};
+
 /** Rules about each package as a whole. */
-export const packageRules: readonly Convention[] = [readmesRun, manifestsAreAlike, indexesOnlyList];
+export const packageRules: readonly Convention[] = [
+  readmesRun,
+  manifestsAreAlike,
+  indexesOnlyList,
+  changesetsNamePublished,
+];
