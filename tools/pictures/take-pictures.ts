@@ -1,6 +1,8 @@
 /**
  * `pnpm picture`: runs the quick start and takes the pictures of the documentation from it, in `docs/images`: the terminal, and the pages
- * of `agl dashboard`. Needs Chromium. `pnpm picture <folder>` keeps the run in a folder, and takes pictures of a run that is kept there.
+ * of `agl dashboard`. What one run cannot show is of three more: a prompt search, a trial of an agent with several roles, and a second, shorter
+ * training, whose workers are shown while it runs. Needs Chromium. `pnpm picture <folder>` keeps the runs in a folder, and takes pictures
+ * of a quick start that is kept there.
  *
  * Look at the pictures, and write the figures of the run into their captions, before they are committed.
  *
@@ -30,9 +32,10 @@ interface View {
   readonly isScrolled?: true;
 }
 
-async function runQuickstart(): Promise<void> {
-  const args = [path.join(root, 'tools/quickstart.ts'), '--data-dir', path.join(folder, '.agl')];
-  const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, FORCE_COLOR: '0' } });
+/** Runs a program with the store of the pictures, and returns its output. */
+async function runProgram(file: string, ...args: readonly string[]): Promise<Buffer> {
+  const command = [path.join(root, file), ...args, '--data-dir', path.join(folder, '.agl')];
+  const child = spawn(process.execPath, command, { cwd: root, env: { ...process.env, FORCE_COLOR: '0' } });
   const chunks: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -41,14 +44,15 @@ async function runQuickstart(): Promise<void> {
     });
   }
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`the quick start ended with ${code}`);
-  writeFileSync(transcript, Buffer.concat(chunks));
+  if (code !== 0) throw new Error(`${[file, ...args].join(' ')} ended with ${code}`);
+  return Buffer.concat(chunks);
 }
+
+const agl = 'apps/trainer/dist/cli/main.js';
 
 /** Starts the dashboard in the folder of the run, and returns its address. */
 async function openDashboard(): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const agl = path.join(root, 'apps/trainer/dist/cli/main.js');
-  const child = spawn(process.execPath, [agl, 'dashboard', '--port', '0'], {
+  const child = spawn(process.execPath, [path.join(root, agl), 'dashboard', '--port', '0'], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -59,12 +63,18 @@ async function openDashboard(): Promise<{ readonly child: ChildProcess; readonly
 }
 
 const rowSchema = z.object({ rolloutId: z.string(), step: z.number(), taskIndex: z.number(), groupId: z.string() });
+const rollouts = z.object({ items: z.array(z.object({ rolloutId: z.string() })) });
+
+/** The id of the quick start's run. */
+function quickstartRun(): string {
+  return /run-\w+/.exec(readFileSync(transcript, 'utf8'))?.[0] ?? '';
+}
 
 /** A right rollout of the middle of the training, of a group that has wrong ones too. */
 async function findRollout(url: string, run: string): Promise<z.infer<typeof rowSchema>> {
   const rows = async (query: string): Promise<readonly z.infer<typeof rowSchema>[]> => {
-    const response = await fetch(`${url}/api/rollouts?run=${run}&mode=train&limit=200&${query}`);
-    return z.object({ items: z.array(rowSchema) }).parse(await response.json()).items;
+    const found = await json(`${url}/api/rollouts?run=${run}&mode=train&limit=200&${query}`);
+    return z.object({ items: z.array(rowSchema) }).parse(found).items;
   };
   for (let step = 8; step <= 20; step += 1) {
     const wrong = new Set((await rows(`step=${step}&maxReward=0`)).map(({ groupId }) => groupId));
@@ -75,7 +85,7 @@ async function findRollout(url: string, run: string): Promise<z.infer<typeof row
 }
 
 async function viewsOf(url: string): Promise<readonly View[]> {
-  const run = /run-\w+/.exec(readFileSync(transcript, 'utf8'))?.[0] ?? '';
+  const run = quickstartRun();
   const { rolloutId, step, taskIndex } = await findRollout(url, run);
   const rollout = `/rollouts/${rolloutId}`;
   const views = (query: string): string => `${rollout}?view=${query}`;
@@ -101,9 +111,10 @@ async function viewsOf(url: string): Promise<readonly View[]> {
 async function takeDashboard(browser: BrowserPages): Promise<void> {
   const { child, url } = await openDashboard();
   try {
-    const { page, problems } = await browser.open({ viewport: { width: 1100, height: 720 }, colorScheme: 'light' });
+    const { page, problems } = await browser.open({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
     const views = await viewsOf(url);
     for (const view of views) await takeView(page, url, view);
+    await takeOtherRuns(page, url);
     const narrow = await browser.open({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
     const run = views.find(({ name }) => name === 'run');
     if (run !== undefined) await takeView(narrow.page, url, { ...run, name: 'narrow' });
@@ -114,6 +125,38 @@ async function takeDashboard(browser: BrowserPages): Promise<void> {
   }
 }
 
+/** The pictures of a replay, of a second run and its workers, of a prompt search, and of an agent with several roles. */
+async function takeOtherRuns(page: Page, url: string): Promise<void> {
+  const run = quickstartRun();
+  const { items: early } = rollouts.parse(
+    await json(`${url}/api/rollouts?run=${run}&mode=train&step=2&maxReward=0&limit=1`),
+  );
+  await page.goto(`${url}/rollouts/${early[0]?.rolloutId}?view=replay`);
+  await page.getByRole('button', { name: 'Replay' }).click();
+  await page.getByText('Finish reason').waitFor();
+  await takePicture(page, 'replay');
+
+  const second = 'stock-clerk-short';
+  const [config, flags] = ['examples/stock-clerk/agl.config.ts', ['--steps', '10', '--seed', '2']];
+  const training = runProgram(agl, 'train', config, '--run', second, ...flags);
+  await takeView(page, url, { name: 'workers', path: '/workers', text: 'Verified' });
+  await training;
+  const compared = `/compare?runs=${run},${second}`;
+  await takeView(page, url, { name: 'compare', path: compared, text: 'Held-out before' });
+
+  await runProgram(agl, 'train', 'examples/room-selector/agl.config.ts', '--run', 'room-selector');
+  await takeView(page, url, { name: 'prompts', path: '/runs/room-selector/prompts', text: 'highest score' });
+
+  await runProgram(agl, 'dev', 'examples/langgraph-mail-room/agl.config.ts');
+  const { items } = rollouts.parse(await json(`${url}/api/rollouts?limit=1`));
+  const graph = `/rollouts/${items[0]?.rolloutId}?view=trace&layout=graph`;
+  await takeView(page, url, { name: 'agents', path: graph, text: 'hands over' });
+}
+
+async function json(url: string): Promise<unknown> {
+  return await (await fetch(url)).json();
+}
+
 async function takeView(page: Page, url: string, view: View): Promise<void> {
   await page.goto(url + view.path);
   const shown = page.getByText(view.text).filter({ visible: true }).first();
@@ -121,7 +164,11 @@ async function takeView(page: Page, url: string, view: View): Promise<void> {
   // Charts are drawn after their data has arrived.
   await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
   if (view.isScrolled) await shown.scrollIntoViewIfNeeded();
-  await page.screenshot({ path: path.join(images, `dashboard-${view.name}.png`) });
+  await takePicture(page, view.name);
+}
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: path.join(images, `dashboard-${name}.png`) });
 }
 
 /** The terminal: the command, and what it prints from the verdict to the held-out task before and after. */
@@ -141,7 +188,7 @@ async function takeTerminal(browser: BrowserPages): Promise<void> {
 }
 
 mkdirSync(folder, { recursive: true });
-if (!existsSync(transcript)) await runQuickstart();
+if (!existsSync(transcript)) writeFileSync(transcript, await runProgram('tools/quickstart.ts'));
 const browser = await startBrowser();
 try {
   await takeTerminal(browser);
