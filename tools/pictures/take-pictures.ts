@@ -49,10 +49,12 @@ async function runProgram(file: string, ...args: readonly string[]): Promise<Buf
 }
 
 const agl = 'apps/trainer/dist/cli/main.js';
+const clerk = 'examples/stock-clerk/agl.config.ts';
 
 /** Starts the dashboard in the folder of the run, and returns its address. */
 async function openDashboard(): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const child = spawn(process.execPath, [path.join(root, agl), 'dashboard', '--port', '0'], {
+  const replay = ['--replay', path.join(root, clerk), '--data-dir', '.agl'];
+  const child = spawn(process.execPath, [path.join(root, agl), 'dashboard', '--port', '0', ...replay], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -90,7 +92,6 @@ async function viewsOf(url: string): Promise<readonly View[]> {
   const rollout = `/rollouts/${rolloutId}`;
   const views = (query: string): string => `${rollout}?view=${query}`;
   return [
-    { name: 'runs', path: '/', text: 'stock-clerk' },
     { name: 'run', path: `/runs/${run}`, text: 'Reward: training and held-out' },
     { name: 'tasks', path: `/runs/${run}/tasks`, text: 'Mean reward' },
     {
@@ -136,9 +137,8 @@ async function takeOtherRuns(page: Page, url: string): Promise<void> {
   await page.getByText('Finish reason').waitFor();
   await takePicture(page, 'replay');
 
-  const second = 'stock-clerk-short';
-  const [config, flags] = ['examples/stock-clerk/agl.config.ts', ['--steps', '10', '--seed', '2']];
-  const training = runProgram(agl, 'train', config, '--run', second, ...flags);
+  const second = 'ten-steps';
+  const training = runProgram(agl, 'train', clerk, '--run', second, '--steps', '10', '--seed', '2');
   await takeView(page, url, { name: 'workers', path: '/workers', text: 'Verified' });
   await training;
   const compared = `/compare?runs=${run},${second}`;
@@ -151,6 +151,7 @@ async function takeOtherRuns(page: Page, url: string): Promise<void> {
   const { items } = rollouts.parse(await json(`${url}/api/rollouts?limit=1`));
   const graph = `/rollouts/${items[0]?.rolloutId}?view=trace&layout=graph`;
   await takeView(page, url, { name: 'agents', path: graph, text: 'hands over' });
+  await takeView(page, url, { name: 'runs', path: '/', text: 'room-selector' });
 }
 
 async function json(url: string): Promise<unknown> {
@@ -160,7 +161,7 @@ async function json(url: string): Promise<unknown> {
 async function takeView(page: Page, url: string, view: View): Promise<void> {
   await page.goto(url + view.path);
   const shown = page.getByText(view.text).filter({ visible: true }).first();
-  await shown.waitFor();
+  await shown.waitFor({ timeout: 300_000 });
   // Charts are drawn after their data has arrived.
   await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
   if (view.isScrolled) await shown.scrollIntoViewIfNeeded();
