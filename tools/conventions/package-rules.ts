@@ -69,7 +69,10 @@ function manifestProblems(folder: string): readonly string[] {
     [(manifest.description ?? '').length > 20, 'description is missing'],
     [manifest.license === 'MIT', 'license must be MIT'],
     [manifest.type === 'module', 'type must be module'],
-    [/^>=22\.\d+$/.test(manifest.engines?.node ?? ''), 'engines.node must be >=22.12, or a later 22'],
+    [
+      /^>=22\.\d+( <23 \|\| >=24)?$/.test(manifest.engines?.node ?? ''),
+      'engines.node must be >=22.12, or a later 22, with " <23 || >=24" where Node 23 does not work',
+    ],
     ...(manifest.private === true ? [] : publishExpectations(manifest)),
   ];
   return expectations.filter(([holds]) => !holds).map(([, problem]) => `${path}: ${problem}`);

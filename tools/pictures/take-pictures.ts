@@ -10,7 +10,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -147,11 +147,26 @@ async function takeOtherRuns(page: Page, url: string): Promise<void> {
   await runProgram(agl, 'train', 'examples/room-selector/agl.config.ts', '--run', 'room-selector');
   await takeView(page, url, { name: 'prompts', path: '/runs/room-selector/prompts', text: 'highest score' });
 
-  await runProgram(agl, 'dev', 'examples/langgraph-mail-room/agl.config.ts');
+  await tryBankDesk();
   const { items } = rollouts.parse(await json(`${url}/api/rollouts?limit=1`));
   const graph = `/rollouts/${items[0]?.rolloutId}?view=trace&layout=graph`;
   await takeView(page, url, { name: 'agents', path: graph, text: 'hands over' });
   await takeView(page, url, { name: 'runs', path: '/', text: 'room-selector' });
+}
+
+/** One rollout of the bank desk with scripted replies: the help desk hands a lost card over to security. */
+async function tryBankDesk(): Promise<void> {
+  const [config, script] = [path.join(folder, 'bank-desk.config.ts'), path.join(folder, 'script.json')];
+  const call = (name: string): object => ({ toolCalls: [{ name, arguments: { card: 'M3' } }] });
+  writeFileSync(script, JSON.stringify([call('transfer_to_Security'), call('block_card')]));
+  const task = { words: 'I lost M3.', balances: { M3: 58 }, answer: 'M3 is blocked.' };
+  const lines = [
+    `import config from '${path.join(root, 'examples/openai-agents-bank-desk/agl.config.ts')}';`,
+    `const tasks = [${JSON.stringify(task)}];`,
+    'export default { ...config, tasks: { train: tasks, test: tasks }, sampling: { maxTokens: 256 } };',
+  ];
+  writeFileSync(config, lines.join('\n'));
+  await runProgram(agl, 'dev', config, '--tasks', '1', '--script', script);
 }
 
 async function json(url: string): Promise<unknown> {
@@ -189,7 +204,14 @@ async function takeTerminal(browser: BrowserPages): Promise<void> {
 }
 
 mkdirSync(folder, { recursive: true });
-if (!existsSync(transcript)) writeFileSync(transcript, await runProgram('tools/quickstart.ts'));
+const [store, kept] = [path.join(folder, '.agl'), path.join(folder, 'quickstart.agl')];
+if (!existsSync(transcript)) {
+  writeFileSync(transcript, await runProgram('tools/quickstart.ts'));
+  cpSync(store, kept, { recursive: true });
+}
+// The other runs are made again.
+rmSync(store, { recursive: true });
+cpSync(kept, store, { recursive: true });
 const browser = await startBrowser();
 try {
   await takeTerminal(browser);
