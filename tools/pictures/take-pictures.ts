@@ -163,7 +163,7 @@ async function tryBankDesk(): Promise<void> {
   const lines = [
     `import config from '${path.join(root, 'examples/openai-agents-bank-desk/agl.config.ts')}';`,
     `const tasks = [${JSON.stringify(task)}];`,
-    'export default { ...config, tasks: { train: tasks, test: tasks }, sampling: { maxTokens: 256 } };',
+    'export default { ...config, tasks: { ...config.tasks, train: tasks, test: tasks }, sampling: { maxTokens: 256 } };',
   ];
   writeFileSync(config, lines.join('\n'));
   await runProgram(agl, 'dev', config, '--tasks', '1', '--script', script);
