@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { Attributes } from '@agentlightning/core';
 import { AgentLightningError, type Clock, type Span } from '@agentlightning/core';
 import { backoffMs, parseRetryAfterMs, systemClock, withRetry } from '@agentlightning/core/internal';
-import { genAiAttributes, joinModelCalls } from '@agentlightning/core/spans';
+import { calledModel, genAiAttributes, joinModelCalls, modelCallAttributes } from '@agentlightning/core/spans';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import type { ExportedContent } from './export-attributes.ts';
@@ -254,17 +254,15 @@ function collapseModelCalls(spans: readonly Span[]): readonly Span[] {
 
 /** A span with the model of the record, which names the one that responded. */
 function withModel(span: Span, record: Attributes): Span {
-  const requested = span.attributes[genAiAttributes.requestModel];
-  const model = record[genAiAttributes.responseModel] ?? record[genAiAttributes.requestModel];
-  if (model === undefined || (model === requested && model === span.attributes[genAiAttributes.responseModel]))
-    return span;
+  const { name, requested } = calledModel(record, span.attributes);
+  if (name === null) return span;
   return {
     ...span,
     attributes: {
       ...span.attributes,
-      [genAiAttributes.requestModel]: model,
-      [genAiAttributes.responseModel]: model,
-      ...(requested === undefined || requested === model ? {} : { 'agentlightning.requested_model': requested }),
+      [genAiAttributes.requestModel]: name,
+      [genAiAttributes.responseModel]: name,
+      ...(requested === null ? {} : { [modelCallAttributes.requestedModel]: requested }),
     },
   };
 }
