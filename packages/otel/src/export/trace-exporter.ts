@@ -137,8 +137,8 @@ export class TraceExporter {
 
   async #sendScores(target: ScoreTarget, scores: readonly AttemptScore[]): Promise<void> {
     const headers = { 'content-type': 'application/json' };
-    for (const { count, body } of scoreRequests(target, scores, this.#clock.now())) {
-      const sent = { url: target.url, headers, body: new TextEncoder().encode(JSON.stringify(body)) };
+    for (const { url, count, body } of scoreRequests(target, scores, this.#clock.now())) {
+      const sent = { url, headers, body: new TextEncoder().encode(JSON.stringify(body)) };
       const reasons = rejectedScores(await this.#post(sent));
       this.#scores += count - reasons.length;
       this.#reject(reasons.length, reasons[0]);
