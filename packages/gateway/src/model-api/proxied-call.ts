@@ -11,7 +11,7 @@ import { upstreamErrored, upstreamMessage } from '../upstream/upstream-failure.t
 import type { CallResponse } from '../wire/call-response.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../wire/gateway-error.ts';
 import type { GatewayLog } from '../wire/gateway-options.ts';
-import { orderChanges } from './message-order.ts';
+import { adaptedChanges } from './adapted-messages.ts';
 import type { IncomingCall, ModelCallServices } from './model-call-services.ts';
 import type { PreparedRequest, RequestBodies } from './prepared-request.ts';
 import { type CapturedStream, relayStream } from './relay-stream.ts';
@@ -246,7 +246,7 @@ export class ProxiedCall {
       parameters: { ...prepared, requestsTokens: prepared.requestsTokens && dialect.tokens !== 'none' },
       changes: isPromptOf(captured, this.#sentPrompt)
         ? [continuedChange]
-        : orderChanges(started?.request ?? {}, dialect.order),
+        : adaptedChanges(started?.request ?? {}, dialect),
       captured,
       responseId: translated === null || result === null ? captured.responseId : translated.call.responseId,
       endTimeMs: services.upstreamServices.clock.now(),
