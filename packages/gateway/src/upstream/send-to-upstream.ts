@@ -9,7 +9,7 @@ import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { nextDialect, plainDialect, type RequestDialect } from './request-dialect.ts';
 import type { FirstByteWait, UpstreamClient, UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
-import { describeFailure, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
+import { describeFailure, keyRefused, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
 import { isUpstreamTimeout } from './upstream-timeout.ts';
 
 /** The dependencies of a call to an upstream. */
@@ -179,7 +179,7 @@ function checked(services: UpstreamServices, result: UpstreamResult): UpstreamRe
     services.health.failed(upstream, `it refused the gateway's key with ${status}`);
     if (status === 401 || upstream.firstByteTimes.isEmpty)
       services.onRejectedKey({ baseUrl: upstream.baseUrl, status });
-    throw upstreamFailed(upstream.baseUrl, `refused the gateway's key with ${status}`, null);
+    throw keyRefused(upstream.baseUrl, status);
   }
   if (status >= 300 && status < 400) throw upstreamFailed(upstream.baseUrl, `redirects with ${status}`, null);
   services.health.succeeded(upstream);
