@@ -33,20 +33,20 @@ interface Moved {
  * @throws AgentLightningError CONFIG for a source that is not JavaScript or TypeScript
  */
 export function migrateSource(source: string, file: string): MigratedSource {
-  const renamed: string[] = [];
+  const renamed: { readonly line: number; readonly text: string }[] = [];
   const edits: Edit[] = [];
   for (const config of configObjects(parsed(source, file))) {
     const moved = movedProperties(config);
     for (const { property, from, to } of moved) {
       const line = source.slice(0, property.start).split('\n').length;
-      renamed.push(`${line}: ${from} → ${to ?? '(has no effect, removed)'}`);
+      renamed.push({ line, text: `${line}: ${from} → ${to ?? '(has no effect, removed)'}` });
     }
     edits.push(...editsOf(source, config, moved));
   }
   const text = edits
     .toSorted((left, right) => right.start - left.start)
     .reduce((changed, { start, end, text: given }) => changed.slice(0, start) + given + changed.slice(end), source);
-  return { text, renamed };
+  return { text, renamed: renamed.toSorted((left, right) => left.line - right.line).map((each) => each.text) };
 }
 
 /** The syntax tree. Types are replaced by spaces, so that its positions are those of the source. */

@@ -18,7 +18,7 @@ export async function migrateConfig(
   }
   const lines = renamed.map((each) => `${given}:${each}`);
   const report = renamed.length === 0 ? `${given} has no former keys.` : lines.join('\n');
-  writeOutcome({ json }, { record: { file, renamed, written }, text: dryRun ? text : report });
+  writeOutcome({ json }, { record: { file, renamed, written }, text: dryRun ? text.trimEnd() : report });
 }
 
 async function readConfig(file: string): Promise<string> {
