@@ -7,6 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { installExtra } from './extras/extras.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const [name, ...flags] = process.argv.slice(2);
@@ -29,6 +30,7 @@ if (main === undefined) {
   process.stderr.write(`${name === undefined ? 'Give a name' : `"${name}" has no chaos`}: ${names}\n`);
   process.exit(2);
 }
+if (flags.includes('postgres')) await installExtra('postgresql');
 const run = spawnSync(process.execPath, ['--conditions=@agentlightning/source', main, ...flags], {
   stdio: 'inherit',
 });

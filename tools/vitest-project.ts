@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { extrasOfTests } from './extras/extras.ts';
 
 /**
  * Conditions under which tests resolve packages: as Node does, except that those of the workspace need no build.
@@ -14,6 +15,9 @@ const sourceConditions = ['@agentlightning/source', 'node', 'default'];
  * the built packages do not.
  */
 const nodeFlags = ['--wasm-wrapper-tiering-budget=1000000000'];
+
+/** Installs the large packages that the tests of a project need. */
+const extrasSetup = fileURLToPath(new URL('extras/extras.ts', import.meta.url));
 
 /**
  * Where Node keeps what it compiled, without types, for the programs that tests start from TypeScript: `agl` begins in a
@@ -50,7 +54,7 @@ export function projectConfig(name: string, options: ProjectOptions = {}): Retur
       include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
       testTimeout: 30_000,
       hookTimeout: 30_000,
-      globalSetup: [...(options.globalSetup ?? [])],
+      globalSetup: [...(name in extrasOfTests ? [extrasSetup] : []), ...(options.globalSetup ?? [])],
     },
   });
 }

@@ -8,6 +8,7 @@
 import { loadavg } from 'node:os';
 import path from 'node:path';
 import { startPostgres } from '@agentlightning/store/testing';
+import { installExtra } from '../../tools/extras/extras.ts';
 import { parseFlags } from '../flags.ts';
 import { type BenchmarkResult, progress, report } from '../report.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -53,6 +54,7 @@ if (!flags['only-sizes']) {
 }
 if ((flags.postgres || flags.full) && !flags['only-sizes']) {
   progress('PostgreSQL: started');
+  await installExtra('postgresql');
   await using postgres = await startPostgres({ isDurable: true });
   const measured = await measureThroughput({
     name: 'PostgreSQL',

@@ -77,6 +77,20 @@ const currentIsInstalled: Convention = {
       ),
 };
 
+const claudeCodeAgrees: Convention = {
+  name: 'the program of the Claude Agent SDK in tools/extras has the version of the SDK',
+  findProblems: () => {
+    const path = 'tools/extras/claude-code/package.json';
+    const { optionalDependencies } = JSON.parse(readText(path)) as {
+      readonly optionalDependencies: Readonly<Record<string, string>>;
+    };
+    const installed = installedVersion('claude-agent-sdk', '@anthropic-ai/claude-agent-sdk');
+    return Object.entries(optionalDependencies)
+      .filter(([, version]) => version !== installed)
+      .map(([name, version]) => `${path}: ${name} ${version}, and the SDK has ${installed}`);
+  },
+};
+
 function installedVersion(adapter: string, name: string): string {
   const path = `packages/${adapter}/node_modules/${name}/package.json`;
   if (!existsSync(join(repositoryRoot, path))) return 'none';
@@ -88,5 +102,6 @@ export const matrixRules: readonly Convention[] = [
   platformsAreListed,
   lowestPeersAreIncluded,
   currentIsInstalled,
+  claudeCodeAgrees,
   namedScenesExist,
 ];

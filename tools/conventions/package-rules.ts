@@ -69,7 +69,10 @@ function manifestProblems(folder: string): readonly string[] {
     [(manifest.description ?? '').length > 20, 'description is missing'],
     [manifest.license === 'MIT', 'license must be MIT'],
     [manifest.type === 'module', 'type must be module'],
-    [/^>=22\.\d+$/.test(manifest.engines?.node ?? ''), 'engines.node must be >=22.12, or a later 22'],
+    [
+      /^>=22\.\d+( <23 \|\| >=24)?$/.test(manifest.engines?.node ?? ''),
+      'engines.node must be >=22.12, or a later 22, with " <23 || >=24" where Node 23 does not work',
+    ],
     ...(manifest.private === true ? [] : publishExpectations(manifest)),
   ];
   return expectations.filter(([holds]) => !holds).map(([, problem]) => `${path}: ${problem}`);
@@ -122,5 +125,23 @@ const indexesOnlyList: Convention = {
       }),
 };
 
+const changesetsNamePublished: Convention = {
+  name: 'changesets name published packages only; a release ends at any other',
+  findProblems: () => {
+    const manifests = listPackageFolders().map((folder) => JSON.parse(readText(`${folder}/package.json`)) as Manifest);
+    const published = new Set(manifests.flatMap((manifest) => (manifest.private === true ? [] : [manifest.name])));
+    return listFiles((path) => /^\.changeset\/(?!README).+\.md$/.test(path)).flatMap((path) => {
+      const [, frontMatter = ''] = readText(path).split(/^---$/m);
+      const names = [...frontMatter.matchAll(/^['"]?(@?[\w/-]+)['"]?: *\w+$/gm)].map(([, name]) => name);
+      return names.filter((name) => !published.has(name)).map((name) => `${path}: ${name}`);
+    });
+  },
+};
+
 /** Rules about each package as a whole. */
-export const packageRules: readonly Convention[] = [readmesRun, manifestsAreAlike, indexesOnlyList];
+export const packageRules: readonly Convention[] = [
+  readmesRun,
+  manifestsAreAlike,
+  indexesOnlyList,
+  changesetsNamePublished,
+];

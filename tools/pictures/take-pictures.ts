@@ -1,6 +1,8 @@
 /**
  * `pnpm picture`: runs the quick start and takes the pictures of the documentation from it, in `docs/images`: the terminal, and the pages
- * of `agl dashboard`. Needs Chromium. `pnpm picture <folder>` keeps the run in a folder, and takes pictures of a run that is kept there.
+ * of `agl dashboard`. What one run cannot show is of three more: a prompt search, a trial of an agent with several roles, and a second, shorter
+ * training, whose workers are shown while it runs. Needs Chromium. `pnpm picture <folder>` keeps the runs in a folder, and takes pictures
+ * of a quick start that is kept there.
  *
  * Look at the pictures, and write the figures of the run into their captions, before they are committed.
  *
@@ -8,7 +10,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -30,9 +32,10 @@ interface View {
   readonly isScrolled?: true;
 }
 
-async function runQuickstart(): Promise<void> {
-  const args = [path.join(root, 'tools/quickstart.ts'), '--data-dir', path.join(folder, '.agl')];
-  const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, FORCE_COLOR: '0' } });
+/** Runs a program with the store of the pictures, and returns its output. */
+async function runProgram(file: string, ...args: readonly string[]): Promise<Buffer> {
+  const command = [path.join(root, file), ...args, '--data-dir', path.join(folder, '.agl')];
+  const child = spawn(process.execPath, command, { cwd: root, env: { ...process.env, FORCE_COLOR: '0' } });
   const chunks: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -41,14 +44,17 @@ async function runQuickstart(): Promise<void> {
     });
   }
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`the quick start ended with ${code}`);
-  writeFileSync(transcript, Buffer.concat(chunks));
+  if (code !== 0) throw new Error(`${[file, ...args].join(' ')} ended with ${code}`);
+  return Buffer.concat(chunks);
 }
+
+const agl = 'apps/trainer/dist/cli/main.js';
+const clerk = 'examples/stock-clerk/agl.config.ts';
 
 /** Starts the dashboard in the folder of the run, and returns its address. */
 async function openDashboard(): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const agl = path.join(root, 'apps/trainer/dist/cli/main.js');
-  const child = spawn(process.execPath, [agl, 'dashboard', '--port', '0'], {
+  const replay = ['--replay', path.join(root, clerk), '--data-dir', '.agl'];
+  const child = spawn(process.execPath, [path.join(root, agl), 'dashboard', '--port', '0', ...replay], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -59,12 +65,18 @@ async function openDashboard(): Promise<{ readonly child: ChildProcess; readonly
 }
 
 const rowSchema = z.object({ rolloutId: z.string(), step: z.number(), taskIndex: z.number(), groupId: z.string() });
+const rollouts = z.object({ items: z.array(z.object({ rolloutId: z.string() })) });
+
+/** The id of the quick start's run. */
+function quickstartRun(): string {
+  return /run-\w+/.exec(readFileSync(transcript, 'utf8'))?.[0] ?? '';
+}
 
 /** A right rollout of the middle of the training, of a group that has wrong ones too. */
 async function findRollout(url: string, run: string): Promise<z.infer<typeof rowSchema>> {
   const rows = async (query: string): Promise<readonly z.infer<typeof rowSchema>[]> => {
-    const response = await fetch(`${url}/api/rollouts?run=${run}&mode=train&limit=200&${query}`);
-    return z.object({ items: z.array(rowSchema) }).parse(await response.json()).items;
+    const found = await json(`${url}/api/rollouts?run=${run}&mode=train&limit=200&${query}`);
+    return z.object({ items: z.array(rowSchema) }).parse(found).items;
   };
   for (let step = 8; step <= 20; step += 1) {
     const wrong = new Set((await rows(`step=${step}&maxReward=0`)).map(({ groupId }) => groupId));
@@ -75,12 +87,11 @@ async function findRollout(url: string, run: string): Promise<z.infer<typeof row
 }
 
 async function viewsOf(url: string): Promise<readonly View[]> {
-  const run = /run-\w+/.exec(readFileSync(transcript, 'utf8'))?.[0] ?? '';
+  const run = quickstartRun();
   const { rolloutId, step, taskIndex } = await findRollout(url, run);
   const rollout = `/rollouts/${rolloutId}`;
   const views = (query: string): string => `${rollout}?view=${query}`;
   return [
-    { name: 'runs', path: '/', text: 'stock-clerk' },
     { name: 'run', path: `/runs/${run}`, text: 'Reward: training and held-out' },
     { name: 'tasks', path: `/runs/${run}/tasks`, text: 'Mean reward' },
     {
@@ -101,9 +112,10 @@ async function viewsOf(url: string): Promise<readonly View[]> {
 async function takeDashboard(browser: BrowserPages): Promise<void> {
   const { child, url } = await openDashboard();
   try {
-    const { page, problems } = await browser.open({ viewport: { width: 1100, height: 720 }, colorScheme: 'light' });
+    const { page, problems } = await browser.open({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' });
     const views = await viewsOf(url);
     for (const view of views) await takeView(page, url, view);
+    await takeOtherRuns(page, url);
     const narrow = await browser.open({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
     const run = views.find(({ name }) => name === 'run');
     if (run !== undefined) await takeView(narrow.page, url, { ...run, name: 'narrow' });
@@ -114,14 +126,65 @@ async function takeDashboard(browser: BrowserPages): Promise<void> {
   }
 }
 
+/** The pictures of a replay, of a second run and its workers, of a prompt search, and of an agent with several roles. */
+async function takeOtherRuns(page: Page, url: string): Promise<void> {
+  const run = quickstartRun();
+  const { items: early } = rollouts.parse(
+    await json(`${url}/api/rollouts?run=${run}&mode=train&step=2&maxReward=0&limit=1`),
+  );
+  await page.goto(`${url}/rollouts/${early[0]?.rolloutId}?view=replay`);
+  await page.getByRole('button', { name: 'Replay' }).click();
+  await page.getByText('Finish reason').waitFor();
+  await takePicture(page, 'replay');
+
+  const second = 'ten-steps';
+  const training = runProgram(agl, 'train', clerk, '--run', second, '--steps', '10', '--seed', '2');
+  await takeView(page, url, { name: 'workers', path: '/workers', text: 'Verified' });
+  await training;
+  const compared = `/compare?runs=${run},${second}`;
+  await takeView(page, url, { name: 'compare', path: compared, text: 'Held-out before' });
+
+  await runProgram(agl, 'train', 'examples/room-selector/agl.config.ts', '--run', 'room-selector');
+  await takeView(page, url, { name: 'prompts', path: '/runs/room-selector/prompts', text: 'highest score' });
+
+  await tryBankDesk();
+  const { items } = rollouts.parse(await json(`${url}/api/rollouts?limit=1`));
+  const graph = `/rollouts/${items[0]?.rolloutId}?view=trace&layout=graph`;
+  await takeView(page, url, { name: 'agents', path: graph, text: 'hands over' });
+  await takeView(page, url, { name: 'runs', path: '/', text: 'room-selector' });
+}
+
+/** One rollout of the bank desk with scripted replies: the help desk hands a lost card over to security. */
+async function tryBankDesk(): Promise<void> {
+  const [config, script] = [path.join(folder, 'bank-desk.config.ts'), path.join(folder, 'script.json')];
+  const call = (name: string): object => ({ toolCalls: [{ name, arguments: { card: 'M3' } }] });
+  writeFileSync(script, JSON.stringify([call('transfer_to_Security'), call('block_card')]));
+  const task = { words: 'I lost M3.', balances: { M3: 58 }, answer: 'M3 is blocked.' };
+  const lines = [
+    `import config from '${path.join(root, 'examples/openai-agents-bank-desk/agl.config.ts')}';`,
+    `const tasks = [${JSON.stringify(task)}];`,
+    'export default { ...config, tasks: { ...config.tasks, train: tasks, test: tasks }, sampling: { maxTokens: 256 } };',
+  ];
+  writeFileSync(config, lines.join('\n'));
+  await runProgram(agl, 'dev', config, '--tasks', '1', '--script', script);
+}
+
+async function json(url: string): Promise<unknown> {
+  return await (await fetch(url)).json();
+}
+
 async function takeView(page: Page, url: string, view: View): Promise<void> {
   await page.goto(url + view.path);
   const shown = page.getByText(view.text).filter({ visible: true }).first();
-  await shown.waitFor();
+  await shown.waitFor({ timeout: 300_000 });
   // Charts are drawn after their data has arrived.
   await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
   if (view.isScrolled) await shown.scrollIntoViewIfNeeded();
-  await page.screenshot({ path: path.join(images, `dashboard-${view.name}.png`) });
+  await takePicture(page, view.name);
+}
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: path.join(images, `dashboard-${name}.png`) });
 }
 
 /** The terminal: the command, and what it prints from the verdict to the held-out task before and after. */
@@ -141,7 +204,14 @@ async function takeTerminal(browser: BrowserPages): Promise<void> {
 }
 
 mkdirSync(folder, { recursive: true });
-if (!existsSync(transcript)) await runQuickstart();
+const [store, kept] = [path.join(folder, '.agl'), path.join(folder, 'quickstart.agl')];
+if (!existsSync(transcript)) {
+  writeFileSync(transcript, await runProgram('tools/quickstart.ts'));
+  cpSync(store, kept, { recursive: true });
+}
+// The other runs are made again.
+rmSync(store, { recursive: true });
+cpSync(kept, store, { recursive: true });
 const browser = await startBrowser();
 try {
   await takeTerminal(browser);

@@ -123,7 +123,8 @@ app.get('/', async (request, response) => {
 export default app;
 `,
     },
-    checks: [[['npx', 'tsc', '--noEmit'], isClean]],
+    // Its build, which is also its type check.
+    checks: [[['npx', 'tsc'], isClean]],
   },
   {
     name: 'strict with path aliases',

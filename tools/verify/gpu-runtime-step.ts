@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { installExtra } from '../extras/extras.ts';
 import { preparePython, pythonEnvironments } from '../python-environment.ts';
 import { repositoryRoot } from '../repository-files.ts';
 import { runCommand } from './run-command.ts';
@@ -14,7 +15,7 @@ const checks: readonly (readonly string[])[] = [
   ['python', 'scripts/generate_protocol.py', '--check'],
   ['python', '-m', 'ruff', 'check', '--quiet', '.'],
   ['python', '-m', 'ruff', 'format', '--quiet', '--check', '.'],
-  [join(folder, 'node_modules/.bin/pyright'), '--pythonpath', 'python'],
+  ['pyright', '--pythonpath', 'python'],
   ['python', '-m', 'pytest', '-p', 'no:cacheprovider'],
 ];
 
@@ -30,6 +31,7 @@ async function checkGpuRuntime({ scope, flash }: StepContext): Promise<StepResul
   const environment = await preparePython(pythonEnvironments['agentlightning-runtime']);
   if ('missing' in environment)
     return { passed: 0, failed: process.env.CI === undefined ? 0 : 1, remark: 'not run', output: environment.missing };
+  await installExtra('pyright');
   const counts = { passed: 0, failed: 0 };
   const failures: string[] = [];
   for (const check of checks) {

@@ -9,6 +9,8 @@ interface InstalledWeight {
   readonly packages: number;
   /** Size on the disk in bytes. */
   readonly bytes: number;
+  /** Required packages without a copy in the workspace, so without a weight. */
+  readonly missing: readonly string[];
 }
 
 /** The parts of a package.json that decide what is installed. */
@@ -30,6 +32,7 @@ const blockBytes = 4096;
  */
 async function installedWeight(folder: string): Promise<InstalledWeight> {
   const known = new Set<string>();
+  const missing: string[] = [];
   let bytes = 0;
   const pending = [await realpath(join(repositoryRoot, folder))];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -40,9 +43,10 @@ async function installedWeight(folder: string): Promise<InstalledWeight> {
     for (const name of installedNames(manifest)) {
       const found = await findPackage(next, name);
       if (found !== null) pending.push(found);
+      else if (!(name in (manifest.optionalDependencies ?? {}))) missing.push(`${name} of ${next}`);
     }
   }
-  return { packages: known.size, bytes };
+  return { packages: known.size, bytes, missing };
 }
 
 function installedNames(manifest: Manifest): readonly string[] {
@@ -51,7 +55,7 @@ function installedNames(manifest: Manifest): readonly string[] {
   return [...Object.keys(dependencies), ...Object.keys(optionalDependencies), ...peers];
 }
 
-/** The folder of a dependency; null for an optional one of another platform. */
+/** The folder of a dependency; null where it is not installed. */
 async function findPackage(from: string, name: string): Promise<string | null> {
   for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name);
@@ -88,13 +92,14 @@ function isFolder(path: string): boolean {
 }
 
 /** The limits of the trainer: what a project installs with it. */
-const trainerLimits: InstalledWeight = { packages: 180, bytes: 90_000_000 };
+const trainerLimits: Pick<InstalledWeight, 'packages' | 'bytes'> = { packages: 180, bytes: 90_000_000 };
 
 /** A line about the trainer's weight, and whether it is within {@link trainerLimits}. */
 export async function trainerWeight(): Promise<{ readonly text: string; readonly isOk: boolean }> {
-  const { packages, bytes } = await installedWeight('apps/trainer');
+  const { packages, bytes, missing } = await installedWeight('apps/trainer');
   const { packages: maxPackages, bytes: maxBytes } = trainerLimits;
   const size = `${Math.round(bytes / 1e6)} of at most ${Math.round(maxBytes / 1e6)} MB`;
   const text = `the trainer installs ${packages} of at most ${maxPackages} packages, ${size}`;
+  if (missing.length > 0) return { text: `${text}; not installed here: ${missing.join(', ')}`, isOk: false };
   return { text, isOk: packages <= maxPackages && bytes <= maxBytes };
 }

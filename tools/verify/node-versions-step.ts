@@ -18,8 +18,11 @@ export const nodeVersionsStep: Step = {
 /** The lowest version, and the first of the next release line. */
 const shortVersions = ['22.16.0', '24.0.0'];
 
-/** The last versions with module hooks that reject CommonJS without a source, and the releases of the matrix. */
-const longVersions = ['22.22.0', '24.11.0'];
+/**
+ * The last versions with module hooks that reject CommonJS without a source, and the first and last versions of lines that the
+ * matrix does not have; its releases are added. Node 23 is not supported.
+ */
+const longVersions = ['22.22.0', '24.11.0', '25.0.0', '25.9.0', '26.0.0'];
 
 /** A project whose package is CommonJS, as `npm init` makes it. */
 const project: Readonly<Record<string, string>> = {

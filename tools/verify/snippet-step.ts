@@ -1,3 +1,4 @@
+import { installExtra } from '../extras/extras.ts';
 import { findSnippets, markProblems, runSnippets } from '../readme-snippets.ts';
 import type { Step, StepContext, StepResult } from './step.ts';
 
@@ -10,6 +11,7 @@ export const snippetStep: Step = {
 };
 
 async function checkSnippets({ flash }: StepContext): Promise<StepResult> {
+  for (const extra of ['claude-code', 'postgresql'] as const) await installExtra(extra);
   const results = await runSnippets(findSnippets(), ({ name }) => flash(name));
   const failures = results.filter(({ isOk }) => !isOk);
   const passed = results.length - failures.length;

@@ -12,6 +12,7 @@ function step(kind: TraceNode['kind'], agentPath: readonly string[], changes: Pa
     sequenceId,
     kind,
     title: 'model',
+    requestedModel: null,
     agentPath,
     startTimeMs: sequenceId,
     endTimeMs: sequenceId,

@@ -265,7 +265,10 @@ test('runners, gateways with their upstreams and other workers are listed with t
   expect(gateways).toMatchObject([
     { workerId: 'gateway-1', isLost: false, inFlight: 5, runId: sampleRunId, upstreams: [{ isUp: false, queued: 2 }] },
   ]);
-  expect(others).toMatchObject([{ workerId: sampleTexts.worker, isLost: false }]);
+  expect(others.toSorted((left, right) => Number(left.isEnded) - Number(right.isEnded))).toMatchObject([
+    { workerId: sampleTexts.worker, isLost: false, isEnded: false },
+    { workerId: 'trainer-ended', isLost: false, isEnded: true },
+  ]);
   expect(nowMs).toBeGreaterThan(0);
 });
 

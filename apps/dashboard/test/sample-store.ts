@@ -98,6 +98,7 @@ async function addWorkers(store: SqlStore, texts: SampleTexts): Promise<void> {
     upstreams: [{ ...upstream, last_failure: texts.failure }],
   });
   await store.updateWorker(texts.worker, { note: texts.answer });
+  await store.updateWorker('trainer-ended', { host: 'vm', is_released: true });
 }
 
 function finalState(texts: SampleTexts): JsonObject {

@@ -96,8 +96,8 @@ test('an agent that blocks the event loop beyond its time limit fails by timeout
     while (performance.now() < until);
     return task.index;
   };
-  const once = { maxAttempts: 1, concurrency: 1, evaluation: { tasks: 2 } };
-  await expect(train(blocking, { ...once, limits: { rolloutTimeoutMs: 500 } })).rejects.toMatchObject({
+  const once = { agents: { concurrency: 1 }, evaluation: { tasks: 2 } };
+  await expect(train(blocking, { ...once, limits: { rolloutTimeoutMs: 500, maxAttempts: 1 } })).rejects.toMatchObject({
     code: 'AGENT_FAILED',
     message: expect.stringMatching(/The agent did not finish within 500 ms/),
   });

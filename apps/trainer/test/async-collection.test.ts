@@ -116,7 +116,7 @@ test('a run without staleness is on policy in every step', async () => {
 
 test('a resumed run continues the stream of groups within the staleness limit', async () => {
   const stop = new AbortController();
-  const settings = { steps: 6, collection, checkpointEvery: 4 };
+  const settings = { steps: 6, collection, checkpoints: { every: 4 } };
   const interrupted = await trainSmall(smallTrainer(folder, settings), {
     runId: 'resumed',
     signal: stop.signal,

@@ -28,15 +28,15 @@ test('an unsupported version of Node is one sentence', async () => {
   const { code, stderr } = await agl(asNode('20.20.2'), 'runs');
   expect(code).toBe(2);
   expect(stderr).toBe(
-    'error: agl requires Node.js 22.16 or later, and this is 20.20.2. Install a newer version from https://nodejs.org.\n',
+    'error: agl requires Node.js 22.16 or later, but not 23, and this is 20.20.2. Install Node.js 24 from https://nodejs.org.\n',
   );
-  expect((await agl(asNode('22.15.1'), '--version')).code).toBe(2);
+  for (const version of ['22.15.1', '23.11.1']) expect((await agl(asNode(version), '--version')).code).toBe(2);
   for (const version of ['22.16.0', '24.0.0']) expect((await agl(asNode(version), '--version')).code).toBe(0);
 });
 
-test('the lowest version is that of package.json', () => {
+test('the supported versions are those of package.json', () => {
   const manifest = JSON.parse(readFileSync(path.resolve(import.meta.dirname, '../package.json'), 'utf8'));
-  expect(manifest.engines.node).toBe(`>=${lowestNode.join('.')}`);
+  expect(manifest.engines.node).toBe(`>=${lowestNode.join('.')} <23 || >=24`);
 });
 
 test('only the expected experimental warning is silenced', async () => {

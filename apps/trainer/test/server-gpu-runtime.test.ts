@@ -54,7 +54,7 @@ describeWithRuntime('agl server with the GPU runtime', (python) => {
     const { train, test: held } = smallConfig.tasks;
     await client.uploadData({ train: [...train], test: held.slice(0, 4) });
     const algorithm = { type: 'grpo', groupSize: 2, learningRate: 1e-3 };
-    const options = { algorithm, steps: 3, tasksPerStep: 3, training: { checkpointEvery: 1 } };
+    const options = { algorithm, steps: 3, tasksPerStep: 3, training: { checkpoints: { every: 1 } } };
     const first = await client.train(smallConfig.agent, options);
     const second = await client.train(smallConfig.agent, options);
     for await (const { type } of first.events()) if (type === 'stepped') break;

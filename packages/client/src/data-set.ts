@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { AgentLightningError } from '@agentlightning/core';
-import { decodeJsonText, findInexactInteger, type TaskSchema, validateTask } from '@agentlightning/core/internal';
+import { decodeJsonText, findInexactNumber, type TaskSchema, validateTask } from '@agentlightning/core/internal';
 
 /** Tasks: a list, or the path of a file of JSON lines or of one JSON array. */
 export type TaskSource = string | URL | Iterable<unknown>;
@@ -178,9 +178,9 @@ function unreadable(source: string | URL): (cause: unknown) => never {
 
 function parsed(text: string): unknown {
   try {
-    const inexact = findInexactInteger(text);
+    const inexact = findInexactNumber(text);
     if (inexact === null) return JSON.parse(text);
-    return new SyntaxError(`the integer ${inexact} is beyond those that JavaScript represents: write it as text`);
+    return new SyntaxError(`the number ${inexact} is beyond those that JavaScript represents: write it as text`);
   } catch (error) {
     return error;
   }

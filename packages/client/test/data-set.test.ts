@@ -49,11 +49,12 @@ test.each([
   expect(await contentOf(set.parts(0))).toBe('{"question":"a"}\n{"question":"ö"}\n');
 });
 
-test('an integer that JavaScript does not represent is refused', async () => {
+test('a number that JavaScript does not represent is refused', async () => {
   await expect(readDataSet(fileOf('{"tweet":2512292042121000001}\n'), anything)).rejects.toMatchObject({
     code: 'TASK_FILE',
-    message: expect.stringMatching(/tasks\.jsonl:1: the integer 2512292042121000001/),
+    message: expect.stringMatching(/tasks\.jsonl:1: the number 2512292042121000001/),
   });
+  await expect(readDataSet(fileOf('{"a":1}\n{"a":1e400}\n'), anything)).rejects.toThrow(/:2: the number 1e400/);
   await expect(
     readDataSet(fileOf('{"tweet":"2512292042121000001","n":9007199254740991}\n'), anything),
   ).resolves.toBeDefined();

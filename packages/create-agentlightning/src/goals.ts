@@ -16,6 +16,9 @@ export const promptTestTasks = 16;
 
 const [maxRollouts, maxOptimizerCalls] = [100, 20];
 
+/** The month of {@link prices}. */
+const pricesOf = 'May 2026';
+
 /** List prices in USD for a million tokens. The configuration of the project has them, so a run shows what it has cost. */
 const prices = { 'gpt-4.1-nano': { input: 0.1, output: 0.4 }, 'gpt-4.1': { input: 2, output: 8 } } as const;
 
@@ -53,13 +56,13 @@ export const goals: Readonly<Record<Goal, GoalTemplate>> = {
     explanation:
       '`npm run try` searches with scripted replies, without a key. `npm run train` rewrites the prompt with GEPA and evaluates each version. ' +
       `It needs an API key in OPENAI_API_KEY. Estimated cost with the tasks of this project: at most ${Math.ceil(cents)} US cents, for ` +
-      `${assumptions}. These prices are in \`agl.config.ts\` and may have changed; a run shows what it has cost. ` +
+      `${assumptions}. These list prices of ${pricesOf} are in \`agl.config.ts\`, and may have changed; a run shows what it has cost. ` +
       'For another API, set OPENAI_BASE_URL and OPENAI_MODEL.',
     settings: `  prompts: [clerking],
   algorithm: { type: 'gepa', maxRollouts: ${maxRollouts}, maxOptimizerCalls: ${maxOptimizerCalls}, stopAtScore: 1 },
   runtime: { type: 'endpoint', baseUrl, model: model ?? 'gpt-4.1-nano', apiKeyEnv: 'OPENAI_API_KEY' },
   optimizer: { baseUrl, model: model ?? 'gpt-4.1', apiKeyEnv: 'OPENAI_API_KEY' },
-  // USD for a million tokens: list prices, which change.
+  // USD for a million tokens: list prices of ${pricesOf}, which change.
   prices: { models: ${JSON.stringify(prices)} },
 `,
   },

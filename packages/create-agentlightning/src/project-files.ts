@@ -34,7 +34,14 @@ function manifestText({ name, goal }: ProjectChoice): string {
     dashboard: 'agl dashboard',
     test: 'vitest run',
   };
-  const manifest = { name, private: true, version: '0.0.0', type: 'module', engines: { node: '>=22.16' }, scripts };
+  const manifest = {
+    name,
+    private: true,
+    version: '0.0.0',
+    type: 'module',
+    engines: { node: '>=22.16 <23 || >=24' },
+    scripts,
+  };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
 

@@ -28,6 +28,16 @@ interface Deviation {
   readonly chunks?: readonly JsonObject[];
   /** Whether a streamed one has comments. */
   readonly comments?: boolean;
+  /** The lines of a streamed one, instead of all of the above. */
+  readonly lines?: readonly string[];
+  /** The end of each of them. @default '\n' */
+  readonly lineEnd?: string;
+  /** Fields of the body of a whole one. */
+  readonly body?: JsonObject;
+  /** Text before the body of a whole one. */
+  readonly before?: string;
+  /** @default those of the format */
+  readonly contentType?: string;
   /** Further fields of the choice. */
   readonly choice?: JsonObject;
   readonly expected: {
@@ -82,7 +92,14 @@ async function engineOf(deviation: Deviation): Promise<BareUpstream> {
       return void response.end(`data: ${JSON.stringify(text)}\n\ndata: [DONE]\n\n`);
     }
     if (request.stream !== true) {
-      return respondJson(response, { ...head, choices: [{ ...choice, message: deviation.message }], usage });
+      const body = { ...head, choices: [{ ...choice, message: deviation.message }], usage, ...deviation.body };
+      response.writeHead(200, { 'content-type': deviation.contentType ?? 'application/json' });
+      return void response.end(`${deviation.before ?? ''}${JSON.stringify(body)}`);
+    }
+    const { lines, lineEnd = '\n', contentType = 'text/event-stream' } = deviation;
+    if (lines !== undefined) {
+      response.writeHead(200, { 'content-type': contentType });
+      return void response.end(lines.map((line) => `${line}${lineEnd}`).join(''));
     }
     const deltas = deviation.deltas ?? [deviation.message];
     const chunks = [
@@ -90,7 +107,7 @@ async function engineOf(deviation: Deviation): Promise<BareUpstream> {
       ...deltas.map((delta) => ({ ...head, choices: [{ index: 0, delta, finish_reason: null }] })),
       { ...head, choices: [{ ...choice, delta: {} }], usage },
     ];
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.writeHead(200, { 'content-type': contentType });
     if (deviation.comments === true) response.write(': OPENROUTER PROCESSING\n\n');
     response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`);
   });

@@ -231,12 +231,14 @@ describe('an upstream that fails', () => {
     expect(call).toMatchObject({ isTrainable: false, untrainableReason: expect.stringContaining('too many tokens') });
   });
 
-  it('by rejecting the gateway’s key results in 502 without the key', async () => {
+  it('by rejecting the gateway’s key results in 502 without the key, which clients do not retry', async () => {
     const refusal: ScriptedFailure = failWith(401, { message: 'Incorrect API key: sk-vendor' });
     await using fixture = await startGateway({ script: [refusal] });
     const attempt = await fixture.attempt();
-    const error = await failure(fixture.client(attempt).chat.completions.create(simpleRequest));
+    const error = await failure(fixture.client(attempt, 2).chat.completions.create(simpleRequest));
     expect(error).toMatchObject({ status: 502, message: expect.stringContaining('refused the gateway') });
+    expect(error.message).toContain('AGL_UPSTREAM_KEY');
+    expect(fixture.model.requests).toHaveLength(1);
     await fixture.gateway.drain();
     expect(error.message + JSON.stringify(await fixture.spans(attempt))).not.toContain('sk-vendor');
   });

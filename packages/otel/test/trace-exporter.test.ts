@@ -264,3 +264,36 @@ test('rewards are annotations of the root span in Phoenix, and refused ones an e
   });
   await expect(exporter.export(attemptSpans(place))).rejects.toThrow(/v1\/span_annotations responded with status 422/);
 });
+
+test('rewards are assessments of the trace in MLflow, one in a request', async () => {
+  await using receiver = await OtlpReceiver.start();
+  const environment = {
+    MLFLOW_TRACKING_URI: receiver.url,
+    MLFLOW_EXPERIMENT_ID: '7',
+    MLFLOW_TRACKING_USERNAME: 'ann',
+    MLFLOW_TRACKING_PASSWORD: 'pw',
+  };
+  const exporter = new TraceExporter({ target: traceTarget('mlflow', environment) });
+  const place = { rolloutId: 'ro-1', attemptId: 'at-1' };
+  const reward = { ...place, ...ids(9), sequenceId: 9, startTimeMs: 9, endTimeMs: 9 };
+  const parts = aRewardSpan({ primary: 0.5, 'style.short': 0.25 }, reward);
+  await exporter.export([...attemptSpans(place), { ...parts, ...ids(9), traceId: ids(1).traceId }]);
+  const [traces, ...assessments] = receiver.requests;
+  const headers = { 'x-mlflow-experiment-id': '7', authorization: 'Basic YW5uOnB3' };
+  expect(traces).toMatchObject({ path: '/v1/traces', headers });
+  const path = `/api/3.0/mlflow/traces/tr-${ids(1).traceId}/assessments`;
+  for (const request of assessments) expect(request).toMatchObject({ path, headers });
+  // The fields of MLflow's `assessments.proto`, which rejects others, and names with a dot.
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+  const source = { source_type: 'CODE', source_id: 'agentlightning' };
+  const common = { trace_id: `tr-${ids(1).traceId}`, source, create_time: time, last_update_time: time };
+  expect(assessments.map(({ body }) => JSON.parse(String(body)))).toEqual([
+    { assessment: { ...common, assessment_name: 'reward', feedback: { value: 0.5 } } },
+    { assessment: { ...common, assessment_name: 'reward_style_short', feedback: { value: 0.25 } } },
+  ]);
+  expect(exporter.counts).toMatchObject({ scores: 2, rejected: 0 });
+  expect(traceTarget('mlflow', { MLFLOW_TRACKING_TOKEN: 't' })).toMatchObject({
+    url: 'http://127.0.0.1:5000/v1/traces',
+    headers: { 'x-mlflow-experiment-id': '0', authorization: 'Bearer t' },
+  });
+});

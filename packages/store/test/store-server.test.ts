@@ -410,5 +410,6 @@ test('an input with an integer that agents would receive as another one is refus
   const refused = await call('/queues/rollouts/enqueue', '{"rollouts":[{"input":{"tweet":2512292042121000001}}]}');
   expect(refused.status).toBe(422);
   expect(JSON.stringify(refused.body)).toContain('2512292042121000001');
+  expect((await call('/queues/rollouts/enqueue', '{"rollouts":[{"input":1e400}]}')).status).toBe(422);
   expect((await call('/queues/rollouts/enqueue', '{"rollouts":[{"input":"2512292042121000001"}]}')).status).toBe(201);
 });

@@ -2,6 +2,8 @@ import type { Attributes, AttributeValue, Span } from '@agentlightning/core';
 import {
   agentLightningAttributes,
   agentPathFromText,
+  type CalledModel,
+  calledModel,
   genAiAttributes,
   modelCallAttributes,
   modelCallFromSpan,
@@ -26,11 +28,13 @@ export function readStep({ span, captured, children }: StepSource): TraceStep {
   const attributes: Attributes = { ...captured?.attributes, ...span.attributes };
   const rewards = rewardFromSpan(span)?.rewards ?? [];
   const kind = kindOf(span, rewards.length > 0);
+  const model = calledModel(captured?.attributes ?? span.attributes, span.attributes);
   return {
     spanId: span.spanId,
     sequenceId: span.sequenceId,
     kind,
-    title: titleOf(span, kind),
+    title: titleOf(span, kind, model),
+    requestedModel: kind === 'model-call' ? model.requested : null,
     agentPath: agentPathOf(attributes),
     startTimeMs: span.startTimeMs,
     endTimeMs: span.endTimeMs,
@@ -91,10 +95,10 @@ function isKind(text: string): text is TraceStepKind {
   return kinds.has(text);
 }
 
-function titleOf({ name, attributes }: Span, kind: TraceStepKind): string {
+function titleOf({ name, attributes }: Span, kind: TraceStepKind, model: CalledModel): string {
   const titles: Readonly<Partial<Record<TraceStepKind, AttributeValue | undefined>>> = {
     agent: attributes[genAiAttributes.agentName],
-    'model-call': attributes[genAiAttributes.requestModel],
+    'model-call': model.name ?? undefined,
     embedding: attributes[genAiAttributes.requestModel],
     'tool-call': attributes[genAiAttributes.toolName],
     operation: attributes[agentLightningAttributes.operationName],

@@ -2,13 +2,24 @@ import type { TraceStep } from './trace-step.ts';
 
 /** A short fact about a step. */
 export interface StepFact {
-  readonly kind: 'tokens' | 'policy' | 'warning' | 'error' | 'reward' | 'call' | 'duration' | 'text';
+  readonly kind: 'model' | 'tokens' | 'policy' | 'warning' | 'error' | 'reward' | 'call' | 'duration' | 'text';
   readonly text: string;
 }
 
 /** The facts of a step that are shown on one line, the most important first. */
 export function stepFacts(step: TraceStep): readonly StepFact[] {
-  return [...callFacts(step), ...tokenFacts(step), ...rewardFacts(step), ...timeFacts(step), ...outcomeFacts(step)];
+  return [
+    ...modelFacts(step),
+    ...callFacts(step),
+    ...tokenFacts(step),
+    ...rewardFacts(step),
+    ...timeFacts(step),
+    ...outcomeFacts(step),
+  ];
+}
+
+function modelFacts({ requestedModel }: TraceStep): readonly StepFact[] {
+  return requestedModel === null ? [] : [{ kind: 'model', text: `requested as ${shortened(requestedModel, 40)}` }];
 }
 
 function callFacts({ kind, toolArguments, toolResult, outputMessages }: TraceStep): readonly StepFact[] {

@@ -42,8 +42,10 @@ export interface TraceStep {
   /** The order among the rollout's spans. */
   readonly sequenceId: number;
   readonly kind: TraceStepKind;
-  /** The agent's, tool's or model's name, or the span's own. */
+  /** The agent's or tool's name, that of the model that responded, or the span's own. */
   readonly title: string;
+  /** The model that the agent requested, where another one responded; null otherwise. */
+  readonly requestedModel: string | null;
   /** The active agents, the outermost first. */
   readonly agentPath: readonly string[];
   /** Unix milliseconds. */

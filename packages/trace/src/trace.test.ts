@@ -83,6 +83,19 @@ describe('the steps of a trace', () => {
     });
   });
 
+  test('a model call has the name of the model that responded, with the requested one beside it', () => {
+    const spans = aTrace().map((span) =>
+      span.spanId === 'capture'
+        ? { ...span, attributes: { ...span.attributes, 'gen_ai.response.model': 'router/tiny-1b' } }
+        : span,
+    );
+    const steps = traceSteps(spans);
+    expect(steps[0]?.children[0]?.children[0]).toMatchObject({ title: 'router/tiny-1b', requestedModel: 'tiny' });
+    expect(traceText(steps)).toContain('model router/tiny-1b  requested as tiny  ');
+    expect(traceHtml(steps)).toContain('requested as tiny');
+    expect(traceText(traceSteps(aTrace()))).not.toContain('requested as');
+  });
+
   test('every span is drawn once, whatever the parents are', () => {
     const parents = fc.array(fc.option(fc.integer({ min: 0, max: 12 }), { nil: null }), { maxLength: 12 });
     fc.assert(

@@ -59,6 +59,8 @@ export interface TraceNode {
   readonly sequenceId: number;
   readonly kind: TraceStepKind;
   readonly title: string;
+  /** The model that the agent requested, where another one responded; null otherwise. */
+  readonly requestedModel: string | null;
   readonly agentPath: readonly string[];
   readonly startTimeMs: number | null;
   readonly endTimeMs: number | null;
@@ -77,7 +79,10 @@ export interface ConversationTurn {
   readonly spanId: string;
   /** Sequence id of that span. */
   readonly sequenceId: number;
+  /** The model that responded. */
   readonly model: string;
+  /** The model that the agent requested, where it is another one; null otherwise. */
+  readonly requestedModel: string | null;
   readonly agentPath: readonly string[];
   /** Number of leading messages that {@link continues} already has. */
   readonly knownMessages: number;

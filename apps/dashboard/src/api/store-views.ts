@@ -38,6 +38,8 @@ export interface UpstreamView {
 export interface OtherWorkerView extends Worker {
   /** Whether its last heartbeat is older than its lease. */
   readonly isLost: boolean;
+  /** Whether it has ended, as a trainer reports it. */
+  readonly isEnded: boolean;
 }
 
 /** The workers of a store. */

@@ -38,14 +38,15 @@ export function attemptTrace(spans: readonly Span[]): AttemptTrace {
 }
 
 function traceNode(step: TraceStep, depth: number): TraceNode {
-  const { spanId, sequenceId, kind, title, agentPath, startTimeMs, endTimeMs, outcome, error, stackTrace } = step;
-  const { toolArguments, toolResult, tokens, rewards } = step;
+  const { spanId, sequenceId, kind, title, requestedModel, agentPath, startTimeMs, endTimeMs, outcome } = step;
+  const { error, stackTrace, toolArguments, toolResult, tokens, rewards } = step;
   return {
     spanId,
     depth,
     sequenceId,
     kind,
     title,
+    requestedModel,
     agentPath,
     startTimeMs,
     endTimeMs,
@@ -72,6 +73,7 @@ function conversationTurns(calls: readonly TraceStep[]): readonly Omit<Conversat
       spanId: call.spanId,
       sequenceId: call.sequenceId,
       model: call.title,
+      requestedModel: call.requestedModel,
       agentPath: call.agentPath,
       knownMessages: continued?.length ?? 0,
       continues: continued?.spanId ?? null,

@@ -36,9 +36,14 @@ export function workerList(workers: readonly Worker[], nowMs: number): WorkerLis
     const asGateway = gatewayView(worker, nowMs);
     if (asRunner !== null) runners.push(asRunner);
     else if (asGateway !== null) gateways.push(asGateway);
-    else others.push({ ...worker, isLost: isLost(worker, leaseOf(worker), nowMs) });
+    else others.push(otherView(worker, nowMs));
   }
   return { runners, gateways, others, nowMs };
+}
+
+function otherView(worker: Worker, nowMs: number): OtherWorkerView {
+  const isEnded = worker.heartbeatStats?.['is_released'] === true;
+  return { ...worker, isLost: isLost(worker, leaseOf(worker), nowMs), isEnded };
 }
 
 function gatewayView(worker: Worker, nowMs: number): GatewayView | null {

@@ -67,7 +67,9 @@ function TaskMapView({ runId, map }: { readonly runId: string; readonly map: Tas
         <HeatMap map={shown} selected={selected} onSelect={select} />
         <p className="scale">
           {numberText(map.range?.[0])} <i /> {numberText(map.range?.[1])}
-          <span>Rows are tasks, columns are steps; grey cells have no reward.</span>
+          <span>
+            Rows are tasks, columns are steps: a task has a cell where a step drew it. Grey cells have no reward.
+          </span>
         </p>
       </section>
       {selected === null ? (

@@ -153,6 +153,7 @@ function barStyle({ startTimeMs, endTimeMs }: TraceNode, { startMs, endMs }: Tim
 
 function StepDetails({ step }: { readonly step: TraceNode }): ReactNode {
   const facts: readonly (readonly [string, string | null])[] = [
+    ['Requested model', step.requestedModel],
     ['Agents', step.agentPath.length === 0 ? null : step.agentPath.join(' › ')],
     ['Arguments', step.toolArguments === null ? null : indentedJson(step.toolArguments)],
     ['Result', step.toolResult === null ? null : indentedJson(step.toolResult)],

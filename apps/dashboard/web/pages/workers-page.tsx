@@ -136,13 +136,13 @@ function Workers({ list: { runners, gateways, others, nowMs } }: { readonly list
         columns={workerColumns}
         rows={others.map((worker) => ({ worker, nowMs }))}
         keyOf={({ worker }) => worker.workerId}
-        isLost={({ worker }) => worker.isLost}
+        isLost={({ worker }) => worker.isLost || worker.isEnded}
       />
     </>
   );
 }
 
-/** The workers of a kind; those that have stopped sending heartbeats are folded. */
+/** The workers of a kind; those that have ended or stopped sending heartbeats are folded. */
 function WorkerTable<TRow>(props: {
   readonly title: string;
   readonly columns: readonly DataColumn<TRow>[];
@@ -159,8 +159,8 @@ function WorkerTable<TRow>(props: {
       {live.length === 0 ? null : <DataTable label={title} columns={columns} rows={live} keyOf={keyOf} />}
       {lost.length === 0 ? null : (
         <details className="folded">
-          <summary>{`${lost.length} without a heartbeat`}</summary>
-          <DataTable label={`${title} without a heartbeat`} columns={columns} rows={lost} keyOf={keyOf} />
+          <summary>{`${lost.length} ended or without a heartbeat`}</summary>
+          <DataTable label={`${title} that ended or have no heartbeat`} columns={columns} rows={lost} keyOf={keyOf} />
         </details>
       )}
     </Section>
@@ -245,7 +245,12 @@ function factsOf(value: JsonValue, path: readonly string[] = []): readonly (read
 
 const workerColumns: readonly DataColumn<{ readonly worker: OtherWorkerView; readonly nowMs: number }>[] = [
   { label: 'Worker', render: ({ worker }) => <span className="mono">{worker.workerId}</span> },
-  { label: 'Status', render: ({ worker }) => <StatusBadge status={worker.isLost ? 'lost' : worker.status} /> },
+  {
+    label: 'Status',
+    render: ({ worker: { isEnded, isLost, status } }) => (
+      <StatusBadge status={isEnded ? 'ended' : isLost ? 'lost' : status === 'unknown' ? 'running' : status} />
+    ),
+  },
   { label: 'Last heartbeat', render: ({ worker, nowMs }) => ageText(worker.lastHeartbeatTimeMs, nowMs) },
   {
     label: 'Current rollout',

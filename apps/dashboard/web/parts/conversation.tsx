@@ -40,7 +40,7 @@ function Turn(props: {
   return (
     <section className="panel" aria-labelledby={`call-${number}`}>
       <h2 id={`call-${number}`} className="foreign">
-        Call {number} <span className="muted">{[...turn.agentPath, turn.model].join(' › ')}</span>
+        Call {number} <span className="muted">{[...turn.agentPath, modelText(turn)].join(' › ')}</span>
       </h2>
       {turn.knownMessages === 0 ? null : (
         <p className="muted">{`After ${turn.knownMessages} messages of ${origin === -1 ? 'an earlier call' : `call ${origin + 1}`}.`}</p>
@@ -60,6 +60,11 @@ function Turn(props: {
       <TurnTokens turn={turn} />
     </section>
   );
+}
+
+/** The model that responded, with the requested name where it is another one. */
+function modelText({ model, requestedModel }: ConversationTurn): string {
+  return requestedModel === null ? model : `${model} (requested as ${requestedModel})`;
 }
 
 /** A message with its parts. */

@@ -46,3 +46,11 @@ test('commands in a remedy have the name under which they can be run', () => {
     'Run npx agentlightning init, or `npx agentlightning dev --tasks 8`. The store is .agl next to npx agl train.',
   );
 });
+
+test('a command that already has the name stays', () => {
+  const remedy = 'Resume with: npx -y pnpm@12 agl train --resume run-1, or list runs with agl runs.';
+  expect(withProgramName(remedy, 'npx -y pnpm@12 agl')).toBe(
+    'Resume with: npx -y pnpm@12 agl train --resume run-1, or list runs with npx -y pnpm@12 agl runs.',
+  );
+  expect(withProgramName('Run agl dev.', 'agl')).toBe('Run agl dev.');
+});

@@ -14,9 +14,10 @@ export function programName(script: string = process.argv[1] ?? '', folder: stri
   return projects.some((modules) => existsSync(path.join(modules, '.bin/agl'))) ? 'npx agl' : 'npx agentlightning';
 }
 
-/** Replaces the program of each command in a remedy, such as `agl init`, by the name under which it can be run. */
+/** Replaces the program of each command in a remedy, such as `agl init`, by the name under which it can be run, unless it has it. */
 export function withProgramName(remedy: string, program: string = programName()): string {
-  return remedy.replace(/(?<![\w./@-]|npx )agl (?=[a-z])/g, `${program} `);
+  const parts = remedy.split(`${program} `);
+  return parts.map((part) => part.replace(/(?<![\w./@-]|npx )agl (?=[a-z])/g, `${program} `)).join(`${program} `);
 }
 
 /** Folders of npx, `pnpm dlx`, `yarn dlx` and bunx. */

@@ -31,12 +31,16 @@ test.each([
   expect(await loadTasks(file, null)).toEqual([{ a: 1 }, { a: 2 }]);
 });
 
-test('refuses an integer that agents would receive as another one, and other encodings', async () => {
+test('refuses a number that agents would receive as another one, and other encodings', async () => {
   await expect(loadTasks(taskFile('{"id":1}\n{"id":2512292042121000001}\n'), null)).rejects.toMatchObject({
     code: 'TASK_FILE',
-    message: expect.stringMatching(/tasks\.jsonl:2: the integer 2512292042121000001/),
+    message: expect.stringMatching(/tasks\.jsonl:2: the number 2512292042121000001/),
     remedy: expect.stringContaining('"2512292042121000001"'),
   });
+  await expect(loadTasks(taskFile('{"id":1}\n{"limit":1e400}\n'), null)).rejects.toThrow(
+    /tasks\.jsonl:2: the number 1e400/,
+  );
+  await expect(loadTasks(taskFile('[\n{"id":1},\n{"limit":-1e999}\n]'), null)).rejects.toThrow(/:3: the number -1e999/);
   expect(await loadTasks(taskFile('{"id":"2512292042121000001","x":0.12345678901234567,"n":1e20}'), null)).toHaveLength(
     1,
   );

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
-import { decodeJsonText, findInexactInteger, type TaskSchema, validateTask } from '@agentlightning/core/internal';
+import { decodeJsonText, findInexactNumber, type TaskSchema, validateTask } from '@agentlightning/core/internal';
 import { ConfigProblems } from './config-problems.ts';
 import { findNonJson } from './find-non-json.ts';
 
@@ -87,11 +87,12 @@ function isJson(text: string): boolean {
 }
 
 function parseText(line: string, where: string): unknown {
-  const inexact = inexactInteger(line);
+  const inexact = inexactNumber(line);
   if (inexact !== null) {
+    const lines = line.slice(0, line.indexOf(inexact)).split('\n').length;
     throw new AgentLightningError({
       code: 'TASK_FILE',
-      message: `${where}: the integer ${inexact} is beyond those that JavaScript represents, so agents would receive another one`,
+      message: `${where}${line.includes('\n') ? `:${lines}` : ''}: the number ${inexact} is beyond those that JavaScript represents, so agents would receive another one`,
       remedy: `Write it as text: "${inexact}".`,
     });
   }
@@ -107,9 +108,9 @@ function parseText(line: string, where: string): unknown {
   }
 }
 
-function inexactInteger(text: string): string | null {
+function inexactNumber(text: string): string | null {
   try {
-    return findInexactInteger(text);
+    return findInexactNumber(text);
   } catch {
     // Reported by the caller, which parses the text again.
     return null;

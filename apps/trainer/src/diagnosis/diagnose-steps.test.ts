@@ -106,6 +106,16 @@ test.each<[string, readonly Values[], readonly string[]]>([
   ],
   ['requests that alter sampling', [{ 'calls/altered_sampling/top_p': 4 }], ['2 altered-sampling']],
   ['failing agents', [{ 'failures/agent_share': 0.6 }], ['2 agent-failures']],
+  [
+    'agents that do not end in time',
+    [{ 'failures/agent_share': 0.6, 'failures/timeout': 4, 'rollouts/failed': 5 }],
+    ['2 agent-timeouts'],
+  ],
+  [
+    'agents of which some do not end in time',
+    [{ 'failures/agent_share': 0.6, 'failures/timeout': 2, 'rollouts/failed': 5 }],
+    ['2 agent-failures'],
+  ],
   ['rewards out of range', [{ 'reward/out_of_range': 3 }, { 'reward/out_of_range': 1 }, {}], ['2 reward-out-of-range']],
 ])('%s', (_, changes, expected) => {
   expect(warningsOf(stepsOf(...changes))).toEqual(expected);

@@ -30,7 +30,12 @@ export function runConditions(
   const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
   return [
     ...(share > failingShare
-      ? [{ name: 'agent-failures' as const, message: failure === null ? failing : `${failing}; the first: ${failure}` }]
+      ? [
+          {
+            name: failuresName(history, warningThresholds.steps),
+            message: failure === null ? failing : `${failing}; the first: ${failure}`,
+          },
+        ]
       : []),
     ...(Object.keys(altered).length > 0
       ? [{ name: 'altered-sampling' as const, message: alteredSamplingText(altered) }]
@@ -39,6 +44,13 @@ export function runConditions(
     ...(falling === null ? [] : [{ name: 'reward-part-falls' as const, message: falling }]),
     ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),
   ].map((condition) => ({ ...condition, step, policy: null }));
+}
+
+/** The warning of failing agents, by what most of them failed of. */
+function failuresName({ steps }: StepHistory, count: number): 'agent-failures' | 'agent-timeouts' {
+  const recent = steps.slice(-count);
+  const sumOf = (name: string): number => recent.reduce((sum, { values }) => sum + (values[name] ?? 0), 0);
+  return 2 * sumOf('failures/timeout') > sumOf('rollouts/failed') ? 'agent-timeouts' : 'agent-failures';
 }
 
 /** The fall of a part's mean that is reported, in standard deviations of the part over the rollouts of the first steps. */

@@ -1,12 +1,15 @@
 /** The lowest supported version of Node, as `engines` of the package has it: `node:sqlite` without a flag, `module.registerHooks`. */
 export const lowestNode: readonly [major: number, minor: number] = [22, 16];
 
+/** A release line that `engines` excludes: `node:sqlite` has no `backup` or no `isTransaction` in any of its versions. */
+const excludedMajor = 23;
+
 /** Why a version of Node cannot run `agl`, in one sentence; null for a supported one. */
 export function unsupportedNode(version: string): string | null {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [lowestMajor, lowestMinor] = lowestNode;
-  if (major > lowestMajor || (major === lowestMajor && minor >= lowestMinor)) return null;
-  return `agl requires Node.js ${lowestMajor}.${lowestMinor} or later, and this is ${version}. Install a newer version from https://nodejs.org.`;
+  if ((major > lowestMajor && major !== excludedMajor) || (major === lowestMajor && minor >= lowestMinor)) return null;
+  return `agl requires Node.js ${lowestMajor}.${lowestMinor} or later, but not ${excludedMajor}, and this is ${version}. Install Node.js 24 from https://nodejs.org.`;
 }
 
 /** The part of `process` that emits warnings. */

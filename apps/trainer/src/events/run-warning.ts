@@ -7,6 +7,11 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     remedy:
       'Handle malformed responses in the agent and return their reward, or correct the line. `rewards.failed` is the reward of such rollouts.',
   },
+  'agent-timeouts': {
+    cause: 'The agent, or a tool or service that it waits for, takes longer than a rollout may.',
+    remedy:
+      'Find the slow step with `agl trace`, and raise `limits.rolloutTimeoutMs` or lower `agents.concurrency`. `rewards.failed` is the reward of such rollouts.',
+  },
   'altered-sampling': {
     cause:
       'The agent or its framework sets these parameters, and the recorded log-probabilities are not those of the policy.',
@@ -110,6 +115,7 @@ const withoutSignal: readonly WarningName[] = ['constant-rewards', 'constant-gro
 
 /** The conditions that follow from another one. Only that one is emitted, and it satisfies `stop.warnings` for all of them. */
 export const impliedWarnings: Readonly<Partial<Record<WarningName, readonly WarningName[]>>> = {
+  'agent-timeouts': ['agent-failures'],
   'constant-rewards': withoutSignal.slice(1),
   'constant-groups': withoutSignal.slice(2),
   'truncated-responses': [...withoutSignal, 'reward-ignores-response'],

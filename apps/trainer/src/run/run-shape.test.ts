@@ -11,3 +11,15 @@ test('held-out tasks that are trained on, or that select the checkpoint, are cou
   );
   expect(overlapText({ train, heldOut: [{ a: 3 }], validation: null })).toBeNull();
 });
+
+test('white space and the numbers of tasks do not hide an overlap, unless the number is the task', () => {
+  const text = (question: string, id: number | string) => ({ question, id });
+  const train = [text('How many bolts?', 1), text('How many nuts?', 2)];
+  const heldOut = [text(' How  many bolts?\n', 7), text('How many washers?', 8)];
+  expect(overlapText({ train, heldOut, validation: null })).toBe('1 of 2 test tasks are training tasks');
+  const numbered = [text('Solve the puzzle.', 'a'), text('Solve the puzzle.', 'b')];
+  expect(overlapText({ train: numbered, heldOut: [text('Solve the puzzle.', 'c')], validation: null })).toBeNull();
+  expect(overlapText({ train: [{ id: 1 }], heldOut: [{ id: 2 }, { id: 1 }], validation: null })).toBe(
+    '1 of 2 test tasks are training tasks',
+  );
+});

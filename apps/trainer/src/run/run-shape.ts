@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AgentLightningError, type JsonObject, type JsonValue, type Run } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
 import { z } from 'zod';
 import { groupSizeOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
@@ -31,18 +32,34 @@ export function overlapText({ train, heldOut, validation }: RunTasks): string | 
   return texts.length === 0 ? null : texts.join(' and ');
 }
 
-/** The number of tasks that another list has too, compared by value: the order of keys does not count. */
+/**
+ * The number of tasks that another list has too, compared by value: the order of keys and white space do not count. Numbers of
+ * tasks do not count either, unless a list has tasks that differ in nothing else.
+ */
 function sharedTasks(tasks: readonly JsonValue[], others: readonly JsonValue[]): number {
-  const known = new Set(others.map(canonical));
-  return tasks.filter((task) => known.has(canonical(task))).length;
+  const hasSameContent = [tasks, others].every(
+    (list) => new Set(list.map(contentOf)).size === new Set(list.map(canonical)).size,
+  );
+  const key = hasSameContent ? contentOf : canonical;
+  const known = new Set(others.map(key));
+  return tasks.filter((task) => known.has(key(task))).length;
+}
+
+const taskNumbers: ReadonlySet<string> = new Set(['id', 'idx', 'index', 'number', 'row', 'task_id', 'taskId']);
+
+/** A task without its number. */
+function contentOf(task: JsonValue): string {
+  if (!isJsonObject(task)) return canonical(task);
+  const fields = Object.entries(task).filter(([name]) => !taskNumbers.has(name));
+  return canonical(fields.length === 0 ? task : Object.fromEntries(fields));
 }
 
 function canonical(value: JsonValue): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  );
+  return JSON.stringify(value, (_key, part: unknown) => {
+    if (typeof part === 'string') return part.trim().replaceAll(/\s+/g, ' ');
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  });
 }
 
 /** The key of the shape in the stored configuration of a run. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultSecretFields } from '../redaction/secret-fields.ts';
 import { parseObject } from './json-access.ts';
-import { findInexactInteger, parseKeepingNumbers } from './json-text.ts';
+import { findInexactNumber, parseKeepingNumbers } from './json-text.ts';
 
 test.each([
   '{"id":2512292042121000001}',
@@ -16,8 +16,13 @@ test.each([
 test.each([
   ['{"a":9007199254740991,"b":9007199254740992,"c":0.1234567890123456789,"d":1e20,"e":"9007199254740993"}', null],
   ['{"a":[{"b":9007199254740993}]}', '9007199254740993'],
-])('the first integer of %s that a number does not represent is %s', (text, found) => {
-  expect(findInexactInteger(text)).toBe(found);
+  ['{"a":1e308,"b":"1e400","c":0e400,"d":0.0e-999,"e":5e-324}', null],
+  ['{"a":[1e400]}', '1e400'],
+  ['{"a":-1.5E+309}', '-1.5E+309'],
+  ['{"a":1e-400}', '1e-400'],
+  [`{"a":${'9'.repeat(400)}}`, '9'.repeat(400)],
+])('the first number of %s that would become another one is %s', (text, found) => {
+  expect(findInexactNumber(text)).toBe(found);
 });
 
 test.each([

@@ -46,15 +46,28 @@ export function parseKeepingNumbers(text: string): JsonValue {
   );
 }
 
-/** The first integer in a JSON text that a number cannot represent; null for none. @throws SyntaxError */
-export function findInexactInteger(text: string): string | null {
-  if (!longInteger.test(text)) return null;
+/** Text that may be a number beyond the range of JavaScript's numbers. */
+const distantNumber = /\d[eE][+-]?\d{2}|\d{300}/;
+
+/**
+ * The first number in a JSON text that would become another one: an integer that a number cannot represent, `1e400`, which
+ * would be infinite, or `1e-400`, which would be 0; null for none. Further digits of fractions are rounded, and not found.
+ *
+ * @throws SyntaxError
+ */
+export function findInexactNumber(text: string): string | null {
+  if (!longInteger.test(text) && !distantNumber.test(text)) return null;
   let found: string | null = null;
   JSON.parse(text, (_, value: JsonValue, context?: ParseContext) => {
-    if (isInexact(value, context)) found ??= context?.source ?? null;
+    if (isInexact(value, context) || isOutOfRange(value, context)) found ??= context?.source ?? null;
     return value;
   });
   return found;
+}
+
+function isOutOfRange(value: JsonValue, context: ParseContext | undefined): boolean {
+  if (typeof value !== 'number') return false;
+  return !Number.isFinite(value) || (value === 0 && /^-?[\d.]*[1-9]/.test(context?.source ?? ''));
 }
 
 /** Whether a value is a number that kept its text. */

@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { isList, isObject, objectsOf, parseObject, textOf } from '../base/json-access.ts';
+import { isList, isObject, numberOf, objectsOf, parseObject, textOf } from '../base/json-access.ts';
 
 /** Maximum length of an error body of unknown form, in characters. */
 const maxLength = 1000;
 
 /**
  * The error reported by a response body or stream event of any supported API: the forms of OpenAI and Anthropic, of a
- * failed response of the Responses API, and of vLLM, Ollama and FastAPI.
+ * failed response of the Responses API, and of vLLM, Ollama, FastAPI and MiniMax.
  *
  * @returns null without an error
  *
@@ -15,9 +15,11 @@ const maxLength = 1000;
  * errorMessageOf({ error: { message: 'too long', code: 400 } }); // 'too long'
  * ```
  */
-export function errorMessageOf({ error, type, object, message, detail, response }: JsonObject): string | null {
+export function errorMessageOf({ base_resp: status, ...body }: JsonObject): string | null {
+  const { error, type, object, message, detail, response } = body;
   if (isObject(error)) return textOf(error.message) ?? JSON.stringify(error);
   if (type === 'error' || object === 'error') return textOf(message);
+  if (isObject(status) && numberOf(status.status_code) !== 0) return textOf(status.status_msg);
   return textOf(error) ?? detailMessage(detail) ?? (isObject(response) ? errorMessageOf(response) : null);
 }
 

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isList, isObject, numberOf, objectsOf, parseObject, textOf } from '../base/json-access.ts';
+import { errorMessageOf } from './error-message.ts';
 
 /** A tool call of a choice, as far as it has arrived. */
 interface KnownCall {
@@ -30,12 +31,19 @@ interface CallPart {
  */
 export class ResponseStandardizer {
   readonly #choices: Map<number, KnownCall[]> = new Map();
+  readonly #isStream: boolean;
   #responseId: string | null = null;
   #problem: string | null = null;
+
+  /** @param isStream - whether it reads chunks */
+  constructor(isStream: boolean) {
+    this.#isStream = isStream;
+  }
 
   /** A body or chunk in OpenAI's form; the same object if it has that form. */
   add(body: JsonObject): JsonObject {
     this.#responseId ??= textOf(body.id);
+    this.#problem ??= reportedError(body);
     if (!isList(body.choices)) return body;
     const choices = body.choices.map((choice) => (isObject(choice) ? this.#choice(choice) : choice));
     return isSame(choices, body.choices) ? body : { ...body, choices };
@@ -53,8 +61,9 @@ export class ResponseStandardizer {
     return this.#problem ?? (isUnnamed ? 'the model endpoint returned a tool call without a name' : null);
   }
 
-  #choice(choice: JsonObject): JsonObject {
-    const place = isObject(choice.message) ? 'message' : 'delta';
+  #choice(given: JsonObject): JsonObject {
+    const choice = this.#isStream ? withDelta(given) : given;
+    const place = isObject(choice.message) && !this.#isStream ? 'message' : 'delta';
     if (choice.text !== undefined) return choice;
     // Chunks of content filters have neither.
     const message = choice[place] ?? {};
@@ -63,15 +72,17 @@ export class ResponseStandardizer {
     const standard = this.#message(plainContent(message), index, place === 'delta');
     const finish = this.#finishReason(choice.finish_reason, index);
     const complete = finish === null || place === 'message' ? standard : this.#withArguments(standard, index);
-    if (complete === choice[place] && finish === (choice.finish_reason ?? null)) return choice;
+    if (complete === given[place] && finish === (choice.finish_reason ?? null)) return choice;
     return { ...choice, [place]: complete, ...(choice.finish_reason === undefined ? {} : { finish_reason: finish }) };
   }
 
   /** The finish reason in OpenAI's words. */
   #finishReason(value: JsonValue | undefined, choice: number): JsonValue {
     if (typeof value !== 'string') return value ?? null;
-    if (value === 'error') this.#problem ??= 'the model endpoint ended its response with an error';
-    const reason = finishReasons[value] ?? value;
+    const word = value.toLowerCase();
+    if (word === 'error') this.#problem ??= 'the model endpoint ended its response with an error';
+    if (interruptions.has(word)) this.#problem ??= `the model endpoint ended its response with the reason "${value}"`;
+    const reason = finishReasons[word] ?? value;
     const hasCalls = (this.#choices.get(choice) ?? []).length > 0;
     return reason === 'stop' && hasCalls ? 'tool_calls' : reason;
   }
@@ -183,17 +194,48 @@ function newCall(calls: KnownCall[], { id, index }: CallPart, stem: string): Kno
   return call;
 }
 
-/** The finish reasons of engines and routers, in OpenAI's words. */
+/** The finish reasons of engines and routers, in lower case, in OpenAI's words. */
 const finishReasons: Readonly<Record<string, string>> = {
   '': 'stop',
+  stop: 'stop',
+  complete: 'stop',
   end_turn: 'stop',
   eos: 'stop',
   eos_token: 'stop',
   stop_sequence: 'stop',
+  length: 'length',
+  max_length: 'length',
   max_tokens: 'length',
-  tool_use: 'tool_calls',
+  model_length: 'length',
+  content_filter: 'content_filter',
+  safety: 'content_filter',
+  sensitive: 'content_filter',
   function_call: 'tool_calls',
+  tool_call: 'tool_calls',
+  tool_calls: 'tool_calls',
+  tool_use: 'tool_calls',
 };
+
+/** Finish reasons of responses that the engine did not complete. */
+const interruptions: ReadonlySet<string> = new Set([
+  'abort',
+  'aborted',
+  'engine_overloaded',
+  'insufficient_system_resource',
+  'network_error',
+]);
+
+/** The error that a body or chunk reports; null for none. */
+function reportedError(body: JsonObject): string | null {
+  const hasChoices = isList(body.choices) && body.choices.length > 0;
+  return errorMessageOf(hasChoices ? { error: body.error ?? null } : body) || null;
+}
+
+/** A choice of a chunk, whose part of the message some servers call `message`. */
+function withDelta(choice: JsonObject): JsonObject {
+  const { message, ...rest } = choice;
+  return isObject(message) && choice.delta === undefined ? { ...rest, delta: message } : choice;
+}
 
 /** Whether a chunk that continues a call has an empty id, type or name, which clients may take for a new one. */
 function hasNoIdentity({ id, type }: JsonObject, { name }: JsonObject): boolean {

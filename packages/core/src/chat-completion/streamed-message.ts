@@ -17,7 +17,7 @@ interface StreamedChoice {
  */
 export class StreamedMessage {
   readonly #choices: Map<number, StreamedChoice> = new Map();
-  readonly #standard: ResponseStandardizer = new ResponseStandardizer();
+  readonly #standard: ResponseStandardizer = new ResponseStandardizer(true);
   #head: JsonObject = {};
 
   /** Adds a chunk in the form that the agent receives. */

@@ -11,7 +11,7 @@ export { errorCatalogue } from '../base/error-catalogue.ts';
 export { isObject as isJsonObject, parseObject as parseJsonObject } from '../base/json-access.ts';
 export {
   decodeJsonText,
-  findInexactInteger,
+  findInexactNumber,
   hasUnusualNumbers,
   isRawJson,
   parseKeepingNumbers,

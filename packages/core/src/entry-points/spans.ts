@@ -8,6 +8,7 @@ export type { RecordedTraining, TrainingSpanFields, TrainingStep } from '../algo
 export { trainingFromSpan, trainingToSpan } from '../algorithm/training-span.ts';
 export { agentPathFromText, agentPathText, isAgentAmong } from '../spans/agent-path.ts';
 export { toAttributeValue } from '../spans/attribute-value.ts';
+export { type CalledModel, calledModel } from '../spans/called-model.ts';
 export { exceptionAttributes } from '../spans/exception-attributes.ts';
 export type { FlattenOptions, NestedAttributes } from '../spans/flatten-attributes.ts';
 export { flattenAttributes } from '../spans/flatten-attributes.ts';

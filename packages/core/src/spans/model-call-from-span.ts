@@ -45,7 +45,7 @@ export function modelCallFromSpan(given: Span): ModelCall | null {
     spanId: span.spanId,
     sequenceId: span.sequenceId,
     responseId: textOf(attributes[genAiAttributes.responseId]),
-    model: textOf(attributes[genAiAttributes.requestModel]) ?? textOf(attributes[genAiAttributes.responseModel]) ?? '',
+    ...modelsOf(attributes),
     policyVersion: numberOf(attributes[modelCallAttributes.policyVersion]),
     agentName: textOf(attributes[genAiAttributes.agentName]) ?? textOf(attributes[pythonReaderAttributes.agentName]),
     agentPath: agentPath === null ? null : agentPathFromText(agentPath),
@@ -64,6 +64,12 @@ export function modelCallFromSpan(given: Span): ModelCall | null {
     startTimeMs: span.startTimeMs,
     endTimeMs: span.endTimeMs,
   };
+}
+
+function modelsOf(attributes: Attributes): Pick<ModelCall, 'model' | 'responseModel'> {
+  const response = textOf(attributes[genAiAttributes.responseModel]);
+  const model = textOf(attributes[genAiAttributes.requestModel]) ?? response ?? '';
+  return response === null || response === model ? { model } : { model, responseModel: response };
 }
 
 function alteredSamplingOf(recorded: AttributeValue | undefined): Pick<ModelCall, 'alteredSampling'> {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { recordedSpanCodec, spanCodec, spanInputCodec } from '../protocol/wire/wire-span.ts';
+import { calledModel } from './called-model.ts';
 import type { ModelCall } from './model-call.ts';
 import { modelCallFromSpan } from './model-call-from-span.ts';
 import { modelCallToSpan } from './model-call-span.ts';
@@ -127,6 +128,19 @@ describe('modelCallToSpan and modelCallFromSpan', () => {
         finish_reason: 'tool_calls',
       },
     ]);
+  });
+
+  it('keep the model that responded, the one that was requested, and the name in the request', () => {
+    const span = modelCallToSpan({ ...call, responseModel: 'tiny-2' });
+    expect(modelCallFromSpan(stored(span))).toMatchObject({ model: 'tiny', responseModel: 'tiny-2' });
+    expect(calledModel(span.attributes)).toEqual({ name: 'tiny-2', requested: 'gpt-4o' });
+    const step = { 'gen_ai.request.model': 'large' };
+    expect(calledModel(span.attributes, step)).toEqual({ name: 'tiny-2', requested: 'large' });
+    const unnamed = { ...span.attributes, 'gen_ai.response.model': '' };
+    expect(calledModel(unnamed)).toEqual({ name: 'tiny', requested: 'gpt-4o' });
+    const alike = modelCallToSpan({ ...call, request: { model: 'tiny' } });
+    expect(calledModel(alike.attributes)).toEqual({ name: 'tiny', requested: null });
+    expect(alike.attributes).not.toHaveProperty('agentlightning.requested_model');
   });
 
   it('omit unknown values', () => {

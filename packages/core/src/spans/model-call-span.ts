@@ -1,5 +1,6 @@
 import { newTraceId } from '../base/id.ts';
 import type { JsonObject } from '../base/json.ts';
+import { textOf } from '../base/json-access.ts';
 import { defaultSecretFields, type SecretFields } from '../redaction/secret-fields.ts';
 import { agentPathText } from './agent-path.ts';
 import { toGenAiMessages, toGenAiOutputMessages } from './gen-ai-messages.ts';
@@ -26,8 +27,6 @@ export interface ModelCallRecording {
   readonly mode?: RolloutMode | null;
   /** API of the agent's request: `chat-completions`, `completions`, `responses` or `messages`. */
   readonly api?: string;
-  /** Model name reported by the engine. @default the call's model */
-  readonly responseModel?: string;
   readonly isStreamed?: boolean;
   /** Whether the response ended prematurely. */
   readonly isPartial?: boolean;
@@ -104,6 +103,8 @@ function callAttributes(call: ModelCallInput): MaybeAttributes {
   return {
     [genAiAttributes.operationName]: 'chat',
     [genAiAttributes.requestModel]: call.model,
+    [genAiAttributes.responseModel]: call.responseModel ?? call.model,
+    [modelCallAttributes.requestedModel]: requestedModelOf(call),
     [genAiAttributes.requestTemperature]: call.temperature,
     [genAiAttributes.responseId]: call.responseId,
     [genAiAttributes.agentName]: call.agentName,
@@ -115,6 +116,12 @@ function callAttributes(call: ModelCallInput): MaybeAttributes {
     [modelCallAttributes.untrainableReason]: call.untrainableReason,
     [modelCallAttributes.alteredSampling]: call.alteredSampling?.length ? [...call.alteredSampling] : null,
   };
+}
+
+/** The name in the agent's request, where another one was sent to the model server. */
+function requestedModelOf({ model, request }: ModelCallInput): string | null {
+  const name = textOf(request?.['model']);
+  return name === model ? null : name;
 }
 
 function tokenAttributes(choices: readonly ModelCallChoice[], tokens: readonly string[] | undefined): MaybeAttributes {
@@ -189,7 +196,6 @@ function outputMessages(response: JsonObject): string {
 
 function recordingAttributes(call: ModelCallInput, recording: ModelCallRecording): MaybeAttributes {
   return {
-    [genAiAttributes.responseModel]: recording.responseModel ?? call.model,
     [genAiAttributes.requestTopP]: recording.sampling?.topP,
     [genAiAttributes.requestMaxTokens]: recording.sampling?.maxTokens,
     [genAiAttributes.requestSeed]: recording.sampling?.seed,

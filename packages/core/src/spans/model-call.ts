@@ -39,7 +39,10 @@ export interface ModelCall {
   readonly sequenceId: number;
   /** The engine's response id; framework spans are joined on it. */
   readonly responseId: string | null;
+  /** The requested model: at a gateway, the name that its upstream received. */
   readonly model: string;
+  /** The model that the response names. @default `model` */
+  readonly responseModel?: string;
   /** Version of the weights that sampled the oldest token of all choices; null when the engine does not report it. */
   readonly policyVersion: number | null;
   /** The calling agent, where an adapter reports it. */

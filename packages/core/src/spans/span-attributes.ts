@@ -99,6 +99,8 @@ export const modelCallAttributes = {
   timeToFirstTokenMs: 'agentlightning.time_to_first_token_ms',
   /** HTTP status of the upstream's response. */
   httpStatus: 'agentlightning.http_status',
+  /** The model name in the agent's request, where the gateway sent another one to the model server. */
+  requestedModel: 'agentlightning.requested_model',
   /** Differences between the agent's request and the one that the model saw, such as `tools[1]: web_search left out`. */
   requestChanges: 'agentlightning.request_changes',
   /** JSON of the request body as the agent sent it. */

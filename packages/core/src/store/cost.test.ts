@@ -37,6 +37,18 @@ test('a model without a price is named with the setting that it needs, and the o
   expect(costOfCalls([{ ...other, inputTokens: 0, outputTokens: 0 }], null).missing).toEqual([]);
 });
 
+test('calls are priced by the model that responded, also by its name without a date', () => {
+  const call = { ...aModelCall(), model: 'router/auto', policyVersion: null };
+  const responding = (responseModel: string) => usageOfSpans([modelCallToSpan({ ...call, responseModel })]);
+  expect(responding('small-2025-04-14')[0]?.model).toBe('small-2025-04-14');
+  const { missing } = costOfCalls(responding('other'), null);
+  expect(missing).toEqual(['no price of model other (prices.models["other"])']);
+  for (const model of ['small-2025-04-14', 'small-20250414']) {
+    expect(costOfCalls([{ ...usage, model }], prices).amount).toBeCloseTo(0.36, 10);
+  }
+  expect(costOfCalls([{ ...usage, model: 'small-2' }], prices).amount).toBeNull();
+});
+
 test('a run costs its calls, its optimiser model and the time of its steps', () => {
   const policy = { ...usage, model: 'run-1', isPolicy: true };
   const config = { prices: { currency: 'EUR', models: { small: { input: 1, output: 10 } }, runtimePerHour: 3 } };

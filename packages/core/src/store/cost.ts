@@ -69,8 +69,13 @@ export function costOfCalls(usage: readonly ModelUsage[], prices: Prices | null)
   return { amount, currency: prices?.currency ?? 'USD', missing: [...missing] };
 }
 
+/** The date at the end of a model's name, as in `gpt-4.1-mini-2025-04-14` and `claude-sonnet-4-5-20250929`. */
+const snapshotDate = /-\d{4}-?\d{2}-?\d{2}$/;
+
+/** The price of a model, or of the name without its date: the one that agents request. */
 function priceOf({ model }: ModelUsage, prices: Prices | null): ModelPrice | null {
-  return prices !== null && Object.hasOwn(prices.models, model) ? (prices.models[model] ?? null) : null;
+  const models = new Map(Object.entries(prices?.models ?? {}));
+  return models.get(model) ?? models.get(model.replace(snapshotDate, '')) ?? null;
 }
 
 /** The prices in the recorded configuration of a run; null without valid ones. */

@@ -1,10 +1,11 @@
 import * as z from 'zod';
+import { calledModel } from '../spans/called-model.ts';
 import type { AttributeValue, Span } from '../spans/span.ts';
 import { genAiAttributes, modelCallAttributes, spanNames } from '../spans/span-attributes.ts';
 
 /** Token counts of the recorded calls of one model. */
 export interface ModelUsage {
-  /** Model name at the upstream. */
+  /** Name of the model that responded. */
   readonly model: string;
   /** Whether a training runtime served the calls: its responses have a policy version. */
   readonly isPolicy: boolean;
@@ -61,11 +62,11 @@ export function addUsage(one: ModelUsage, other: ModelUsage): ModelUsage {
 }
 
 function usageOfCall({ attributes }: Pick<Span, 'attributes'>): ModelUsage {
-  const model = attributes[genAiAttributes.requestModel];
+  const { name } = calledModel(attributes);
   const inputTokens = tokensOf(attributes[genAiAttributes.usageInputTokens]);
   return {
     // PostgreSQL has no NUL in text.
-    model: typeof model === 'string' ? model.slice(0, maxNameLength).replaceAll('\0', '') : '',
+    model: (name ?? '').slice(0, maxNameLength).replaceAll('\0', ''),
     isPolicy: typeof attributes[modelCallAttributes.policyVersion] === 'number',
     calls: 1,
     inputTokens,

@@ -81,11 +81,13 @@ function primaryNameOf(rewards: readonly Reward[], primaryKey: string | undefine
 }
 
 function missingPrimary(rewards: readonly Reward[], primaryKey: string | undefined): AgentLightningError {
-  const names = rewards.map((reward) => reward.name).join(', ') || 'none';
+  const names = rewards.map((reward) => reward.name).join(', ');
   const message =
-    primaryKey === undefined
-      ? `The reward has several dimensions (${names}) and none is named as the primary one: call one of them "${primaryRewardName}"`
-      : `The primary reward "${primaryKey}" is not among the dimensions (${names})`;
+    rewards.length === 0
+      ? 'The reward has no dimension'
+      : primaryKey === undefined
+        ? `The reward has several dimensions (${names}) and none is named as the primary one: call one of them "${primaryRewardName}"`
+        : `The primary reward "${primaryKey}" is not among the dimensions (${names})`;
   const remedy = `Return \`{ ${primaryRewardName}: …, … }\` from the agent, or pass \`primaryKey\` to \`emitReward\`. \`rewardWeights\` of the algorithm weighs all of them.`;
   return new AgentLightningError({ code: 'INVALID_REWARD', message, remedy });
 }

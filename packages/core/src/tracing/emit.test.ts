@@ -66,7 +66,7 @@ test.each([
   ['a text', '1', 'The reward "primary" is "1" (string)'],
   ['null', null, 'The reward "primary" is null'],
   ['undefined', undefined, 'The reward "primary" is undefined'],
-  ['no dimension', {}, 'several dimensions (none)'],
+  ['no dimension', {}, 'The reward has no dimension'],
   ['several dimensions', { a: 1, b: 2 }, 'several dimensions (a, b) and none is named as the primary one'],
 ])('%s is not a reward', (_name, reward, message) => {
   const sink = recorded(() => {

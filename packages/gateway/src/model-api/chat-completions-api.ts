@@ -18,7 +18,7 @@ export const chatCompletionsApi: UpstreamApi = {
 };
 
 function standardResponse(body: JsonObject): JsonObject {
-  const standard = new ResponseStandardizer();
+  const standard = new ResponseStandardizer(false);
   const response = standard.add(body);
   const problem = standard.problemAtEnd();
   if (problem !== null) throw notUnderstood(problem);

@@ -51,6 +51,7 @@ export class ChatStream implements StreamConverter {
     if (entry.kind === 'comment') return writeEntry(entry);
     const { standard } = this.#format;
     if (entry.data === doneMarker) return problemIn(standard?.problemAtEnd()) ?? chatEnd;
+    if (entry.data.trim() === '') return '';
     const sent = parseJsonObject(entry.data);
     if (sent === null) return writeEntry(entry);
     if (isJsonObject(sent.error)) {
@@ -59,6 +60,8 @@ export class ChatStream implements StreamConverter {
     const chunk = standard?.add(sent) ?? sent;
     const problem = problemIn(standard?.problem);
     if (problem !== null) return problem;
+    // A keep-alive, which clients would take for a chunk.
+    if (!isJsonList(chunk.choices) && chunk.usage === undefined) return '';
     this.#captured.add(this.#format.toChatLogprobs(chunk));
     const visible = visibleResponse(chunk, this.#added);
     this.#format.body.add(visible);
@@ -76,7 +79,7 @@ export class ChatStream implements StreamConverter {
 }
 
 function chatFormat(): ChunkFormat {
-  return { toChatLogprobs: (chunk) => chunk, standard: new ResponseStandardizer(), body: new StreamedMessage() };
+  return { toChatLogprobs: (chunk) => chunk, standard: new ResponseStandardizer(true), body: new StreamedMessage() };
 }
 
 /** The end of a stream that cannot be understood; null for no problem. */

@@ -5,7 +5,7 @@ import type { CallingAttempt } from '../attempts/calling-attempt.ts';
 import type { RequestDialect } from '../upstream/request-dialect.ts';
 import type { SamplingOverrides, Upstream } from '../wire/gateway-options.ts';
 import { numberOf, textOf } from '../wire/json-access.ts';
-import { orderedMessages } from './message-order.ts';
+import { adaptedMessages } from './adapted-messages.ts';
 
 /** Fields requested by the gateway and not by the agent; removed from the response. */
 export interface AddedFields {
@@ -125,9 +125,10 @@ export function prepareUntokened(request: JsonObject, options: PrepareOptions, l
   };
 }
 
-function adaptedBody(body: JsonObject, added: AddedFields, { tokens, order }: RequestDialect): JsonObject {
+function adaptedBody(body: JsonObject, added: AddedFields, dialect: RequestDialect): JsonObject {
+  const { tokens } = dialect;
   const adapted: Record<string, JsonValue> = { ...body };
-  const messages = orderedMessages(body.messages, order);
+  const messages = adaptedMessages(body.messages, dialect);
   if (messages !== undefined) adapted.messages = messages;
   if (tokens === 'none') {
     if (added.logprobs) delete adapted.logprobs;

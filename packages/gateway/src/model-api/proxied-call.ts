@@ -1,6 +1,6 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { JsonObject } from '@agentlightning/core';
-import { CapturedResponse, isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
+import { CapturedResponse, errorMessageOf, parseJsonObject } from '@agentlightning/core/internal';
 import { headerNames } from '@agentlightning/core/protocol';
 import type { EndedCall, StartedCall } from '../capture/call-recorder.ts';
 import { callWithFailover } from '../upstream/call-with-failover.ts';
@@ -11,7 +11,7 @@ import { upstreamErrored, upstreamMessage } from '../upstream/upstream-failure.t
 import type { CallResponse } from '../wire/call-response.ts';
 import { GatewayError, type UpstreamErrorResponse } from '../wire/gateway-error.ts';
 import type { GatewayLog } from '../wire/gateway-options.ts';
-import { orderChanges } from './message-order.ts';
+import { adaptedChanges } from './adapted-messages.ts';
 import type { IncomingCall, ModelCallServices } from './model-call-services.ts';
 import type { PreparedRequest, RequestBodies } from './prepared-request.ts';
 import { type CapturedStream, relayStream } from './relay-stream.ts';
@@ -113,12 +113,12 @@ export class ProxiedCall {
     if (started === null && translated === null && !prepared.isStreamed) return { status, headers, body: text };
     const given = parseJsonObject(text);
     if (given === null) {
+      if (prepared.isStreamed && isEventStream(text)) return this.#streamed(result, Readable.from([Buffer.from(text)]));
       if (started === null && translated === null) return { status, headers, body: text };
       throw notJson(result);
     }
+    if (api.path.endsWith('/completions') && reportsError(given)) throw reportedError(result);
     const body = api.standard(given);
-    if (translated !== null && (isJsonObject(body.error) || typeof body.error === 'string'))
-      throw reportedError(result);
     const visible = api.visible(body, prepared.added);
     const visibleText = visible === given ? text : JSON.stringify(visible);
     if (started !== null) await this.#record(started, result, { body, visible, visibleText });
@@ -130,13 +130,13 @@ export class ProxiedCall {
   #native(visible: JsonObject, text: string): Pick<CallResponse, 'headers'> & { readonly body: string } {
     const { prepared, api } = this.#options;
     const stream = prepared.isStreamed ? api.streamOfWhole?.(visible, prepared.added) : undefined;
-    if (stream === undefined) return { headers: {}, body: text };
-    return { headers: { 'content-type': 'text/event-stream' }, body: stream };
+    if (stream === undefined) return { headers: jsonHeaders, body: text };
+    return { headers: eventHeaders, body: stream };
   }
 
   #translated(call: TranslatedCall, body: JsonObject): Pick<CallResponse, 'headers'> & { readonly body: string } {
-    if (!this.#options.prepared.isStreamed) return { headers: {}, body: JSON.stringify(call.whole(body)) };
-    return { headers: { 'content-type': 'text/event-stream' }, body: streamOfWhole(call.stream(), body) };
+    if (!this.#options.prepared.isStreamed) return { headers: jsonHeaders, body: JSON.stringify(call.whole(body)) };
+    return { headers: eventHeaders, body: streamOfWhole(call.stream(), body) };
   }
 
   async #record(
@@ -170,7 +170,11 @@ export class ProxiedCall {
     const { call } = this.#options;
     const { status, headers } = result.response;
     const stream = { body, address: result.upstream.baseUrl, signal: call.signal, ...this.#captured(result) };
-    return { status, headers: this.#headers(headers), body: (send) => relayStream(stream, send) };
+    return {
+      status,
+      headers: this.#headers({ ...headers, ...eventHeaders }),
+      body: (send) => relayStream(stream, send),
+    };
   }
 
   #captured(result: UpstreamResult): Pick<CapturedStream, 'stream' | 'record' | 'recordFailed'> {
@@ -242,7 +246,7 @@ export class ProxiedCall {
       parameters: { ...prepared, requestsTokens: prepared.requestsTokens && dialect.tokens !== 'none' },
       changes: isPromptOf(captured, this.#sentPrompt)
         ? [continuedChange]
-        : orderChanges(started?.request ?? {}, dialect.order),
+        : adaptedChanges(started?.request ?? {}, dialect),
       captured,
       responseId: translated === null || result === null ? captured.responseId : translated.call.responseId,
       endTimeMs: services.upstreamServices.clock.now(),
@@ -255,6 +259,21 @@ export class ProxiedCall {
     const { started } = this.#options;
     return started === null ? headers : { ...headers, [headerNames.spanId]: started.spanId };
   }
+}
+
+/** Proxies lose the type of a body. */
+const jsonHeaders = { 'content-type': 'application/json' };
+const eventHeaders = { 'content-type': 'text/event-stream' };
+
+/** Whether a text is a stream of events whose type was lost. */
+function isEventStream(text: string): boolean {
+  return /^\s*(?:data|event|id):/.test(text);
+}
+
+/** Whether a body of Chat Completions or Completions is an error, which has the status 200 at some vendors. */
+function reportsError(body: JsonObject): boolean {
+  const isChoiceless = !Array.isArray(body.choices) || body.choices.length === 0;
+  return Boolean(errorMessageOf(isChoiceless ? body : { error: body.error ?? null }));
 }
 
 function captureOf(result: UpstreamResult, { promptTokenIds }: PreparedRequest): CapturedResponse {

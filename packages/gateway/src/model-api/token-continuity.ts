@@ -24,8 +24,8 @@ import type { RegisteredUpstream } from '../upstream/registered-upstream.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import type { GatewayLog } from '../wire/gateway-options.ts';
 import { isJsonList, objectOf, objectsOf } from '../wire/json-access.ts';
+import { adaptedMessages } from './adapted-messages.ts';
 import { type ContinuedTurn, ConversationTurns } from './conversation-turns.ts';
-import { orderedMessages } from './message-order.ts';
 
 /** A call that may continue an earlier one of its attempt. */
 export interface ContinuableCall {
@@ -108,7 +108,7 @@ export class TokenContinuity {
     messages: readonly JsonObject[],
   ): Promise<readonly number[] | null> {
     const { tools, tool_choice: choice, chat_template_kwargs: settings, reasoning_effort: effort } = started.request;
-    const ordered = orderedMessages(messages, upstream.dialect.for(false).order);
+    const ordered = adaptedMessages(messages, upstream.dialect.for(false));
     const kwargs = { ...(effort === undefined ? {} : { reasoning_effort: effort }), ...objectOf(settings) };
     const body: Record<string, JsonValue> = { model, messages: ordered ?? messages, add_generation_prompt: true };
     if (isJsonList(tools) && choice !== 'none') body.tools = tools;

@@ -1,7 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import {
   type CapturedResponse,
-  isJsonObject,
   parseJsonObject,
   ResponseStandardizer,
   StreamedMessage,
@@ -9,7 +8,7 @@ import {
 import { type GatewayError, notUnderstood } from '../wire/gateway-error.ts';
 import { type StreamEntry, writeEntry } from '../wire/server-sent-events.ts';
 import { chunkOfWhole, doneMarker } from './chat-stream.ts';
-import { failureMessage, type LastEntry, type StreamConverter } from './stream-converter.ts';
+import type { LastEntry, StreamConverter } from './stream-converter.ts';
 import type { TranslatedStream } from './translation.ts';
 import { visibleResponse } from './visible-response.ts';
 
@@ -20,7 +19,7 @@ export class TranslatedStreamConverter implements StreamConverter {
   readonly #captured: CapturedResponse;
   readonly #translated: TranslatedStream;
   readonly #message: StreamedMessage = new StreamedMessage();
-  readonly #standard: ResponseStandardizer = new ResponseStandardizer();
+  readonly #standard: ResponseStandardizer = new ResponseStandardizer(true);
 
   /** @param captured - collects the tokens */
   constructor(captured: CapturedResponse, translated: TranslatedStream) {
@@ -43,8 +42,6 @@ export class TranslatedStreamConverter implements StreamConverter {
     const chunk = parseJsonObject(entry.data);
     // A response with a missing chunk must not look complete.
     if (chunk === null) return this.#failed('the upstream sent a chunk that is not a JSON object');
-    if (isJsonObject(chunk.error)) return this.#failed(failureMessage(chunk.error));
-    if (typeof chunk.error === 'string') return this.#failed(chunk.error);
     const standard = this.#standard.add(chunk);
     if (this.#standard.problem !== null) return this.#failed(this.#standard.problem);
     this.#captured.add(standard);

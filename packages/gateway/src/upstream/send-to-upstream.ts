@@ -9,7 +9,7 @@ import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { nextDialect, plainDialect, type RequestDialect } from './request-dialect.ts';
 import type { FirstByteWait, UpstreamClient, UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
-import { describeFailure, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
+import { describeFailure, keyRefused, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
 import { isUpstreamTimeout } from './upstream-timeout.ts';
 
 /** The dependencies of a call to an upstream. */
@@ -105,7 +105,7 @@ async function requested(attempt: UpstreamTry): Promise<UpstreamResult> {
   const { adapted, isStreamed } = request;
   if (adapted === null) return await send(attempt, plainDialect);
   let dialect = upstream.dialect.for(isStreamed);
-  let body = dialect.tokens === 'as-sent' && dialect.order === 'any' ? request.body : adapted(dialect);
+  let body = isPlain(dialect) ? request.body : adapted(dialect);
   const first = await send({ ...attempt, request: { ...request, body } }, dialect);
   for (let result = first; ; ) {
     const next = nextDialect({ status: result.response.status, text: result.text }, dialect, isStreamed);
@@ -121,6 +121,10 @@ async function requested(attempt: UpstreamTry): Promise<UpstreamResult> {
   }
 }
 
+function isPlain(dialect: RequestDialect): boolean {
+  return Object.values(dialect).join() === Object.values(plainDialect).join();
+}
+
 const notes = {
   tokens: {
     whole:
@@ -128,6 +132,8 @@ const notes = {
     none: 'a model endpoint rejects requests for token ids; its calls cannot be trained on',
   },
   order: 'a model endpoint rejects the positions of system messages; they become part of the user messages',
+  content: 'a model endpoint rejects content in parts; text parts are joined to one text',
+  callIds: 'a model endpoint rejects ids of tool calls; they are replaced by nine characters',
 } as const;
 
 function noteDialect(
@@ -138,7 +144,7 @@ function noteDialect(
   const { upstream } = slot;
   const details = { upstream: upstream.id, response: upstreamMessage(refused) };
   for (const part of upstream.dialect.learn(dialect, request.isStreamed)) {
-    if (part === 'order') services.log.warn(details, notes.order);
+    if (part !== 'tokens') services.log.warn(details, notes[part]);
     else services.log.warn(details, dialect.tokens === 'whole' ? notes.tokens.whole : notes.tokens.none);
   }
   if (dialect.tokens === 'none' && upstream.tokenSupport !== 'given') upstream.tokenSupport = 'refused';
@@ -173,7 +179,7 @@ function checked(services: UpstreamServices, result: UpstreamResult): UpstreamRe
     services.health.failed(upstream, `it refused the gateway's key with ${status}`);
     if (status === 401 || upstream.firstByteTimes.isEmpty)
       services.onRejectedKey({ baseUrl: upstream.baseUrl, status });
-    throw upstreamFailed(upstream.baseUrl, `refused the gateway's key with ${status}`, null);
+    throw keyRefused(upstream.baseUrl, status);
   }
   if (status >= 300 && status < 400) throw upstreamFailed(upstream.baseUrl, `redirects with ${status}`, null);
   services.health.succeeded(upstream);

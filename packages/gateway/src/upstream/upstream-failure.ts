@@ -21,6 +21,18 @@ export function upstreamFailed(address: string, what: string, cause: unknown): G
   });
 }
 
+/** An upstream refused the key that the gateway has for it. Every retry of the client would be refused too. */
+export function keyRefused(address: string, status: number): GatewayError {
+  return new GatewayError({
+    code: 'UPSTREAM_FAILED',
+    httpStatus: 502,
+    type: 'upstream_error',
+    message: `the model endpoint ${address} refused the gateway's key with ${status}`,
+    remedy: 'Set a key of this endpoint where the gateway is configured (AGL_UPSTREAM_KEY, `apiKeyEnv` or `apiKey`).',
+    headers: { 'x-should-retry': 'false' },
+  });
+}
+
 /** An upstream responded with a server error to every try. */
 export function upstreamErrored(result: ReadResponse, times: string): GatewayError {
   const { upstream, response, text } = result;

@@ -14,8 +14,8 @@ export interface TraceTarget {
   readonly scores?: ScoreTarget;
 }
 
-/** A tool whose address and headers are known: an OTLP collector, Langfuse, Phoenix, LangSmith. */
-export type TraceTool = 'otlp' | 'langfuse' | 'phoenix' | 'langsmith';
+/** A tool whose address and headers are known: an OTLP collector, Langfuse, Phoenix, LangSmith, MLflow. */
+export type TraceTool = 'otlp' | 'langfuse' | 'phoenix' | 'langsmith' | 'mlflow';
 
 /** Settings that replace those of the environment. */
 export interface TargetSettings {
@@ -28,7 +28,8 @@ export interface TargetSettings {
 /**
  * The target of a tool, from the variables that the tool itself defines: `OTEL_EXPORTER_OTLP_*`; `LANGFUSE_BASE_URL`,
  * `LANGFUSE_PUBLIC_KEY`, `LANGFUSE_SECRET_KEY`; `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY`; `LANGSMITH_ENDPOINT`,
- * `LANGSMITH_API_KEY`, `LANGSMITH_PROJECT`.
+ * `LANGSMITH_API_KEY`, `LANGSMITH_PROJECT`; `MLFLOW_TRACKING_URI`, `MLFLOW_EXPERIMENT_ID`, `MLFLOW_TRACKING_TOKEN`,
+ * `MLFLOW_TRACKING_USERNAME`, `MLFLOW_TRACKING_PASSWORD`.
  *
  * @throws AgentLightningError CONFIG for a missing key, or an address that is not one of HTTP
  *
@@ -42,7 +43,7 @@ export function traceTarget(
   environment: Readonly<Record<string, string | undefined>>,
   settings: TargetSettings = {},
 ): TraceTarget {
-  const target: TraceTarget = { otlp, langfuse, phoenix, langsmith }[tool](environment, settings.endpoint);
+  const target: TraceTarget = { otlp, langfuse, phoenix, langsmith, mlflow }[tool](environment, settings.endpoint);
   assertHttp(target.url);
   const { headers, protocol } = target;
   return { ...target, headers: { ...headers, ...settings.headers }, protocol: settings.protocol ?? protocol };
@@ -101,6 +102,25 @@ function langsmith(environment: Environment, endpoint: string | undefined): Trac
     headers: {
       'x-api-key': required(environment, 'LANGSMITH_API_KEY', 'LangSmith'),
       ...(project ? { 'langsmith-project': project } : {}),
+    },
+    protocol: 'http/protobuf',
+  };
+}
+
+function mlflow(environment: Environment, endpoint: string | undefined): TraceTarget {
+  const base = endpoint ?? (environment['MLFLOW_TRACKING_URI'] || 'http://127.0.0.1:5000');
+  const token = environment['MLFLOW_TRACKING_TOKEN'];
+  const name = environment['MLFLOW_TRACKING_USERNAME'];
+  const password = environment['MLFLOW_TRACKING_PASSWORD'] ?? '';
+  const basic = name ? `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` : null;
+  const authorization = token ? `Bearer ${token}` : basic;
+  const url = within(base, 'v1/traces');
+  return {
+    url,
+    scores: { tool: 'mlflow', url: url.replace(/v1\/traces$/, 'api/3.0/mlflow/traces') },
+    headers: {
+      'x-mlflow-experiment-id': environment['MLFLOW_EXPERIMENT_ID'] || '0',
+      ...(authorization === null ? {} : { authorization }),
     },
     protocol: 'http/protobuf',
   };

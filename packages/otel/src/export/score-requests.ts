@@ -4,30 +4,54 @@ import type { AttemptScore } from './summarize-roots.ts';
 
 /** Where a tool takes scores, which its list of traces shows and filters. */
 export interface ScoreTarget {
-  readonly tool: 'langfuse' | 'phoenix';
+  readonly tool: 'langfuse' | 'phoenix' | 'mlflow';
+  /** The address that takes scores; of MLflow, that of its traces. */
   readonly url: string;
 }
 
 /** Maximum scores of one request. */
 const maxScores = 100;
 
+/** A request that sends scores. */
+export interface ScoreRequest {
+  readonly url: string;
+  readonly count: number;
+  readonly body: object;
+}
+
 /**
- * The bodies of the requests that send scores. A repeated export replaces the scores of the first one.
+ * The requests that send scores. A repeated export replaces the scores of the first one; MLflow keeps both.
  *
  * @param timeMs - the time of the request, in Unix milliseconds
  */
 export function scoreRequests(
-  { tool }: ScoreTarget,
+  { tool, url }: ScoreTarget,
   scores: readonly AttemptScore[],
   timeMs: number,
-): readonly { readonly count: number; readonly body: object }[] {
-  const requests: { readonly count: number; readonly body: object }[] = [];
+): readonly ScoreRequest[] {
+  if (tool === 'mlflow') return scores.map((score) => mlflowAssessment(url, score, timeMs));
+  const requests: ScoreRequest[] = [];
   for (let start = 0; start < scores.length; start += maxScores) {
     const batch = scores.slice(start, start + maxScores);
     const body = tool === 'langfuse' ? langfuseEvents(batch, timeMs) : phoenixAnnotations(batch);
-    requests.push({ count: batch.length, body });
+    requests.push({ url, count: batch.length, body });
   }
   return requests;
+}
+
+/** An assessment of a trace: MLflow's API takes one in a request, without a dot in its name. */
+function mlflowAssessment(url: string, { traceId, name, value }: AttemptScore, timeMs: number): ScoreRequest {
+  const id = `tr-${traceId}`;
+  const time = new Date(timeMs).toISOString();
+  const assessment = {
+    assessment_name: name.replaceAll('.', '_'),
+    trace_id: id,
+    source: { source_type: 'CODE', source_id: 'agentlightning' },
+    create_time: time,
+    last_update_time: time,
+    feedback: { value },
+  };
+  return { url: `${url}/${id}/assessments`, count: 1, body: { assessment } };
 }
 
 /** The reasons for scores that the tool rejected, of the response of Langfuse with status 207. */

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import type { Attributes } from '@agentlightning/core';
 import { AgentLightningError, type Clock, type Span } from '@agentlightning/core';
 import { backoffMs, parseRetryAfterMs, systemClock, withRetry } from '@agentlightning/core/internal';
-import { genAiAttributes, joinModelCalls } from '@agentlightning/core/spans';
+import { calledModel, genAiAttributes, joinModelCalls, modelCallAttributes } from '@agentlightning/core/spans';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import type { ExportedContent } from './export-attributes.ts';
@@ -137,8 +137,8 @@ export class TraceExporter {
 
   async #sendScores(target: ScoreTarget, scores: readonly AttemptScore[]): Promise<void> {
     const headers = { 'content-type': 'application/json' };
-    for (const { count, body } of scoreRequests(target, scores, this.#clock.now())) {
-      const sent = { url: target.url, headers, body: new TextEncoder().encode(JSON.stringify(body)) };
+    for (const { url, count, body } of scoreRequests(target, scores, this.#clock.now())) {
+      const sent = { url, headers, body: new TextEncoder().encode(JSON.stringify(body)) };
       const reasons = rejectedScores(await this.#post(sent));
       this.#scores += count - reasons.length;
       this.#reject(reasons.length, reasons[0]);
@@ -254,17 +254,15 @@ function collapseModelCalls(spans: readonly Span[]): readonly Span[] {
 
 /** A span with the model of the record, which names the one that responded. */
 function withModel(span: Span, record: Attributes): Span {
-  const requested = span.attributes[genAiAttributes.requestModel];
-  const model = record[genAiAttributes.responseModel] ?? record[genAiAttributes.requestModel];
-  if (model === undefined || (model === requested && model === span.attributes[genAiAttributes.responseModel]))
-    return span;
+  const { name, requested } = calledModel(record, span.attributes);
+  if (name === null) return span;
   return {
     ...span,
     attributes: {
       ...span.attributes,
-      [genAiAttributes.requestModel]: model,
-      [genAiAttributes.responseModel]: model,
-      ...(requested === undefined || requested === model ? {} : { 'agentlightning.requested_model': requested }),
+      [genAiAttributes.requestModel]: name,
+      [genAiAttributes.responseModel]: name,
+      ...(requested === null ? {} : { [modelCallAttributes.requestedModel]: requested }),
     },
   };
 }

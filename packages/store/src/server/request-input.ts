@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { ValidationError, type ValidationIssue } from '@agentlightning/core';
-import { findInexactInteger, validationIssues } from '@agentlightning/core/internal';
+import { findInexactNumber, validationIssues } from '@agentlightning/core/internal';
 import type { StoreRoute } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -101,9 +101,9 @@ async function betweenSteps(size: number): Promise<void> {
 }
 
 function rejectInexact(text: string): void {
-  const integer = findInexactInteger(text);
-  if (integer === null) return;
-  const message = `the integer ${integer} is beyond those that JSON clients in JavaScript represent; send it as text: "${integer}"`;
+  const inexact = findInexactNumber(text);
+  if (inexact === null) return;
+  const message = `the number ${inexact} is beyond those that JSON clients in JavaScript represent; send it as text: "${inexact}"`;
   throw new MalformedRequestError([{ path: '', message }]);
 }
 

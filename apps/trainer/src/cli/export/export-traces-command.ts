@@ -14,7 +14,7 @@ export function addTracesCommand(group: Command, { setExitCode }: ProgramOptions
     .argument('<run>', 'the run')
     .addOption(
       new Option('--to <tool>', 'the receiver; its address and keys are in the variables that the tool defines')
-        .choices(['otlp', 'langfuse', 'phoenix', 'langsmith'])
+        .choices(['otlp', 'langfuse', 'phoenix', 'langsmith', 'mlflow'])
         .default('otlp'),
     )
     .option('--endpoint <url>', 'address of the receiver (default: by the environment)')

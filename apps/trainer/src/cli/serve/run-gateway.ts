@@ -89,7 +89,14 @@ async function runWith(flags: GatewayFlags, { registry, logStream }: CommandTele
   const apiKey = process.env['AGL_STORE_KEY'] ?? null;
   const store = await openStoreByUrl({ url: flags.store, apiKey });
   try {
-    const gateway = await serveGateway({ store, upstream, log, registry, ...keys, ...optionsOf(flags) });
+    const rejected = new Set<string>();
+    const onRejectedKey: NonNullable<ServeGatewayOptions['onRejectedKey']> = ({ baseUrl, status }) => {
+      if (rejected.has(baseUrl)) return;
+      rejected.add(baseUrl);
+      log.error({ upstream: addressText(baseUrl), status }, 'a model endpoint rejects its key; its calls fail');
+    };
+    const options = { ...keys, ...optionsOf(flags), onRejectedKey };
+    const gateway = await serveGateway({ store, upstream, log, registry, ...options });
     const upstreams = gateway.upstreams().map(({ id }) => id);
     const isLocked = Object.values(keys).some((key) => key !== null);
     log.info({ url: gateway.url, upstreams, key: isLocked, aglServer: flags.aglServer }, 'gateway is up');

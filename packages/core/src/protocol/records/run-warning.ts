@@ -3,6 +3,7 @@ import * as z from 'zod';
 /** The conditions that are detected in a run that does not learn. */
 export const warningNames = [
   'agent-failures',
+  'agent-timeouts',
   'altered-sampling',
   'constant-groups',
   'constant-rewards',
