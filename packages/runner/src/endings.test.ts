@@ -428,3 +428,21 @@ test('a rejected async callback is ignored', async () => {
   process.off('unhandledRejection', note);
   expect(unhandled).toEqual([]);
 });
+
+test('an agent whose calls are rejected because another attempt has replaced its own has not failed', async () => {
+  const [queued] = await store.enqueueRollouts([{ input: 1, config: { maxAttempts: 1 } }]);
+  const rolloutId = queued?.rolloutId ?? '';
+  const endings: AttemptOutcome[] = [];
+  await runRollouts({
+    store,
+    stopWhenIdle: true,
+    agent: async () => {
+      await store.startAttempt(rolloutId);
+      throw Object.assign(new Error('409 Conflict'), { status: 409 });
+    },
+    events: { onAttemptEnd: (outcome) => endings.push(outcome) },
+  });
+  expect(endings).toMatchObject([{ ending: 'cancelled', failureOrigin: 'agent' }]);
+  const { items } = await store.queryAttempts(rolloutId);
+  expect(items.map(({ status }) => status)).toEqual(['unresponsive', 'preparing']);
+});
