@@ -13,6 +13,7 @@ import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AgentContext } from './agent.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
 import { runRollouts, runTask } from './run-rollouts.ts';
 
 let store: Store;

@@ -30,7 +30,7 @@ export async function updateAttempt(context: OperationContext, request: UpdateAt
   const isRepeated = !isCounted && record.latestAttemptId !== attempt.attemptId;
   const move = {
     to: patch.status,
-    ...(isRepeated ? { isCounted: false } : {}),
+    ...(isRepeated ? { isCounted, isGivenBack } : {}),
     ...(isGivenUp ? requeuedMove(record.rollout) : {}),
   };
   const moved = await moveAttempt(context, { record, attempt: written }, move);
