@@ -40,7 +40,7 @@ async function measure(mode: keyof typeof modes): Promise<Measured> {
     runtime: { type: 'grpc', address: runtime.address },
     steps: flags.steps,
     tasksPerStep,
-    concurrency: tasksPerStep * groupSize,
+    agents: { concurrency: tasksPerStep * groupSize },
     collection: modes[mode],
     dataDir: dataDir.path,
   };

@@ -26,6 +26,6 @@ export default defineConfig({
   evaluation: { tasks: 2 },
   steps: Number(steps),
   tasksPerStep: Number(tasksPerStep),
-  concurrency: Number(SCALE_CONCURRENCY),
-  checkpointEvery: 100,
+  agents: { concurrency: Number(SCALE_CONCURRENCY) },
+  checkpoints: { every: 100 },
 });

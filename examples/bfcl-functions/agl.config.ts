@@ -14,8 +14,11 @@ export const grpo = {
 export default defineConfig({
   name: 'bfcl-functions',
   agent: functionCaller,
-  tasks: { train: 'node_modules/.cache/tasks/train.jsonl', test: 'node_modules/.cache/tasks/test.jsonl' },
-  taskSchema: bfclTask,
+  tasks: {
+    train: 'node_modules/.cache/tasks/train.jsonl',
+    test: 'node_modules/.cache/tasks/test.jsonl',
+    schema: bfclTask,
+  },
   // `node train.ts` starts the runtime at its own address; `--runtime` names another.
   runtime: { type: 'grpc', address: '127.0.0.1:50051', model: 'smollm2', lora: { rank: 16, alpha: 32 } },
   algorithm: grpo,
@@ -23,7 +26,7 @@ export default defineConfig({
   sampling: { temperature: 0.8 },
   steps: 6,
   tasksPerStep: 8,
-  concurrency: 64,
-  rolloutTimeoutMs: 300_000,
+  agents: { concurrency: 64 },
+  limits: { rolloutTimeoutMs: 300_000 },
   evaluation: { tasks: 65, rolloutsPerTask: 2 },
 });

@@ -33,8 +33,8 @@ export default defineConfig({
     train: 'node_modules/.cache/tasks/search-train.jsonl',
     validation: 'node_modules/.cache/tasks/search-validation.jsonl',
     test: 'node_modules/.cache/tasks/test.jsonl',
+    schema: bfclTask,
   },
-  taskSchema: bfclTask,
   algorithm: {
     type: 'gepa',
     maxRollouts: 900,
@@ -45,7 +45,7 @@ export default defineConfig({
   optimizer: { baseUrl: editor.baseUrl, model: 'editor' },
   runtime: { type: 'grpc', address: '127.0.0.1:50051', model: 'smollm2' },
   sampling: { temperature: 0.8 },
-  concurrency: 64,
-  rolloutTimeoutMs: 300_000,
+  agents: { concurrency: 64 },
+  limits: { rolloutTimeoutMs: 300_000 },
   evaluation: { tasks: 65, rolloutsPerTask: 2 },
 });

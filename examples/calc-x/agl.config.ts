@@ -20,8 +20,7 @@ async function agent({ question, answer }: ProblemTask): Promise<number> {
 export default defineConfig({
   name: 'calc-x',
   agent,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: problemTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: problemTask },
   algorithm: {
     type: 'grpo',
     groupSize: 8,
@@ -33,7 +32,7 @@ export default defineConfig({
   },
   sampling: { temperature: 1, maxTokens: 16 },
   steps: 40,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 24,
-  concurrency: 64,
+  agents: { concurrency: 64 },
 });

@@ -26,7 +26,7 @@ export function conversation({ question, expression, result }: Demonstration) {
   };
 }
 
-const { stopAtReward: _, ...shared } = config;
+const { stop: _, ...shared } = config;
 
 /** Supervised fine-tuning on demonstrations; it is evaluated on the same held-out problems as the training. */
 export default defineConfig({
@@ -34,8 +34,11 @@ export default defineConfig({
   name: 'calc-x warm-up',
   agent: (task, context) =>
     'expression' in task ? replayDemonstration(conversation(task)) : config.agent(task, context),
-  tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: z.union([demonstration, problemTask]),
+  tasks: {
+    train: 'tasks/demonstrations.jsonl',
+    test: 'tasks/test.jsonl',
+    schema: z.union([demonstration, problemTask]),
+  },
   algorithm: {
     type: 'sft',
     learningRate: { schedule: 'linear', peak: 3e-3, warmupSteps: 10 },

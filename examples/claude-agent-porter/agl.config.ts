@@ -16,8 +16,7 @@ async function agent({ message, door }: VisitorTask): Promise<number> {
 export default defineConfig({
   name: 'porter',
   agent,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: visitorTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: visitorTask },
   algorithm: {
     type: 'grpo',
     groupSize: 8,
@@ -29,9 +28,9 @@ export default defineConfig({
   },
   sampling: { temperature: 1, maxTokens: 12 },
   steps: 4,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 6,
   evaluation: { tasks: 32 },
   // A process of Claude Code for each rollout.
-  concurrency: 4,
+  agents: { concurrency: 4 },
 });

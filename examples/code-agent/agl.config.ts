@@ -4,8 +4,7 @@ import { codeTask, writeProgram } from './agent.ts';
 export default defineConfig({
   name: 'code-agent',
   agent: async (task) => await writeProgram(task),
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: codeTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: codeTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },
   algorithm: {
     type: 'grpo',
@@ -18,9 +17,9 @@ export default defineConfig({
   },
   sampling: { temperature: 1, maxTokens: 12 },
   steps: 100,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 16,
-  concurrency: 64,
+  agents: { concurrency: 64 },
   evaluation: { every: 15 },
-  finish: 'last',
+  checkpoints: { finish: 'last' },
 });

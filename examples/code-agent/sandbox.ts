@@ -4,7 +4,12 @@
  * @module
  */
 import { stripTypeScriptTypes } from 'node:module';
-import { getQuickJS, type QuickJSContext, shouldInterruptAfterDeadline } from 'quickjs-emscripten';
+import {
+  getQuickJS,
+  type InterruptHandler,
+  type QuickJSContext,
+  shouldInterruptAfterDeadline,
+} from 'quickjs-emscripten';
 
 /** The result of a program. */
 export interface RunResult {
@@ -24,13 +29,19 @@ export interface Sandbox {
 
 /** Limits of a program. */
 export interface SandboxLimits {
-  /** Maximum duration, in milliseconds. @default 50 */
-  readonly timeMs?: number;
+  /** Maximum work, in steps of the engine, so that a program ends alike on every machine. @default 1,000,000 */
+  readonly steps?: number;
   /** Maximum memory, in bytes. @default 4 MiB */
   readonly memoryBytes?: number;
   /** Maximum output, in characters; the rest is dropped. @default 2000 */
   readonly outputLength?: number;
 }
+
+/** The engine asks after this many steps whether to continue. */
+const stepsBetweenInterrupts = 10_000;
+
+/** The end of a program whose steps are slow, such as calls of built-in functions with long strings, in milliseconds. */
+const longestRunMs = 2000;
 
 /**
  * Runs TypeScript in QuickJS compiled to WebAssembly: a JavaScript engine without network, files, timers, modules and access to
@@ -40,7 +51,7 @@ export class QuickJsSandbox implements Sandbox {
   readonly #limits: Required<SandboxLimits>;
 
   constructor(limits: SandboxLimits = {}) {
-    this.#limits = { timeMs: 50, memoryBytes: 4 * 2 ** 20, outputLength: 2000, ...limits };
+    this.#limits = { steps: 1_000_000, memoryBytes: 4 * 2 ** 20, outputLength: 2000, ...limits };
   }
 
   async codeRun(code: string): Promise<RunResult> {
@@ -50,7 +61,7 @@ export class QuickJsSandbox implements Sandbox {
     try {
       runtime.setMemoryLimit(this.#limits.memoryBytes);
       runtime.setMaxStackSize(256 * 1024);
-      runtime.setInterruptHandler(shouldInterruptAfterDeadline(Date.now() + this.#limits.timeMs));
+      runtime.setInterruptHandler(shouldInterruptAfterSteps(this.#limits.steps));
       const context = runtime.newContext();
       try {
         return this.#run(context, script);
@@ -81,6 +92,12 @@ export class QuickJsSandbox implements Sandbox {
     evaluated.error.dispose();
     return { exitCode: 1, result: errorText(error).slice(0, this.#limits.outputLength) };
   }
+}
+
+function shouldInterruptAfterSteps(steps: number): InterruptHandler {
+  let interrupts = 0;
+  const isLate = shouldInterruptAfterDeadline(Date.now() + longestRunMs);
+  return (runtime) => ++interrupts > steps / stepsBetweenInterrupts || isLate(runtime);
 }
 
 /** JavaScript, or the result of a program with a syntax error. */

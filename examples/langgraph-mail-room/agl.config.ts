@@ -25,8 +25,7 @@ async function agent(task: MailTask): Promise<number> {
 export default defineConfig({
   name: 'mail-room',
   agent,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: mailTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: mailTask },
   algorithm: {
     type: 'grpo',
     groupSize: 8,
@@ -38,7 +37,7 @@ export default defineConfig({
   },
   sampling: { temperature: 1, maxTokens: 12 },
   steps: 40,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 24,
-  concurrency: 64,
+  agents: { concurrency: 64 },
 });

@@ -29,8 +29,7 @@ async function agent({ message, before, after }: GuestTask): Promise<number> {
 export default defineConfig({
   name: 'table-booking',
   agent,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: guestTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: guestTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },
   algorithm: {
     type: 'grpo',
@@ -43,7 +42,7 @@ export default defineConfig({
   },
   sampling: { temperature: 1, maxTokens: 16 },
   steps: 50,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 24,
-  concurrency: 64,
+  agents: { concurrency: 64 },
 });

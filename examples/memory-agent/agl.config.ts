@@ -4,8 +4,7 @@ import { dayTask, workDay } from './agent.ts';
 export default defineConfig({
   name: 'memory-agent',
   agent: workDay,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: dayTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: dayTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },
   algorithm: {
     type: 'grpo',
@@ -18,11 +17,11 @@ export default defineConfig({
   },
   sampling: { temperature: 1, maxTokens: 12 },
   steps: 40,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 6,
-  concurrency: 48,
+  agents: { concurrency: 48 },
   // All rollouts of a step share the CPU.
-  rolloutTimeoutMs: 300_000,
+  limits: { rolloutTimeoutMs: 300_000 },
   evaluation: { every: 10, tasks: 64 },
-  finish: 'last',
+  checkpoints: { finish: 'last' },
 });

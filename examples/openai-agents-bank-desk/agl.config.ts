@@ -35,8 +35,7 @@ async function agent({ words, balances, answer }: CustomerTask): Promise<number>
 export default defineConfig({
   name: 'bank-desk',
   agent,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: customerTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: customerTask },
   algorithm: {
     type: 'grpo',
     groupSize: 8,
@@ -48,7 +47,7 @@ export default defineConfig({
   },
   sampling: { temperature: 1, maxTokens: 12 },
   steps: 50,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 24,
-  concurrency: 64,
+  agents: { concurrency: 64 },
 });

@@ -25,8 +25,12 @@ export default defineConfig<TicketTask>({
   // 1 for the right queue and nothing else, 0 otherwise.
   agent: async ({ ticket, queue }) => ((await sortTicket(ticket)) === queue ? 1 : 0),
   prompts: [sorting],
-  tasks: { train: 'tasks/train.jsonl', validation: 'tasks/validation.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: ticketTask,
+  tasks: {
+    train: 'tasks/train.jsonl',
+    validation: 'tasks/validation.jsonl',
+    test: 'tasks/test.jsonl',
+    schema: ticketTask,
+  },
   algorithm: { type: 'gepa', maxRollouts: 600, maxOptimizerCalls: 100, stopAtScore: 1, reflectionTasks: 4 },
   runtime: { type: 'endpoint', baseUrl: models.baseUrl, model: models.agent, ...models.key },
   optimizer: { baseUrl: models.baseUrl, model: models.editor, ...models.key },

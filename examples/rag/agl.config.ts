@@ -34,8 +34,7 @@ async function agent(task: FilmTask) {
 export default defineConfig({
   name: 'rag',
   agent,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: filmTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: filmTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },
   algorithm: {
     type: 'grpo',
@@ -50,7 +49,7 @@ export default defineConfig({
   evaluation: { rolloutsPerTask: 2 },
   sampling: { temperature: 1, maxTokens: 20 },
   steps: 30,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 24,
-  concurrency: 64,
+  agents: { concurrency: 64 },
 });

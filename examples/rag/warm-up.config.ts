@@ -26,7 +26,7 @@ export function conversation({ question, words, result, response }: Demonstratio
   };
 }
 
-const { stopAtReward: _, rewards: __, ...shared } = config;
+const { stop: _, rewards: __, ...shared } = config;
 
 /** Supervised fine-tuning on demonstrations; it is evaluated on the same held-out questions as the training. */
 export default defineConfig({
@@ -34,8 +34,7 @@ export default defineConfig({
   name: 'rag warm-up',
   agent: (task, context) =>
     'response' in task ? replayDemonstration(conversation(task)) : config.agent(task, context),
-  tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: z.union([demonstration, filmTask]),
+  tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl', schema: z.union([demonstration, filmTask]) },
   algorithm: {
     type: 'sft',
     learningRate: { schedule: 'linear', peak: 1e-3, warmupSteps: 10 },

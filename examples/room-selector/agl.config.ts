@@ -27,8 +27,12 @@ export const search: PromptSearchConfig<RoomTask> = {
     return reward;
   },
   prompts: [selecting],
-  tasks: { train: 'tasks/train.jsonl', validation: 'tasks/validation.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: roomTask,
+  tasks: {
+    train: 'tasks/train.jsonl',
+    validation: 'tasks/validation.jsonl',
+    test: 'tasks/test.jsonl',
+    schema: roomTask,
+  },
   algorithm: { type: 'gepa', maxRollouts: 900, maxOptimizerCalls: 80, stopAtScore: 1, reflectionTasks: 4 },
   runtime: { type: 'endpoint', baseUrl: models.baseUrl, model: models.agent, ...models.key },
   optimizer: { baseUrl: models.baseUrl, model: models.editor, ...models.key },

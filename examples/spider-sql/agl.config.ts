@@ -30,8 +30,7 @@ function valuesOf(result: ReturnType<typeof query>): readonly unknown[][] | null
 export default defineConfig({
   name: 'spider-sql',
   agent,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: questionTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: questionTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },
   algorithm: {
     type: 'grpo',
@@ -46,7 +45,7 @@ export default defineConfig({
   evaluation: { rolloutsPerTask: 2 },
   sampling: { temperature: 1, maxTokens: 96 },
   steps: 24,
-  stopAtReward: 0.95,
+  stop: { reward: 0.95 },
   tasksPerStep: 16,
-  concurrency: 64,
+  agents: { concurrency: 64 },
 });

@@ -47,15 +47,18 @@ async function replay(demonstrated: Demonstration): Promise<number> {
   return 1;
 }
 
-const { stopAtReward: _, ...shared } = config;
+const { stop: _, ...shared } = config;
 
 /** Supervised fine-tuning on demonstrations; it is evaluated on the same held-out questions as the training. */
 export default defineConfig({
   ...shared,
   name: 'spider-sql warm-up',
   agent: (task, context) => ('written' in task ? replay(task) : config.agent(task, context)),
-  tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: z.union([demonstration, questionTask]),
+  tasks: {
+    train: 'tasks/demonstrations.jsonl',
+    test: 'tasks/test.jsonl',
+    schema: z.union([demonstration, questionTask]),
+  },
   algorithm: {
     type: 'sft',
     learningRate: { schedule: 'linear', peak: 2e-3, warmupSteps: 10 },

@@ -4,8 +4,7 @@ import { stockClerk, stockTask } from './agent.ts';
 export default defineConfig({
   name: 'stock-clerk',
   agent: stockClerk,
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: stockTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: stockTask },
   algorithm: {
     type: 'grpo',
     groupSize: 8,
@@ -18,5 +17,5 @@ export default defineConfig({
   },
   steps: 20,
   tasksPerStep: 12,
-  concurrency: 64,
+  agents: { concurrency: 64 },
 });

@@ -10,8 +10,7 @@ export const baseModel = 'tiny-reader';
 export default defineConfig({
   name: 'werewolf',
   agent: async (task) => await playTask(task),
-  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: gameTask,
+  tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: gameTask },
   runtime: { type: 'embedded', model: baseModel },
   algorithm: {
     type: 'grpo',
@@ -27,10 +26,9 @@ export default defineConfig({
   sampling: { temperature: 1, maxTokens: 12 },
   steps: 40,
   tasksPerStep: 6,
-  concurrency: 48,
+  agents: { concurrency: 48 },
   // All rollouts of a step share the CPU.
-  rolloutTimeoutMs: 300_000,
-  keepCheckpoints: 41,
+  limits: { rolloutTimeoutMs: 300_000 },
+  checkpoints: { keep: 41, finish: 'last' },
   evaluation: { every: 20, rolloutsPerTask: 2 },
-  finish: 'last',
 });

@@ -36,8 +36,7 @@ export default defineConfig({
   ...config,
   name: 'werewolf warm-up',
   agent: async (task) => ('system' in task ? await replayDemonstration(conversation(task)) : await playTask(task)),
-  tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl' },
-  taskSchema: z.union([demonstration, gameTask]),
+  tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl', schema: z.union([demonstration, gameTask]) },
   algorithm: {
     type: 'sft',
     learningRate: { schedule: 'linear', peak: 2e-3, warmupSteps: 10 },
@@ -46,6 +45,6 @@ export default defineConfig({
   },
   steps: 150,
   tasksPerStep: 48,
-  keepCheckpoints: 3,
+  checkpoints: { keep: 3 },
   evaluation: {},
 });

@@ -12,16 +12,15 @@ function metrics(series: Readonly<Record<string, readonly (number | null)[]>>): 
   return { steps: [1, 2], timesMs: [1000, 2000], totalSteps: 2, bucketSize: 1, series: all };
 }
 
-test('limits come from the configuration of the run, and the last value is compared with them', () => {
+test('the thresholds of the warnings are the limits, with which the last value is compared', () => {
   const read = metrics({
     'policy/entropy': [2, 0.1],
     'writer/policy/entropy': [1, 1],
     'policy/publish_gap': [0.1, 0.3],
   });
-  const config = { diagnosis: { entropyCollapse: 0.1, entropyExplosion: 2 } };
   const entropy = healthMetrics.find(({ ending }) => ending === 'policy/entropy');
   const found = entropy === undefined ? [] : healthSeries(read, entropy);
-  const limits = found.map((series) => entropy?.limits(run(config), series, read));
+  const limits = found.map((series) => entropy?.limits(run({}), series, read));
   expect(limits).toEqual([
     { low: 0.2, high: 4 },
     { low: 0.1, high: 2 },
@@ -32,11 +31,11 @@ test('limits come from the configuration of the run, and the last value is compa
   ]);
 });
 
-test('a run without a recorded configuration has no limits', () => {
-  const read = metrics({ 'policy/entropy': [1, 1], 'policy/kl_reference': [1, 5] });
+test('a run without a recorded configuration has no configured limits', () => {
+  const read = metrics({ 'policy/logprob_gap': [1, 1], 'staleness/mean': [1, 5] });
   for (const metric of healthMetrics) {
     for (const series of healthSeries(read, metric)) {
-      expect(metric.limits(run({ diagnosis: 'none' }), series, read)).toEqual({ low: null, high: null });
+      expect(metric.limits(run({ stop: 'none' }), series, read)).toEqual({ low: null, high: null });
     }
   }
 });

@@ -80,7 +80,6 @@ const sampleConfig: JsonObject = {
   prices: { currency: 'EUR', models: { tiny: { input: 1000, output: 2000 } }, runtimePerHour: 3.6 },
   steps: sample.steps,
   algorithm: { type: 'grpo', rewardWeights: { accuracy: 1, brevity: 0.2 } },
-  diagnosis: { entropyCollapse: 0.5, entropyExplosion: 2 },
 };
 
 /** A runner, a gateway with an upstream that is down, and a worker of another program. */

@@ -35,7 +35,7 @@ describeWithPython(environment, 'the GPU runtime with a trainer', (python) => {
         evaluation: { tasks: 10, rolloutsPerTask: 4 },
         steps: 20,
         tasksPerStep: 10,
-        concurrency: 40,
+        agents: { concurrency: 40 },
         dataDir: folder,
       };
       const { before, after, isImproved } = await new Trainer(config).fit();

@@ -15,10 +15,14 @@ export type {
   WarningName,
 } from '@agentlightning/core/protocol';
 export { defineConfig } from './config/define-config.ts';
+export type { PolicyConfig } from './config/policies.ts';
 export type { ResolvedConfig } from './config/resolve-config.ts';
-export type { CollectionConfig } from './config/sections/collection-settings.ts';
-export type { CurriculumConfig } from './config/sections/curriculum-settings.ts';
-export type { DiagnosisConfig } from './config/sections/diagnosis-settings.ts';
+export type { AgentsConfig } from './config/sections/agents-config.ts';
+export type { CheckpointsConfig } from './config/sections/checkpoints-config.ts';
+export type { CollectionConfig, CurriculumConfig } from './config/sections/collection-config.ts';
+export type { EvaluationConfig } from './config/sections/evaluation-config.ts';
+export type { GatewayConfig } from './config/sections/gateway-config.ts';
+export type { LimitsConfig } from './config/sections/limits-config.ts';
 export type { PricesConfig } from './config/sections/prices-config.ts';
 export type {
   EndpointRuntimeConfig,
@@ -26,18 +30,12 @@ export type {
   PromptConfig,
   PromptSearchConfig,
 } from './config/sections/prompt-search-config.ts';
+export type { RewardsConfig } from './config/sections/rewards-config.ts';
+export type { RuntimeConfig, RuntimeTls } from './config/sections/runtime-config.ts';
+export type { SamplingConfig } from './config/sections/sampling-config.ts';
 export type { StopConfig } from './config/sections/stop-config.ts';
-export type {
-  AgentsConfig,
-  EvaluationConfig,
-  PolicyConfig,
-  RewardsConfig,
-  RuntimeConfig,
-  RuntimeTls,
-  SamplingConfig,
-  StoreConfig,
-  TrainConfig,
-} from './config/train-config.ts';
+export type { StoreConfig } from './config/sections/store-config.ts';
+export type { TrainConfig } from './config/train-config.ts';
 export type { DevOptions, DevReport, DevRollout } from './evaluation-run/dev-options.ts';
 export type { EndpointModel, EvaluateOptions, SubjectOptions } from './evaluation-run/evaluate-options.ts';
 export type { EvaluationEvent, EvaluationListener } from './evaluation-run/evaluation-event.ts';

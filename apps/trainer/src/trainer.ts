@@ -122,7 +122,7 @@ export interface TrainWithOptions extends FitOptions {
  * is resumed from its last checkpoint.
  */
 export async function trainWith(config: ResolvedRun, options: TrainWithOptions = {}): Promise<TrainingSummary> {
-  const { maxRestarts } = isPromptSearch(config) ? config.shared : config;
+  const { maxRestarts } = (isPromptSearch(config) ? config.shared : config).limits;
   const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
   const listener = options.onEvent ?? ((_event: TrainingEvent): void => undefined);

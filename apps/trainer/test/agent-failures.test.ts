@@ -45,7 +45,7 @@ const parsesAnswer: Agent<SmallTask> = async (task, context) => {
 };
 
 test('failures of an agent count 0 in the groups, the metrics and the curve, and are reported with file and line', async () => {
-  const events = await train(parsesAnswer, { algorithm: { type: 'grpo', groupSize: 4 }, concurrency: 4 });
+  const events = await train(parsesAnswer, { algorithm: { type: 'grpo', groupSize: 4 }, agents: { concurrency: 4 } });
   const { metrics, reward } = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []))[0] ?? {};
   expect(reward).toBe(0.25);
   expect(metrics).toMatchObject({
@@ -62,7 +62,7 @@ test('failures of an agent count 0 in the groups, the metrics and the curve, and
 });
 
 test('failures of an agent are left out with `failedReward: null`', async () => {
-  const events = await train(parsesAnswer, { algorithm: { type: 'grpo', groupSize: 4 }, failedReward: null });
+  const events = await train(parsesAnswer, { algorithm: { type: 'grpo', groupSize: 4 }, rewards: { failed: null } });
   const [step] = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
   expect(step).toMatchObject({ reward: 1, metrics: { 'reward/mean': 1, 'rollouts/used': 4 } });
   const evaluated = events.flatMap((event) => (event.type === 'evaluated' ? [event.summary] : []));
@@ -81,7 +81,7 @@ test('an agent that hangs fails by timeout, and training continues', async () =>
     if (task.index % 4 === 0) return await new Promise<number>(() => undefined);
     return (await ask(task)).length;
   };
-  const events = await train(hanging, { rolloutTimeoutMs: 1000 });
+  const events = await train(hanging, { limits: { rolloutTimeoutMs: 1000 } });
   expect(events.at(-1)?.type).toBe('finished');
   const store = await openStore(path.join(folder, 'agl.db'));
   const { items } = await store.queryRollouts({ statusIn: ['failed'] });
@@ -97,7 +97,7 @@ test('an agent that blocks the event loop beyond its time limit fails by timeout
     return task.index;
   };
   const once = { maxAttempts: 1, concurrency: 1, evaluation: { tasks: 2 } };
-  await expect(train(blocking, { ...once, rolloutTimeoutMs: 500 })).rejects.toMatchObject({
+  await expect(train(blocking, { ...once, limits: { rolloutTimeoutMs: 500 } })).rejects.toMatchObject({
     code: 'AGENT_FAILED',
     message: expect.stringMatching(/The agent did not finish within 500 ms/),
   });

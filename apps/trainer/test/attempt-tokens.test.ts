@@ -46,7 +46,7 @@ test.each([
 test('the secret of a data directory is random, for its owner alone, and the same after a restart', async () => {
   const folders = [mkdtempSync(path.join(tmpdir(), 'agl-tokens-')), mkdtempSync(path.join(tmpdir(), 'agl-tokens-'))];
   const tokensOf = (dataDir = ''): ReturnType<typeof requiredAttemptTokens> =>
-    requiredAttemptTokens({ attemptTokens: null, gatewayUrl: null, dataDir, storeUrl: 'http://127.0.0.1:1' });
+    requiredAttemptTokens({ attemptTokens: null, gateway: { url: null }, dataDir, storeUrl: 'http://127.0.0.1:1' });
   const attempt = { rolloutId: 'ro-1', attemptId: 'at-1' };
   const token = (await (await tokensOf(folders[0]))?.create(attempt)) ?? '';
   expect(await (await tokensOf(folders[0]))?.verify(token)).toMatchObject(attempt);
@@ -58,7 +58,7 @@ test('the secret of a data directory is random, for its owner alone, and the sam
 test('a trainer and a separate gateway on one store file share the secret beside the file', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'agl-tokens-'));
   const storeUrl = `sqlite:${path.join(folder, 'agl.db')}`;
-  const separate = { attemptTokens: null, gatewayUrl: 'http://127.0.0.1:1', dataDir: '/nowhere' };
+  const separate = { attemptTokens: null, gateway: { url: 'http://127.0.0.1:1' }, dataDir: '/nowhere' };
   const attempt = { rolloutId: 'ro-1', attemptId: 'at-1' };
   const [trainer, gateway] = await Promise.all([
     requiredAttemptTokens({ ...separate, storeUrl }),
@@ -73,5 +73,7 @@ test('a trainer and a separate gateway on one store file share the secret beside
 });
 
 test('a secret that is too short is a mistake in the configuration', () => {
-  expect(() => smallTrainer('nowhere', { tokenSecret: 'short' })).toThrow(/CONFIG.*at least 32 bytes, got 5/);
+  expect(() => smallTrainer('nowhere', { gateway: { tokenSecret: 'short' } })).toThrow(
+    /CONFIG.*at least 32 bytes, got 5/,
+  );
 });

@@ -29,7 +29,7 @@ const weighted = (place: string, changes: Partial<TrainConfig<SmallTask>> = {}):
     runtime: { type: 'embedded', model: 'tiny-random' },
     steps: 8,
     tasksPerStep: 2,
-    curriculum: { by: 'passRate', floor: 0.05, memory: 1 },
+    collection: { curriculum: { by: 'passRate', floor: 0.05, memory: 1 } },
     ...changes,
   });
 
@@ -66,7 +66,7 @@ test('recorded pass rates concentrate the draws, and a resumed run draws the sam
   const onEvent = (event: TrainingEvent): void => {
     if (event.type === 'stepped' && event.summary.step === 5) stop.abort();
   };
-  const rare = { checkpointEvery: 3 };
+  const rare = { checkpoints: { every: 3 } };
   await trainSmall(weighted('parts', rare), { runId: 'weighted-parts', signal: stop.signal, onEvent });
   // From the checkpoint of step 3, with the results at that time.
   const resumed = await trainSmall(weighted('parts', rare), { resume: 'weighted-parts' });
@@ -79,9 +79,15 @@ test('recorded pass rates concentrate the draws, and a resumed run draws the sam
 
 test('another curriculum is another run', async () => {
   await trainSmall(weighted('changed', { steps: 1 }), { runId: 'changed' });
-  const { error } = await trainSmall(weighted('changed', { steps: 2, curriculum: { by: 'passRate' } }), {
-    resume: 'changed',
-  });
+  const { error } = await trainSmall(
+    weighted('changed', {
+      steps: 2,
+      collection: { curriculum: { by: 'passRate' } },
+    }),
+    {
+      resume: 'changed',
+    },
+  );
   expect(error).toMatchObject({ code: 'CONFIG', message: expect.stringContaining('curriculum was') });
 });
 

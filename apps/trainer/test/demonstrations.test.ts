@@ -31,7 +31,7 @@ test('sft imitates demonstrations: those messages that count are model calls wit
     sampling: { temperature: 1, maxTokens: 4 },
     steps: 12,
     tasksPerStep: 8,
-    maxMissingShare: 1,
+    evaluation: { maxMissingShare: 1 },
   });
   const { events, error } = await trainSmall(trainer);
   expect(error).toBeNull();

@@ -87,9 +87,11 @@ const judged: Agent<SmallTask> = async (task) => {
 test('a judge through the instrumented client is reported with both names, and rejected with `modelNames`', async () => {
   const { problems } = await smallTrainer(folder, { agent: judged }).dev({ tasks: 1 });
   expect(problems.join()).toMatch(/several model names, "any" and "gpt-4.1-judge"/);
-  const named = await smallTrainer(folder, { agent: judged, modelNames: ['any'] }).dev({ tasks: 1 });
+  const named = await smallTrainer(folder, { agent: judged, agents: { modelNames: ['any'] } }).dev({ tasks: 1 });
   expect(named.problems.join()).toMatch(/"gpt-4.1-judge" is not a policy of this run/);
-  const both = await smallTrainer(folder, { agent: judged, modelNames: ['any', 'gpt-4.1-judge'] }).dev({ tasks: 1 });
+  const both = await smallTrainer(folder, { agent: judged, agents: { modelNames: ['any', 'gpt-4.1-judge'] } }).dev({
+    tasks: 1,
+  });
   expect(both.problems).toEqual([]);
 });
 

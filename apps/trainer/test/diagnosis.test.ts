@@ -39,9 +39,8 @@ test('a warning of `stopWhen` ends the run, with a checkpoint, an evaluation, an
   const { events, error } = await train({
     agent: alwaysOne,
     steps: 6,
-    checkpointEvery: 100,
-    diagnosis: { steps: 2 },
-    stopWhen: { warnings: ['constant-groups'] },
+    checkpoints: { every: 100 },
+    stop: { warnings: ['constant-groups'] },
     algorithm: { type: 'grpo', groupSize: 2, entropyCoefficient: 0.1 },
   });
   expect(error).toBeNull();
@@ -78,7 +77,7 @@ test('failures are counted by cause, and rewards out of range are reported', asy
   const { events, error } = await train({
     agent,
     tasksPerStep: 8,
-    rolloutTimeoutMs: 4000,
+    limits: { rolloutTimeoutMs: 4000 },
     rewards: { range: [0, 2] },
   });
   expect(error).toBeNull();

@@ -134,7 +134,10 @@ test('a model that does not respond for most of the timeout is not a failure of 
   await using model = await letters();
   await using silent = await silentAbout(2, model);
   const endpoint = { baseUrl: silent.baseUrl, model: 'slow' };
-  const report = await smallTrainer(folder, { ...small, rolloutTimeoutMs: 2000 }).test({ endpoint });
+  const report = await smallTrainer(folder, {
+    ...small,
+    limits: { rolloutTimeoutMs: 2000 },
+  }).test({ endpoint });
   expect(report.of).toMatchObject({ rollouts: 3, missing: 1, failed: 0, failures: { infrastructure: 1 } });
 });
 
@@ -144,7 +147,10 @@ test('parts of rewards have means, and failures of agents a cause', async () => 
     if (task.index === 3) throw new Error('no hands');
     if (task.index < 2) emitReward({ correct: task.index, brief: 0.5 }, { primaryKey: 'correct' });
   };
-  const report = await smallTrainer(folder, { agent, maxMissingShare: 0.25 }).test();
+  const report = await smallTrainer(folder, {
+    agent,
+    evaluation: { maxMissingShare: 0.25 },
+  }).test();
   expect(report.of).toMatchObject({ failed: 1, missing: 1, failures: { agent_error: 1, no_reward: 1 } });
   expect(report.of.parts).toMatchObject({ correct: { reward: 0.5, rollouts: 2 }, brief: { reward: 0.5 } });
   expect(report.isDecided).toBe(true);
@@ -180,7 +186,9 @@ describe('what cannot be evaluated', () => {
     const closed = await letters();
     const endpoint = { baseUrl: closed.baseUrl, model: 'gone' };
     await closed.close();
-    const failing = smallTrainer(folder, { outageToleranceMs: 200 }).test({ endpoint, runId: 'away' });
+    const failing = smallTrainer(folder, {
+      limits: { outageToleranceMs: 200 },
+    }).test({ endpoint, runId: 'away' });
     await expect(failing).rejects.toMatchObject({ code: 'UNREACHABLE' });
     await withStore(folder, async (store) => expect(await store.getRun('away')).toMatchObject({ status: 'failed' }));
   });

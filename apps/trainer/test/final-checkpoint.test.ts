@@ -41,9 +41,8 @@ const falling = (changes: Partial<TrainConfig<SmallTask>> = {}): Trainer<SmallTa
     steps: 4,
     algorithm: { type: 'grpo', groupSize: 2, learningRate: 1e-2 },
     evaluation: { every: 2 },
-    keepCheckpoints: 1,
+    checkpoints: { keep: 1, every: 3 },
     // Evaluated steps are saved besides.
-    checkpointEvery: 3,
     ...changes,
   });
 
@@ -133,7 +132,7 @@ test('of equal evaluations, the last one is the best, and three perfect ones end
 });
 
 test('a run can end with its last checkpoint', async () => {
-  const { events } = await trainSmall(falling({ finish: 'last' }), { runId: 'last' });
+  const { events } = await trainSmall(falling({ checkpoints: { finish: 'last' } }), { runId: 'last' });
   expect(evaluationsOf(events)).toEqual([
     ['before', 0],
     ['during', 2],

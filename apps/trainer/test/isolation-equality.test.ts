@@ -29,7 +29,7 @@ async function train(example: string, name: string, flags: readonly string[]): P
 test.each(['stock-clerk', 'ai-sdk-light-switch', 'langgraph-mail-room', 'openai-agents-bank-desk'])(
   '%s learns the same in worker processes as in the process of the trainer',
   async (example) => {
-    const isolated = await train(example, 'isolated', ['--workers', '2']);
+    const isolated = await train(example, 'isolated', ['--processes', '2']);
     expect(isolated.length).toBeGreaterThanOrEqual(4);
     expect(await train(example, 'inline', ['--in-process'])).toEqual(isolated);
   },

@@ -85,7 +85,12 @@ test('a run whose runtime is killed while it learns does that step again', { tag
   const runtimeOf = (address: string) =>
     ({ type: 'grpc', model: 'tiny-random', address, apiKey: 'key-of-the-runtime' }) as const;
   const address = String((await runtime.event('ready'))['address']);
-  const trainer = new Trainer({ ...smallConfig, maxRestarts: 0, dataDir: folder.path, runtime: runtimeOf(address) });
+  const trainer = new Trainer({
+    ...smallConfig,
+    limits: { maxRestarts: 0 },
+    dataDir: folder.path,
+    runtime: runtimeOf(address),
+  });
   const ended = trainer.fit({
     runId: 'learning',
     onEvent: (event) => {
@@ -193,9 +198,9 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
     },
     dataDir: folder.path,
     steps: 0,
-    concurrency: 2,
+    agents: { concurrency: 2 },
     runtime: { type: 'grpc', model: 'tiny-random', address: String(address), apiKey: 'key-of-the-runtime' },
-    gatewayUrl: url,
+    gateway: { url },
   };
   await new Trainer(config).fit({
     runId: 'outage',

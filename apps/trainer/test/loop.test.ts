@@ -42,8 +42,8 @@ test('stops at the wanted reward, and saves what it has reached', { timeout: tim
   const trainer = smallTrainer(folder, {
     agent: async (task) => Math.min(1, (await ask(task)).length + 1),
     steps: 9,
-    stopAtReward: 1,
-    checkpointEvery: 100,
+    stop: { reward: 1 },
+    checkpoints: { every: 100 },
   });
   const { events } = await trainSmall(trainer);
   const summaries = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
@@ -63,13 +63,13 @@ test('too few held-out tasks for a verdict cause one warning', { timeout: timeou
 });
 
 test('keeps the configured number of checkpoints', { timeout: timeoutMs }, async () => {
-  const { events } = await trainSmall(smallTrainer(folder, { steps: 4, keepCheckpoints: 2 }));
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 4, checkpoints: { keep: 2 } }));
   const { state } = await runOf(events);
   expect(state['checkpoints']).toMatchObject([{ step: 3 }, { step: 4 }]);
 });
 
 test('zero steps only measure the agent', { timeout: timeoutMs }, async () => {
-  const { events } = await trainSmall(smallTrainer(folder, { steps: 0, concurrency: 500 }));
+  const { events } = await trainSmall(smallTrainer(folder, { steps: 0, agents: { concurrency: 500 } }));
   expect(events.at(-1)).toMatchObject({ type: 'finished', summary: { isImproved: false, rewardCurve: [] } });
   expect((await runOf(events)).state['verdict']).toBe('not-significant');
 });
@@ -198,7 +198,7 @@ test('a stopped run resumes from its last step, and leaves the queue empty', { t
 
 test('a resumed run with fewer steps drops the rollouts it no longer needs', { timeout: timeoutMs }, async () => {
   const stop = new AbortController();
-  await trainSmall(smallTrainer(folder, { steps: 3, concurrency: 1 }), {
+  await trainSmall(smallTrainer(folder, { steps: 3, agents: { concurrency: 1 } }), {
     runId: 'shorter',
     signal: stop.signal,
     onEvent: (event) => {

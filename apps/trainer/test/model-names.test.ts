@@ -23,7 +23,7 @@ const checkpoints = (...parts: string[]): string => path.join(folder, 'checkpoin
 
 /** A trainer of runs with a policy `b`. */
 function trainerOfB(steps: number): Trainer<SmallTask> {
-  return smallTrainer(folder, { runtime, policies: { b: {} }, steps, checkpointEvery: 1 });
+  return smallTrainer(folder, { runtime, policies: { b: {} }, steps, checkpoints: { every: 1 } });
 }
 
 /** A run of policy `b` that was stopped in its second step, as it was left when one hyphen stood before the policy. */

@@ -96,7 +96,7 @@ test('an interrupted run has the learning rates and the weights of an uninterrup
 }, async () => {
   const learningRate = { schedule: 'cosine', peak: 1e-2, warmupSteps: 2, finalRatio: 0.5 } as const;
   const algorithm = { type: 'grpo', groupSize: 2, learningRate, epochs: 2, minibatches: 2 } as const;
-  const settings = { algorithm, checkpointEvery: 2, runtime };
+  const settings = { algorithm, checkpoints: { every: 2 }, runtime };
   const place = (name: string): string => path.join(folder, name);
   const trainerIn = (name: string): Trainer<SmallTask> => trainer(5, { ...settings, dataDir: place(name) });
   await trainSmall(trainerIn('whole'), { runId: 'cosine' });
@@ -133,8 +133,8 @@ test('a run that has completed its steps reports this and its outcome again', as
 
 test('a run that has reached its goal continues without the goal, and not for more steps alone', async () => {
   const agent = async (task: SmallTask): Promise<number> => Math.min(1, (await ask(task)).length + 1);
-  await trainSmall(trainer(9, { agent, stopAtReward: 1 }), { runId: 'goal' });
-  const more = await trainSmall(trainer(12, { agent, stopAtReward: 1 }), { resume: 'goal' });
+  await trainSmall(trainer(9, { agent, stop: { reward: 1 } }), { runId: 'goal' });
+  const more = await trainSmall(trainer(12, { agent, stop: { reward: 1 } }), { resume: 'goal' });
   expect(more.events[0]).toMatchObject({ type: 'nothing-left', reason: 'goal', finishedStep: 3, steps: 12 });
   const free = await trainSmall(trainer(5, { agent }), { resume: 'goal' });
   expect([stepsOf(free.events), free.events.at(-1)?.type]).toEqual([[4, 5], 'finished']);
@@ -213,7 +213,7 @@ test('a run that is killed during its additional steps resumes like any other', 
 });
 
 test('the end of a run of a server is left to the server, which may start the run again', async () => {
-  const config = resolveRun(smallConfig(folder, { steps: 2, maxRestarts: 0 }), folder);
+  const config = resolveRun(smallConfig(folder, { steps: 2, limits: { maxRestarts: 0 } }), folder);
   const stop = new AbortController();
   const onEvent = ({ type }: TrainingEvent): void => {
     if (type === 'stepped') stop.abort();

@@ -65,7 +65,7 @@ test.each([
       await countLetters(task, context);
       return task.index === 0 && context.metadata?.['sample'] === 1 ? 0 : 1;
     };
-    const trainer = smallTrainer(folder, { agent, steps: 9, collection, stopAtReward: 0.8 });
+    const trainer = smallTrainer(folder, { agent, steps: 9, collection, stop: { reward: 0.8 } });
     const { events, error } = await trainSmall(trainer);
     expect(error).toBeNull();
     const steps = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));

@@ -95,7 +95,7 @@ test('a runner that is killed or drained loses nothing, and its agents have not 
       .flat()
       .filter((attempt) => attempt.workerId === workerId && attempt.status === 'running');
   await using trainer = folder.train('--store', url, '--run', 'remote', '--no-runner', '--steps', '1');
-  await using killed = startRunner(url, waitingConfigFile, '--id', 'killed', '--lease', '4s', '--workers', '2');
+  await using killed = startRunner(url, waitingConfigFile, '--id', 'killed', '--lease', '4s', '--processes', '2');
   await vi.waitFor(async () => expect(await running('killed')).toHaveLength(4), { timeout: 60_000 });
   await killed.kill();
   const killedMs = Date.now();

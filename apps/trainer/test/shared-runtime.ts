@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { RuntimeConfig } from '../src/config/train-config.ts';
+import type { RuntimeConfig } from '../src/config/sections/runtime-config.ts';
 import { launchEmbeddedRuntime } from '../src/runtime/embedded-runtime.ts';
 
 /**

@@ -32,7 +32,7 @@ export function smallConfig(folder: string, changes: Partial<TrainConfig<SmallTa
     algorithm: { type: 'grpo', groupSize: 2 },
     runtime: sharedRuntime,
     // As with an embedded runtime.
-    checkpointEvery: 1,
+    checkpoints: { every: 1 },
     steps: 1,
     tasksPerStep: 4,
     dataDir: folder,

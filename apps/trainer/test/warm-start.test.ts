@@ -48,7 +48,7 @@ test('a run begins with the weights of another run, and with a new optimizer', a
   const onEvent = (event: TrainingEvent): void => {
     if (event.type === 'stepped') stop.abort();
   };
-  const warm = trainer({ from: 'source@latest' });
+  const warm = trainer({ checkpoints: { from: 'source@latest' } });
   await trainSmall(warm, { runId: 'warm', signal: stop.signal, onEvent });
   const { state } = await withStore(folder, (store) => store.getRun('warm'));
   expect(state).toMatchObject({ from: { runId: 'source', step: 2 }, finishedStep: 1 });
@@ -63,7 +63,7 @@ test('a run begins with the weights of another run, and with a new optimizer', a
   expect(metricsOf(resumed.events)[0]?.['policy/kl_reference']).toBeGreaterThan(0);
 
   // The same weights in both: step 0 of one run begins with those of the other.
-  const again = await trainSmall(trainer({ from: 'warm@0', steps: 0 }), { runId: 'warm-again' });
+  const again = await trainSmall(trainer({ checkpoints: { from: 'warm@0' }, steps: 0 }), { runId: 'warm-again' });
   expect(again.error).toBeNull();
   expect((await firstAnswers('warm-again')).logprobs).toEqual(logprobs);
 
@@ -102,10 +102,12 @@ test.each([
   // The runtime is that of all tests.
   const runId = `known-${path.basename(folder).replace(/[^A-Za-z0-9]/g, '')}`;
   expect((await trainSmall(trainer({ steps: 0 }), { runId })).error).toBeNull();
-  const warm = trainer({ ...changes, from: from.replace('known', runId) });
+  const warm = trainer({ ...changes, checkpoints: { from: from.replace('known', runId) } });
   expect((await trainSmall(warm, { runId: `${runId}-warm` })).error).toMatchObject(expected);
 });
 
 test('a reference to a checkpoint must name a run and a checkpoint', () => {
-  expect(() => trainer({ from: 'source' })).toThrow(/from: must be a checkpoint of a run, such as run-1a2b@best/);
+  expect(() => trainer({ checkpoints: { from: 'source' } })).toThrow(
+    /from: must be a checkpoint of a run, such as run-1a2b@best/,
+  );
 });

@@ -12,6 +12,6 @@ export default defineConfig({
     test: '../node_modules/.cache/tasks/two-turns-test.jsonl',
   },
   steps: 18,
-  rolloutTimeoutMs: 1_200_000,
+  limits: { rolloutTimeoutMs: 1_200_000 },
   evaluation: { tasks: 48, rolloutsPerTask: 2 },
 });

@@ -39,7 +39,7 @@ test(
       ...config,
       ...shared,
       tasks: { train: taskFile('train'), test: taskFile('test') },
-      from: 'warm-up@final',
+      checkpoints: { from: 'warm-up@final' },
       steps: 15,
     }).fit();
     expect(trained.after.reward).toBeGreaterThan(trained.before.reward + 0.1);

@@ -31,7 +31,7 @@ test(
       ...config,
       tasks: { train: taskFile('train'), test: taskFile('test') },
       dataDir: folder,
-      from: 'warm-up@final',
+      checkpoints: { from: 'warm-up@final' },
       steps: 10,
     }).fit();
     expect(after.reward).toBeGreaterThan(before.reward + 0.1);

@@ -33,7 +33,7 @@ test(
       ...warmUp,
       agent: async (task) =>
         'system' in task ? await replayDemonstration(conversation(task)) : await legalShare(task),
-      tasks: { train: taskFile('demonstrations'), test: taskFile('test') },
+      tasks: { ...warmUp.tasks, train: taskFile('demonstrations'), test: taskFile('test') },
       dataDir: folder,
       steps: 30,
       evaluation,
@@ -44,9 +44,9 @@ test(
     const { before } = await new Trainer({
       ...config,
       agent: legalShare,
-      tasks: { train: taskFile('train'), test: taskFile('test') },
+      tasks: { ...config.tasks, train: taskFile('train'), test: taskFile('test') },
       dataDir: folder,
-      from: 'warm-up@final',
+      checkpoints: { from: 'warm-up@final' },
       steps: 2,
       tasksPerStep: 2,
       evaluation,

@@ -1,11 +1,11 @@
 import { AgentLightningError, type JsonObject, type JsonValue } from '@agentlightning/core';
-import { assertKeyIsEncrypted, systemClock } from '@agentlightning/core/internal';
+import { assertKeyIsEncrypted, systemClock, type TaskSchema } from '@agentlightning/core/internal';
 import { type DataSetState, type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
 import { StoreClient, StoreTransport } from '@agentlightning/core/store-client';
 import type { Agent } from '@agentlightning/runner';
 import { clientVersion, requiredProtocol } from './client-version.ts';
-import { type DataSet, readDataSet, type TaskSchema, type TaskSource, type UploadedData } from './data-set.ts';
+import { type DataSet, readDataSet, type TaskSource, type UploadedData } from './data-set.ts';
 import { ClientRun, type ServerConnection } from './run.ts';
 import { RunWorker } from './worker/run-worker.ts';
 

@@ -3,26 +3,10 @@ import { createReadStream } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { AgentLightningError } from '@agentlightning/core';
-import { decodeJsonText, findInexactInteger } from '@agentlightning/core/internal';
+import { decodeJsonText, findInexactInteger, type TaskSchema, validateTask } from '@agentlightning/core/internal';
 
 /** Tasks: a list, or the path of a file of JSON lines or of one JSON array. */
 export type TaskSource = string | URL | Iterable<unknown>;
-
-/** Validates a task. Schemas of zod, Valibot and ArkType have this form: https://standardschema.dev. */
-export interface TaskSchema {
-  readonly '~standard': {
-    readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>;
-  };
-}
-
-interface SchemaResult {
-  readonly issues?:
-    | readonly {
-        readonly message: string;
-        readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-      }[]
-    | undefined;
-}
 
 /** The digests of uploaded data sets. */
 export interface UploadedData {
@@ -209,13 +193,8 @@ function encodeTask(value: unknown): Uint8Array {
 async function problemOf(value: unknown, schema: TaskSchema | null): Promise<string | null> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'a task must be a JSON object';
   if (schema === null) return null;
-  const { issues = [] } = await schema['~standard'].validate(value);
-  if (issues.length === 0) return null;
-  return issues.map(({ message, path = [] }) => `field "${path.map(keyText).join('.')}": ${message}`).join(', ');
-}
-
-function keyText(segment: PropertyKey | { readonly key: PropertyKey }): string {
-  return String(typeof segment === 'object' ? segment.key : segment);
+  const checked = await validateTask(value, schema);
+  return 'problem' in checked ? checked.problem : null;
 }
 
 function whereOf(source: TaskSource, name: string): string {

@@ -1,3 +1,4 @@
+import { warningThresholds } from '@agentlightning/core/protocol';
 import type { MetricSeries, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 
 /** A metric that shows whether training is stable. */
@@ -27,37 +28,36 @@ export const healthMetrics: readonly HealthMetric[] = [
     ending: 'policy/entropy',
     title: 'Entropy (nats)',
     warnings: ['entropy-collapse', 'entropy-explosion'],
-    limits: (run, { mean }) => {
+    limits: (_run, { mean }) => {
       const first = mean.find((value) => value !== null) ?? null;
-      const share = settingOf(run, 'diagnosis', 'entropyCollapse');
-      const multiple = settingOf(run, 'diagnosis', 'entropyExplosion');
       if (first === null) return none;
-      return { low: share === null ? null : share * first, high: multiple === null ? null : multiple * first };
+      const { entropyCollapse, entropyExplosion } = warningThresholds;
+      return { low: entropyCollapse * first, high: entropyExplosion * first };
     },
   },
   {
     ending: 'policy/kl_reference',
     title: 'KL from the initial model (nats)',
     warnings: ['kl-blow-up'],
-    limits: (run) => ({ low: null, high: settingOf(run, 'diagnosis', 'maxReferenceKl') }),
+    limits: () => ({ low: null, high: warningThresholds.maxReferenceKl }),
   },
   {
     ending: 'policy/kl_sampler_k3',
     title: 'KL from the sampling policy (nats)',
     warnings: ['kl-blow-up'],
-    limits: (run) => ({ low: null, high: settingOf(run, 'diagnosis', 'maxSamplerKl') }),
+    limits: () => ({ low: null, high: warningThresholds.maxSamplerKl }),
   },
   {
     ending: 'policy/clip_fraction',
     title: 'Clip fraction',
     warnings: ['high-clip-fraction'],
-    limits: (run) => ({ low: null, high: settingOf(run, 'diagnosis', 'maxClipFraction') }),
+    limits: () => ({ low: null, high: warningThresholds.maxClipFraction }),
   },
   {
     ending: 'policy/logprob_gap',
     title: 'Log-probability gap, sampler and trainer (nats)',
     warnings: [],
-    limits: (run) => ({ low: null, high: settingOf(run, 'maxLogprobGap') }),
+    limits: (run) => ({ low: null, high: settingOf(run, 'stop', 'maxLogprobGap') }),
   },
   {
     ending: 'policy/publish_gap',
@@ -72,7 +72,7 @@ export const healthMetrics: readonly HealthMetric[] = [
     ending: 'effective_sample_fraction',
     title: 'Effective sample fraction',
     warnings: ['low-effective-samples'],
-    limits: (run) => ({ low: settingOf(run, 'diagnosis', 'minEffectiveSamples'), high: null }),
+    limits: () => ({ low: warningThresholds.minEffectiveSamples, high: null }),
   },
   {
     ending: 'staleness/mean',

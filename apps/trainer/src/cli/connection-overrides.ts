@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { ConfigOverrides } from '../config/load-config.ts';
+import { isGroup } from '../config/renamed-keys.ts';
 
 /** The flags that replace the connections of a configuration file. */
 export interface ConnectionFlags {
@@ -16,6 +17,16 @@ export function connectionOverrides({ dataDir, store, runtime }: ConnectionFlags
     ...(store === undefined ? {} : { store: withKey(fromHere(store)) }),
     ...(runtime === undefined ? {} : { runtime: runtimeAt(runtime) }),
   };
+}
+
+/** The flags that have a value; a group without any is omitted. */
+export function givenFlags(flags: Readonly<Record<string, unknown>>): ConfigOverrides {
+  const entries = Object.entries(flags).map(
+    ([name, value]) => [name, isGroup(value) ? givenFlags(value) : value] as const,
+  );
+  return Object.fromEntries(
+    entries.filter(([, value]) => value !== undefined && !(isGroup(value) && Object.keys(value).length === 0)),
+  );
 }
 
 function withKey(url: string): object {

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 /** A parser for a flag with a bounded integer. */
 export function wholeNumber(options: { readonly min: number; readonly max?: number }): (text: string) => number {
@@ -26,4 +26,11 @@ export function shareOf(text: string): number {
   const value = finiteNumber(text);
   if (value < 0 || value > 1) throw new InvalidArgumentError(`"${text}" is not a share from 0 to 1.`);
   return value;
+}
+
+/** The former name of `--processes`. */
+export function formerWorkers(): Option {
+  return new Option('--workers <n>').hideHelp().argParser(() => {
+    throw new InvalidArgumentError('The flag is now --processes.');
+  });
 }

@@ -15,6 +15,17 @@ export class ConfigProblems {
     }
   }
 
+  /** As {@link check}, for a check that waits. */
+  async checkAsync<TChecked>(run: () => Promise<TChecked>): Promise<TChecked | undefined> {
+    try {
+      return await run();
+    } catch (error) {
+      return this.check<undefined>(() => {
+        throw error;
+      });
+    }
+  }
+
   /** The number of failed checks. */
   get count(): number {
     return this.#found.size;

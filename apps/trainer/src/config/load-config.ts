@@ -3,6 +3,7 @@ import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { defaultExport } from '../user-modules/default-export.ts';
 import { importUserModule } from '../user-modules/import-user-module.ts';
+import { isGroup } from './renamed-keys.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './resolve-run.ts';
 
 /** Values from the command line that replace those of the file. */
@@ -37,8 +38,24 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
       remedy: 'Write `export default defineConfig({ … })`.',
     });
   }
-  const run = resolveRun({ ...config, ...overrides, ...otherRuntime(config, overrides) }, path.dirname(full));
+  const run = resolveRun(
+    { ...config, ...merged(config, overrides), ...otherRuntime(config, overrides) },
+    path.dirname(full),
+  );
   return isPromptSearch(run) ? { ...run, shared: { ...run.shared, agentFile: full } } : { ...run, agentFile: full };
+}
+
+const connections: ReadonlySet<string> = new Set(['store', 'runtime']);
+
+/** Connections replace those of the file as a whole, other groups one by one. */
+function merged(config: object, overrides: ConfigOverrides): ConfigOverrides {
+  const given: Readonly<Record<string, unknown>> = { ...config };
+  return Object.fromEntries(
+    Object.entries(overrides).map(([key, value]) => {
+      const own = given[key];
+      return connections.has(key) || !isGroup(value) || !isGroup(own) ? [key, value] : [key, { ...own, ...value }];
+    }),
+  );
 }
 
 /** Settings that are sent only to the runtime that they are configured for. */

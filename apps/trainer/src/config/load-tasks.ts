@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
-import { decodeJsonText, findInexactInteger } from '@agentlightning/core/internal';
-import type { z } from 'zod';
+import { decodeJsonText, findInexactInteger, type TaskSchema, validateTask } from '@agentlightning/core/internal';
 import { ConfigProblems } from './config-problems.ts';
 import { findNonJson } from './find-non-json.ts';
 
@@ -15,20 +14,22 @@ import { findNonJson } from './find-non-json.ts';
  */
 export async function loadTasks(
   source: string | readonly unknown[],
-  schema: z.ZodType | null,
+  schema: TaskSchema | null,
 ): Promise<readonly JsonValue[]> {
   if (typeof source !== 'string') {
-    return checkAll(source, (task, index) => [checkTask(task, { where: `task ${index}`, schema })]);
+    return await checkAll(source, async (task, index) => [await checkTask(task, { where: `task ${index}`, schema })]);
   }
   const text = await readTaskFile(source);
   const list = listOf(text, source);
   const tasks =
     list !== null
-      ? checkAll(list, (task, index) => [checkTask(task, { where: `${source}: task ${index}`, schema })])
-      : checkAll(text.split('\n'), (line, index) => {
+      ? await checkAll(list, async (task, index) => [
+          await checkTask(task, { where: `${source}: task ${index}`, schema }),
+        ])
+      : await checkAll(text.split('\n'), async (line, index) => {
           if (line.trim() === '') return [];
           const where = `${source}:${index + 1}`;
-          return [checkTask(parseText(line, where), { where, schema })];
+          return [await checkTask(parseText(line, where), { where, schema })];
         });
   if (tasks.length === 0) throw taskError(source, 'has no task');
   return tasks;
@@ -37,14 +38,14 @@ export async function loadTasks(
 /** Maximum number of reported invalid tasks per source. */
 const maxReported = 20;
 
-function checkAll<TItem>(
+async function checkAll<TItem>(
   items: readonly TItem[],
-  check: (item: TItem, index: number) => readonly JsonValue[],
-): readonly JsonValue[] {
+  check: (item: TItem, index: number) => Promise<readonly JsonValue[]>,
+): Promise<readonly JsonValue[]> {
   const problems = new ConfigProblems();
   const checked: JsonValue[] = [];
   for (const [index, item] of items.entries()) {
-    for (const task of problems.check(() => check(item, index)) ?? []) checked.push(task);
+    for (const task of (await problems.checkAsync(() => check(item, index))) ?? []) checked.push(task);
     if (problems.count >= maxReported) break;
   }
   problems.throwIfAny();
@@ -115,16 +116,18 @@ function inexactInteger(text: string): string | null {
   }
 }
 
-function checkTask(task: unknown, options: { readonly where: string; readonly schema: z.ZodType | null }): JsonValue {
+async function checkTask(
+  task: unknown,
+  options: { readonly where: string; readonly schema: TaskSchema | null },
+): Promise<JsonValue> {
   const { where, schema } = options;
   if (schema === null) {
     if (typeof task === 'object' && task !== null && !Array.isArray(task)) return asJson(task, where);
     throw taskError(where, 'a task must be a JSON object');
   }
-  const result = schema.safeParse(task);
-  if (result.success) return asJson(result.data, where);
-  const issues = result.error.issues.map(({ path, message }) => `field "${path.join('.')}": ${message}`);
-  throw taskError(where, issues.join(', '));
+  const checked = await validateTask(task, schema);
+  if ('problem' in checked) throw taskError(where, checked.problem);
+  return asJson(checked.task, where);
 }
 
 /** Tasks are stored as JSON, so agents would receive other values unfaithfully. */

@@ -10,7 +10,7 @@ test('no password of an address gets into the record of a run', async () => {
   const shared = {
     agent: () => 1,
     store: { url: 'postgres://agl:hunter2@db/agl' },
-    gatewayUrl: 'http://agl:hunter2@gateway/v1',
+    gateway: { url: 'http://agl:hunter2@gateway/v1' },
   };
   const tasks = { train: [{ a: 1 }], validation: [{ a: 2 }] };
   const search = resolveRun(

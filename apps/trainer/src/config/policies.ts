@@ -2,7 +2,25 @@ import { type AlgorithmOptions, parseAlgorithmOptions } from '@agentlightning/al
 import { AgentLightningError } from '@agentlightning/core';
 import { z } from 'zod';
 import { ConfigProblems } from './config-problems.ts';
-import type { PolicyConfig } from './train-config.ts';
+
+/** One of several models that serve the same rollouts. */
+export interface PolicyConfig {
+  /**
+   * Agents whose calls it serves and is trained on: by name, or by the path from the outermost agent (`boss>expert`). Calls
+   * of other agents are routed to the first policy. A call whose `model` is the name of a policy is always routed to it.
+   *
+   * @default none
+   */
+  readonly agents?: readonly string[];
+  /** Further names by which agents request it, as `modelNames` of a run without `policies`. @default none */
+  readonly modelNames?: readonly string[];
+  /** Its training algorithm. @default the configuration's `algorithm` */
+  readonly algorithm?: AlgorithmOptions;
+  /** One of the runtime's base models. @default that of `runtime` */
+  readonly model?: string;
+  /** False for a model that only serves, with its initial weights. @default true */
+  readonly train?: boolean;
+}
 
 /** A policy of a run, with all defaults. */
 export interface ResolvedPolicy {
@@ -53,7 +71,7 @@ export function resolvePolicies(
   if (modelNames.length > 0) {
     problems.check(() => {
       throw policyError(
-        'modelNames: a run with `policies` has names for each',
+        'agents.modelNames: a run with `policies` has names for each',
         'Move it to `policies.<name>.modelNames`.',
       );
     });

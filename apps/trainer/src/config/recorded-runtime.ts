@@ -1,6 +1,6 @@
 import { addressText } from '@agentlightning/core/internal';
 import type { ResolvedEndpoint } from './resolve-prompt-search.ts';
-import type { RuntimeConfig } from './train-config.ts';
+import type { RuntimeConfig } from './sections/runtime-config.ts';
 
 /** The runtime settings as stored with a run: without keys. JSON omits `undefined` fields. */
 export function recordedRuntime(runtime: RuntimeConfig | ResolvedEndpoint): Readonly<Record<string, unknown>> {

@@ -26,10 +26,10 @@ test('fills in defaults and makes paths absolute', () => {
 });
 
 test('saves less often with a runtime whose checkpoints are large', () => {
-  expect(resolveConfig(minimal, '/').checkpointEvery).toBe(1);
+  expect(resolveConfig(minimal, '/').checkpoints.every).toBe(1);
   const runtime = { type: 'grpc', address: 'gpu:50051' };
-  expect(resolveConfig({ ...minimal, runtime }, '/').checkpointEvery).toBe(10);
-  expect(resolveConfig({ ...minimal, runtime, checkpointEvery: 2 }, '/').checkpointEvery).toBe(2);
+  expect(resolveConfig({ ...minimal, runtime }, '/').checkpoints.every).toBe(10);
+  expect(resolveConfig({ ...minimal, runtime, checkpoints: { every: 2 } }, '/').checkpoints.every).toBe(2);
 });
 
 test('resolves paths from the folder of the configuration, and keeps URLs', () => {
@@ -42,9 +42,7 @@ test('resolves paths from the folder of the configuration, and keeps URLs', () =
 test('fills in the rest of an evaluation', () => {
   expect(resolveConfig({ ...minimal, evaluation: { every: 5 } }, '/').evaluation).toEqual({
     every: 5,
-    choice: {},
-    failedReward: 0,
-    missingReward: null,
+    maxMissingShare: 0.05,
     tasks: 128,
     rolloutsPerTask: 1,
     sampling: { temperature: 1 },
@@ -87,7 +85,7 @@ test('reports every problem of every part at once', () => {
         tasks: minimal.tasks,
         stepz: 3,
         tasksPerStep: 0,
-        tokenSecret: 'short',
+        gateway: { tokenSecret: 'short' },
         algorithm: { type: 'grpo', learningrate: 1 },
         runtime: { type: 'endpoint', baseUrl: 'http://localhost:1/v1', model: 'm' },
         policies: {
@@ -120,8 +118,8 @@ test('refuses values out of range and says which', () => {
   expect(messageOf(() => resolveConfig({ ...minimal, sampling: { temperature: 0 } }, '/'))).toContain(
     'sampling.temperature: must be more than 0, not 0',
   );
-  expect(messageOf(() => resolveConfig({ ...minimal, gatewayUrl: 'here' }, '/'))).toContain(
-    'gatewayUrl: must be a URL, such as http://localhost:8000/v1, not "here"',
+  expect(messageOf(() => resolveConfig({ ...minimal, gateway: { url: 'here' } }, '/'))).toContain(
+    'gateway.url: must be a URL, such as http://localhost:8000/v1, not "here"',
   );
   expect(messageOf(() => resolveConfig({ ...minimal, agent: 'agent.ts' }, '/'))).toContain('agent: must be a function');
   expect(messageOf(() => resolveConfig({ ...minimal, tasks: { train: [], test: [] } }, '/'))).toContain('tasks.train');

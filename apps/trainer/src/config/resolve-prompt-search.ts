@@ -4,15 +4,21 @@ import type { PromptSet } from '@agentlightning/core/algorithm';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import type { ConfigProblems } from './config-problems.ts';
-import { type ResolvedEvaluation, rewardRangeSchema, runtimeSchema } from './resolve-config.ts';
 import { resolvePrompts } from './resolve-prompts.ts';
-import type { RewardDefinition } from './reward-definition.ts';
+import { type RewardDefinition, rewardDefinition } from './reward-definition.ts';
 import { secretFromEnvironment, variableName } from './secret-from-environment.ts';
+import { evaluationSchema, type ResolvedEvaluation } from './sections/evaluation-config.ts';
 import type { PromptConfig } from './sections/prompt-search-config.ts';
-import { samplingSchema } from './sections/sampling-schema.ts';
-import { checkTokenSecret, type SharedSettings, sharedSettings, sharedShape } from './shared-settings.ts';
+import { type RuntimeConfig, runtimeSchema } from './sections/runtime-config.ts';
+import { type SamplingConfig, samplingSchema } from './sections/sampling-config.ts';
+import {
+  checkTokenSecret,
+  type SharedSettings,
+  sharedSettings,
+  sharedShape,
+  taskSchemaSchema,
+} from './shared-settings.ts';
 import { absoluteSource, type TaskSource, taskSourceSchema } from './task-source.ts';
-import type { RuntimeConfig, SamplingConfig } from './train-config.ts';
 
 /** A model endpoint that is not trained, with its key. */
 export interface ResolvedEndpoint {
@@ -42,7 +48,7 @@ export interface ResolvedOptimizer extends Omit<ResolvedEndpoint, 'type' | 'maxC
 }
 
 /** The configuration of a prompt search, with all defaults and absolute paths. */
-export interface ResolvedPromptSearch extends RewardDefinition {
+export interface ResolvedPromptSearch {
   readonly kind: 'prompt-search';
   /** Settings shared with trainings. */
   readonly shared: SharedSettings;
@@ -60,18 +66,13 @@ export interface ResolvedPromptSearch extends RewardDefinition {
   readonly runtime: ResolvedEndpoint | RuntimeConfig;
   readonly sampling: SamplingConfig;
   readonly evaluation: ResolvedEvaluation;
+  /** The score of a rollout. */
+  readonly reward: RewardDefinition;
   /** Null for the default, which contains the run's id. */
   readonly promptsFile: string | null;
 }
 
 const count = z.int().min(1);
-
-const evaluationSchema = z.strictObject({
-  tasks: count.default(128),
-  rolloutsPerTask: count.default(1),
-  sampling: samplingSchema.optional(),
-  rewardRange: rewardRangeSchema.optional(),
-});
 
 const promptSchema = z.object({
   template: z.string().min(1),
@@ -107,18 +108,17 @@ const searchSchema = z.strictObject({
     train: taskSourceSchema,
     validation: taskSourceSchema,
     test: taskSourceSchema.optional(),
+    schema: taskSchemaSchema.optional(),
   }),
   prompts: promptsSchema,
   optimizer: optimizerSchema,
   runtime: z.discriminatedUnion('type', [endpointSchema, runtimeSchema]).optional(),
   sampling: samplingSchema.default({}),
   evaluation: evaluationSchema.prefault({}),
-  failedReward: z.number().nullable().default(0),
-  missingReward: z.number().nullable().default(null),
   promptsFile: z.string().min(1).optional(),
 });
 
-/** The JSON Schema of the configuration of a prompt search. It accepts any value for functions and zod schemas. */
+/** The JSON Schema of the configuration of a prompt search. It accepts any value for functions and task schemas. */
 export function promptSearchJsonSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(searchSchema, { io: 'input', unrepresentable: 'any' });
 }
@@ -151,13 +151,13 @@ export function resolvePromptSearch(
   const prompts = checkedPrompts(raw['prompts'], problems);
   const optimizerKey = checkedKey(raw['optimizer'], 'optimizer', context);
   const runtimeKey = checkedKey(raw['runtime'], 'runtime', context);
-  checkTokenSecret(raw['tokenSecret'], problems);
+  checkTokenSecret(raw['gateway'], problems);
   if (given === undefined || search === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, optimizer, runtime, sampling, evaluation, promptsFile } = given;
   const { apiKeyEnv, ...asked } = optimizer;
   return {
     kind: 'prompt-search',
-    shared: sharedSettings(given, folder),
+    shared: sharedSettings(given, { folder, taskSchema: tasks.schema }),
     search,
     algorithm: algorithmRecord(value['algorithm'], search),
     tasks: {
@@ -170,8 +170,7 @@ export function resolvePromptSearch(
     runtime: runtimeOf(runtime, runtimeKey),
     sampling,
     evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
-    failedReward: given.failedReward,
-    missingReward: given.missingReward,
+    reward: rewardDefinition([], given.rewards),
     promptsFile: promptsFile === undefined ? null : path.resolve(folder, promptsFile),
   };
 }
@@ -220,13 +219,6 @@ function keyOf(name: string, of: string, environment: NodeJS.ProcessEnv): string
 function trainingHint(key: string): string | null {
   if (key === 'steps')
     return 'a search is bounded by its budget: `algorithm: { type, maxRollouts, maxOptimizerCalls }`';
-  const ofTraining = [
-    'tasksPerStep',
-    'checkpointEvery',
-    'keepCheckpoints',
-    'keepBestCheckpoint',
-    'stopAtReward',
-    'maxLogprobGap',
-  ];
+  const ofTraining = ['tasksPerStep', 'checkpoints', 'collection', 'stop'];
   return ofTraining.includes(key) ? 'it applies to training, and a prompt search does not train a model' : null;
 }

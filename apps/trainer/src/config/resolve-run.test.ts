@@ -1,5 +1,6 @@
 import { definePrompt } from '@agentlightning/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { withCurrentKeys } from './renamed-keys.ts';
 import type { ResolvedPromptSearch } from './resolve-prompt-search.ts';
 import { isPromptSearch, resolveRun } from './resolve-run.ts';
 
@@ -35,9 +36,8 @@ test('a search for prompts is known by what its algorithm is, and gets its defau
     tasks: { train: '/there/train.jsonl', validation: [{ a: 1 }], test: null },
     optimizer: { ...endpoint, apiKey: 'sk-1', maxConcurrent: 8, timeoutMs: 180_000, parameters: {} },
     runtime: { type: 'endpoint', ...endpoint, apiKey: null, maxConcurrent: null },
-    failedReward: 0,
-    missingReward: null,
-    shared: { storeUrl: 'sqlite:/there/.agl/agl.db', concurrency: 32 },
+    reward: { failedReward: 0, missingReward: null },
+    shared: { storeUrl: 'sqlite:/there/.agl/agl.db', agents: { concurrency: 32 } },
     sampling: {},
     evaluation: { tasks: 128, rolloutsPerTask: 1, sampling: {} },
   });
@@ -62,7 +62,7 @@ describe('what is wrong is said with what would be right', () => {
       /no option "optimizer\.baseURL"; did you mean "baseUrl"\?/,
     ],
     ['a key of trainings', { steps: 3 }, /no option "steps": a search is bounded by its budget/],
-    ['another key of trainings', { checkpointEvery: 3 }, /"checkpointEvery": it applies to training/],
+    ['another key of trainings', { checkpoints: { every: 3 } }, /"checkpoints": it applies to training/],
     ['no validation tasks', { tasks: { train: 'x' } }, /tasks\.validation: is missing; it must be the path/],
     ['no optimiser', { optimizer: undefined }, /optimizer: /],
     [
@@ -92,7 +92,7 @@ describe('what is wrong is said with what would be right', () => {
       { prompts: { a: { template: 'x', variables: ['q'] } } },
       /the template has no \{q\}/,
     ],
-    ['a shared key', { concurrency: 0 }, /concurrency/],
+    ['a shared key', { agents: { concurrency: 0 } }, /agents\.concurrency/],
   ])('%s', (_, changes, message) => {
     expect(refusal(changes)).toThrow(message);
     expect(refusal(changes)).toThrow(expect.objectContaining({ code: 'CONFIG' }));
@@ -103,7 +103,7 @@ test('every problem of every part of a search is reported at once', () => {
   const changes = {
     algorithm: { type: 'apo', rouns: 2 },
     optimiser: {},
-    concurrency: 0,
+    agents: { concurrency: 0 },
     optimizer: { ...endpoint, apiKeyEnv: 'NO_SUCH' },
     runtime: { type: 'endpoint', ...endpoint, apiKeyEnv: 'NOR_THIS' },
     prompts: [definePrompt('a', 'x'), definePrompt('a', 'y'), { template: 'x {' }, { name: 'c', template: 'x {' }],
@@ -111,7 +111,7 @@ test('every problem of every part of a search is reported at once', () => {
   for (const problem of [
     /no option "rouns"/,
     /no option "optimiser"/,
-    /concurrency: /,
+    /agents\.concurrency: /,
     /NO_SUCH/,
     /NOR_THIS/,
     /two prompts "a"/,
@@ -131,4 +131,33 @@ test('keys of a prompt search and endpoints are refused for a training', () => {
   expect(() => resolve({ runtime })).toThrow(/model behind an endpoint cannot be trained/);
   expect(() => resolve({ algorithm: { type: 'gpro' } })).toThrow(/did you mean "grpo"\?/);
   expect(() => resolveRun(null, '/there')).toThrow(expect.objectContaining({ code: 'CONFIG' }));
+});
+
+test('a former key is an error that names the present one, beside every other problem', () => {
+  const former = {
+    workers: 2,
+    stopWhen: { patience: 3 },
+    diagnosis: {},
+    evaluation: { rewardRange: [0, 2] },
+    stepz: 1,
+  };
+  const resolve = (): unknown => resolveRun({ ...training, ...former }, '/there');
+  for (const problem of [
+    /"workers" is now "agents\.processes"/,
+    /"stopWhen" is now "stop"/,
+    /"diagnosis" has no effect any more/,
+    /"evaluation\.rewardRange" is now "rewards\.range"/,
+    /no option "stepz"/,
+  ]) {
+    expect(resolve).toThrow(problem);
+  }
+  expect(resolve).toThrow(expect.objectContaining({ remedy: expect.stringContaining('agl config migrate') }));
+});
+
+test('former keys of a recorded request are read, and do not replace present ones', () => {
+  const given = { workers: 2, concurrency: 3, agents: { processes: 1 }, stopWhen: { patience: 3 }, stopAtReward: 1 };
+  expect(withCurrentKeys(given)).toEqual({
+    settings: { agents: { processes: 1, concurrency: 3 }, stop: { reward: 1, patience: 3 } },
+    former: ['workers', 'concurrency', 'stopAtReward', 'stopWhen'],
+  });
 });

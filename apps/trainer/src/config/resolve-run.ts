@@ -2,6 +2,7 @@ import { createRecipe, type RecipeOptions } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import { ConfigProblems } from './config-problems.ts';
 import { environmentVariables } from './environment.ts';
+import { requireCurrentKeys } from './renamed-keys.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 import { type ResolvedPromptSearch, resolvePromptSearch } from './resolve-prompt-search.ts';
 
@@ -21,9 +22,9 @@ export function isPromptSearch(run: ResolvedRun): run is ResolvedPromptSearch {
  * @throws AgentLightningError CONFIG that reports every problem, and the most likely name for each unknown option
  */
 export function resolveRun(value: unknown, folder: string): ResolvedRun {
-  const given: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
-  const algorithm = withType(given['algorithm']);
   const problems = new ConfigProblems();
+  const given = requireCurrentKeys(typeof value === 'object' ? { ...value } : {}, problems);
+  const algorithm = withType(given['algorithm']);
   const recipe = algorithm === undefined ? null : problems.check(() => createRecipe(algorithm as RecipeOptions));
   const isSearch = recipe === undefined ? searchKeys.some((key) => key in given) : recipe?.kind === 'prompt-search';
   if (isSearch) {
@@ -36,7 +37,7 @@ export function resolveRun(value: unknown, folder: string): ResolvedRun {
     algorithm: recipe === undefined ? undefined : algorithm,
     ...(isTrainable ? {} : { runtime: undefined }),
   };
-  return resolveConfig(typeof value === 'object' ? { ...value, ...rest } : value, folder, problems);
+  return resolveConfig(typeof value === 'object' ? { ...given, ...rest } : value, folder, problems);
 }
 
 /** Keys that identify a search when its algorithm is invalid. */

@@ -21,28 +21,25 @@ const finished = (parts: Readonly<Record<string, number>>): FinishedRollout => (
 });
 
 test('updates, evaluations and refills have the reward of the weights', () => {
-  const { reward, evaluation } = resolved(weighted);
-  for (const definition of [reward, evaluation]) {
-    expect(rolloutReward(finished({ primary: 1, correct: 1 }), definition)).toBe(0.5);
-    expect(rolloutReward(finished({ primary: 1 }), definition)).toBeNull();
-  }
+  const { reward } = resolved(weighted);
+  expect(rolloutReward(finished({ primary: 1, correct: 1 }), reward)).toBe(0.5);
+  expect(rolloutReward(finished({ primary: 1 }), reward)).toBeNull();
   const equalPrimary = [finished({ primary: 1, correct: 0 }), finished({ primary: 1, correct: 1 })];
   expect(hasLearningSignal(equalPrimary, reward)).toBe(true);
   const equalSum = [finished({ primary: 0, correct: 0 }), finished({ primary: 1, correct: 0.5 })];
   expect(hasLearningSignal(equalSum, reward)).toBe(false);
 });
 
-test('the substitutes of evaluations are those of the training, unless they differ on purpose', () => {
-  const training = { failedReward: -1, algorithm: { type: 'grpo', missingReward: 0.5 } };
-  expect(resolved(training).evaluation).toMatchObject({ failedReward: -1, missingReward: 0.5 });
-  const evaluation = { failedReward: null, missingReward: null };
-  expect(resolved({ ...training, evaluation }).evaluation).toMatchObject(evaluation);
+test('algorithm, training and evaluations have the same substitutes of rewards', () => {
+  const { reward, policies } = resolved({ rewards: { failed: -1, missing: 0.5 } });
+  expect(reward).toMatchObject({ failedReward: -1, missingReward: 0.5 });
+  expect(policies[0]?.algorithm).toMatchObject({ missingReward: 0.5 });
 });
 
 test('the range of a weighted reward follows from the ranges of its parts', () => {
   const rewards = { parts: { correct: { range: [0, 1] }, primary: { range: [0, 2] } } };
-  expect(resolved({ ...weighted, rewards }).evaluation.rewardRange).toEqual([-1, 1]);
-  expect(resolved({ rewards: { range: [0, 5] } }).evaluation.rewardRange).toEqual([0, 5]);
+  expect(resolved({ ...weighted, rewards }).reward.range).toEqual([-1, 1]);
+  expect(resolved({ rewards: { range: [0, 5] } }).reward.range).toEqual([0, 5]);
 });
 
 test('policies with different rewards have the primary one in common', () => {
@@ -50,5 +47,5 @@ test('policies with different rewards have the primary one in common', () => {
   expect(resolved({ policies: { writer: own('style'), critic: own('style') } }).reward.choice).toEqual({
     rewardName: 'style',
   });
-  expect(resolved({ policies: { writer: own('style'), critic: own('truth') } }).reward.choice ?? {}).toEqual({});
+  expect(resolved({ policies: { writer: own('style'), critic: own('truth') } }).reward.choice).toEqual({});
 });

@@ -1,8 +1,6 @@
 import type { AlgorithmOptions, RewardChoice } from '@agentlightning/algorithms';
 import type { ResolvedPolicy } from './policies.ts';
-
-/** Lowest and highest possible reward. */
-export type RewardRange = readonly [low: number, high: number];
+import type { RewardRange, RewardsSettings } from './sections/rewards-config.ts';
 
 /** The reward of a rollout, in updates, metrics, evaluations and everything that compares rollouts. */
 export interface RewardDefinition {
@@ -11,47 +9,46 @@ export interface RewardDefinition {
   /** Reward of a rollout that succeeded without one; null excludes it. */
   readonly missingReward: number | null;
   /** The dimension or the weighted sum. @default the primary dimension */
-  readonly choice?: RewardChoice;
+  readonly choice: RewardChoice;
+  /** Its lowest and highest value; null unless it follows from what is declared. */
+  readonly range: RewardRange | null;
 }
 
 /**
  * The reward that a training maximises: the one that all its trained policies learn from. Policies that learn from different
  * rewards have the primary dimension in common.
  */
-export function rewardDefinition(policies: readonly ResolvedPolicy[], failedReward: number | null): RewardDefinition {
-  const definitions = policies.flatMap(({ algorithm }) => (algorithm === null ? [] : [definitionOf(algorithm)]));
-  const [first] = definitions;
-  const isShared = new Set(definitions.map((each) => JSON.stringify(each))).size === 1;
-  return { failedReward, ...(first !== undefined && isShared ? first : { missingReward: null }) };
+export function rewardDefinition(policies: readonly ResolvedPolicy[], rewards: RewardsSettings): RewardDefinition {
+  const choices = policies.flatMap(({ algorithm }) => (algorithm === null ? [] : [choiceOf(algorithm)]));
+  const [first = {}] = choices;
+  const isShared = new Set(choices.map((each) => JSON.stringify(each))).size === 1;
+  const choice = isShared ? first : {};
+  return { failedReward: rewards.failed, missingReward: rewards.missing, choice, range: definedRange(choice, rewards) };
 }
 
-function definitionOf(algorithm: AlgorithmOptions): Omit<RewardDefinition, 'failedReward'> {
-  if (algorithm.type === 'custom') return { missingReward: null };
-  const { rewardName, rewardWeights, missingReward = null } = algorithm;
-  const choice = {
+function choiceOf(algorithm: AlgorithmOptions): RewardChoice {
+  if (algorithm.type === 'custom') return {};
+  const { rewardName, rewardWeights } = algorithm;
+  return {
     ...(rewardName === undefined ? {} : { rewardName }),
     ...(rewardWeights === undefined ? {} : { rewardWeights }),
   };
-  return { missingReward, choice };
 }
 
-/** The declared dimensions of the reward, with their ranges. */
-type DeclaredParts = Readonly<Record<string, { readonly range: RewardRange | null }>>;
-
-/** The range of the defined reward; undefined unless it follows from what is declared. */
-export function definedRange(
+/** The range of the defined reward; null unless it follows from what is declared. */
+function definedRange(
   { rewardName, rewardWeights }: RewardChoice,
-  { range, parts }: { readonly range: RewardRange | null; readonly parts: DeclaredParts },
-): RewardRange | undefined {
+  { range, parts }: Pick<RewardsSettings, 'range' | 'parts'>,
+): RewardRange | null {
   const rangeOf = (name: string): RewardRange | null =>
     Object.hasOwn(parts, name) ? (parts[name]?.range ?? null) : null;
-  if (rewardWeights === undefined) return (rewardName === undefined ? range : rangeOf(rewardName)) ?? undefined;
+  if (rewardWeights === undefined) return rewardName === undefined ? range : rangeOf(rewardName);
   let [low, high] = [0, 0];
   for (const [name, weight] of Object.entries(rewardWeights)) {
     const part = rangeOf(name);
-    if (part === null) return range ?? undefined;
+    if (part === null) return range;
     low += Math.min(weight * part[0], weight * part[1]);
     high += Math.max(weight * part[0], weight * part[1]);
   }
-  return low < high ? [low, high] : undefined;
+  return low < high ? [low, high] : null;
 }

@@ -1,81 +1,47 @@
 import path from 'node:path';
+import type { TaskSchema } from '@agentlightning/core/internal';
 import type { AttemptTokens } from '@agentlightning/core/protocol';
 import { type Prices, pricesSchema } from '@agentlightning/core/store';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
 import type { ConfigProblems } from './config-problems.ts';
+import { type AgentsSettings, agentsSchema } from './sections/agents-config.ts';
+import { type GatewaySettings, gatewaySchema } from './sections/gateway-config.ts';
+import { type LimitsSettings, limitsSchema } from './sections/limits-config.ts';
+import { type RewardsSettings, rewardsSchema } from './sections/rewards-config.ts';
 
-/** Settings that trainings and prompt searches share, with defaults and absolute paths. */
-export interface SharedSettings {
-  readonly name: string;
+/** Settings that trainings and prompt searches share, with the defaults of their schemas. */
+interface PlainSettings {
   readonly tags: readonly string[];
   readonly agent: Agent<unknown>;
-  /** Module with the agent, for worker processes; null for an agent that exists only in this process. */
-  readonly agentFile: string | null;
-  /** Whether agents run in this process. */
-  readonly inProcess: boolean;
-  /** The only environment variables of agents in worker processes, besides basic ones; null for all. */
-  readonly agentVariables: readonly string[] | null;
-  /** The number of worker processes; 0 for runners elsewhere only. */
-  readonly workers: number;
-  readonly taskSchema: z.ZodType | null;
-  readonly storeUrl: string;
-  readonly storeApiKey: string | null;
-  readonly attemptTokens: AttemptTokens | null;
-  readonly gatewayUrl: string | null;
-  readonly secretFields: readonly string[];
-  readonly upstreamTimeoutMs: number;
-  /** Null: by the times of the model servers. */
-  readonly firstByteTimeoutMs: number | null;
-  readonly concurrency: number;
-  readonly rolloutTimeoutMs: number;
-  readonly maxAttempts: number;
-  readonly outageToleranceMs: number;
-  readonly runnerTimeoutMs: number;
-  readonly maxRestarts: number;
-  readonly maxMissingShare: number;
+  readonly agents: AgentsSettings;
+  readonly limits: LimitsSettings;
+  readonly rewards: RewardsSettings;
   /** Null without prices. */
   readonly prices: Prices | null;
-  readonly dataDir: string;
   readonly seed: number;
 }
 
-const count = z.int().min(1);
-
-/** Milliseconds, up to the maximum delay of a Node.js timer. */
-const timeout = z.int().min(1).max(0x7fffffff);
-
-const isFunction = (value: unknown): boolean => typeof value === 'function';
+/** Settings that trainings and prompt searches share, with defaults and absolute paths. */
+export interface SharedSettings extends PlainSettings {
+  readonly name: string;
+  /** Module with the agent, for worker processes; null for an agent that exists only in this process. */
+  readonly agentFile: string | null;
+  readonly taskSchema: TaskSchema | null;
+  readonly storeUrl: string;
+  readonly storeApiKey: string | null;
+  readonly gateway: Omit<GatewaySettings, 'tokenSecret'>;
+  readonly attemptTokens: AttemptTokens | null;
+  readonly dataDir: string;
+}
 
 /** The validated settings; those that depend on the configuration's folder have no default yet. */
-export interface GivenSharedSettings
-  extends Pick<
-    SharedSettings,
-    | 'agent'
-    | 'inProcess'
-    | 'tags'
-    | 'workers'
-    | 'secretFields'
-    | 'upstreamTimeoutMs'
-    | 'concurrency'
-    | 'rolloutTimeoutMs'
-    | 'maxAttempts'
-    | 'outageToleranceMs'
-    | 'runnerTimeoutMs'
-    | 'maxRestarts'
-    | 'maxMissingShare'
-    | 'prices'
-    | 'dataDir'
-    | 'seed'
-  > {
+export interface GivenSharedSettings extends PlainSettings {
   readonly name?: string | undefined;
-  readonly agents?: { readonly env?: readonly string[] | undefined } | undefined;
-  readonly taskSchema?: z.ZodType | undefined;
   readonly store?: { readonly url?: string | undefined; readonly apiKey?: string | undefined } | undefined;
-  readonly tokenSecret?: string | undefined;
-  readonly gatewayUrl?: string | undefined;
-  readonly firstByteTimeoutMs?: number | undefined;
+  readonly gateway: GatewaySettings;
+  readonly dataDir: string;
 }
 
 /** Fields of the shared settings, for the schema of a configuration. */
@@ -89,28 +55,25 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
         .regex(/^[^,]*$/, { error: 'must not contain commas' }),
     )
     .default([]),
-  agent: z.custom<Agent<unknown>>(isFunction, 'must be a function (task, context) => reward'),
-  inProcess: z.boolean().default(false),
-  agents: z.strictObject({ env: z.array(z.string().min(1)).optional() }).optional(),
-  workers: z.int().min(0).max(256).default(1),
-  taskSchema: z.custom<z.ZodType>((value) => value instanceof z.ZodType, 'must be a zod schema').optional(),
+  agent: z.custom<Agent<unknown>>(
+    (value) => typeof value === 'function',
+    'must be a function (task, context) => reward',
+  ),
+  agents: agentsSchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  rewards: rewardsSchema.prefault({}),
   store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
-  tokenSecret: z.string().optional(),
-  gatewayUrl: z.url().optional(),
-  secretFields: z.array(z.string().min(1)).default([]),
-  upstreamTimeoutMs: timeout.default(600_000),
-  firstByteTimeoutMs: timeout.optional(),
-  concurrency: count.max(4096).default(32),
-  rolloutTimeoutMs: count.default(60_000),
-  maxAttempts: count.default(1),
-  outageToleranceMs: z.int().min(0).default(30_000),
-  runnerTimeoutMs: count.default(600_000),
-  maxRestarts: z.int().min(0).default(3),
-  maxMissingShare: z.number().min(0).max(1).default(0.05),
+  gateway: gatewaySchema.prefault({}),
   prices: pricesSchema.nullable().default(null),
   dataDir: z.string().min(1).default('.agl'),
   seed: z.int().min(0).max(0xffffffff).default(0),
 };
+
+/** A schema of tasks, of any library with Standard Schema. */
+export const taskSchemaSchema: z.ZodType<TaskSchema> = z.custom<TaskSchema>(
+  (value) => (typeof value === 'object' || typeof value === 'function') && value !== null && '~standard' in value,
+  'must be a schema of zod, Valibot, ArkType or another library with Standard Schema',
+);
 
 /**
  * Adds defaults that depend on the folder of the configuration.
@@ -118,46 +81,26 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
  * @param given - settings validated by a schema with {@link sharedShape}
  * @param folder - base folder of relative paths
  */
-export function sharedSettings(given: GivenSharedSettings, folder: string): SharedSettings {
-  const { name, agent, inProcess, workers, taskSchema, store, tokenSecret, gatewayUrl } = given;
-  const {
-    secretFields,
-    upstreamTimeoutMs,
-    concurrency,
-    rolloutTimeoutMs,
-    maxAttempts,
-    outageToleranceMs,
-    runnerTimeoutMs,
-    maxRestarts,
-    maxMissingShare,
-    prices,
-    seed,
-    tags,
-  } = given;
+export function sharedSettings(
+  given: GivenSharedSettings,
+  { folder, taskSchema }: { readonly folder: string; readonly taskSchema: TaskSchema | undefined },
+): SharedSettings {
+  const { name = path.basename(folder), tags, agent, agents, limits, rewards, store, prices, seed } = given;
+  const { tokenSecret, ...gateway } = given.gateway;
   const dataDir = path.resolve(folder, given.dataDir);
   return {
-    name: name ?? path.basename(folder),
+    name,
     tags,
     agent,
     agentFile: null,
-    inProcess,
-    agentVariables: given.agents?.env ?? null,
-    workers,
+    agents,
+    limits,
+    rewards,
     taskSchema: taskSchema ?? null,
     storeUrl: store?.url === undefined ? `sqlite:${path.join(dataDir, 'agl.db')}` : storeAddress(store.url, folder),
     storeApiKey: store?.apiKey ?? null,
-    attemptTokens: attemptTokensOf(tokenSecret),
-    gatewayUrl: gatewayUrl ?? null,
-    secretFields,
-    upstreamTimeoutMs,
-    firstByteTimeoutMs: given.firstByteTimeoutMs ?? null,
-    concurrency,
-    rolloutTimeoutMs,
-    maxAttempts,
-    outageToleranceMs,
-    runnerTimeoutMs,
-    maxRestarts,
-    maxMissingShare,
+    gateway,
+    attemptTokens: attemptTokensOf(tokenSecret ?? ''),
     prices,
     dataDir,
     seed,
@@ -165,8 +108,9 @@ export function sharedSettings(given: GivenSharedSettings, folder: string): Shar
 }
 
 /** Validates the secret even when another key is wrong. */
-export function checkTokenSecret(given: unknown, problems: ConfigProblems): void {
-  if (typeof given === 'string') problems.check(() => attemptTokensOf(given));
+export function checkTokenSecret(gateway: unknown, problems: ConfigProblems): void {
+  const secret = typeof gateway === 'object' && gateway !== null && 'tokenSecret' in gateway ? gateway.tokenSecret : '';
+  if (typeof secret === 'string') problems.check(() => attemptTokensOf(secret));
 }
 
 function storeAddress(url: string, folder: string): string {

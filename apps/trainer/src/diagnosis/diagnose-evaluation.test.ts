@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import { diagnosisSchema } from '../config/sections/diagnosis-settings.ts';
 import { diagnoseEvaluation } from './diagnose-evaluation.ts';
-
-const settings = diagnosisSchema.parse({});
 
 /** The warnings of the last evaluation, with evaluations every three steps from step 0. */
 function warningsOf(heldOut: readonly number[], rewardCurve: readonly number[], missing = 0): readonly string[] {
@@ -10,9 +7,7 @@ function warningsOf(heldOut: readonly number[], rewardCurve: readonly number[], 
     step: index * 3,
     summary: { reward, ci95: [0, 1] as const, rollouts: 10, failed: 0, missing },
   }));
-  return diagnoseEvaluation({ evaluations, rewardCurve, range: [0, 1] }, settings).map(
-    ({ name, step }) => `${step} ${name}`,
-  );
+  return diagnoseEvaluation({ evaluations, rewardCurve, range: [0, 1] }).map(({ name, step }) => `${step} ${name}`);
 }
 
 const rising = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];

@@ -1,5 +1,4 @@
-import type { EvaluationSummary, RunWarning } from '@agentlightning/core/protocol';
-import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
+import { type EvaluationSummary, type RunWarning, warningThresholds } from '@agentlightning/core/protocol';
 import { mean } from '../events/mean.ts';
 
 /** A held-out evaluation after a step. */
@@ -22,11 +21,11 @@ export interface EvaluationHistory {
 }
 
 /** The warnings about the last evaluation whose conditions did not hold after the one before. */
-export function diagnoseEvaluation(history: EvaluationHistory, settings: DiagnosisSettings): readonly RunWarning[] {
+export function diagnoseEvaluation(history: EvaluationHistory): readonly RunWarning[] {
   const last = history.evaluations.at(-1);
   if (last === undefined) return [];
-  const fallText = heldOutFall(history, settings);
-  const isNew = heldOutFall({ ...history, evaluations: history.evaluations.slice(0, -1) }, settings) === null;
+  const fallText = heldOutFall(history);
+  const isNew = heldOutFall({ ...history, evaluations: history.evaluations.slice(0, -1) }) === null;
   return [
     ...(fallText !== null && isNew
       ? [{ name: 'held-out-reward-falls' as const, step: last.step, policy: null, message: fallText }]
@@ -46,10 +45,8 @@ function missingRewards({
 }
 
 /** Whether the held-out reward is below its best while the training reward rose since then. */
-function heldOutFall(
-  { evaluations: measured, rewardCurve, range: [low, high] }: EvaluationHistory,
-  { heldOutDrop, steps }: DiagnosisSettings,
-): string | null {
+function heldOutFall({ evaluations: measured, rewardCurve, range: [low, high] }: EvaluationHistory): string | null {
+  const { heldOutDrop, steps } = warningThresholds;
   const last = measured.at(-1);
   if (last === undefined) return null;
   const evaluations = measured.filter(({ isValidation }) => isValidation === last.isValidation);

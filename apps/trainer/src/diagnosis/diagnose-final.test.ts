@@ -8,7 +8,7 @@ function evaluationOf(reward: number, correct?: number): StoredEvaluation {
     Array.from({ length: 20 }, (_, task) => (task < 20 * mean ? 1 : 0));
   const parts = correct === undefined ? {} : { parts: { total: rewards(reward), correct: rewards(correct) } };
   const rolloutIds = rewards(0).map(String);
-  return summariseRewards({ rewards: rewards(reward), rolloutIds, failed: 0, rolloutsPerTask: 1, ...parts }, undefined);
+  return summariseRewards({ rewards: rewards(reward), rolloutIds, failed: 0, rolloutsPerTask: 1, ...parts }, null);
 }
 
 const summary = evaluationOf(1);

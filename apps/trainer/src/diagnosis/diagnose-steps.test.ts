@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { diagnosisSchema } from '../config/sections/diagnosis-settings.ts';
 import type { StepRecord } from '../run/step-records.ts';
 import { diagnoseSteps } from './diagnose-steps.ts';
-
-const settings = diagnosisSchema.parse({});
 
 /** The metrics of a step in which the policy learns. */
 const healthy = {
@@ -27,7 +24,7 @@ function stepsOf(...changes: readonly Values[]): readonly StepRecord[] {
 /** The steps and names of all warnings that a run emits. */
 function warningsOf(steps: readonly StepRecord[], policies: readonly (string | null)[] = [null]): readonly string[] {
   return steps.flatMap((_, index) =>
-    diagnoseSteps({ steps: steps.slice(0, index + 1), policies, range: [0, 1] }, settings).map(
+    diagnoseSteps({ steps: steps.slice(0, index + 1), policies, range: [0, 1] }).map(
       ({ step, name, policy }) => `${step} ${policy === null ? '' : `${policy} `}${name}`,
     ),
   );
@@ -121,8 +118,8 @@ test('a penalised part may fall', () => {
     values: { ...healthy, ...values(step), 'collection/reward_mean': step },
   }));
   const history = { steps, policies: [null], range: [0, 10] as const };
-  expect(diagnoseSteps(history, settings)).toMatchObject([{ name: 'reward-part-falls' }]);
-  expect(diagnoseSteps({ ...history, penalised: new Set(['length']) }, settings)).toEqual([]);
+  expect(diagnoseSteps(history)).toMatchObject([{ name: 'reward-part-falls' }]);
+  expect(diagnoseSteps({ ...history, penalised: new Set(['length']) })).toEqual([]);
 });
 
 test('each policy is diagnosed with its own metrics', () => {
@@ -167,7 +164,7 @@ describe('for any metrics', () => {
       fc.property(runs, fc.nat(), (steps, cut) => {
         const part = steps.slice(0, cut);
         const history = { policies: [null], range: [0, 1] as const };
-        for (const { step } of diagnoseSteps({ ...history, steps: part }, settings)) expect(step).toBe(part.length);
+        for (const { step } of diagnoseSteps({ ...history, steps: part })) expect(step).toBe(part.length);
         expect(warningsOf(steps).slice(0, warningsOf(part).length)).toEqual(warningsOf(part));
       }),
     );

@@ -1,5 +1,4 @@
-import type { RunWarning, WarningName } from '@agentlightning/core/protocol';
-import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
+import { type RunWarning, type WarningName, warningThresholds } from '@agentlightning/core/protocol';
 import { mean } from '../events/mean.ts';
 import { impliedWarnings } from '../events/run-warning.ts';
 import type { StepRecord } from '../run/step-records.ts';
@@ -7,26 +6,26 @@ import { runConditions } from './run-conditions.ts';
 import { type StepHistory, stepsText } from './step-history.ts';
 
 /** The warnings whose conditions hold after the last step, and did not hold after the step before. */
-export function diagnoseSteps(history: StepHistory, settings: DiagnosisSettings): readonly RunWarning[] {
-  const before = new Set(conditions({ ...history, steps: history.steps.slice(0, -1) }, settings).map(conditionKey));
-  return conditions(history, settings).filter((warning) => !before.has(conditionKey(warning)));
+export function diagnoseSteps(history: StepHistory): readonly RunWarning[] {
+  const before = new Set(conditions({ ...history, steps: history.steps.slice(0, -1) }).map(conditionKey));
+  return conditions(history).filter((warning) => !before.has(conditionKey(warning)));
 }
 
 function conditionKey({ name, policy }: RunWarning): string {
   return `${name}/${policy ?? ''}`;
 }
 
-function conditions(history: StepHistory, settings: DiagnosisSettings): readonly RunWarning[] {
+function conditions(history: StepHistory): readonly RunWarning[] {
   const last = history.steps.at(-1);
   if (last === undefined) return [];
   const found = history.policies.flatMap((policy) => {
     const metrics = new PolicyMetrics(history, policy);
     return Object.entries(detectors).flatMap(([name, detect]) => {
-      const message = detect(metrics, settings);
+      const message = detect(metrics);
       return message === null ? [] : [{ name: name as keyof typeof detectors, step: last.step, policy, message }];
     });
   });
-  return oneForEachCause([...found, ...runConditions(history, last, settings)]);
+  return oneForEachCause([...found, ...runConditions(history, last)]);
 }
 
 /** The conditions without those that follow from another one: a cause has one warning. */
@@ -94,7 +93,7 @@ class PolicyMetrics {
 const driftShare = 0.5;
 
 /** Returns what was observed; null when the condition does not hold. */
-type Detector = (metrics: PolicyMetrics, settings: DiagnosisSettings) => string | null;
+type Detector = (metrics: PolicyMetrics) => string | null;
 
 /** The share of the range of rewards above which a low entropy means that the task is solved. */
 const solvedShare = 0.9;
@@ -111,8 +110,11 @@ const extremeShare = 0.02;
 /** Change of the log-probability of a token in a step, in nats, below which a policy does not move in a usual run. */
 const smallestChange = 2e-3;
 
+const { steps, entropyCollapse, entropyExplosion, maxReferenceKl, maxSamplerKl, maxClipFraction, minEffectiveSamples } =
+  warningThresholds;
+
 const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
-  'constant-rewards': (metrics, { steps }) => {
+  'constant-rewards': (metrics) => {
     // Demonstrations all have one reward, and are learned without comparison.
     const imitated = metrics.last('rollouts/imitated', 1)?.[0] ?? 0;
     const isConstant = metrics.last('reward/std', steps)?.every((spread) => spread === 0) === true;
@@ -120,22 +122,22 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
     const reward = metrics.reward(steps);
     return `all rewards of a step are equal, ${reward?.toPrecision(3)} in the mean, for ${stepsText(steps)}`;
   },
-  'constant-groups': (metrics, { steps }) => {
+  'constant-groups': (metrics) => {
     const constant = metrics.last('groups/constant', steps)?.every((count) => count > 0) === true;
     const isConstant = constant && hasZeroAdvantages(metrics, steps);
     return isConstant ? `the rewards within every group are equal, for ${stepsText(steps)}` : null;
   },
-  'zero-advantages': (metrics, { steps }) =>
+  'zero-advantages': (metrics) =>
     hasZeroAdvantages(metrics, steps)
       ? `all advantages are 0, so no update has a learning signal, for ${stepsText(steps)}`
       : null,
-  'truncated-responses': (metrics, { steps }) => {
+  'truncated-responses': (metrics) => {
     const shares = metrics.ofRun('response/truncated_share', steps);
     if (shares?.every((share) => share >= truncatedShare) !== true || !hasZeroAdvantages(metrics, steps)) return null;
     if (isExtreme(metrics, steps, 'high')) return null;
     return `the token limit cut ${percentText(shares)} of the responses, and no update has a learning signal, for ${stepsText(steps)}`;
   },
-  'reward-ignores-response': (metrics, { steps }) => {
+  'reward-ignores-response': (metrics) => {
     const distinct = metrics.ofRun('response/distinct_share', steps);
     if (distinct?.every((share) => share >= distinctShare) !== true || !hasZeroAdvantages(metrics, steps)) return null;
     // All at the lowest or at the highest reward: the tasks may be too hard, or solved.
@@ -145,29 +147,28 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
       `responses to a task differ, for ${stepsText(steps)}`
     );
   },
-  'weights-do-not-move': (metrics, { steps }) => {
+  'weights-do-not-move': (metrics) => {
     const changes = metrics.lastKnown('policy/update_change', steps);
     if (changes === null || Math.max(...changes) >= smallestChange) return null;
     const rate = metrics.lastKnown('optim/learning_rate', 1)?.[0] ?? 0;
     return `a step changes the log-probability of a token by ${(mean(changes) ?? 0).toPrecision(2)} nats, with the learning rate ${rate}, for ${stepsText(steps)}`;
   },
-  'entropy-collapse': (metrics, { steps, entropyCollapse }) => {
+  'entropy-collapse': (metrics) => {
     const [low, high] = metrics.range;
     const reward = metrics.reward(steps);
     if (reward === null || reward >= low + solvedShare * (high - low)) return null;
     return entropyText(metrics, steps, (entropy, first) => entropy < entropyCollapse * first);
   },
-  'entropy-explosion': (metrics, { steps, entropyExplosion }) =>
-    entropyText(metrics, steps, (entropy, first) => entropy > entropyExplosion * first),
-  'kl-blow-up': (metrics, { maxReferenceKl, maxSamplerKl }) =>
+  'entropy-explosion': (metrics) => entropyText(metrics, steps, (entropy, first) => entropy > entropyExplosion * first),
+  'kl-blow-up': (metrics) =>
     divergenceText(metrics, { name: 'policy/kl_reference', from: 'the initial model', limit: maxReferenceKl }) ??
     divergenceText(metrics, { name: 'policy/kl_sampler_k3', from: 'the sampling policy', limit: maxSamplerKl }),
-  'high-clip-fraction': (metrics, { steps, maxClipFraction }) => {
+  'high-clip-fraction': (metrics) => {
     const recent = metrics.lastKnown('policy/clip_fraction', steps);
     if (recent?.every((fraction) => fraction > maxClipFraction) !== true) return null;
     return `the loss clips ${percentText(recent)} of the training tokens, for ${stepsText(steps)}`;
   },
-  'low-effective-samples': (metrics, { steps, minEffectiveSamples }) => {
+  'low-effective-samples': (metrics) => {
     const recent = metrics.lastKnown('policy/effective_sample_fraction', steps);
     if (recent?.every((fraction) => fraction < minEffectiveSamples) !== true) return null;
     return `the training tokens of a step count as ${percentText(recent)} of their number, for ${stepsText(steps)}`;

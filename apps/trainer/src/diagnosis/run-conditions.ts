@@ -1,5 +1,4 @@
-import type { RunWarning } from '@agentlightning/core/protocol';
-import type { DiagnosisSettings } from '../config/sections/diagnosis-settings.ts';
+import { type RunWarning, warningThresholds } from '@agentlightning/core/protocol';
 import { mean } from '../events/mean.ts';
 import type { StepRecord } from '../run/step-records.ts';
 import { alteredPrefix, alteredSamplingText } from './altered-sampling.ts';
@@ -12,13 +11,12 @@ export const failingShare = 0.25;
 export function runConditions(
   history: StepHistory,
   { step, values, failure = null }: StepRecord,
-  settings: DiagnosisSettings,
 ): readonly RunWarning[] {
   const {
     steps,
     range: [low, high],
   } = history;
-  const recent = steps.slice(-settings.steps).map((each) => each.values['failures/agent_share'] ?? 0);
+  const recent = steps.slice(-warningThresholds.steps).map((each) => each.values['failures/agent_share'] ?? 0);
   const share = mean(recent) ?? 0;
   const failing = `the agents of ${Math.round(share * 100)} % of the rollouts failed in ${stepsText(recent.length)}`;
   const altered = Object.fromEntries(
@@ -26,8 +24,8 @@ export function runConditions(
       name.startsWith(alteredPrefix) ? [[name.slice(alteredPrefix.length), count]] : [],
     ),
   );
-  const collapse = collapseText(history, settings.steps);
-  const falling = fallingPart(history, settings.steps);
+  const collapse = collapseText(history, warningThresholds.steps);
+  const falling = fallingPart(history, warningThresholds.steps);
   const outside = values['reward/out_of_range'] ?? 0;
   const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
   return [

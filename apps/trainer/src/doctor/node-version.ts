@@ -14,12 +14,12 @@ interface WarningEmitter {
   emitWarning: (warning: string | Error, ...options: never[]) => void;
 }
 
-/** Suppresses the warning that `node:sqlite` is experimental. Other warnings are unchanged. */
+/** Suppresses the warnings that `node:sqlite` and `stripTypeScriptTypes` are experimental. Other warnings are unchanged. */
 export function silenceExpectedWarnings(target: WarningEmitter): void {
   const { emitWarning } = target;
   target.emitWarning = function emitUnexpected(warning, ...options) {
     const text = typeof warning === 'string' ? warning : warning.message;
-    if (text.indexOf('SQLite is an experimental feature') === 0) return;
+    if (/^(?:SQLite|stripTypeScriptTypes) is an experimental feature/.test(text)) return;
     emitWarning.call(target, warning, ...options);
   };
 }

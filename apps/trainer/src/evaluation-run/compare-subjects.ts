@@ -14,11 +14,11 @@ export function compareSubjects(
   {
     tasks,
     settings,
-  }: { readonly tasks: readonly JsonValue[]; readonly settings: Pick<EvaluationSettings, 'shared' | 'evaluation'> },
+  }: { readonly tasks: readonly JsonValue[]; readonly settings: Pick<EvaluationSettings, 'reward' | 'evaluation'> },
 ): EvaluationComparison {
-  const { verdict, pValue, missingShare } = judgeImprovement(against, of, settings.shared.maxMissingShare);
+  const { verdict, pValue, missingShare } = judgeImprovement(against, of, settings.evaluation.maxMissingShare);
   const pairs = pairByTask(against, of).tasks;
-  const [low, high] = settings.evaluation.rewardRange ?? [0, 1];
+  const [low, high] = settings.reward.range ?? [0, 1];
   const interval =
     pairs.length === 0
       ? null

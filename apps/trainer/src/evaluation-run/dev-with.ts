@@ -87,8 +87,8 @@ async function collect(session: EvaluationSession, tasks: readonly JsonValue[]):
       tasks: tasks.map((input, index) => ({ index, input })),
       rolloutsPerTask: 1,
       resourcesId,
-      timeoutMs: settings.shared.rolloutTimeoutMs,
-      maxAttempts: settings.shared.maxAttempts,
+      timeoutMs: settings.shared.limits.rolloutTimeoutMs,
+      maxAttempts: settings.shared.limits.maxAttempts,
     });
     const onProgress = (finished: number, total: number): void =>
       emit({ type: 'rollout-finished', subject: subject.label, finished, total });
@@ -125,7 +125,7 @@ function unmatchedSelectors(config: ResolvedRun, collected: readonly FinishedRol
   if (!('policies' in config)) return [];
   const names = severalModelNames(config.policies, collected);
   const remedy =
-    '; exclude others in the adapter (`shouldTrace`, `shouldRedirect`), or list those of the policy in `modelNames`';
+    '; exclude others in the adapter (`shouldTrace`, `shouldRedirect`), or list those of the policy in `agents.modelNames`';
   return [
     ...config.policies.flatMap((policy) => unmatchedAgents(policy, collected)),
     ...(names === null ? [] : [names + remedy]),

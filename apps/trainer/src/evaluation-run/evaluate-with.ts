@@ -74,11 +74,11 @@ async function evaluateSubjects(
   { tasks, samples }: Occasion,
 ): Promise<Omit<EvaluationReport, 'runId' | 'seconds' | 'storeUrl'>> {
   const { settings, subjects, emit } = session;
-  const { maxMissingShare } = settings.shared;
+  const { maxMissingShare } = settings.evaluation;
   const measured: { readonly summary: EvaluatedSubject; readonly rewards: MeasuredRewards }[] = [];
   for (const [index, subject] of subjects.entries()) {
     const collected = await runSubject(session, subject, { tasks, samples, index });
-    const rewards = measureRewards(collected, settings.substitutes, samples);
+    const rewards = measureRewards(collected, settings.reward, samples);
     const summary = summariseSubject(subject.label, { collected, rewards, settings, emit });
     measured.push({ summary, rewards });
     emit({ type: 'evaluated', summary });
@@ -117,8 +117,8 @@ async function runSubject(
       tasks: tasks.map((input, task) => ({ index: task, input })),
       rolloutsPerTask: samples,
       resourcesId,
-      timeoutMs: settings.shared.rolloutTimeoutMs,
-      maxAttempts: settings.shared.maxAttempts,
+      timeoutMs: settings.shared.limits.rolloutTimeoutMs,
+      maxAttempts: settings.shared.limits.maxAttempts,
     });
     const onProgress = (finished: number, total: number): void =>
       emit({ type: 'rollout-finished', subject: subject.label, finished, total });

@@ -87,7 +87,7 @@ function withTokens(
 /** The configuration in the store: without functions, keys and passwords. */
 function recordOf({ purpose, settings }: SessionRequest, subjects: readonly Subject[], tasks: number): JsonObject {
   const { endpoint, evaluation, shared } = settings;
-  const { tags, concurrency, rolloutTimeoutMs, maxAttempts, prices, seed, storeUrl } = shared;
+  const { tags, agents, limits, prices, seed, storeUrl } = shared;
   return JSON.parse(
     JSON.stringify({
       purpose,
@@ -97,9 +97,8 @@ function recordOf({ purpose, settings }: SessionRequest, subjects: readonly Subj
       evaluation,
       endpoint: endpoint === null ? null : { ...endpoint, baseUrl: addressText(endpoint.baseUrl) },
       storeUrl: addressText(storeUrl),
-      concurrency,
-      rolloutTimeoutMs,
-      maxAttempts,
+      agents: { concurrency: agents.concurrency },
+      limits,
       prices,
       seed,
     }),

@@ -1,10 +1,10 @@
 import type { PromptSet } from '@agentlightning/core/algorithm';
-import type { ResolvedEvaluation, ResolvedRewards } from '../config/resolve-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
 import type { RewardDefinition } from '../config/reward-definition.ts';
+import type { ResolvedEvaluation } from '../config/sections/evaluation-config.ts';
+import type { SamplingConfig } from '../config/sections/sampling-config.ts';
 import type { SharedSettings } from '../config/shared-settings.ts';
 import type { TaskSource } from '../config/task-source.ts';
-import type { SamplingConfig } from '../config/train-config.ts';
 import type { EndpointModel } from './evaluate-options.ts';
 
 /** The settings that evaluations need, of a training or a prompt search. */
@@ -13,8 +13,7 @@ export interface EvaluationSettings {
   readonly shared: SharedSettings;
   readonly evaluation: ResolvedEvaluation;
   readonly sampling: SamplingConfig;
-  readonly substitutes: RewardDefinition;
-  readonly rewards: ResolvedRewards;
+  readonly reward: RewardDefinition;
   /** The initial prompts of a search; null for a training. */
   readonly prompts: PromptSet | null;
   readonly tasks: {
@@ -38,23 +37,24 @@ export function evaluationSettings(
 ): EvaluationSettings {
   const of = { endpoint, isScripted };
   if (isPromptSearch(config)) {
-    const { evaluation, sampling, prompts, tasks } = config;
-    const shared = { ...config.shared, gatewayUrl: null };
-    const rewards = { range: evaluation.rewardRange ?? null, parts: {} };
-    const own = { ...config, shared };
-    return { config: own, shared, evaluation, sampling, substitutes: config, rewards, prompts, tasks, ...of };
+    const { evaluation, sampling, reward, prompts, tasks } = config;
+    const shared = withOwnGateway(config.shared);
+    return { config: { ...config, shared }, shared, evaluation, sampling, reward, prompts, tasks, ...of };
   }
-  const { evaluation, sampling, rewards, tasks } = config;
-  const own = { ...config, gatewayUrl: null };
+  const { evaluation, sampling, reward, tasks } = config;
+  const own = withOwnGateway(config);
   return {
     config: own,
     shared: own,
     evaluation,
     sampling,
-    substitutes: evaluation,
-    rewards,
+    reward,
     prompts: null,
     tasks: { ...tasks, validation: tasks.validation ?? tasks.test },
     ...of,
   };
+}
+
+function withOwnGateway<TSettings extends SharedSettings>(settings: TSettings): TSettings {
+  return { ...settings, gateway: { ...settings.gateway, url: null } };
 }

@@ -41,7 +41,7 @@ export async function openSubject(
   const health = watchHealth({
     checks: [...storeChecks(settings.shared), { what: 'the store', check: session.lease.renew }, ...checks],
     intervalMs: leaseIntervalMs,
-    outageToleranceMs: settings.shared.outageToleranceMs,
+    outageToleranceMs: settings.shared.limits.outageToleranceMs,
     onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),
     onFailure,
   });

@@ -12,7 +12,7 @@ import type { EvaluationSettings } from './evaluation-settings.ts';
 export interface SubjectRollouts {
   readonly collected: readonly FinishedRollout[];
   readonly rewards: MeasuredRewards;
-  readonly settings: Pick<EvaluationSettings, 'evaluation' | 'rewards'>;
+  readonly settings: Pick<EvaluationSettings, 'reward' | 'shared'>;
   readonly emit: EvaluationListener;
 }
 
@@ -22,8 +22,8 @@ export interface SubjectRollouts {
  */
 export function summariseSubject(subject: string, rollouts: SubjectRollouts): EvaluatedSubject {
   const { collected, rewards, settings, emit } = rollouts;
-  const summary = summaryOf(summariseRewards(rewards, settings.evaluation.rewardRange));
-  const outside = rewardMetrics(collected, settings.rewards, null)['reward/out_of_range'] ?? 0;
+  const summary = summaryOf(summariseRewards(rewards, settings.reward.range));
+  const outside = rewardMetrics(collected, settings.shared.rewards, null)['reward/out_of_range'] ?? 0;
   if (outside > 0) {
     emit({ type: 'warning', message: `${outside} rewards of ${subject} are outside of the declared range` });
   }
@@ -46,8 +46,8 @@ function partsOf({ collected, rewards, settings }: SubjectRollouts): EvaluatedSu
   if (names.length < 2) return {};
   const entries = names.map((name) => {
     const values = final.map((parts) => parts.find((part) => part.name === name)?.value ?? null);
-    const { parts } = settings.rewards;
-    const range = (Object.hasOwn(parts, name) ? parts[name]?.range : null) ?? settings.evaluation.rewardRange;
+    const { parts } = settings.shared.rewards;
+    const range = (Object.hasOwn(parts, name) ? parts[name]?.range : null) ?? settings.reward.range ?? undefined;
     const { mean, low, high, count } = bootstrapMean(byTask(values, rewards.rolloutsPerTask), { range });
     return [name, { reward: mean, ci95: [low, high] as const, rollouts: count }] as const;
   });

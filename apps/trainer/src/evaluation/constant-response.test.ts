@@ -7,7 +7,7 @@ import { bestConstantResponse, lastResponse } from './constant-response.ts';
 function evaluationOf(responses: readonly (string | null)[]): StoredEvaluation {
   const rewards = responses.map((response, task) => (response === (task < 5 ? 'yes' : 'no') ? 1 : 0));
   const rolloutIds = responses.map(String);
-  return summariseRewards({ rewards, rolloutIds, failed: 0, rolloutsPerTask: 1, responses }, undefined);
+  return summariseRewards({ rewards, rolloutIds, failed: 0, rolloutsPerTask: 1, responses }, null);
 }
 
 test('the best constant response has the reward of the larger class', () => {

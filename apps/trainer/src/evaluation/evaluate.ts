@@ -41,7 +41,6 @@ export function emitEvaluated(
 /** {@link evaluate} without the report. */
 export async function measure(session: TrainingSession, options: EvaluationOptions): Promise<StoredEvaluation> {
   const { config, tasks, emit } = session;
-  const { rewardRange } = config.evaluation;
   const { rolloutsPerTask = config.evaluation.rolloutsPerTask } = options;
   const heldOut = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
   const plan = {
@@ -52,9 +51,9 @@ export async function measure(session: TrainingSession, options: EvaluationOptio
   const collected = await collectEvaluation(planPhase(session, plan), {
     ...phaseServices(session, plan),
     emit,
-    mayAllFail: options.step > 0 && config.evaluation.failedReward !== null,
+    mayAllFail: options.step > 0 && config.reward.failedReward !== null,
   });
   const responses = collected.map(({ spans }) => lastResponse(spans));
-  const measured = { ...measureRewards(collected, config.evaluation, rolloutsPerTask), responses };
-  return summariseRewards(measured, rewardRange);
+  const measured = { ...measureRewards(collected, config.reward, rolloutsPerTask), responses };
+  return summariseRewards(measured, config.reward.range);
 }

@@ -3,7 +3,7 @@ import { fewTasksText, judgeImprovement, pairByTask } from '../diagnosis/verdict
 import { rolloutReward } from '../results/rollout-reward.ts';
 import { summariseRewards } from '../run/stored-evaluation.ts';
 
-const substitutes = { failedReward: 0, missingReward: null };
+const substitutes = { failedReward: 0, missingReward: null, choice: {}, range: null };
 
 describe('the reward of a rollout', () => {
   test.each([
@@ -16,7 +16,7 @@ describe('the reward of a rollout', () => {
   });
 
   test('that is missing can be substituted, except after an infrastructure failure', () => {
-    const substituted = { failedReward: -1, missingReward: 0.5 };
+    const substituted = { ...substitutes, failedReward: -1, missingReward: 0.5 };
     expect(rolloutReward({ failure: null, spans: [] }, substituted)).toBe(0.5);
     expect(rolloutReward({ failure: 'infrastructure', spans: [] }, substituted)).toBeNull();
   });
@@ -24,9 +24,9 @@ describe('the reward of a rollout', () => {
 
 test('missing rewards are counted and excluded from the mean', () => {
   const measured = { rewards: [1, null, 0, 1], rolloutIds: ['a', 'b', 'c', 'd'], failed: 0, rolloutsPerTask: 2 };
-  expect(summariseRewards(measured, undefined)).toMatchObject({ reward: 2 / 3, rollouts: 3, missing: 1 });
+  expect(summariseRewards(measured, null)).toMatchObject({ reward: 2 / 3, rollouts: 3, missing: 1 });
   const none = { ...measured, rewards: [null, null] };
-  expect(() => summariseRewards(none, undefined)).toThrow('Evaluation has no reward: all 2 are missing');
+  expect(() => summariseRewards(none, null)).toThrow('Evaluation has no reward: all 2 are missing');
 });
 
 describe('the verdict', () => {

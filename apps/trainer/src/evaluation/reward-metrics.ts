@@ -1,6 +1,5 @@
 import { findFinalReward } from '@agentlightning/core/spans';
-import type { ResolvedRewards } from '../config/resolve-config.ts';
-import type { RewardRange } from '../config/reward-definition.ts';
+import type { RewardRange, RewardsSettings } from '../config/sections/rewards-config.ts';
 import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 
@@ -15,7 +14,7 @@ import type { FinishedRollout } from '../results/finished-rollout.ts';
  */
 export function rewardMetrics(
   collected: readonly FinishedRollout[],
-  { range, parts }: ResolvedRewards,
+  { range, parts }: Pick<RewardsSettings, 'range' | 'parts'>,
   weights: Readonly<Record<string, number>> | null,
 ): Readonly<Record<string, number>> {
   const final = collected.map(({ spans }) => findFinalReward(spans)?.rewards ?? []);

@@ -5,7 +5,7 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'agent-failures': {
     cause: 'The agent throws on responses that it cannot use, or its code has an error.',
     remedy:
-      'Handle malformed responses in the agent and return their reward, or correct the line. `failedReward` is the reward of such rollouts.',
+      'Handle malformed responses in the agent and return their reward, or correct the line. `rewards.failed` is the reward of such rollouts.',
   },
   'altered-sampling': {
     cause:
@@ -67,7 +67,7 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   },
   'held-out-reward-falls': {
     cause: 'The policy overfits the training tasks, or exploits a flaw of the reward.',
-    remedy: 'Use more training tasks or fewer steps (`stopWhen.patience`), and inspect rollouts with high rewards.',
+    remedy: 'Use more training tasks or fewer steps (`stop.patience`), and inspect rollouts with high rewards.',
   },
   'reward-part-falls': {
     cause: 'The reward can rise without this part: the policy trades it for another one.',
@@ -82,7 +82,7 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'missing-rewards': {
     cause: 'Rollouts failed, or the agent returned no reward.',
     remedy:
-      'List them with `agl rollouts --run <run> --mode test --without-reward`. `evaluation.missingReward` and `evaluation.failedReward` give them a value.',
+      'List them with `agl rollouts --run <run> --mode test --without-reward`. `rewards.missing` and `rewards.failed` give them a value.',
   },
   'unmatched-selector': {
     cause: 'The name is misspelt, or the agent does not report it.',
@@ -91,7 +91,7 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'several-model-names': {
     cause: 'All calls of an instrumented client go to the policy, also those of a judge or of another model.',
     remedy:
-      'Exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`), or list the names of the policy in `modelNames`.',
+      'Exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`), or list the names of the policy in `agents.modelNames`.',
   },
   'reward-out-of-range': {
     cause: 'The reward function and `rewards.range` disagree.',
@@ -108,7 +108,7 @@ export function warningText({ name, step, policy, message }: RunWarning): string
 /** Without differences between the rewards of a group, all of these hold, the strongest first. */
 const withoutSignal: readonly WarningName[] = ['constant-rewards', 'constant-groups', 'zero-advantages'];
 
-/** The conditions that follow from another one. Only that one is emitted, and it satisfies `stopWhen.warnings` for all of them. */
+/** The conditions that follow from another one. Only that one is emitted, and it satisfies `stop.warnings` for all of them. */
 export const impliedWarnings: Readonly<Partial<Record<WarningName, readonly WarningName[]>>> = {
   'constant-rewards': withoutSignal.slice(1),
   'constant-groups': withoutSignal.slice(2),

@@ -13,8 +13,8 @@ const stateOf = (steps: readonly number[], rewards: Readonly<Record<number, numb
   })),
 });
 
-const keptOf = (state: Known, keepCheckpoints: number, keepBestCheckpoint = true): readonly number[] =>
-  checkpointsToKeep(state, { keepCheckpoints, keepBestCheckpoint }).map(({ step }) => step);
+const keptOf = (state: Known, keep: number, keepBest = true): readonly number[] =>
+  checkpointsToKeep(state, { keep, keepBest }).map(({ step }) => step);
 
 test('keeps the newest checkpoints and the best evaluated one', () => {
   const state = stateOf([1, 2, 3, 4, 5], { 2: 0.75, 4: 0.5 });

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { traceActivity } from '@agentlightning/core/internal';
 import { policyKey } from '../config/policies.ts';
-import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { CheckpointsSettings } from '../config/sections/checkpoints-config.ts';
 import { bestCheckpoint } from '../run/best-checkpoint.ts';
 import { completionReason } from '../run/completion-reason.ts';
 import type { RunState, SavedStep } from '../run/run-state.ts';
@@ -12,7 +12,7 @@ import { endsWithBest } from './run-evaluations.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /**
- * Saves the models after every `checkpointEvery` steps, before evaluations, and after the last step.
+ * Saves the models after every `checkpoints.every` steps, before evaluations, and after the last step.
  *
  * @param state - the state with the step's reward, without its checkpoint
  * @returns the new checkpoint fields of the state
@@ -26,7 +26,7 @@ export async function saveCheckpoint(
   const isLast = completionReason({ ...state, finishedStep: step }, config) !== null;
   // Every evaluated step may be the final one.
   const isEvaluated = endsWithBest(config) && step % config.evaluation.every === 0;
-  if (step % config.checkpointEvery !== 0 && !isEvaluated && !isLast) {
+  if (step % config.checkpoints.every !== 0 && !isEvaluated && !isLast) {
     return { checkpoint: state.checkpoint, checkpoints: state.checkpoints };
   }
   const uris = Object.fromEntries(
@@ -70,7 +70,7 @@ async function savePolicy(
  * stored before: a resumed run needs it.
  */
 export async function discardOldCheckpoints(session: TrainingSession, state: RunState): Promise<RunState> {
-  const kept = checkpointsToKeep(state, session.config);
+  const kept = checkpointsToKeep(state, session.config.checkpoints);
   const surplus = state.checkpoints.filter((saved) => !kept.includes(saved));
   if (surplus.length === 0) return state;
   for (const policy of trainedPolicies(session.policies)) {
@@ -90,9 +90,9 @@ export async function discardOldCheckpoints(session: TrainingSession, state: Run
 /** The newest checkpoints, and the best one: see {@link bestCheckpoint}. */
 export function checkpointsToKeep(
   { checkpoints, evaluations }: Pick<RunState, 'checkpoints' | 'evaluations'>,
-  { keepCheckpoints, keepBestCheckpoint }: Pick<ResolvedConfig, 'keepCheckpoints' | 'keepBestCheckpoint'>,
+  { keep, keepBest }: Pick<CheckpointsSettings, 'keep' | 'keepBest'>,
 ): readonly SavedStep[] {
-  const best = keepBestCheckpoint ? bestCheckpoint({ checkpoints, evaluations }) : null;
-  const newest = checkpoints.slice(-keepCheckpoints);
+  const best = keepBest ? bestCheckpoint({ checkpoints, evaluations }) : null;
+  const newest = checkpoints.slice(-keep);
   return checkpoints.filter((saved) => newest.includes(saved) || saved.step === best?.step);
 }

@@ -21,7 +21,7 @@ export function warnOfStep(session: DiagnosedSession, record: StepRecord): reado
   const weights = Object.entries(config.reward.choice?.rewardWeights ?? {});
   const penalised = new Set(weights.flatMap(([part, weight]) => (weight < 0 ? [part] : [])));
   const history = { steps: stepHistory.steps, policies: names, range: rangeOf(session), penalised };
-  return emitted(emit, diagnoseSteps(history, config.diagnosis));
+  return emitted(emit, diagnoseSteps(history));
 }
 
 /** Emits the new warnings of the last evaluation of the run. */
@@ -40,7 +40,7 @@ export function warnOfEvaluation(session: DiagnosedSession, state: RunState): re
     step: finalStep ?? finishedStep,
     policy: null,
   }));
-  return emitted(session.emit, [...diagnoseEvaluation(history, session.config.diagnosis), ...final]);
+  return emitted(session.emit, [...diagnoseEvaluation(history), ...final]);
 }
 
 /** What the verdict of a finished run does not show; nothing before its end. */
@@ -68,5 +68,5 @@ export function emitted(emit: TrainingListener, warnings: readonly RunWarning[])
 }
 
 function rangeOf({ config }: Pick<TrainingSession, 'config'>): readonly [low: number, high: number] {
-  return config.evaluation.rewardRange ?? [0, 1];
+  return config.reward.range ?? [0, 1];
 }

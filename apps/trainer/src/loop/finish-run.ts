@@ -8,7 +8,7 @@ import { loadCheckpoint } from './checkpoints.ts';
 import { endsWithBest, evaluateDuring, saveEvaluated } from './run-evaluations.ts';
 
 /**
- * Ends a run with its final checkpoint, which is then served and evaluated on the test tasks. With `finish: 'best'` it is the
+ * Ends a run with its final checkpoint, which is then served and evaluated on the test tasks. With `checkpoints.finish: 'best'` it is the
  * checkpoint with the best evaluation: on the validation tasks or, without them, on the test tasks. The last step is
  * evaluated for it. Without evaluations during training, it is the last checkpoint.
  */
@@ -49,7 +49,7 @@ async function finishWith(session: TrainingSession, state: RunState, step: numbe
 function judged({ config }: TrainingSession, state: RunState): RunState {
   const { before, after } = state;
   if (before === null || after === null) return state;
-  return { ...state, verdict: judgeImprovement(before, after, config.maxMissingShare).verdict };
+  return { ...state, verdict: judgeImprovement(before, after, config.evaluation.maxMissingShare).verdict };
 }
 
 /** The rollouts of a task of a selected checkpoint, unless more are configured, and the limit of all tasks together. */

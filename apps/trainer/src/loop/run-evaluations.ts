@@ -54,6 +54,6 @@ export async function saveState(session: TrainingSession, state: RunState, statu
 }
 
 /** Whether a run ends with its best checkpoint instead of its last one. */
-export function endsWithBest({ finish, evaluation }: Pick<ResolvedConfig, 'finish' | 'evaluation'>): boolean {
-  return finish === 'best' && evaluation.every > 0;
+export function endsWithBest({ checkpoints, evaluation }: Pick<ResolvedConfig, 'checkpoints' | 'evaluation'>): boolean {
+  return checkpoints.finish === 'best' && evaluation.every > 0;
 }

@@ -18,15 +18,7 @@ export function summariseRun(options: {
   readonly tasks: RunTasks;
   readonly config: Pick<
     ResolvedConfig,
-    | 'storeUrl'
-    | 'maxMissingShare'
-    | 'reward'
-    | 'tasks'
-    | 'steps'
-    | 'stopAtReward'
-    | 'stopWhen'
-    | 'finish'
-    | 'evaluation'
+    'storeUrl' | 'reward' | 'tasks' | 'steps' | 'stop' | 'checkpoints' | 'evaluation'
   >;
   readonly seconds: number;
 }): TrainingSummary {
@@ -35,7 +27,11 @@ export function summariseRun(options: {
   if (before === null || after === null) throw missingEvaluation(run.runId);
   const examples = pickExamples(before, after);
   const constantResponse = bestConstantResponse([before, after]);
-  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(before, after, config.maxMissingShare);
+  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(
+    before,
+    after,
+    config.evaluation.maxMissingShare,
+  );
   return {
     runId: run.runId,
     before: summaryOf(before),
@@ -92,7 +88,7 @@ function caveatsOf({
   ];
 }
 
-function finalCheckpoint(state: RunState, config: Pick<ResolvedConfig, 'finish' | 'evaluation'>): FinalCheckpoint {
+function finalCheckpoint(state: RunState, config: Pick<ResolvedConfig, 'checkpoints' | 'evaluation'>): FinalCheckpoint {
   const evaluations = allEvaluations(state);
   const candidates = evaluations.filter(({ step }) => step > 0).length;
   const step = state.finalStep ?? state.finishedStep;

@@ -63,7 +63,8 @@ async function saveLastModel(session: TrainingSession, state: RunState): Promise
 
 /** The task sampler of a session, with the recorded results of its run. */
 function createTaskSampler({ config, tasks }: TrainingSession, { passRates }: RunState): TaskSampler {
-  const { curriculum, seed, evaluation, reward } = config;
-  const rewardRange = evaluation.rewardRange ?? [0, 1];
+  const { collection, seed, reward } = config;
+  const { curriculum } = collection;
+  const rewardRange = reward.range ?? [0, 1];
   return new TaskSampler({ tasks: tasks.train, seed, curriculum, passRates: passRates.current, reward, rewardRange });
 }

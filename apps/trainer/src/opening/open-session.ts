@@ -50,20 +50,20 @@ export async function openRun(options: SessionOptions): Promise<OpenRun> {
 /** Maximum wait for an unavailable service, and callback that reports the wait. */
 export function waitOptions(
   { emit, signal }: Pick<SessionOptions, 'signal'> & { readonly emit: ServiceListener },
-  { outageToleranceMs }: Pick<ResolvedConfig, 'outageToleranceMs'>,
+  { limits }: Pick<ResolvedConfig, 'limits'>,
 ): ServiceWait {
-  return { timeoutMs: outageToleranceMs, onWait: (message) => emit({ type: 'warning', message }), signal };
+  return { timeoutMs: limits.outageToleranceMs, onWait: (message) => emit({ type: 'warning', message }), signal };
 }
 
 /** Opens the store if necessary, and finds a run in it. The lease of the run is released before the store closes. */
 export async function findInStore<TState>(
   options: Pick<SessionOptions, 'store' | 'onOpen' | 'signal'> & { readonly emit: ServiceListener },
-  config: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey' | 'outageToleranceMs'>,
+  config: Pick<ResolvedConfig, 'storeUrl' | 'storeApiKey' | 'limits'>,
   find: (store: Store) => Promise<Found<TState>>,
 ): Promise<Found<TState> & { readonly store: Store }> {
   const { store: given, onOpen } = options;
-  const { storeUrl, storeApiKey, outageToleranceMs } = config;
-  const location = { url: storeUrl, apiKey: storeApiKey, unreachableAfterMs: outageToleranceMs };
+  const { storeUrl, storeApiKey, limits } = config;
+  const location = { url: storeUrl, apiKey: storeApiKey, unreachableAfterMs: limits.outageToleranceMs };
   const store = given ?? (await waitForStore(location, waitOptions(options, config)));
   if (given === null) onOpen(() => store.close());
   const found = await find(store);
@@ -103,7 +103,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   const health = watchHealth({
     checks: [...storeChecks(config), leaseCheck, ...checks],
     intervalMs: leaseIntervalMs,
-    outageToleranceMs: config.outageToleranceMs,
+    outageToleranceMs: config.limits.outageToleranceMs,
     onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),
     onFailure,
   });

@@ -62,25 +62,23 @@ function searchShape(config: ResolvedPromptSearch, tasks: SearchTasks): JsonObje
 
 /** The configuration as stored: without functions, schemas, keys and passwords. */
 function recordedConfig(config: ResolvedPromptSearch): JsonObject {
-  const { algorithm, prompts, optimizer, runtime, tasks, sampling, evaluation, failedReward, missingReward } = config;
-  const { name, tags, storeUrl, gatewayUrl, concurrency, rolloutTimeoutMs, maxAttempts, prices, seed } = config.shared;
+  const { algorithm, prompts, optimizer, runtime, tasks, sampling, evaluation } = config;
+  const { name, tags, storeUrl, gateway, agents, limits, rewards, prices, seed } = config.shared;
   return JSON.parse(
     JSON.stringify({
       name,
       tags,
       storeUrl: addressText(storeUrl),
-      gatewayUrl: gatewayUrl === null ? null : addressText(gatewayUrl),
-      concurrency,
-      rolloutTimeoutMs,
-      maxAttempts,
+      gateway: { ...gateway, url: gateway.url === null ? null : addressText(gateway.url) },
+      agents,
+      limits,
+      rewards,
       prices,
       sampling,
       evaluation,
       seed,
       algorithm,
       prompts,
-      failedReward,
-      missingReward,
       optimizer: { ...optimizer, baseUrl: addressText(optimizer.baseUrl), apiKey: undefined, keySource: undefined },
       runtime: recordedRuntime(runtime),
       tasks: {

@@ -1,9 +1,9 @@
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
+import type { RewardRange } from '../config/sections/rewards-config.ts';
 import { collectEvaluation } from '../evaluation/collect-evaluation.ts';
 import {
   type MeasuredRewards,
   measureRewards,
-  type RewardRange,
   type StoredEvaluation,
   summariseRewards,
 } from '../run/stored-evaluation.ts';
@@ -34,13 +34,13 @@ export async function measureOnTest(session: SearchSession, { phase, judged }: M
     tasks: tasks.test.slice(0, config.evaluation.tasks).map((input, index) => ({ index, input })),
     rolloutsPerTask: config.evaluation.rolloutsPerTask,
     resourcesId: await resources.forRollouts(prompts),
-    settings: config.shared,
+    limits: config.shared.limits,
   });
   const onProgress = (finished: number, total: number): void =>
     emit({ type: 'rollout-finished', phase, step: 0, finished, total });
   const { assertHealthy } = session;
   const collected = await collectEvaluation(requests, { store, signal, onProgress, assertHealthy, emit });
-  return measureRewards(collected, config, config.evaluation.rolloutsPerTask);
+  return measureRewards(collected, config.reward, config.evaluation.rolloutsPerTask);
 }
 
 /** The evaluation of a version on the validation tasks, with its rollouts. */
@@ -63,7 +63,7 @@ export async function evaluationOnValidation(
 export function pairedEvaluations(
   one: MeasuredRewards,
   other: MeasuredRewards,
-  range: RewardRange,
+  range: RewardRange | null,
 ): { readonly before: StoredEvaluation; readonly after: StoredEvaluation } {
   const isKnown = one.rewards.map((reward, index) => reward !== null && (other.rewards[index] ?? null) !== null);
   const only = (measured: MeasuredRewards): MeasuredRewards => ({

@@ -34,17 +34,17 @@ export interface SearchModelOptions {
 export async function openSearchModel(options: SearchModelOptions): Promise<OpenSearchModel> {
   const { config, store, run, onOpen } = options;
   const { sampling, evaluation } = config;
-  const { attemptTokens, gatewayUrl, secretFields, upstreamTimeoutMs, firstByteTimeoutMs } = config.shared;
+  const { attemptTokens } = config.shared;
+  const { url, firstByteTimeoutMs, ...own } = config.shared.gateway;
   const upstream = await openUpstream(options);
   const gateway =
-    gatewayUrl === null
+    url === null
       ? await ownGateway({
           store,
           runId: run.runId,
           upstream,
           attemptTokens,
-          secretFields,
-          upstreamTimeoutMs,
+          ...own,
           ...(firstByteTimeoutMs === null ? {} : { firstByteTimeoutMs }),
           ...(config.runtime.type === 'endpoint' ? { onRejectedKey: rejectedKey(config.runtime, options) } : {}),
           // A model API may not support seeds.
@@ -53,7 +53,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
               ? { train: sampling, val: sampling, test: evaluation.sampling }
               : seededSampling({ sampling, evaluation, seed: options.seed }),
         })
-      : await externalGateway(gatewayUrl, options.wait);
+      : await externalGateway(url, options.wait);
   onOpen(gateway.close);
   return {
     resource: {
@@ -74,7 +74,15 @@ async function openUpstream(options: SearchModelOptions): Promise<Upstream & { r
   const { runtime, shared } = config;
   if (runtime.type === 'endpoint') {
     const { baseUrl, model, apiKey, maxConcurrent, isScripted: returnsErrors = false } = runtime;
-    return { baseUrl, model, apiKey, maxConcurrent, maxQueued: shared.concurrency * 4, capture: 'text', returnsErrors };
+    return {
+      baseUrl,
+      model,
+      apiKey,
+      maxConcurrent,
+      maxQueued: shared.agents.concurrency * 4,
+      capture: 'text',
+      returnsErrors,
+    };
   }
   const connection = await openRuntime(runtime, { dataDir: path.resolve(shared.dataDir), ...options.wait });
   onOpen(connection.close);

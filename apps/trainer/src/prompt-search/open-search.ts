@@ -58,7 +58,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
   const health = watchHealth({
     checks: [...storeChecks(config.shared), leaseCheck, ...model.checks],
     intervalMs: leaseIntervalMs,
-    outageToleranceMs: config.shared.outageToleranceMs,
+    outageToleranceMs: config.shared.limits.outageToleranceMs,
     onOutage: ({ message }) => emit({ type: 'warning', message: `${message}; waiting until it responds` }),
     onFailure,
   });

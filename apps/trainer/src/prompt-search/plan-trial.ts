@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonValue, RolloutMode } from '@agentlightning/core';
 import type { EnqueueRolloutRequest } from '@agentlightning/core/store';
-import type { SharedSettings } from '../config/shared-settings.ts';
+import type { LimitsSettings } from '../config/sections/limits-config.ts';
 
 /** The planned rollouts of one set of prompts. */
 export interface TrialPlan {
@@ -15,7 +15,7 @@ export interface TrialPlan {
   readonly tasks: readonly { readonly index: number; readonly input: JsonValue }[];
   readonly rolloutsPerTask: number;
   readonly resourcesId: string;
-  readonly settings: Pick<SharedSettings, 'rolloutTimeoutMs' | 'maxAttempts'>;
+  readonly limits: Pick<LimitsSettings, 'rolloutTimeoutMs' | 'maxAttempts'>;
 }
 
 const modes: Readonly<Record<TrialPlan['split'], RolloutMode>> = { train: 'train', validation: 'val', test: 'test' };
@@ -25,7 +25,7 @@ const modes: Readonly<Record<TrialPlan['split'], RolloutMode>> = { train: 'train
  * a resumed search finds completed rollouts.
  */
 export function planTrial(plan: TrialPlan): readonly EnqueueRolloutRequest[] {
-  const { runId, occasion, promptsDigest, split, resourcesId, settings } = plan;
+  const { runId, occasion, promptsDigest, split, resourcesId, limits } = plan;
   return plan.tasks.flatMap(({ index, input }) =>
     Array.from({ length: plan.rolloutsPerTask }, (_, sample) => ({
       rolloutId: rolloutId([runId, occasion, promptsDigest, index, sample]),
@@ -34,8 +34,8 @@ export function planTrial(plan: TrialPlan): readonly EnqueueRolloutRequest[] {
       resourcesId,
       runId,
       config: {
-        timeoutMs: settings.rolloutTimeoutMs,
-        maxAttempts: settings.maxAttempts,
+        timeoutMs: limits.rolloutTimeoutMs,
+        maxAttempts: limits.maxAttempts,
         retryCondition: ['failed', 'timeout', 'unresponsive'] as const,
       },
       metadata: {

@@ -42,7 +42,7 @@ export async function searchLoop(session: SearchSession): Promise<TrainingSummar
 async function measureBefore(session: SearchSession): Promise<MeasuredRewards> {
   const { config, record } = session;
   const open = await measureOnTest(session, { phase: 'before', judged: { prompts: config.prompts } });
-  const before = summariseRewards(open, config.evaluation.rewardRange);
+  const before = summariseRewards(open, config.reward.range);
   tell(session, 'before', before);
   await record.change({ before });
   return open;
@@ -119,7 +119,7 @@ async function outcome(
   versions: { readonly first: JudgedPrompts; readonly best: JudgedPrompts; readonly before: MeasuredRewards | null },
 ): Promise<{ readonly before: StoredEvaluation; readonly after: StoredEvaluation }> {
   const { first, best, before } = versions;
-  const range = session.config.evaluation.rewardRange;
+  const range = session.config.reward.range;
   const isUnchanged = promptsDigest(first.prompts) === promptsDigest(best.prompts);
   const origin = before ?? (await evaluationOnValidation(session, first));
   if (isUnchanged) return pairedEvaluations(origin, origin, range);

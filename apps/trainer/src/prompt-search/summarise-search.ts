@@ -22,7 +22,11 @@ export function summariseSearch(options: {
     throw new AgentLightningError({ code: 'INTERNAL', message: `run ${run.runId} ended without an outcome` });
   }
   const examples = pickExamples(before, after);
-  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(before, after, config.shared.maxMissingShare);
+  const { verdict, isImproved, pValue, missingShare } = judgeImprovement(
+    before,
+    after,
+    config.evaluation.maxMissingShare,
+  );
   return {
     runId: run.runId,
     before: summaryOf(before),

@@ -61,7 +61,7 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
     tasks: trial.tasks.map((index) => ({ index, input: tasks[split][index] ?? null })),
     rolloutsPerTask: 1,
     resourcesId: await resources.forRollouts(prompts),
-    settings: config.shared,
+    limits: config.shared.limits,
   });
   const onProgress = progress.trial(requests.length);
   const { assertHealthy } = session;
@@ -70,7 +70,7 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
   const tried = await Promise.all(
     collected.map(async (one, place) => ({
       task: trial.tasks[place] ?? 0,
-      reward: rolloutReward(one, config),
+      reward: rolloutReward(one, config.reward),
       transcript: rolloutTranscript(one, { failure: await failureOf(session, one) }),
     })),
   );
@@ -107,7 +107,7 @@ async function assertComparable(
   throw new AgentLightningError({
     code: 'INVALID_REWARD',
     message: `none of the ${collected.length} rollouts on the validation tasks returned a reward`,
-    remedy: 'Return a number from the agent, or set `missingReward`.',
+    remedy: 'Return a number from the agent, or set `rewards.missing`.',
     details: { rollout: collected[0]?.rollout.rolloutId ?? null },
   });
 }

@@ -74,7 +74,7 @@ async function replayCheckpoint(
       onOpen(() => lease.release());
       const renewal = setInterval(() => void lease.renew().catch(() => undefined), leaseIntervalMs);
       onOpen(() => clearInterval(renewal));
-      const timeoutMs = config.outageToleranceMs;
+      const timeoutMs = config.limits.outageToleranceMs;
       const connection = await openRuntime(config.runtime, { dataDir: config.dataDir, timeoutMs, onWait: onWarning });
       onOpen(connection.close);
       const { runtime, inferenceKey } = connection;

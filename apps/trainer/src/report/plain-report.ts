@@ -95,13 +95,13 @@ function nothingLeftText({ reason, finishedStep, steps }: NothingLeftEvent): str
     }
     case 'goal':
       return (
-        `it reached its goal at step ${finishedStep}. Increase or remove \`stopAtReward\`` +
+        `it reached its goal at step ${finishedStep}. Increase or remove \`stop.reward\`` +
         (finishedStep < steps ? ` to continue to step ${steps}.` : ', and increase `steps` to continue.')
       );
     case 'warning':
-      return `a warning of \`stopWhen.warnings\` ended it at step ${finishedStep}. Remove the warning from the list to continue.`;
+      return `a warning of \`stop.warnings\` ended it at step ${finishedStep}. Remove the warning from the list to continue.`;
     case 'patience':
-      return `the reward of its evaluations had stopped rising at step ${finishedStep}. Raise or remove \`stopWhen.patience\` to continue.`;
+      return `the reward of its evaluations had stopped rising at step ${finishedStep}. Raise or remove \`stop.patience\` to continue.`;
     case 'limits':
       return 'the search has ended. Change its limits to continue.';
   }

@@ -120,11 +120,11 @@ test.each([
   ],
   [
     { reason: 'goal', finishedStep: 3, steps: 9 },
-    'it reached its goal at step 3. Increase or remove `stopAtReward` to continue to step 9.',
+    'it reached its goal at step 3. Increase or remove `stop.reward` to continue to step 9.',
   ],
   [
     { reason: 'goal', finishedStep: 3, steps: 3 },
-    'it reached its goal at step 3. Increase or remove `stopAtReward`, and increase `steps` to continue.',
+    'it reached its goal at step 3. Increase or remove `stop.reward`, and increase `steps` to continue.',
   ],
   [{ reason: 'limits', finishedStep: 0, steps: 0 }, 'the search has ended. Change its limits to continue.'],
 ] as const)('a complete run reports why, and how to continue: %o', (why, text) => {

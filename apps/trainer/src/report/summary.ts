@@ -93,7 +93,7 @@ function curveLines({ rewardCurve: curve, training }: TrainingSummary): readonly
 function endLines({ training, rewardCurve: { length } }: TrainingSummary): readonly string[] {
   switch (training?.ended) {
     case 'warning':
-      return ['', `A warning of \`stopWhen.warnings\` ended the run at step ${length}.`];
+      return ['', `A warning of \`stop.warnings\` ended the run at step ${length}.`];
     case 'patience':
       return ['', `The reward of the evaluations had stopped rising, which ended the run at step ${length}.`];
     default:

@@ -1,7 +1,7 @@
 import type { ModelCall } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import type { SamplingConfig } from '../config/train-config.ts';
+import type { SamplingConfig } from '../config/sections/sampling-config.ts';
 import { alteredPrefix } from '../diagnosis/altered-sampling.ts';
 import { mean } from '../events/mean.ts';
 import { groupRollouts } from './collect-rollouts.ts';

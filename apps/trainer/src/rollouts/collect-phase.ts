@@ -51,8 +51,8 @@ export function planPhase(
     mode: phase === 'step' ? 'train' : 'test',
     runId: run.runId,
     resourcesId,
-    timeoutMs: config.rolloutTimeoutMs,
-    maxAttempts: config.maxAttempts,
-    samplingSeed: config.gatewayUrl === null ? null : config.seed,
+    timeoutMs: config.limits.rolloutTimeoutMs,
+    maxAttempts: config.limits.maxAttempts,
+    samplingSeed: config.gateway.url === null ? null : config.seed,
   });
 }

@@ -49,9 +49,13 @@ test('a step always draws the same tasks', () => {
 });
 
 test('rollouts for a gateway that is not started for the run have its seed', () => {
-  const config = { rolloutTimeoutMs: 1000, maxAttempts: 1, seed: 7 };
+  const config = { limits: { rolloutTimeoutMs: 1000, maxAttempts: 1 }, seed: 7 };
   const metadataOf = (gatewayUrl: string | null): unknown => {
-    const session = { config: { ...config, gatewayUrl }, run: { runId: 'run-1' }, resourcesId: 'rs-1' };
+    const session = {
+      config: { ...config, gateway: { url: gatewayUrl } },
+      run: { runId: 'run-1' },
+      resourcesId: 'rs-1',
+    };
     const plan = { phase: 'step', step: 1, tasks: [{ index: 0, input: 'a' }], rolloutsPerTask: 1 } as const;
     return planPhase(session as unknown as TrainingSession, plan)[0]?.metadata;
   };

@@ -1,5 +1,6 @@
 import type { CompletionReason } from '@agentlightning/core/protocol';
-import type { ResolvedConfig, ResolvedStop } from '../config/resolve-config.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { StopSettings } from '../config/sections/stop-config.ts';
 import { includesWarning } from '../events/run-warning.ts';
 import type { RunState } from './run-state.ts';
 
@@ -9,13 +10,13 @@ import type { RunState } from './run-state.ts';
  */
 export function completionReason(
   state: Pick<RunState, 'finishedStep' | 'rewardCurve' | 'warnings' | 'before' | 'evaluations'>,
-  { steps, stopAtReward, stopWhen }: Pick<ResolvedConfig, 'steps' | 'stopAtReward' | 'stopWhen'>,
+  { steps, stop }: Pick<ResolvedConfig, 'steps' | 'stop'>,
 ): CompletionReason | null {
   const { finishedStep, rewardCurve, warnings } = state;
   // The goal takes precedence: a run that has reached it does not continue with more steps.
-  if (hasReachedGoal(rewardCurve, stopAtReward)) return 'goal';
-  if (includesWarning(warnings, stopWhen.warnings)) return 'warning';
-  const { patience, minDelta } = stopWhen;
+  if (hasReachedGoal(rewardCurve, stop.reward)) return 'goal';
+  if (includesWarning(warnings, stop.warnings)) return 'warning';
+  const { patience, minDelta } = stop;
   if (patience !== null && evaluationsSinceBest(state, minDelta) >= patience) return 'patience';
   return finishedStep < steps ? null : 'steps';
 }
@@ -29,7 +30,7 @@ function hasReachedGoal(rewardCurve: readonly number[], goal: number | null): bo
 /** The number of evaluations since the last one that improved on the best before it by more than `minDelta`. */
 function evaluationsSinceBest(
   { before, evaluations }: Pick<RunState, 'before' | 'evaluations'>,
-  minDelta: ResolvedStop['minDelta'],
+  minDelta: StopSettings['minDelta'],
 ): number {
   // Validation begins with the initial weights; the evaluation before training is of other tasks then.
   const hasInitial = evaluations.some(({ step }) => step === 0);

@@ -41,10 +41,10 @@ async function warmStartOf(
   { resume }: Pick<RunChoice, 'resume'>,
   config: ResolvedConfig,
 ): Promise<WarmStart | null> {
-  if (config.from === null) return null;
+  if (config.checkpoints.from === null) return null;
   // A process that was killed while it created a run leaves an empty state.
   if (resume !== null && Object.keys((await store.getRun(resume)).state).length > 0) return null;
-  return await findWarmStart(store, config.from, config);
+  return await findWarmStart(store, config.checkpoints.from, config);
 }
 
 /** The state at the last checkpoint: later steps are repeated. A final evaluation becomes one during training. */
@@ -68,12 +68,12 @@ function atCheckpoint(state: RunState, { steps }: Pick<ResolvedConfig, 'steps'>)
 /** The configuration without functions, schemas, keys and passwords, as the store keeps it. */
 export function recordedConfig(config: ResolvedConfig): JsonObject {
   const { agent: _agent, taskSchema: _schema, storeApiKey: _key, attemptTokens: _tokens, ...known } = config;
-  const { runtime, tasks, storeUrl, gatewayUrl, ...plain } = known;
+  const { runtime, tasks, storeUrl, gateway, ...plain } = known;
   return JSON.parse(
     JSON.stringify({
       ...plain,
       storeUrl: addressText(storeUrl),
-      gatewayUrl: gatewayUrl === null ? null : addressText(gatewayUrl),
+      gateway: { ...gateway, url: gateway.url === null ? null : addressText(gateway.url) },
       runtime: recordedRuntime(runtime),
       tasks: {
         train: recordedSource(tasks.train),

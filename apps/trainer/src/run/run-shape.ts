@@ -57,7 +57,7 @@ export function rolloutShape(config: ResolvedConfig, tasks: TaskFingerprints): J
     kind: 'training',
     tasksPerStep: config.tasksPerStep,
     'algorithm.groupSize': groupSizeOf(config.policies),
-    curriculum: config.curriculum === null ? 'none' : JSON.stringify(config.curriculum),
+    curriculum: config.collection.curriculum === null ? 'none' : JSON.stringify(config.collection.curriculum),
     'evaluation.tasks': config.evaluation.tasks,
     'evaluation.rolloutsPerTask': config.evaluation.rolloutsPerTask,
     'runtime.model': config.runtime.model ?? 'the first one',

@@ -4,6 +4,7 @@ import { type EvaluationSummary, evaluationSummarySchema } from '@agentlightning
 import { findFinalReward } from '@agentlightning/core/spans';
 import { z } from 'zod';
 import type { RewardDefinition } from '../config/reward-definition.ts';
+import type { RewardRange } from '../config/sections/rewards-config.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
 
@@ -24,9 +25,6 @@ export interface MeasuredRewards {
 
 /** An evaluation with the rewards that the final comparison needs. */
 export interface StoredEvaluation extends EvaluationSummary, MeasuredRewards {}
-
-/** The configured range of rewards. */
-export type RewardRange = readonly [low: number, high: number] | undefined;
 
 /** An evaluation in the state of a run. */
 export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.intersection(
@@ -56,7 +54,7 @@ export function measureRewards(
   };
 }
 
-/** The parts of the rewards; of a failed agent, each is `failedReward`. */
+/** The parts of the rewards; of a failed agent, each is `rewards.failed`. */
 function partsOf(
   rollouts: readonly FinishedRollout[],
   { failedReward }: RewardDefinition,
@@ -76,7 +74,7 @@ function partsOf(
  *
  * @throws AgentLightningError INVALID_REWARD when no rollout has a reward
  */
-export function summariseRewards(measured: MeasuredRewards, range: RewardRange): StoredEvaluation {
+export function summariseRewards(measured: MeasuredRewards, range: RewardRange | null): StoredEvaluation {
   const known = measured.rewards.filter((reward) => reward !== null);
   const missing = measured.rewards.length - known.length;
   if (known.length === 0) {
@@ -85,7 +83,9 @@ export function summariseRewards(measured: MeasuredRewards, range: RewardRange):
       message: `Evaluation has no reward: all ${missing} are missing`,
     });
   }
-  const { mean, low, high } = bootstrapMean(byTask(measured.rewards, measured.rolloutsPerTask), { range });
+  const { mean, low, high } = bootstrapMean(byTask(measured.rewards, measured.rolloutsPerTask), {
+    range: range ?? undefined,
+  });
   return { ...measured, reward: mean, ci95: [low, high], rollouts: known.length, missing };
 }
 

@@ -15,12 +15,14 @@ const secretFile = 'attempt-secret';
  */
 export async function requiredAttemptTokens({
   attemptTokens,
-  gatewayUrl,
+  gateway,
   dataDir,
   storeUrl,
-}: Pick<SharedSettings, 'attemptTokens' | 'gatewayUrl' | 'dataDir' | 'storeUrl'>): Promise<AttemptTokens | null> {
+}: Pick<SharedSettings, 'attemptTokens' | 'dataDir' | 'storeUrl'> & {
+  readonly gateway: Pick<SharedSettings['gateway'], 'url'>;
+}): Promise<AttemptTokens | null> {
   if (attemptTokens !== null) return attemptTokens;
-  return gatewayUrl === null ? await tokensOfFolder(dataDir) : await tokensOfStoreFile(storeUrl);
+  return gateway.url === null ? await tokensOfFolder(dataDir) : await tokensOfStoreFile(storeUrl);
 }
 
 /**

@@ -3,7 +3,8 @@ import { addressText } from '@agentlightning/core/internal';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type GatewayOptions, serveGateway, type Upstream } from '@agentlightning/gateway';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
-import type { ResolvedConfig, ResolvedEvaluation } from '../config/resolve-config.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
+import type { ResolvedEvaluation } from '../config/sections/evaluation-config.ts';
 import { assertReachable } from './assert-reachable.ts';
 import type { OpenRuntime } from './open-runtime.ts';
 import { registerGateway } from './register-gateway.ts';
@@ -56,8 +57,9 @@ export async function openGateway(options: {
     apiKey: inferenceKey(endpoint),
     names: [...(name === null ? [] : [name]), ...modelNames],
   }));
-  if (config.gatewayUrl !== null) {
-    const gateway = await externalGateway(config.gatewayUrl, wait);
+  const { url, firstByteTimeoutMs, ...own } = config.gateway;
+  if (url !== null) {
+    const gateway = await externalGateway(url, wait);
     const sampling = seededSampling(config);
     await registerUpstreams?.(upstream.map((each) => ({ ...each, sampling })));
     return gateway;
@@ -67,9 +69,8 @@ export async function openGateway(options: {
     runId: run.runId,
     upstream,
     attemptTokens: config.attemptTokens,
-    secretFields: config.secretFields,
-    upstreamTimeoutMs: config.upstreamTimeoutMs,
-    ...(config.firstByteTimeoutMs === null ? {} : { firstByteTimeoutMs: config.firstByteTimeoutMs }),
+    ...own,
+    ...(firstByteTimeoutMs === null ? {} : { firstByteTimeoutMs }),
     sampling: seededSampling(config),
     onlyKnownModels: policies.some(({ modelNames }) => modelNames.length > 0),
   });

@@ -2,7 +2,7 @@ import type { AgentLightningError } from '@agentlightning/core';
 import { isLoopback } from '@agentlightning/core/protocol';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type ConnectRuntimeOptions, connectRuntime, type RuntimeConnection } from '@agentlightning/runtime';
-import type { RuntimeConfig } from '../config/train-config.ts';
+import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 import { launchEmbeddedRuntime } from './embedded-runtime.ts';
 import type { LaunchedRuntime } from './launch-runtime.ts';

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { isPromptSearch, resolveRun } from '../config/resolve-run.ts';
-import type { RuntimeConfig } from '../config/train-config.ts';
+import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
 import type { RunRequest } from './run-request.ts';
 import type { RunDefaults } from './settings/server-settings.ts';
 
@@ -31,7 +31,6 @@ export function runSettings(request: RunRequest, surroundings: RunSurroundings):
   const { steps, tasksPerStep, maxTokens } = defaults;
   const { training } = request;
   return {
-    ...(hasSmallCheckpoints ? { checkpointEvery: 1 } : {}),
     ...(steps === null ? {} : { steps }),
     ...(tasksPerStep === null ? {} : { tasksPerStep }),
     ...training,
@@ -41,9 +40,10 @@ export function runSettings(request: RunRequest, surroundings: RunSurroundings):
     tasks,
     runtime,
     dataDir,
+    ...(hasSmallCheckpoints ? { checkpoints: withEveryStep(training.checkpoints) } : {}),
     store: { url, apiKey: serverKey },
-    gatewayUrl: url,
-    workers: 0,
+    gateway: { url },
+    agents: { processes: 0 },
     ...(project === null ? {} : { project }),
   };
 }
@@ -63,6 +63,11 @@ export function resolveRunSettings({ project, ...settings }: RunSettings): Resol
 function algorithmOf(given: unknown, { algorithm, learningRate }: RunDefaults): unknown {
   const named = typeof given === 'object' && given !== null ? given : { type: given ?? algorithm };
   return { ...(learningRate === null ? {} : { learningRate }), ...named };
+}
+
+/** Small checkpoints are saved after every step, unless the client chooses otherwise. */
+function withEveryStep(given: unknown): unknown {
+  return given === undefined || typeof given === 'object' ? { every: 1, ...given } : given;
 }
 
 /** Sampling without a limit of tokens has that of the server. */

@@ -5,6 +5,7 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { newId } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { isRunId } from '../config/model-name.ts';
+import { isGroup, renamedKeys, withCurrentKeys } from '../config/renamed-keys.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 /** The keys of the training configuration that a client may choose. */
@@ -17,15 +18,9 @@ const trainingKeys = [
   'evaluation',
   'rewards',
   'collection',
-  'diagnosis',
-  'stopAtReward',
-  'stopWhen',
-  'rolloutTimeoutMs',
-  'maxAttempts',
-  'runnerTimeoutMs',
-  'checkpointEvery',
-  'keepCheckpoints',
-  'maxLogprobGap',
+  'stop',
+  'limits',
+  'checkpoints',
   'prices',
 ] as const;
 
@@ -40,6 +35,11 @@ export interface RunRequest {
   readonly training: TrainingChoice;
 }
 
+/** NaN without one. */
+function runnerTimeoutOf(limits: unknown): number {
+  return Number(isGroup(limits) ? limits['runnerTimeoutMs'] : NaN);
+}
+
 /** The longest wait of a run for a runner, in milliseconds. */
 const maxRunnerTimeoutMs = 3_600_000;
 
@@ -49,12 +49,19 @@ const requestShape = {
   training: z.strictObject(Object.fromEntries(trainingKeys.map((key) => [key, z.unknown().optional()]))).default({}),
 };
 
-const storedSchema: z.ZodType<RunRequest> = z.object(requestShape);
+/** Requests of former versions have former keys. */
+const storedSchema: z.ZodType<RunRequest> = z.object({
+  ...requestShape,
+  training: z.preprocess(
+    (training) => (isGroup(training) ? withCurrentKeys(training).settings : training),
+    requestShape.training,
+  ),
+});
 
 const receivedSchema = z.strictObject({
   ...requestShape,
-  training: requestShape.training.refine(({ runnerTimeoutMs: given }) => !(Number(given) > maxRunnerTimeoutMs), {
-    path: ['runnerTimeoutMs'],
+  training: requestShape.training.refine(({ limits }) => !(runnerTimeoutOf(limits) > maxRunnerTimeoutMs), {
+    path: ['limits', 'runnerTimeoutMs'],
     message: `must be at most ${maxRunnerTimeoutMs}: a run without a runner holds a slot of the server`,
   }),
   run_id: z.string().refine(isRunId, 'must be 1 to 64 letters, digits, underscores and single hyphens').optional(),
@@ -66,7 +73,10 @@ const receivedSchema = z.strictObject({
  * @throws AgentLightningError CONFIG that names each wrong field, with the most similar known one
  */
 export function parseRunRequest(value: unknown): { readonly runId: string; readonly request: RunRequest } {
-  const { run_id: runId = newId('run'), ...request } = parseSettings(receivedSchema, value, { what: 'the run' });
+  const { run_id: runId = newId('run'), ...request } = parseSettings(receivedSchema, value, {
+    what: 'the run',
+    hintOf: (key) => (Object.hasOwn(renamedKeys, key) ? `it is now "${renamedKeys[key]}"` : null),
+  });
   return { runId, request };
 }
 

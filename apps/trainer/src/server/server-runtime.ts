@@ -3,7 +3,7 @@ import { backoffMs } from '@agentlightning/core/internal';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { RuntimeConnection } from '@agentlightning/runtime';
 import type { pino } from 'pino';
-import type { RuntimeConfig } from '../config/train-config.ts';
+import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { launchEmbeddedRuntime } from '../runtime/embedded-runtime.ts';

@@ -147,7 +147,7 @@ async function openStores(
   }: { readonly serverKey: string; readonly storeUrl: string; readonly folder: ServerFolder },
 ): Promise<OpenedStores> {
   const configured = attemptTokensOf(secrets.tokenSecret ?? '');
-  const tokenSource = { attemptTokens: configured, gatewayUrl: null, dataDir: folder.path, storeUrl };
+  const tokenSource = { attemptTokens: configured, gateway: { url: null }, dataDir: folder.path, storeUrl };
   const attemptTokens = await requiredAttemptTokens(tokenSource);
   const stores = await openProjectStores(storeUrl, { maxSizeBytes: await maxStoreBytes(folder) });
   const application = {

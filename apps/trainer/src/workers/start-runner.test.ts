@@ -6,7 +6,7 @@ import { startRunner } from './start-runner.ts';
 test('refuses a list of environment variables for agents that share those of the trainer', async () => {
   const agents = { env: ['SEARCH_API_KEY'] };
   const config = resolveConfig({ agent: () => 1, tasks: { train: [{}], test: [{}] }, agents }, '/');
-  expect(config.agentVariables).toEqual(['SEARCH_API_KEY']);
+  expect(config.agents.env).toEqual(['SEARCH_API_KEY']);
   const store = await openStore(':memory:');
   const run = await store.createRun({ runId: 'run-1', name: 'run', config: {} });
   const onFailure = ({ message }: Error): never => expect.unreachable(message);

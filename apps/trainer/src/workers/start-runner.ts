@@ -10,18 +10,7 @@ import { watchRunners } from './watch-runners.ts';
 
 /** Options of {@link startRunner}. */
 export interface StartRunnerOptions {
-  readonly config: Pick<
-    SharedSettings,
-    | 'agent'
-    | 'agentFile'
-    | 'agentVariables'
-    | 'inProcess'
-    | 'workers'
-    | 'concurrency'
-    | 'attemptTokens'
-    | 'storeUrl'
-    | 'runnerTimeoutMs'
-  >;
+  readonly config: Pick<SharedSettings, 'agent' | 'agentFile' | 'agents' | 'attemptTokens' | 'storeUrl' | 'limits'>;
   readonly store: Store;
   readonly run: Run;
   readonly emit: ServiceListener;
@@ -33,21 +22,21 @@ export interface StartRunnerOptions {
 const trainerLeaseMs = 30_000;
 
 /** Whether agents run in this process: by configuration, or because they are functions of it. */
-export function runsInProcess({ agentFile, inProcess }: Pick<SharedSettings, 'agentFile' | 'inProcess'>): boolean {
-  return inProcess || agentFile === null;
+export function runsInProcess({ agentFile, agents }: Pick<SharedSettings, 'agentFile' | 'agents'>): boolean {
+  return agents.inProcess || agentFile === null;
 }
 
 /**
- * Starts a runner for the rollouts of the run, in worker processes or in this one; without workers, watches the runners
+ * Starts a runner for the rollouts of the run, in worker processes or in this one; without processes, watches the runners
  * elsewhere.
  *
  * @returns a function that stops the runner, and requeues the rollouts in progress
  */
 export function startRunner(options: StartRunnerOptions): () => Promise<void> {
   const { config } = options;
-  if (config.workers === 0) {
-    const { runnerTimeoutMs: timeoutMs, storeUrl } = config;
-    return watchRunners({ ...options, timeoutMs, storeUrl });
+  if (config.agents.processes === 0) {
+    const { limits, storeUrl } = config;
+    return watchRunners({ ...options, timeoutMs: limits.runnerTimeoutMs, storeUrl });
   }
   return runsInProcess(config) ? startInProcess(options) : startWorkers(options);
 }
@@ -55,14 +44,14 @@ export function startRunner(options: StartRunnerOptions): () => Promise<void> {
 function startInProcess(options: StartRunnerOptions): () => Promise<void> {
   const { config, store, run, onFailure } = options;
   const { attemptTokens } = config;
-  if (config.agentVariables !== null) throw sharedEnvironment();
+  if (config.agents.env !== null) throw sharedEnvironment();
   const controller = new AbortController();
   const onError = errorHandler(options);
   const done = runRollouts({
     store,
     agent: config.agent,
     runId: run.runId,
-    concurrency: config.concurrency,
+    concurrency: config.agents.concurrency,
     signal: controller.signal,
     graceMs: 0,
     ...(attemptTokens === null ? {} : { createAttemptToken: (request) => attemptTokens.create(request) }),
@@ -79,7 +68,8 @@ function startInProcess(options: StartRunnerOptions): () => Promise<void> {
 
 function startWorkers(options: StartRunnerOptions): () => Promise<void> {
   const { config, store, run, emit, onFailure } = options;
-  const { agentFile, agentVariables: environment, workers, concurrency, attemptTokens } = config;
+  const { agentFile, agents, attemptTokens } = config;
+  const { env: environment, processes: workers, concurrency } = agents;
   const pool = new WorkerPool({
     program: { entry: agentWorkerEntry(), args: [agentFile ?? ''], environment },
     store,
@@ -111,7 +101,8 @@ function sharedEnvironment(): AgentLightningError {
   return new AgentLightningError({
     code: 'CONFIG',
     message: 'agents.env has no effect on agents in this process, which have its whole environment',
-    remedy: 'Run agents in worker processes: a module with the agent, without `inProcess`; or remove agents.env.',
+    remedy:
+      'Run agents in worker processes: a module with the agent, without `agents.inProcess`; or remove agents.env.',
   });
 }
 

@@ -157,7 +157,7 @@ export class ChaosProcesses implements AsyncDisposable {
       runner: () =>
         new AglProcess([
           ...['runner', '--store', this.storeUrl, '--agent', config],
-          ...['--workers', '2', '--concurrency', '16', '--lease', '4s'],
+          ...['--processes', '2', '--concurrency', '16', '--lease', '4s'],
         ]),
     };
     const started = commands[name]?.();

@@ -21,6 +21,8 @@ export { parse, validationIssues } from '../base/parse.ts';
 export { quantityText } from '../base/quantity-text.ts';
 export type { BackoffLimits, RetryPolicy } from '../base/retry.ts';
 export { backoffMs, isRetryableStatus, isTransient, parseRetryAfterMs, withRetry } from '../base/retry.ts';
+export type { TaskSchema, TaskSchemaIssue, TaskSchemaResult } from '../base/task-schema.ts';
+export { validateTask } from '../base/task-schema.ts';
 export { alteredSampling } from '../chat-completion/altered-sampling.ts';
 export type { CapturedUsage } from '../chat-completion/captured-response.ts';
 export { CapturedResponse } from '../chat-completion/captured-response.ts';

@@ -38,6 +38,7 @@ export {
   type WarningExplanation,
   type WarningName,
   warningNames,
+  warningThresholds,
 } from './records/run-warning.ts';
 export { type RunnerRecord, readRunner, storeTimeOf } from './records/runner-record.ts';
 export type {

@@ -239,7 +239,7 @@ function unknownModel(model: string, upstreams: readonly RegisteredUpstream[]): 
     param: 'model',
     message: `the model "${model}" is not a policy of this run; its names are ${[...new Set(known)].join(', ')}`,
     remedy:
-      'Add the name to `modelNames` of the configuration, or exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`).',
+      'Add the name to `agents.modelNames` of the configuration, or exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`).',
   });
 }
 

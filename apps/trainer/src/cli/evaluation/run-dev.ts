@@ -34,7 +34,7 @@ export async function runDev(file: string, flags: DevFlags): Promise<number> {
   const script = flags.script === undefined ? null : await readScript(flags.script);
   return await runWithReport<DevReport>({
     file,
-    overrides: subjectOverrides(flags, {}),
+    overrides: subjectOverrides(flags),
     isJson: flags.json === true,
     work: async (config, { onEvent, signal }) =>
       await devWith(config, {

@@ -31,7 +31,7 @@ export async function runEval(file: string, flags: EvalFlags): Promise<number> {
   const overrides = subjectOverrides(flags, {
     concurrency: flags.concurrency,
     maxMissingShare: flags.maxMissing,
-    workers: flags.runner ? flags.workers : 0,
+    ...(flags.runner ? {} : { processes: 0 }),
   });
   return await runWithReport({
     file,

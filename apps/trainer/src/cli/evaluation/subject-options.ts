@@ -2,8 +2,8 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { Command } from 'commander';
 import type { ConfigOverrides } from '../../config/load-config.ts';
 import type { EndpointModel } from '../../evaluation-run/evaluate-options.ts';
-import { type ConnectionFlags, connectionOverrides } from '../connection-overrides.ts';
-import { wholeNumber } from '../number-flag.ts';
+import { type ConnectionFlags, connectionOverrides, givenFlags } from '../connection-overrides.ts';
+import { formerWorkers, wholeNumber } from '../number-flag.ts';
 import { storeHelp } from '../store-option.ts';
 
 /** The flags that `agl eval` and `agl dev` share. */
@@ -14,7 +14,7 @@ export interface SubjectFlags extends ConnectionFlags {
   readonly keyEnv?: string;
   readonly run?: string;
   readonly seed?: number;
-  readonly workers?: number;
+  readonly processes?: number;
   readonly inProcess?: boolean;
   readonly json?: boolean;
 }
@@ -31,7 +31,8 @@ export function addSubjectOptions(command: Command): Command {
     .option('--key-env <name>', 'the environment variable with the key of the endpoint')
     .option('--run <id>', 'the id of the run in the store: letters, digits, _ and single hyphens')
     .option('--seed <n>', 'seed of the sampling', wholeNumber({ min: 0, max: 0xffffffff }))
-    .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))
+    .addOption(formerWorkers())
+    .option('--processes <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))
     .option('--in-process', 'run agents in this process')
     .option('--data-dir <folder>', 'folder of run data (default: .agl next to the configuration file)')
     .option('--store <url>', storeHelp)
@@ -60,15 +61,25 @@ export function endpointOf({
 }
 
 /** The settings of the shared flags. */
-export function subjectOverrides(flags: SubjectFlags, further: ConfigOverrides): ConfigOverrides {
-  const entries = Object.entries({
+export function subjectOverrides(
+  flags: SubjectFlags,
+  further: {
+    readonly concurrency?: number | undefined;
+    readonly maxMissingShare?: number | undefined;
+    readonly processes?: number;
+  } = {},
+): ConfigOverrides {
+  const given = givenFlags({
     seed: flags.seed,
-    workers: flags.workers,
-    inProcess: flags.inProcess,
-    tokenSecret: process.env['AGL_TOKEN_SECRET'],
-    ...further,
+    agents: {
+      processes: further.processes ?? flags.processes,
+      inProcess: flags.inProcess,
+      concurrency: further.concurrency,
+    },
+    evaluation: { maxMissingShare: further.maxMissingShare },
+    gateway: { tokenSecret: process.env['AGL_TOKEN_SECRET'] },
   });
-  return { ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)), ...connectionOverrides(flags) };
+  return { ...given, ...connectionOverrides(flags) };
 }
 
 function flagError(message: string, remedy: string): AgentLightningError {

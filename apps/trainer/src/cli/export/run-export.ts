@@ -67,7 +67,7 @@ async function exportFrom(
   try {
     const connection = await openRuntime(config.runtime, {
       dataDir: state.dataDir,
-      timeoutMs: config.outageToleranceMs,
+      timeoutMs: config.limits.outageToleranceMs,
       onWait: (message) => process.stderr.write(`${message}\n`),
     });
     try {

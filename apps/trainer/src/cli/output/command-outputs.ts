@@ -1,7 +1,15 @@
 import type { z } from 'zod';
 import { devLine, evaluationLine } from './evaluation-output.ts';
 import { promptVersions, rolloutLine, runLine, shownRollout, tracedTask, workerLine } from './inspection-output.ts';
-import { createdKey, diagnosis, initOutcome, listedKey, serverSettings, stoppedRun } from './project-output.ts';
+import {
+  createdKey,
+  diagnosis,
+  initOutcome,
+  listedKey,
+  migratedConfig,
+  serverSettings,
+  stoppedRun,
+} from './project-output.ts';
 import {
   copiedStore,
   deletedData,
@@ -43,6 +51,7 @@ export const commandOutputs: Readonly<Record<string, CommandOutput>> = {
   'export weights': document(exportedWeights),
   'export traces': document(exportedTraces),
   'export metrics': document(exportedMetrics),
+  'config migrate': document(migratedConfig),
   'config print': document(serverSettings),
   'keys create': document(createdKey),
   'keys list': lines(listedKey),

@@ -66,3 +66,11 @@ export const createdKey: z.ZodType = z.strictObject({ key: z.string().describe('
 
 /** The output of `agl keys revoke --json`, and a line of `agl keys list --json`. */
 export const listedKey: z.ZodType = z.strictObject(accessKey);
+
+/** The output of `agl config migrate`. */
+export const migratedConfig: z.ZodType = z.strictObject({
+  file: z.string(),
+  /** As `line: former → present`. */
+  renamed: z.array(z.string()),
+  written: z.boolean(),
+});

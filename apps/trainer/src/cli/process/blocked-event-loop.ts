@@ -29,7 +29,7 @@ export function watchForBlockedEventLoop(
   onBlocked: (error: AgentLightningError) => void,
 ): WatchedRun {
   const settings = isPromptSearch(config) ? config.shared : config;
-  const { agent, rolloutTimeoutMs } = settings;
+  const { agent, limits } = settings;
   if (!runsInProcess(settings)) return { config, stop: async () => undefined };
   const tasks = new Map<string, unknown>();
   const noting: Agent = async (task, context) => {
@@ -40,7 +40,7 @@ export function watchForBlockedEventLoop(
       tasks.delete(context.rolloutId);
     }
   };
-  const deadlineMs = Math.max(rolloutTimeoutMs, minDeadlineMs);
+  const deadlineMs = Math.max(limits.rolloutTimeoutMs, minDeadlineMs);
   const { stop, setLimits } = watchEventLoop({
     exitCode: exitCodes.blocked,
     onBlocked: (where) => onBlocked(blockedError({ where, deadlineMs, tasks })),

@@ -4,7 +4,19 @@ import { addSettingFlags } from './setting-flags.ts';
 
 /** Adds `agl config`. */
 export function addConfigCommand(program: Command): void {
-  const config = program.command('config').description('Inspect the settings of `agl server`.');
+  const config = program
+    .command('config')
+    .description('Rewrite a configuration of a former version; inspect the settings of `agl server`.');
+  config
+    .command('migrate')
+    .description('Rename the former keys of a configuration file.')
+    .argument('[config]', 'the configuration file', 'agl.config.ts')
+    .option('--dry-run', 'print the new file, without writing it')
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, flags: { readonly dryRun?: boolean; readonly json?: boolean }) => {
+      const { migrateConfig } = await import('../project/migrate-config.ts');
+      await migrateConfig(file, flags);
+    });
   const print = config
     .command('print')
     .description('Print the settings of `agl server` with value and origin: flag, variable or line.')

@@ -26,7 +26,7 @@ export interface RunnerFlags {
   /** Names of variables. */
   readonly agentEnv?: readonly string[];
   readonly run?: string;
-  readonly workers: number;
+  readonly processes: number;
   readonly concurrency: number;
   /** A port, or `host:port`, of the Prometheus metrics. */
   readonly metrics?: string;
@@ -85,14 +85,14 @@ interface AgentService {
 }
 
 async function serveAgents({ flags, store, agentFile, log, stop, registry, ...endpoint }: AgentService): Promise<void> {
-  const { workers, concurrency, run: runId = null, id: workerId = newId('worker'), lease: leaseMs, grace } = flags;
+  const { processes, concurrency, run: runId = null, id: workerId = newId('worker'), lease: leaseMs, grace } = flags;
   const failure = new AbortController();
   const done = new AbortController();
   const pool = new WorkerPool({
     program: { entry: agentWorkerEntry(), args: [agentFile], environment: flags.agentEnv ?? null },
     store,
     ...endpoint,
-    workers,
+    workers: processes,
     concurrency,
     workerId,
     leaseMs,
@@ -114,7 +114,7 @@ async function serveAgents({ flags, store, agentFile, log, stop, registry, ...en
     },
   });
   pool.start();
-  log.info({ runner: workerId, store: addressText(flags.store), run: runId, workers, concurrency }, 'runner is up');
+  log.info({ runner: workerId, store: addressText(flags.store), run: runId, processes, concurrency }, 'runner is up');
   process.stdout.write(`${JSON.stringify({ type: 'ready', runner: workerId })}\n`);
   await aborted(AbortSignal.any([stop.first, failure.signal, done.signal]));
   if (done.signal.aborted) log.info({ reason: String(done.signal.reason) }, 'runner has nothing more to do');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { durationMs } from '../duration-flag.ts';
-import { wholeNumber } from '../number-flag.ts';
+import { formerWorkers, wholeNumber } from '../number-flag.ts';
 import { storeHelp } from '../store-option.ts';
 import type { RunnerFlags } from './run-runner.ts';
 
@@ -9,7 +9,7 @@ Examples:
   A runner for a run whose store and gateway are on other machines; the trainer was started with --no-runner:
     $ AGL_STORE_KEY=… agl runner --store https://store:4747 --gateway https://gateway:4750 --agent ./agent.ts --run my-run
   Two runners on the machine of the trainer:
-    $ agl runner --store http://127.0.0.1:4747 --workers 4 --concurrency 64
+    $ agl runner --store http://127.0.0.1:4747 --processes 4 --concurrency 64
 
 The agent is the key agent of a configuration file, or the export agent or the default export of a module.
 
@@ -37,7 +37,8 @@ export function addRunnerCommand(program: Command): void {
       'the only environment variables of agents, besides basic ones (default: all others)',
     )
     .option('--run <id>', 'only rollouts of this run; without it, of every run in the store')
-    .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }), 1)
+    .addOption(formerWorkers())
+    .option('--processes <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }), 1)
     .option(
       '--concurrency <n>',
       'number of concurrent rollouts of all processes',

@@ -18,7 +18,7 @@ import { summaryText } from '../../report/summary.ts';
 import { terminalReport } from '../../report/terminal-report.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { trainWith } from '../../trainer.ts';
-import { connectionOverrides } from '../connection-overrides.ts';
+import { connectionOverrides, givenFlags } from '../connection-overrides.ts';
 import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { explainedFileError } from '../file-error.ts';
@@ -50,7 +50,7 @@ export interface TrainFlags {
   /** A checkpoint of another run. */
   readonly from?: string;
   readonly concurrency?: number;
-  readonly workers?: number;
+  readonly processes?: number;
   readonly inProcess?: boolean;
   /** False for external runners only. */
   readonly runner: boolean;
@@ -193,20 +193,21 @@ function moreSteps({ training, rewardCurve }: TrainingSummary): number | null {
 
 /** The settings of the flags. */
 export function overridesFrom(flags: TrainFlags): ConfigOverrides {
-  const entries = Object.entries({
+  const given = givenFlags({
     steps: flags.steps,
     seed: flags.seed,
     name: flags.name,
     tags: flags.tags,
-    from: flags.from,
-    concurrency: flags.concurrency,
-    workers: flags.runner ? flags.workers : 0,
-    inProcess: flags.inProcess,
-    maxMissingShare: flags.maxMissing,
-    tokenSecret: process.env['AGL_TOKEN_SECRET'],
-    gatewayUrl: flags.gateway,
+    checkpoints: { from: flags.from },
+    agents: {
+      concurrency: flags.concurrency,
+      processes: flags.runner ? flags.processes : 0,
+      inProcess: flags.inProcess,
+    },
+    evaluation: { maxMissingShare: flags.maxMissing },
+    gateway: { tokenSecret: process.env['AGL_TOKEN_SECRET'], url: flags.gateway },
   });
-  return { ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)), ...connectionOverrides(flags) };
+  return { ...given, ...connectionOverrides(flags) };
 }
 
 function chooseReport(redirected: RedirectedStdout | null): Report {

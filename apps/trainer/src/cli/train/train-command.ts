@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { shareOf, wholeNumber } from '../number-flag.ts';
+import { formerWorkers, shareOf, wholeNumber } from '../number-flag.ts';
 import type { ProgramOptions } from '../program-options.ts';
 import { storeHelp } from '../store-option.ts';
 import type { TrainFlags } from './run-training.ts';
@@ -26,7 +26,8 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     )
     .option('--from <checkpoint>', 'initial checkpoint, of another run: <run>@best, <run>@latest or <run>@<step>')
     .option('--concurrency <n>', 'number of concurrent rollouts', wholeNumber({ min: 1 }))
-    .option('--workers <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))
+    .addOption(formerWorkers())
+    .option('--processes <n>', 'processes that run agents', wholeNumber({ min: 1, max: 256 }))
     .option('--in-process', 'run agents in the process of the trainer')
     .option('--no-runner', 'do not start agents; external runners run them')
     .option('--max-missing <share>', 'share of missing held-out rewards above which no verdict is given', shareOf)

@@ -1,6 +1,10 @@
 import type { PromptSearchOptions, PromptSearchType } from '@agentlightning/algorithms';
 import type { JsonObject, PromptSearch } from '@agentlightning/core';
-import type { EvaluationConfig, RuntimeConfig, TrainConfig } from '../train-config.ts';
+import type { TaskSchema } from '@agentlightning/core/internal';
+import type { SharedConfig } from '../train-config.ts';
+import type { EvaluationConfig } from './evaluation-config.ts';
+import type { RuntimeConfig } from './runtime-config.ts';
+import type { SamplingConfig } from './sampling-config.ts';
 
 /** A model that is not trained, behind any OpenAI-compatible API. */
 export interface EndpointRuntimeConfig {
@@ -39,35 +43,8 @@ export interface PromptConfig {
   readonly name?: string;
 }
 
-/** Keys that prompt searches and trainings share. */
-type SharedKeys =
-  | 'name'
-  | 'tags'
-  | 'agent'
-  | 'taskSchema'
-  | 'store'
-  | 'tokenSecret'
-  | 'gatewayUrl'
-  | 'secretFields'
-  | 'upstreamTimeoutMs'
-  | 'firstByteTimeoutMs'
-  | 'concurrency'
-  | 'workers'
-  | 'inProcess'
-  | 'agents'
-  | 'rolloutTimeoutMs'
-  | 'maxAttempts'
-  | 'outageToleranceMs'
-  | 'runnerTimeoutMs'
-  | 'maxRestarts'
-  | 'maxMissingShare'
-  | 'prices'
-  | 'sampling'
-  | 'dataDir'
-  | 'seed';
-
 /** The configuration of a prompt search. */
-export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TTask>, SharedKeys> {
+export interface PromptSearchConfig<TTask = unknown> extends SharedConfig<TTask> {
   /** Search algorithm: a name, a name with options, or a custom search. */
   readonly algorithm: PromptSearchType | PromptSearchOptions | PromptSearch;
   /** Initial prompts: the prompts that the agent defines, or templates by name. */
@@ -83,17 +60,17 @@ export interface PromptSearchConfig<TTask = unknown> extends Pick<TrainConfig<TT
      * selected version. @default the result on `validation` is reported
      */
     readonly test?: string | readonly TTask[];
+    /** As in a training. @default any JSON object */
+    readonly schema?: TaskSchema<TTask>;
   };
   /** The model that criticises and rewrites. */
   readonly optimizer: OptimizerConfig;
   /** The model of the agent. @default { type: 'embedded' } */
   readonly runtime?: EndpointRuntimeConfig | RuntimeConfig;
+  /** Sampling of rollouts, which replaces the parameters of the agent's requests. @default {} */
+  readonly sampling?: SamplingConfig;
   /** Evaluation on `tasks.test`. */
-  readonly evaluation?: Omit<EvaluationConfig, 'every' | 'failedReward' | 'missingReward'>;
-  /** The score of a rollout whose agent failed; null excludes it from every mean. @default 0 */
-  readonly failedReward?: number | null;
-  /** The score of a rollout without a reward; null excludes it from every mean. @default null */
-  readonly missingReward?: number | null;
+  readonly evaluation?: Omit<EvaluationConfig, 'every'>;
   /** Output file for the result, as JSON. @default `prompts/<run>.json` in `dataDir` */
   readonly promptsFile?: string;
 }

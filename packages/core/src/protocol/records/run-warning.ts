@@ -29,6 +29,46 @@ export const warningNames = [
 /** The name of a warning about a run. */
 export type WarningName = (typeof warningNames)[number];
 
+/** The thresholds of the warnings about a run that does not learn. */
+export const warningThresholds: {
+  readonly steps: number;
+  readonly entropyCollapse: number;
+  readonly entropyExplosion: number;
+  readonly maxReferenceKl: number;
+  readonly maxSamplerKl: number;
+  readonly maxClipFraction: number;
+  readonly minEffectiveSamples: number;
+  readonly heldOutDrop: number;
+} = {
+  /** Number of successive steps for which a condition must hold. */
+  steps: 3,
+  /** `entropy-collapse`: entropy below this share of that of the first step, while the mean reward is below 90 % of the range. */
+  entropyCollapse: 0.1,
+  /** `entropy-explosion`: entropy above this multiple of that of the first step. */
+  entropyExplosion: 2,
+  /** `kl-blow-up`: mean KL divergence from the initial model, in nats per token. */
+  maxReferenceKl: 1,
+  /** `kl-blow-up`: mean KL divergence from the policy that sampled, in nats per token. */
+  maxSamplerKl: 0.2,
+  /**
+   * `high-clip-fraction`: fraction of training tokens for which a clip of the loss was in force. Healthy runs are reported at
+   * about 0.001 with clips by token (GRPO) and at 0.15 with clips by sequence (Zheng et al. 2025, Group Sequence Policy
+   * Optimization, figure 2); the limit is twice the larger one.
+   */
+  maxClipFraction: 0.3,
+  /**
+   * `low-effective-samples`: effective share of the training tokens, `mean(r)² / mean(r²)` of their probability ratios (Kish
+   * 1965). The limit is the one below which sequential Monte Carlo replaces weighted samples (Doucet and Johansen 2009, A
+   * tutorial on particle filtering and smoothing, section 3.5).
+   */
+  minEffectiveSamples: 0.5,
+  /**
+   * `held-out-reward-falls`: fall of the held-out reward below its best while the training reward rises, as a share of the
+   * range of rewards.
+   */
+  heldOutDrop: 0.05,
+};
+
 /** A warning about a run, with its likely cause and remedy. */
 export interface RunWarning {
   readonly name: WarningName;

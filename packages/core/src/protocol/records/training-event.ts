@@ -6,7 +6,7 @@ import type { RunWarning, WarningExplanation } from './run-warning.ts';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
 export interface EvaluationSummary {
-  /** Mean of the rewards that exist. A rollout whose agent failed counts as `evaluation.failedReward`, by default 0. */
+  /** Mean of the rewards that exist. A rollout whose agent failed counts as `rewards.failed`, by default 0. */
   readonly reward: number;
   /** 95 % confidence interval of the mean. */
   readonly ci95: readonly [number, number];
@@ -47,8 +47,8 @@ export interface StepSummary {
 }
 
 /**
- * Why a training is complete: its goal is reached, a warning of `stopWhen.warnings` was emitted, the held-out reward has
- * stopped rising (`stopWhen.patience`), or all its steps are finished.
+ * Why a training is complete: its goal is reached, a warning of `stop.warnings` was emitted, the held-out reward has
+ * stopped rising (`stop.patience`), or all its steps are finished.
  */
 export type CompletionReason = 'goal' | 'warning' | 'patience' | 'steps';
 

@@ -13,7 +13,7 @@ containers:
       - --store={{ include "agl.serverUrl" .root }}
       - --gateway={{ include "agl.serverUrl" .root }}
       - --agent={{ $runners.agentFile }}
-      - --workers={{ $runners.workers }}
+      - --processes={{ $runners.workers }}
       - --concurrency={{ $runners.concurrency }}
       - --grace={{ $runners.graceSeconds }}s
       {{- range .arguments }}

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import type { SamplingConfig } from '../train-config.ts';
+
+/** Sampling parameters. Absent fields are taken from the agent's request. */
+export interface SamplingConfig {
+  /** Sampling temperature; above 0 for training, because greedy samples do not differ. */
+  readonly temperature?: number;
+  /** Nucleus sampling. Use 1 for training: otherwise the recorded log-probabilities are not those of the policy. */
+  readonly topP?: number;
+  /** Maximum length of a response, in tokens. */
+  readonly maxTokens?: number;
+}
 
 /** Checks sampling parameters. */
 export const samplingSchema: z.ZodType<SamplingConfig> = samplingWith(z.number().min(0).max(10));

@@ -1,0 +1,185 @@
+import { stripTypeScriptTypes } from 'node:module';
+import { AgentLightningError } from '@agentlightning/core';
+import type { Node, ObjectExpression, Property } from 'acorn';
+import { parse } from 'acorn';
+import { renamedKeys } from './renamed-keys.ts';
+
+/** A configuration file with the present keys. */
+export interface MigratedSource {
+  readonly text: string;
+  /** The former keys that it had, as `line: former → present`. */
+  readonly renamed: readonly string[];
+}
+
+/** A replaced part of a text. */
+interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** A property with a former key. */
+interface Moved {
+  readonly property: Property;
+  readonly parent: ObjectExpression;
+  readonly from: string;
+  readonly to: string | null;
+}
+
+/**
+ * Replaces the former keys in the source of a configuration file: in the object that `defineConfig` or `Trainer` gets. Other text
+ * is unchanged; a formatter arranges the new groups.
+ *
+ * @throws AgentLightningError CONFIG for a source that is not JavaScript or TypeScript
+ */
+export function migrateSource(source: string, file: string): MigratedSource {
+  const renamed: { readonly line: number; readonly text: string }[] = [];
+  const edits: Edit[] = [];
+  for (const config of configObjects(parsed(source, file))) {
+    const moved = movedProperties(config);
+    for (const { property, from, to } of moved) {
+      const line = source.slice(0, property.start).split('\n').length;
+      renamed.push({ line, text: `${line}: ${from} → ${to ?? '(has no effect, removed)'}` });
+    }
+    edits.push(...editsOf(source, config, moved));
+  }
+  const text = edits
+    .toSorted((left, right) => right.start - left.start)
+    .reduce((changed, { start, end, text: given }) => changed.slice(0, start) + given + changed.slice(end), source);
+  return { text, renamed: renamed.toSorted((left, right) => left.line - right.line).map((each) => each.text) };
+}
+
+/** The syntax tree. Types are replaced by spaces, so that its positions are those of the source. */
+function parsed(source: string, file: string): Node {
+  try {
+    const code = /\.[cm]?tsx?$/.test(file) ? stripTypeScriptTypes(source) : source;
+    return parse(code, { ecmaVersion: 'latest', sourceType: 'module', allowReturnOutsideFunction: true });
+  } catch (cause) {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `${file} cannot be parsed: ${cause instanceof Error ? cause.message : String(cause)}`,
+      remedy: 'Correct the file, or rename the keys by hand: the error of `agl train` lists them.',
+      cause,
+    });
+  }
+}
+
+/** The objects that `defineConfig(…)`, `new Trainer(…)` and `export default` get. */
+function configObjects(tree: Node): readonly ObjectExpression[] {
+  const found = new Set<ObjectExpression>();
+  visit(tree, (node) => {
+    const value = node as Node & {
+      readonly callee?: Node & { readonly name?: string };
+      readonly arguments?: readonly Node[];
+    };
+    const declaration = (node as Node & { readonly declaration?: Node | null }).declaration ?? null;
+    const isCall = value.callee?.name === 'defineConfig' || value.callee?.name === 'Trainer';
+    const given = isCall ? value.arguments?.[0] : node.type === 'ExportDefaultDeclaration' ? declaration : null;
+    if (given?.type === 'ObjectExpression') found.add(given as ObjectExpression);
+  });
+  return [...found];
+}
+
+function visit(node: Node, onNode: (node: Node) => void): void {
+  onNode(node);
+  for (const value of Object.values(node)) {
+    for (const child of Array.isArray(value) ? value : [value]) {
+      if (typeof child === 'object' && child !== null && typeof child.type === 'string') visit(child, onNode);
+    }
+  }
+}
+
+function movedProperties(config: ObjectExpression): readonly Moved[] {
+  return Object.entries(renamedKeys).flatMap(([from, to]) => {
+    const [name = '', inner] = from.split('.');
+    const outer = propertyOf(config, name);
+    if (inner === undefined) return outer === null ? [] : [{ property: outer, parent: config, from, to }];
+    if (outer?.value.type !== 'ObjectExpression') return [];
+    const property = propertyOf(outer.value, inner);
+    return property === null ? [] : [{ property, parent: outer.value, from, to }];
+  });
+}
+
+function propertyOf(object: ObjectExpression, name: string): Property | null {
+  const found = object.properties.find(
+    (property) => property.type === 'Property' && keyOf(property) === name && !property.computed,
+  );
+  return found?.type === 'Property' ? found : null;
+}
+
+function keyOf({ key }: Property): string | null {
+  if (key.type === 'Identifier') return key.name;
+  return key.type === 'Literal' ? String(key.value) : null;
+}
+
+/** The edits of one configuration: the first key of a group becomes the group, unless the configuration has it. */
+function editsOf(source: string, config: ObjectExpression, moved: readonly Moved[]): readonly Edit[] {
+  const edits: Edit[] = [];
+  const groups = Map.groupBy(moved, ({ to }) => to?.split('.')[0] ?? null);
+  for (const [group, unordered] of groups) {
+    const members = unordered.toSorted((left, right) => left.property.start - right.property.start);
+    if (group === null) {
+      edits.push(...members.map(({ property, parent }) => removal(source, parent, property)));
+      continue;
+    }
+    const present = propertyOf(config, group);
+    const whole = members.find(({ to }) => to === group);
+    const texts = members.flatMap(({ property, to }) => {
+      const value = source.slice(property.value.start, property.value.end);
+      const key = to?.split('.')[1];
+      return key === undefined ? `...${value}` : [value === key ? key : `${key}: ${value}`];
+    });
+    const isOnlyRenamed = whole !== undefined && members.length === 1 && present === null;
+    if (isOnlyRenamed) {
+      const { property } = whole;
+      const text = property.shorthand ? `${group}: ${source.slice(property.value.start, property.value.end)}` : group;
+      edits.push({ start: property.start, end: property.key.end, text });
+      continue;
+    }
+    if (present !== null) edits.push(...insertion(source, present, texts));
+    const [first, ...others] = members;
+    const kept = present === null && first?.parent === config ? first : null;
+    if (kept !== null) {
+      const { start, end } = kept.property;
+      edits.push({ start, end, text: `${group}: { ${texts.map(inlined).join(', ')} }` });
+    } else if (present === null && first !== undefined) {
+      // The keys come from inner objects only: the group becomes the last property.
+      const last = config.properties.at(-1);
+      if (last !== undefined)
+        edits.push({ start: last.end, end: last.end, text: `, ${group}: { ${texts.join(', ')} }` });
+    }
+    const removed = kept === null ? members : others;
+    edits.push(...removed.map(({ property, parent }) => removal(source, parent, property)));
+  }
+  return edits;
+}
+
+/** The properties of a spread object literal stand in the group themselves. */
+function inlined(text: string): string {
+  const inner = /^\.\.\.\{([\s\S]*)\}$/.exec(text)?.[1];
+  return inner === undefined ? text : inner.trim().replace(/,$/, '');
+}
+
+/** Adds properties at the begin of a group, so that those of the configuration win. */
+function insertion(source: string, { value }: Property, texts: readonly string[]): readonly Edit[] {
+  if (value.type === 'ObjectExpression') {
+    const isEmpty = value.properties.length === 0;
+    const text = ` ${texts.map(inlined).join(', ')}${isEmpty ? ' ' : ','}`;
+    return [{ start: value.start + 1, end: value.start + 1, text }];
+  }
+  const given = source.slice(value.start, value.end);
+  return [{ start: value.start, end: value.end, text: `{ ${texts.map(inlined).join(', ')}, ...${given} }` }];
+}
+
+/** Removes a property with its comma, and with its line where it stands alone. */
+function removal(source: string, parent: ObjectExpression, property: Property): Edit {
+  const after = /^[ \t]*,[ \t]*/.exec(source.slice(property.end))?.[0].length ?? 0;
+  const end = property.end + after;
+  const indent = /\n[ \t]*$/.exec(source.slice(0, property.start))?.[0].length ?? 0;
+  if (indent > 0 && /^\r?\n/.test(source.slice(end))) return { start: property.start - indent, end, text: '' };
+  if (after > 0) return { start: property.start, end, text: '' };
+  // The last property: the comma before it goes.
+  const index = parent.properties.indexOf(property);
+  const before = parent.properties[index - 1];
+  return { start: before?.end ?? property.start, end: property.end, text: '' };
+}

@@ -1,0 +1,97 @@
+import type { LoraConfig } from '@agentlightning/core/training-runtime';
+import { z } from 'zod';
+
+/** The runtime that trains and serves the model. */
+export type RuntimeConfig =
+  | {
+      /** A tiny model trained and served on this machine's CPU, in a separate process. */
+      readonly type: 'embedded';
+      /** Initial model, one of the embedded runtime's models. @default 'tiny-chat' */
+      readonly model?: string;
+    }
+  | {
+      /** A runtime that is already running, here or on a GPU machine. */
+      readonly type: 'grpc';
+      /** `host:port`. */
+      readonly address: string;
+      /** One of the runtime's base models. @default its first one */
+      readonly model?: string;
+      /** The runtime's key. @default none */
+      readonly apiKey?: string;
+      /**
+       * API key of the runtime's model endpoint, for the gateway of this process.
+       * @default `apiKey` for an endpoint on this machine, else none
+       */
+      readonly inferenceApiKey?: string;
+      /** TLS settings. @default the system's certificate authorities; no TLS to this machine */
+      readonly tls?: RuntimeTls;
+      /** Trains LoRA adapters on a frozen base model, if the runtime supports it. @default full fine-tuning */
+      readonly lora?: LoraConfig;
+      /** Expected SHA-256 of the tokenizer, in hexadecimal; a runtime with another tokenizer is rejected. @default any */
+      readonly tokenizerSha256?: string;
+      /** Expected SHA-256 of the chat template, in hexadecimal; a runtime with another template is rejected. @default any */
+      readonly chatTemplateSha256?: string;
+    };
+
+/** TLS certificates of the connection to a runtime, in PEM format. */
+export interface RuntimeTls {
+  /** Certificates of a private certificate authority. @default the system's authorities */
+  readonly authority?: string;
+  /** Client certificate of the trainer, for a runtime that requires one. @default none */
+  readonly certificate?: string;
+  /** Private key of `certificate`. */
+  readonly privateKey?: string;
+  /**
+   * Server name in the runtime's certificate, if it differs from `address`, as with a tunnel.
+   * @default the host of `address`
+   */
+  readonly serverName?: string;
+}
+
+const count = z.int().min(1);
+
+const loraSchema = z.strictObject({
+  rank: count,
+  alpha: z.number().gt(0).optional(),
+  targetModules: z.array(z.string().min(1)).min(1).optional(),
+});
+
+const tlsSchema = z
+  .strictObject({
+    authority: z.string().optional(),
+    certificate: z.string().optional(),
+    privateKey: z.string().optional(),
+    serverName: z.string().optional(),
+  })
+  .refine(({ certificate, privateKey }) => (certificate === undefined) === (privateKey === undefined), {
+    error: 'certificate and privateKey come together',
+  });
+
+const hashSchema = z.string().regex(/^[0-9a-fA-F]{64}$/, { error: 'must be 64 hexadecimal digits' });
+
+/** A schema with the discriminator `type`, which can be an option of a larger union. */
+type RuntimeSchema = z.ZodType<
+  GivenRuntime,
+  unknown,
+  z.core.$ZodTypeInternals<GivenRuntime, unknown> & { readonly propValues: z.core.util.PropValues }
+>;
+
+interface GivenRuntime {
+  readonly type: RuntimeConfig['type'];
+}
+
+/** Validates the runtime settings. */
+export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('embedded'), model: z.string().optional() }),
+  z.strictObject({
+    type: z.literal('grpc'),
+    address: z.string().min(1),
+    model: z.string().optional(),
+    apiKey: z.string().optional(),
+    inferenceApiKey: z.string().optional(),
+    tls: tlsSchema.optional(),
+    lora: loraSchema.optional(),
+    tokenizerSha256: hashSchema.optional(),
+    chatTemplateSha256: hashSchema.optional(),
+  }),
+]);
