@@ -143,7 +143,7 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   await folder.expectWholeRun(runId);
 });
 
-/** The metrics of a run behind a gateway of its own, without times. The gateway is killed after these steps. */
+/** The metrics of a run behind a separate gateway, without times. The gateway is killed after these steps. */
 async function metricsBehindGateway(at: RunFolder, killedAfter: readonly number[]): Promise<readonly unknown[]> {
   await using runtime = new AglProcess(['runtime', '--port', '0', '--dir', path.join(at.path, 'checkpoints')]);
   const address = String((await runtime.event('ready'))['address']);

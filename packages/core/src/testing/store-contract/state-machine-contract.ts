@@ -171,7 +171,7 @@ export function describeStateMachine(test: StoreTest): void {
       });
     }
 
-    test('an attempt of a cancelled rollout is no failure of its agent when the rollout is run again', async ({
+    test('an attempt of a cancelled rollout does not count as a failure of its agent when the rollout is run again', async ({
       store,
     }) => {
       const config = { maxAttempts: 2, retryCondition: ['failed'] as AttemptStatus[] };
