@@ -234,7 +234,9 @@ async function runThenClose<TRun extends StoredRun, TSession>(
     const isStopped = options.signal.aborted;
     // A finished run that could not be resumed keeps its status.
     const hasEnded = run !== null && run.run.status !== 'finished' && !options.isResumable(error);
-    if (run !== null && hasEnded) await recordEnd(run, isStopped ? 'stopped' : 'failed');
+    // The server starts its run again, or records the end with the reason.
+    const isOfServer = (options.registerUpstreams ?? null) !== null;
+    if (run !== null && hasEnded && !isOfServer) await recordEnd(run, isStopped ? 'stopped' : 'failed');
     throw isStopped && run !== null ? stopped(run.run.runId, error) : error;
   } finally {
     await closeAll(closers, options.emit);

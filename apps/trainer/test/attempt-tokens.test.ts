@@ -22,7 +22,7 @@ test.each([
     const seen = new Map<string, string | null>();
     const refused: number[] = [];
     const trainer = smallTrainer(folder, {
-      ...(tokenSecret === undefined ? {} : { tokenSecret }),
+      ...(tokenSecret === undefined ? {} : { gateway: { tokenSecret } }),
       agent: async (task, { attemptId, attemptToken, endpoint }) => {
         seen.set(attemptId, attemptToken);
         refused.push((await fetch(`${endpoint?.baseUrl}/models`)).status);

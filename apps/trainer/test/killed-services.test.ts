@@ -143,6 +143,38 @@ test('a run whose gateway is killed stops with a clear message and can be resume
   await folder.expectWholeRun(runId);
 });
 
+/** The metrics of a run behind a separate gateway, without times. The gateway is killed after these steps. */
+async function metricsBehindGateway(at: RunFolder, killedAfter: readonly number[]): Promise<readonly unknown[]> {
+  await using runtime = new AglProcess(['runtime', '--port', '0', '--dir', path.join(at.path, 'checkpoints')]);
+  const address = String((await runtime.event('ready'))['address']);
+  const upstream = String((await runtime.event('ready'))['inference']);
+  let gateway = at.gateway(upstream, 'small-run');
+  try {
+    const url = String((await gateway.event('ready'))['url']);
+    await using run = at.train('--runtime', address, '--gateway', url, '--run', 'small-run');
+    for (const killed of killedAfter) {
+      await run.event('stepped', (event) => stepOf(event) === killed);
+      await gateway.kill();
+      gateway = at.gateway(upstream, 'small-run', new URL(url).port);
+    }
+    await run.event('finished');
+  } finally {
+    await gateway[Symbol.asyncDispose]();
+  }
+  await at.expectWholeRun('small-run');
+  const { items } = await at.withStore((store) => store.queryMetrics('small-run'));
+  return items.map(({ step, values }) => [step, Object.entries(values).filter(([name]) => !name.startsWith('time/'))]);
+}
+
+test('a run whose separate gateway is killed twice ends with the metrics of an uninterrupted one', {
+  tags: ['long'],
+  timeout: 400_000,
+}, async () => {
+  using uninterrupted = new RunFolder();
+  const expected = await metricsBehindGateway(uninterrupted, []);
+  expect(await metricsBehindGateway(folder, [1, 2])).toEqual(expected);
+});
+
 test('a gateway that is away for a while ends no run, and is not measured as failures of the agent', async () => {
   await using runtime = startRuntime('0');
   const { address, inference } = await runtime.event('ready');

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Run } from '@agentlightning/core';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { resolveRun } from '../src/config/resolve-run.ts';
 import type { TrainConfig, Trainer, TrainingEvent, TrainingSummary } from '../src/index.ts';
+import { trainWith } from '../src/trainer.ts';
 import { AglProcess, stepOf } from './agl-process.ts';
 import { RunFolder, smallSteps } from './run-folder.ts';
-import { ask, countLetters, type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
+import { ask, countLetters, type SmallTask, smallConfig, smallTrainer, trainSmall } from './small-trainer.ts';
 import { withStore } from './with-store.ts';
 
 /** Each test starts several runtimes, on a machine that may be busy. */
@@ -208,4 +210,16 @@ test('a run that is killed during its additional steps resumes like any other', 
     finishedStep: 4,
     steps: 4,
   });
+});
+
+test('the end of a run of a server is left to the server, which may start the run again', async () => {
+  const config = resolveRun(smallConfig(folder, { steps: 2, limits: { maxRestarts: 0 } }), folder);
+  const stop = new AbortController();
+  const onEvent = ({ type }: TrainingEvent): void => {
+    if (type === 'stepped') stop.abort();
+  };
+  const options = { runId: 'run-1', signal: stop.signal, onEvent };
+  const registerUpstreams = async (): Promise<void> => undefined;
+  await expect(trainWith(config, { ...options, registerUpstreams })).rejects.toMatchObject({ code: 'CANCELLED' });
+  expect(await runOf('run-1')).toMatchObject({ status: 'running' });
 });

@@ -8,6 +8,7 @@ import { StoreClient } from '@agentlightning/core/store-client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type AglEvent, AglProcess } from './agl-process.ts';
 import { RunFolder, smallConfigFile, waitingConfigFile } from './run-folder.ts';
+import { withStore } from './with-store.ts';
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 240_000 });
@@ -153,4 +154,18 @@ test('services, trainer and runner may be started in any order', { tags: ['long'
   await trainer.event('warning', ({ message }) => String(message).startsWith(`waiting for the gateway at ${gateway}`));
   await using _gateway = folder.gateway(`http://127.0.0.1:${modelPort}/v1`, 'ordered', gatewayPort);
   await trainer.event('finished');
+});
+
+test('--agent-env selects the environment variables of agents, and passes no keys', async () => {
+  const [queued] = await withStore(folder.path, (store) => store.enqueueRollouts([{ input: { question: 'a' } }]));
+  const config = path.resolve(import.meta.dirname, 'fixtures/environment.config.ts');
+  const args = ['runner', '--store', folder.storeUrl, '--agent', config, '--max-rollouts', '1'];
+  const env = { SEARCH_API_KEY: 'one', PAYMENT_API_KEY: 'two', AGL_STORE_KEY: 'three' };
+  await using runner = new AglProcess([...args, '--agent-env', 'SEARCH_API_KEY'], { env });
+  expect(await runner.exitCode()).toBe(0);
+  const { items } = await withStore(folder.path, (store) => store.querySpans({ rolloutId: queued?.rolloutId ?? '' }));
+  const names = items.flatMap(({ attributes }) => attributes['environment'] ?? []);
+  expect(names).toEqual(expect.arrayContaining(['PATH', 'SEARCH_API_KEY']));
+  for (const name of ['PAYMENT_API_KEY', 'AGL_STORE_KEY', 'AGL_TOKEN_SECRET', 'GATE'])
+    expect(names).not.toContain(name);
 });

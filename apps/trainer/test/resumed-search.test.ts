@@ -53,7 +53,7 @@ test('a finished search with a larger budget continues with its versions', {
   expect(events).toMatchObject([{ type: 'nothing-left', runId: 'planted', reason: 'limits' }, { type: 'finished' }]);
   expect(models.requests.length).toBe(asked);
   // One that cannot be opened with a larger one stays what it was.
-  const nowhere = { ...algorithm(160), gatewayUrl: 'http://127.0.0.1:1' };
+  const nowhere = { ...algorithm(160), gateway: { url: 'http://127.0.0.1:1' } };
   await expect(search(models, nowhere, resume)).rejects.toMatchObject({ code: 'UNREACHABLE' });
   expect({ ...(await search(models, algorithm(60), resume)), seconds: 0 }).toEqual({ ...first, seconds: 0 });
 

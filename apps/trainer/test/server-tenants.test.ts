@@ -134,9 +134,9 @@ test('a run without a runner does not keep the slot from another project', { tag
   await using _server = server;
   const red = await createTenant(admin.url, 'trainer', 'red');
   const blue = await createTenant(admin.url, 'trainer', 'blue');
-  const tooLong = { training: { runnerTimeoutMs: 3_600_001 } };
+  const tooLong = { training: { limits: { runnerTimeoutMs: 3_600_001 } } };
   expect(await red.createRun(tooLong)).toMatchObject({ status: 400, body: { error: { code: 'CONFIG' } } });
-  await red.createRun({ run_id: 'run-red', training: { runnerTimeoutMs: 3_600_000 } });
+  await red.createRun({ run_id: 'run-red', training: { limits: { runnerTimeoutMs: 3_600_000 } } });
   await blue.createRun({ run_id: 'run-blue' });
   const statusOf = async (tenant: Tenant, run: string): Promise<unknown> =>
     (await tenant.send('GET', `/v1/server/runs/${run}`)).body['status'];

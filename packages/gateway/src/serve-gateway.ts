@@ -1,6 +1,6 @@
 import { createServer, type ServerOptions } from 'node:http';
 import { AgentLightningError } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import { respondToWholeRequests, systemClock } from '@agentlightning/core/internal';
 import {
   assertStrongKey,
   closeServer,
@@ -63,7 +63,7 @@ export async function serveGateway(options: ServeGatewayOptions): Promise<Served
     return toResponse(errorResponse(new URL(request.url).pathname, refused));
   };
   // The global Request and Response are not replaced: the agent may run in this process.
-  const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const listener = getRequestListener(respondToWholeRequests(fetch), { overrideGlobalObjects: false });
   const server = createServer(connectionLimits(options.arrivalTimeoutMs ?? 120_000), (incoming, outgoing) => {
     void listener(incoming, outgoing);
   });

@@ -1,5 +1,6 @@
-import type { AttemptedRollout } from '@agentlightning/core';
-import { respondWith } from '@agentlightning/core/testing';
+import type { Attempt, AttemptedRollout } from '@agentlightning/core';
+import { ManualClock, respondWith } from '@agentlightning/core/testing';
+import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';
 import {
   completionBody,
@@ -88,5 +89,36 @@ describe('the seed of a repeated call', () => {
     const [failed, ...succeeded] = upstream.requests.map(({ body }) => JSON.parse(body).seed);
     expect(succeeded.toSorted()).toEqual(expected.toSorted());
     expect(succeeded.at(-1)).toBe(failed);
+  });
+
+  /** The seeds of the last two attempts, of which the agent fails the first: after another one that was lost, if so. */
+  async function seedsAfterFailure(hasLost: boolean): Promise<readonly unknown[]> {
+    const clock = new ManualClock();
+    const store = await openStore(':memory:', { clock });
+    await using fixture = await startGateway({ sampling, store, script: () => respondWith('5') });
+    const rollout = await attemptOf(fixture);
+    const { rolloutId } = rollout;
+    const call = async (attempt: Attempt): Promise<unknown> => await complete(fixture, { ...rollout, attempt });
+    const fail = async ({ attemptId }: Attempt): Promise<Attempt> =>
+      await store.updateAttempt(rolloutId, attemptId, { status: 'failed' });
+    let { attempt } = rollout;
+    if (hasLost) {
+      await call(attempt);
+      ({ attempt } = await store.startAttempt(rolloutId));
+      await clock.advance(1);
+      // Its runner was cut off for some time, and reports its end now.
+      await fail(rollout.attempt);
+    }
+    await call(attempt);
+    await fail(attempt);
+    ({ attempt } = await store.startAttempt(rolloutId));
+    await call(attempt);
+    return seedsOf(fixture).slice(-2);
+  }
+
+  it('is not changed by a lost attempt whose failure is reported after the next one has started', async () => {
+    const expected = await seedsAfterFailure(false);
+    expect(await seedsAfterFailure(true)).toEqual(expected);
+    expect(new Set(expected).size).toBe(2);
   });
 });

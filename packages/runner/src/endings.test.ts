@@ -13,6 +13,7 @@ import { aSpan, ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AgentContext } from './agent.ts';
+import type { AttemptOutcome } from './attempt-outcome.ts';
 import { runRollouts, runTask } from './run-rollouts.ts';
 
 let store: Store;
@@ -427,4 +428,22 @@ test('a rejected async callback is ignored', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   process.off('unhandledRejection', note);
   expect(unhandled).toEqual([]);
+});
+
+test('an agent whose calls are rejected because another attempt has replaced its own has not failed', async () => {
+  const [queued] = await store.enqueueRollouts([{ input: 1, config: { maxAttempts: 1 } }]);
+  const rolloutId = queued?.rolloutId ?? '';
+  const endings: AttemptOutcome[] = [];
+  await runRollouts({
+    store,
+    stopWhenIdle: true,
+    agent: async () => {
+      await store.startAttempt(rolloutId);
+      throw Object.assign(new Error('409 Conflict'), { status: 409 });
+    },
+    events: { onAttemptEnd: (outcome) => endings.push(outcome) },
+  });
+  expect(endings).toMatchObject([{ ending: 'cancelled', failureOrigin: 'agent' }]);
+  const { items } = await store.queryAttempts(rolloutId);
+  expect(items.map(({ status }) => status)).toEqual(['unresponsive', 'preparing']);
 });

@@ -132,7 +132,7 @@ function modelUnavailable({ rolloutId }: AttemptedRollout, cause?: AgentLightnin
   });
 }
 
-/** The gateway rejects calls of an attempt that the store has ended: the agent has not failed. */
+/** The gateway rejects calls of an attempt that the store has ended or replaced by another one: the agent has not failed. */
 async function endedInStore<TTask>(
   rollout: AttemptedRollout,
   { store }: Pick<AttemptOptions<TTask>, 'store'>,
@@ -141,8 +141,9 @@ async function endedInStore<TTask>(
   const isRejected = typeof thrown === 'object' && thrown !== null && 'status' in thrown && thrown.status === 409;
   if (!isRejected) return null;
   const latest = await store.getLatestAttempt(rollout.rolloutId).catch(() => null);
-  if (latest?.attemptId !== rollout.attempt.attemptId || !isTerminalAttemptStatus(latest.status)) return null;
-  return AttemptAborted.endedInStore(rollout, latest.status);
+  if (latest === null) return null;
+  if (latest.attemptId !== rollout.attempt.attemptId) return AttemptAborted.endedInStore(rollout, 'unresponsive');
+  return isTerminalAttemptStatus(latest.status) ? AttemptAborted.endedInStore(rollout, latest.status) : null;
 }
 
 /** Runs an agent whose rewards come from an evaluator: rewards that it emits are reported but not recorded. */

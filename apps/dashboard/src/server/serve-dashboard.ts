@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { systemClock } from '@agentlightning/core/internal';
+import { respondToWholeRequests, systemClock } from '@agentlightning/core/internal';
 import { closeServer, hostAndPort, listen } from '@agentlightning/core/protocol';
 import { getRequestListener } from '@hono/node-server';
 import { createDashboardHandler, type DashboardHandlerOptions } from './dashboard-handler.ts';
@@ -42,7 +42,7 @@ export interface Dashboard {
 export async function serveDashboard(options: DashboardOptions): Promise<Dashboard> {
   const { host = '127.0.0.1', clock = systemClock } = options;
   const dashboard = await createDashboardHandler(options);
-  const listener = getRequestListener(dashboard.fetch, { overrideGlobalObjects: false });
+  const listener = getRequestListener(respondToWholeRequests(dashboard.fetch), { overrideGlobalObjects: false });
   const server = createServer({ requestTimeout: 30_000, maxHeaderSize: 32 * 1024 }, (incoming, outgoing) => {
     void listener(incoming, outgoing);
   });

@@ -105,10 +105,8 @@ export async function cancelUnfinished(
   return cancelled.filter((isCancelled) => isCancelled).length;
 }
 
-async function cancel(store: Store, { rolloutId, status }: Rollout): Promise<boolean> {
+async function cancel(store: Store, { rolloutId }: Rollout): Promise<boolean> {
   try {
-    // Requeued first: the interrupted attempt must not count towards `maxAttempts`.
-    if (status === 'preparing' || status === 'running') await store.updateRollout(rolloutId, { status: 'requeuing' });
     await store.updateRollout(rolloutId, { status: 'cancelled' });
     return true;
   } catch (error) {

@@ -172,8 +172,9 @@ export class RunJob {
   }
 
   async #end(status: RunStatus, event: RunEvent): Promise<void> {
-    await this.#setStatus(status);
+    // First: the reason must not be missing when the server ends now.
     await this.#options.events.append(event);
+    await this.#setStatus(status);
   }
 
   async #setStatus(status: RunStatus): Promise<void> {

@@ -28,9 +28,6 @@ const maxPartBytes = 16 * 1024 * 1024;
 /** The largest other body in bytes. */
 const maxRequestBytes = 256 * 1024;
 
-/** The most bytes of a rejected body that are read. */
-const maxSkippedBytes = 2 * maxPartBytes;
-
 /** The most open event streams of a project. */
 const maxStreams = 200;
 
@@ -116,10 +113,6 @@ export function createServerApp(options: ServerAppOptions): Hono {
   const app = new Hono();
   const routeOptions = { ...options, streams: new OpenStreams() };
   app.onError((error, context) => errorResponse(context, error, onFault));
-  app.use(async (context, next) => {
-    await next();
-    await skipBody(context);
-  });
   for (const path of ['/healthz', '/health']) {
     app.get(path, (context) => {
       if (!options.isReady()) return context.json({ status: 'stopping' }, 503);
@@ -202,16 +195,6 @@ function tooManyStreams(): AgentLightningError {
     message: `the project has ${maxStreams} open event streams`,
     remedy: 'Close some of them, or retry later.',
   });
-}
-
-/** Reads a body of a declared size that no route has read: its connection would end later, under a request that follows on it. */
-async function skipBody({ req }: Context): Promise<void> {
-  if (req.raw.bodyUsed || req.header('transfer-encoding') !== undefined) return;
-  let bytes = 0;
-  for await (const part of req.raw.body ?? []) {
-    bytes += part.byteLength;
-    if (bytes > maxSkippedBytes) break;
-  }
 }
 
 function rejectBody(maxBytes: number): never {

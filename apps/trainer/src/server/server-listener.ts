@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { AgentLightningError } from '@agentlightning/core';
+import { respondToWholeRequests } from '@agentlightning/core/internal';
 import { errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
 import type { StoreHandler } from '@agentlightning/store';
 import { getRequestListener } from '@hono/node-server';
@@ -36,7 +37,7 @@ const limits = {
 export function createServerListener(options: ServerListenerOptions): Server {
   const { handler } = options;
   const listener = getRequestListener(
-    (request, env) => respond(request, env, options),
+    respondToWholeRequests((request, env: object) => respond(request, env, options)),
     // The global Request and Response are not replaced.
     { overrideGlobalObjects: false },
   );

@@ -42,6 +42,8 @@ export { untrainableReason } from '../chat-completion/untrainable-reason.ts';
 export { addressText, withoutPasswords } from '../redaction/address-text.ts';
 export { SecretFields } from '../redaction/secret-fields.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
+export type { HttpExchange } from '../server/whole-requests.ts';
+export { respondToWholeRequests } from '../server/whole-requests.ts';
 export type { Activity } from '../telemetry/trace-activity.ts';
 export { activityChannel, traceActivity } from '../telemetry/trace-activity.ts';
 export type { PromptArguments, TemplateVariables } from '../tracing/prompt.ts';

@@ -132,12 +132,11 @@ export class AttemptDirectory {
     }
   }
 
-  async #seedNumber({ rolloutId, sequenceId }: Attempt): Promise<number> {
+  async #seedNumber({ rolloutId, attemptId, sequenceId }: Attempt): Promise<number> {
     if (sequenceId === 1) return 1;
     try {
       const { items } = await this.#store.queryAttempts(rolloutId);
-      const earlier = items.filter((other) => other.sequenceId < sequenceId);
-      return 1 + earlier.filter((other) => attemptFailureOrigin(other) === 'agent').length;
+      return seedNumbers(items).get(attemptId) ?? 1;
     } catch (error) {
       throw storeUnavailable(error);
     }
@@ -176,6 +175,22 @@ export class AttemptDirectory {
     if (this.#rollouts.size > maxRollouts && oldest.done === false) this.#rollouts.delete(oldest.value);
     return rollout;
   }
+}
+
+/**
+ * The seed numbers of the attempts of a rollout. A failure of the agent changes the seeds of later attempts only: those that
+ * have started before, because its runner was considered lost, repeat its calls.
+ */
+function seedNumbers(attempts: readonly Attempt[]): ReadonlyMap<string, number> {
+  const numbers = new Map<string, number>();
+  const failures: { readonly number: number; readonly endTimeMs: number }[] = [];
+  for (const attempt of attempts.toSorted((left, right) => left.sequenceId - right.sequenceId)) {
+    const earlier = failures.filter(({ endTimeMs }) => endTimeMs <= attempt.startTimeMs);
+    const number = 1 + Math.max(0, ...earlier.map((failure) => failure.number));
+    numbers.set(attempt.attemptId, number);
+    if (attemptFailureOrigin(attempt) === 'agent') failures.push({ number, endTimeMs: attempt.endTimeMs ?? 0 });
+  }
+  return numbers;
 }
 
 function unknown(subject: string): GatewayError {

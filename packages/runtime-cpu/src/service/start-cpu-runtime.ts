@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import { respondToWholeRequests, systemClock } from '@agentlightning/core/internal';
 import { closeServer, listen } from '@agentlightning/core/protocol';
 import { type RuntimeLimits, serveRuntime } from '@agentlightning/runtime';
 import { getRequestListener } from '@hono/node-server';
@@ -69,7 +69,7 @@ export async function startCpuRuntime(options: CpuRuntimeOptions): Promise<CpuRu
   const { apiKey = randomApiKey() } = options;
   assertNotEmpty(apiKey);
   const { fetch } = inferenceApp({ models, apiKey, clock });
-  const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const listener = getRequestListener(respondToWholeRequests(fetch), { overrideGlobalObjects: false });
   const server = createServer({ keepAliveTimeout: keepAliveMs }, listener);
   const inferencePort = await listen(server, 'the model API of the embedded runtime', {
     host,

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { respondToWholeRequests } from '@agentlightning/core/internal';
 import { assertStrongKey, hostAndPort, listen } from '@agentlightning/core/protocol';
 import { createAdaptorServer } from '@hono/node-server';
 import { assertMayListen } from './access/access-control.ts';
@@ -53,7 +54,8 @@ export async function createStoreServer(options: StoreServerOptions): Promise<St
   assertMayListen(host, apiKey, await store.hasAccessKeys());
   assertStrongKey(apiKey, { what: 'the store', host, option: 'AGL_STORE_KEY' });
   const handler = createStoreHandler(options);
-  const server = createServer((request, env) => handler.fetch(request, env), options);
+  const respond = respondToWholeRequests((request, env: object) => handler.fetch(request, env));
+  const server = createServer((request, env) => respond(request, env), options);
   // Prepended: the application may respond synchronously.
   server.prependListener('request', handler.observe);
   const connections = new OpenConnections(server);

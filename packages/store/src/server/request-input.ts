@@ -11,7 +11,7 @@ import { charged } from './limits/serving-shares.ts';
 const maxReportedValues = 1000;
 
 /** Number of JSON values from which other requests are served between the steps of reading a body. */
-const largeBodyValues = 20_000;
+const largeBodyValues = 2000;
 
 /** Maximum number of items of a list, such as ids to search. */
 const defaultMaxItems = 20_000;

@@ -58,7 +58,11 @@ export class StoreModel {
     const attempt = this.rollouts[index]?.attempts[attemptIndex];
     if (attempt === undefined) return 'NOT_FOUND';
     const isFailure = status === 'failed' || status === 'timeout' || status === 'unresponsive';
-    if (!attempt.isGivenBack || !isFailure) return this.#moveAttempt(index, attemptIndex, { status, isCounted: true });
+    // Another attempt repeats it.
+    const isLatest = attemptIndex === (this.rollouts[index]?.attempts.length ?? 0) - 1;
+    const { isCounted, isGivenBack } = isLatest ? { isCounted: true, isGivenBack: false } : attempt;
+    const counts = isCounted ? { isCounted } : { isCounted, isGivenBack };
+    if (!attempt.isGivenBack || !isFailure) return this.#moveAttempt(index, attemptIndex, { status, ...counts });
     // The rollout waits for another try already.
     const current = this.rollouts[index]?.status ?? 'queuing';
     const stays = isQueued(current) ? { rolloutStatus: current } : {};
@@ -82,7 +86,8 @@ export class StoreModel {
     this.#move(index, status);
     if (isQueued(status)) this.#closeOpen(rollout, 'unresponsive', false);
     if (status === 'succeeded') this.#closeOpen(rollout, 'succeeded', true);
-    if (status === 'failed' || status === 'cancelled') this.#closeOpen(rollout, 'failed', true);
+    if (status === 'failed') this.#closeOpen(rollout, 'failed', true);
+    if (status === 'cancelled') this.#closeOpen(rollout, 'failed', false);
     return 'done';
   }
 

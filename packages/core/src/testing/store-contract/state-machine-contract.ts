@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { AttemptStatus } from '../../store/attempt.ts';
+import { attemptFailureOrigin } from '../../store/failure-origin.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 
@@ -169,6 +170,22 @@ export function describeStateMachine(test: StoreTest): void {
         expect(await statusOf(store, rolloutId)).toBe('cancelled');
       });
     }
+
+    test('an attempt of a cancelled rollout does not count as a failure of its agent when the rollout is run again', async ({
+      store,
+    }) => {
+      const config = { maxAttempts: 2, retryCondition: ['failed'] as AttemptStatus[] };
+      const { rolloutId, attempt } = await claimOne(store, { config });
+      await store.updateRollout(rolloutId, { status: 'cancelled' });
+      await store.updateRollout(rolloutId, { status: 'requeuing' });
+      await claimNext(store, rolloutId);
+      const { items } = await store.queryAttempts(rolloutId);
+      const cancelled = items.find(({ attemptId }) => attemptId === attempt.attemptId);
+      expect(cancelled).toMatchObject({ status: 'failed', metadata: { error: { code: 'CANCELLED' } } });
+      expect(cancelled === undefined ? null : attemptFailureOrigin(cancelled)).toBe('infrastructure');
+      await store.updateAttempt(rolloutId, 'latest', { status: 'failed' });
+      expect(await statusOf(store, rolloutId)).toBe('requeuing');
+    });
 
     test('opens another attempt explicitly, regardless of the retry policy', async ({ store }) => {
       const { rolloutId } = await claimOne(store);

@@ -121,6 +121,17 @@ export function describeWatchdog(test: StoreTest): void {
       });
     });
 
+    test('does not count the failure of a lost attempt that another one repeats', async ({ store, clock }) => {
+      const config = { maxAttempts: 2, retryCondition: ['failed'] as AttemptStatus[] };
+      const { rolloutId, attempt: lost } = await claimOne(store, { config });
+      await clock.advance(60_001);
+      await vi.waitFor(async () => expect(await statusOf(store, rolloutId)).toBe('requeuing'));
+      const { attempt: repeated } = await claimNext(store, rolloutId);
+      await store.updateAttempt(rolloutId, lost.attemptId, { status: 'failed' });
+      await store.updateAttempt(rolloutId, repeated.attemptId, { status: 'failed' });
+      expect(await statusOf(store, rolloutId)).toBe('requeuing');
+    });
+
     test('deletes a lost worker after a minute', async ({ store, clock }) => {
       await store.updateWorker('lost', { [workerLeaseKey]: 8000 });
       await store.updateWorker('without-lease', {});

@@ -21,12 +21,18 @@ export async function updateAttempt(context: OperationContext, request: UpdateAt
   // An empty id clears it, as in the Python store.
   if (patch.workerId !== '') assertId('workerId', patch.workerId);
   const record = await loadRollout(context, rolloutId);
-  const { attempt, isGivenBack } = await loadAttempt(context, record, request.attemptId);
+  const { attempt, isCounted, isGivenBack } = await loadAttempt(context, record, request.attemptId);
   const written = await writeFields(context, attempt, patch);
   recordAttemptChange(context, written);
   if (patch.status === undefined) return written;
   const isGivenUp = isGivenBack && isFailure(patch.status);
-  const move = { to: patch.status, ...(isGivenUp ? requeuedMove(record.rollout) : {}) };
+  // Another attempt repeats a lost one. The end that its runner reports later must not use up one of the agent's attempts.
+  const isRepeated = !isCounted && record.latestAttemptId !== attempt.attemptId;
+  const move = {
+    to: patch.status,
+    ...(isRepeated ? { isCounted, isGivenBack } : {}),
+    ...(isGivenUp ? requeuedMove(record.rollout) : {}),
+  };
   const moved = await moveAttempt(context, { record, attempt: written }, move);
   return moved.attempt;
 }

@@ -155,19 +155,26 @@ export async function moveAttempt(
   return { rollout: await moveRollout(context, record.rollout, to), attempt: moved };
 }
 
-/** Closes the open attempts of a rollout without moving the rollout. */
+/** Closes the open attempts of a rollout without moving the rollout, and returns them. */
 export async function closeOpenAttempts(
   context: OperationContext,
   record: RolloutRecord,
   move: Pick<AttemptMove, 'to' | 'isCounted' | 'isGivenBack'>,
-): Promise<void> {
+): Promise<readonly Attempt[]> {
   const rows = await context.db.all(
     "SELECT * FROM attempts WHERE rollout_id = ? AND status IN ('preparing', 'running') ORDER BY sequence_id",
     [record.rollout.rolloutId],
   );
+  const closed: Attempt[] = [];
   for (const row of rows) {
-    await moveAttempt(context, { record, attempt: attemptFromRow(row) }, { ...move, rolloutStatus: null });
+    const moved = await moveAttempt(
+      context,
+      { record, attempt: attemptFromRow(row) },
+      { ...move, rolloutStatus: null },
+    );
+    closed.push(moved.attempt);
   }
+  return closed;
 }
 
 function endTimeAfter(context: OperationContext, attempt: Attempt, to: AttemptStatus): number | null {

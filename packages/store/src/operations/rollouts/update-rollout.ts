@@ -1,6 +1,6 @@
-import type { Rollout } from '@agentlightning/core';
+import { AgentLightningError, type Rollout } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
-import { isTerminalRolloutStatus, type RolloutPatch } from '@agentlightning/core/store';
+import { failureMetadata, type RolloutPatch } from '@agentlightning/core/store';
 import type { RolloutRecord } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation.ts';
 import { toJson } from '../../sql/row-value.ts';
@@ -33,11 +33,24 @@ async function closeEndedAttempts(
   status: Rollout['status'],
 ): Promise<void> {
   // Requeued because its runner stopped: does not count towards `maxAttempts`.
-  if (isQueued(status)) {
-    await closeOpenAttempts(context, record, { to: 'unresponsive', isCounted: false, isGivenBack: true });
-  }
-  if (isTerminalRolloutStatus(status)) {
-    await closeOpenAttempts(context, record, { to: status === 'succeeded' ? 'succeeded' : 'failed' });
+  if (isQueued(status)) await closeOpenAttempts(context, record, { to: 'unresponsive', ...givenBack });
+  else if (status === 'cancelled') await cancelOpenAttempts(context, record);
+  else if (status === 'failed' || status === 'succeeded') await closeOpenAttempts(context, record, { to: status });
+}
+
+const givenBack = { isCounted: false, isGivenBack: true };
+
+/** The agents have not failed, which matters when the rollout is queued again, as by a run that is resumed. */
+async function cancelOpenAttempts(context: OperationContext, record: RolloutRecord): Promise<void> {
+  const { rolloutId } = record.rollout;
+  const error = new AgentLightningError({ code: 'CANCELLED', message: `rollout ${rolloutId} was cancelled` });
+  for (const attempt of await closeOpenAttempts(context, record, { to: 'failed', ...givenBack })) {
+    const metadata = toJson(failureMetadata(attempt, error, 'infrastructure'), 'Attempt metadata');
+    await context.db.run('UPDATE attempts SET metadata = ? WHERE rollout_id = ? AND attempt_id = ?', [
+      metadata,
+      rolloutId,
+      attempt.attemptId,
+    ]);
   }
 }
 
