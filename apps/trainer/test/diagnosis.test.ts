@@ -35,7 +35,7 @@ const alwaysOne = async (task: SmallTask): Promise<number> => {
   return 1;
 };
 
-test('a warning of `stopWhen` ends the run, with a checkpoint, an evaluation, and the warning in the store', async () => {
+test('a warning of `stop.warnings` ends the run, with a checkpoint, an evaluation, and the warning in the store', async () => {
   const { events, error } = await train({
     agent: alwaysOne,
     steps: 6,
@@ -44,18 +44,18 @@ test('a warning of `stopWhen` ends the run, with a checkpoint, an evaluation, an
     algorithm: { type: 'grpo', groupSize: 2, entropyCoefficient: 0.1 },
   });
   expect(error).toBeNull();
-  const expected = ['2 constant-rewards'];
+  const expected = ['3 constant-rewards'];
   expect(warningsOf(events)).toEqual(expected);
   expect(events.at(-1)).toMatchObject({ type: 'finished', summary: { training: { ended: 'warning' } } });
   // The entropy bonus alone takes no step.
   for (const metrics of metricsOf(events)) expect(metrics).not.toHaveProperty('policy/version');
   const { status, state } = await withStore(folder, (store) => store.getRun(runId));
   expect(status).toBe('finished');
-  expect(state).toMatchObject({ finishedStep: 2, checkpoint: { step: 2 } });
-  expect(state['warnings']).toMatchObject(expected.map((text) => ({ step: 2, name: text.slice(2), policy: null })));
+  expect(state).toMatchObject({ finishedStep: 3, checkpoint: { step: 3 } });
+  expect(state['warnings']).toMatchObject(expected.map((text) => ({ step: 3, name: text.slice(2), policy: null })));
 
-  const again = await trainSmall(smallTrainer(folder, { agent: alwaysOne, steps: 3 }), { resume: runId });
-  expect(warningsOf(again.events)).toEqual(['3 constant-rewards']);
+  const again = await trainSmall(smallTrainer(folder, { agent: alwaysOne, steps: 4 }), { resume: runId });
+  expect(warningsOf(again.events)).toEqual([]);
   expect(again.events.at(-1)).toMatchObject({ summary: { training: { ended: 'steps' } } });
 });
 

@@ -29,7 +29,7 @@ async function agent({ question }, { endpoint }) {
 const client = new AgentLightningClient({ url: process.env.AGL_URL, apiKey: process.env.AGL_KEY });
 const data = await client.uploadData({ train: 'tasks.jsonl', test: [{ question: 'How many?' }, { question: 'And how?' }] });
 const algorithm = { type: 'grpo', groupSize: 2 };
-const run = await client.train(agent, { data, workers: 4, algorithm, steps: 2, tasksPerStep: 3 });
+const run = await client.train(agent, { data, concurrency: 4, algorithm, steps: 2, tasksPerStep: 3 });
 const events = [];
 for await (const { type } of run.events()) events.push(type);
 const { status, step, rewardBefore, endpoint } = await run.result();

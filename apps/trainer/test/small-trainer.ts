@@ -31,12 +31,12 @@ export function smallConfig(folder: string, changes: Partial<TrainConfig<SmallTa
     tasks: { train: tasks, test: tasks.slice(0, 4) },
     algorithm: { type: 'grpo', groupSize: 2 },
     runtime: sharedRuntime,
-    // As with an embedded runtime.
-    checkpoints: { every: 1 },
     steps: 1,
     tasksPerStep: 4,
     dataDir: folder,
     ...changes,
+    // As with an embedded runtime.
+    checkpoints: { every: 1, ...changes.checkpoints },
   };
 }
 

@@ -31,7 +31,7 @@ export interface ClientOptions {
 /** Options of the worker of a client. */
 export interface JoinOptions<TTask = unknown> {
   /** Number of concurrent rollouts in this process. @default 4 */
-  readonly workers?: number;
+  readonly concurrency?: number;
   /** Validates a task before the agent receives it; an error fails its rollout. @default the task unchanged */
   readonly parseTask?: (input: JsonValue) => TTask;
   /** Called with errors outside the outcome of a rollout, such as an unreachable server. @default ignored */
@@ -63,7 +63,7 @@ export interface TrainOptions<TTask = unknown> extends JoinOptions<TTask> {
  * ```ts
  * const client = new AgentLightningClient({ url: 'http://localhost:4747', apiKey });
  * await client.uploadData({ train: 'tasks/train.jsonl', test: 'tasks/test.jsonl' });
- * const run = await client.train(agent, { workers: 4, algorithm: 'grpo', steps: 60 });
+ * const run = await client.train(agent, { concurrency: 4, algorithm: 'grpo', steps: 60 });
  * const { rewardBefore, rewardAfter, endpoint } = await run.result();
  * ```
  */
@@ -117,6 +117,7 @@ export class AgentLightningClient {
    * @throws AgentLightningError CONFIG for an unknown or invalid setting, with the most similar known one
    */
   async train<TTask = unknown>(agent: Agent<TTask>, options: TrainOptions<TTask> = {}): Promise<ClientRun> {
+    assertCurrentOptions(options);
     const { data = this.#data, name, algorithm, steps, tasksPerStep, training } = options;
     if (data === null) throw noData();
     await this.#checkServer();
@@ -140,6 +141,7 @@ export class AgentLightningClient {
     agent: Agent<TTask>,
     options: JoinOptions<TTask> = {},
   ): Promise<ClientRun> {
+    assertCurrentOptions(options);
     await this.#checkServer();
     await new ClientRun(this.#server, runId).info();
     return this.#working(runId, agent, options);
@@ -166,11 +168,11 @@ export class AgentLightningClient {
   }
 
   #working<TTask>(runId: string, agent: Agent<TTask>, options: JoinOptions<TTask>): ClientRun {
-    const { workers = 4, parseTask, onError = () => undefined } = options;
+    const { concurrency = 4, parseTask, onError = () => undefined } = options;
     const { store, transport } = this.#server;
     const url = transport.baseUrl;
     const createWorker = (): RunWorker<TTask> =>
-      new RunWorker({ store, url, runId, agent, workers, parseTask, onError });
+      new RunWorker({ store, url, runId, agent, concurrency, parseTask, onError });
     const run = new ClientRun(this.#server, runId, createWorker);
     run.work();
     return run;
@@ -239,6 +241,15 @@ function invalidUrl(url: string): AgentLightningError {
     code: 'CONFIG',
     message: `"${url}" is not an http(s) URL`,
     remedy: 'Pass the URL that `agl server` prints.',
+  });
+}
+
+function assertCurrentOptions(options: object): void {
+  if (!('workers' in options)) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: 'the option "workers" is now "concurrency"',
+    remedy: 'Rename it: the number of concurrent rollouts in this process.',
   });
 }
 

@@ -129,3 +129,12 @@ test('a URL without http, and a key over plain http to another machine, are refu
   expect(() => new AgentLightningClient(remote)).toThrow('Server key refused');
   expect(new AgentLightningClient({ ...remote, allowInsecureKey: true })).toBeInstanceOf(AgentLightningClient);
 });
+
+test('the former name of an option is an error before anything is sent', async () => {
+  const client = await clientOf(() => expect.unreachable('no request'));
+  const former: object = { workers: 4 };
+  await expect(client.join('run-1', async () => 1, former)).rejects.toMatchObject({
+    code: 'CONFIG',
+    message: expect.stringContaining('"workers" is now "concurrency"'),
+  });
+});

@@ -15,7 +15,7 @@ export interface RunWorkerOptions<TTask> {
   readonly runId: string;
   readonly agent: Agent<TTask>;
   /** Number of concurrent rollouts. */
-  readonly workers: number;
+  readonly concurrency: number;
   readonly parseTask?: ((input: JsonValue) => TTask) | undefined;
   readonly onError: (error: AgentLightningError) => void;
 }
@@ -33,13 +33,13 @@ export class RunWorker<TTask> {
   readonly #done: Promise<unknown>;
 
   /** Starts to claim rollouts. */
-  constructor({ store, url, runId, agent, workers, parseTask, onError }: RunWorkerOptions<TTask>) {
+  constructor({ store, url, runId, agent, concurrency, parseTask, onError }: RunWorkerOptions<TTask>) {
     const workerId = newId('worker');
     this.#registration = new Registration({
       store,
       workerId,
       leaseMs,
-      statistics: () => statisticsOf({ runId, workers, isStopping: this.#stop.signal.aborted }),
+      statistics: () => statisticsOf({ runId, concurrency, isStopping: this.#stop.signal.aborted }),
       onError: () => undefined,
       clock: systemClock,
     });
@@ -58,7 +58,7 @@ export class RunWorker<TTask> {
         events: { onError },
         ...(parseTask === undefined ? {} : { parseTask }),
       });
-    this.#done = Promise.all(Array.from({ length: workers }, run)).catch(onError);
+    this.#done = Promise.all(Array.from({ length: concurrency }, run)).catch(onError);
   }
 
   /** Stops claiming, waits for running agents, and leaves the server. */
@@ -72,7 +72,7 @@ export class RunWorker<TTask> {
 
 function statisticsOf(worker: {
   readonly runId: string;
-  readonly workers: number;
+  readonly concurrency: number;
   readonly isStopping: boolean;
 }): JsonObject {
   return {
@@ -82,8 +82,8 @@ function statisticsOf(worker: {
     pid: process.pid,
     run_id: worker.runId,
     state: worker.isStopping ? 'draining' : 'running',
-    running: worker.isStopping ? 0 : worker.workers,
-    concurrency: worker.workers,
+    running: worker.isStopping ? 0 : worker.concurrency,
+    concurrency: worker.concurrency,
     processes: 1,
     memory_rss_bytes: process.memoryUsage().rss,
   };

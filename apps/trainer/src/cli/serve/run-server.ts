@@ -45,7 +45,7 @@ Key:    ${key}
   import { AgentLightningClient } from '@agentlightning/client';${keyFile === null ? '' : "\n  import { readFileSync } from 'node:fs';"}
   const client = new AgentLightningClient({ url: '${url}', apiKey: ${read} });
   const data = await client.uploadData({ train, test });
-  const run = await client.train(agent, { data, workers: 4, steps: 60 });
+  const run = await client.train(agent, { data, concurrency: 4, steps: 60 });
   console.log(await run.result());
 
 `;
