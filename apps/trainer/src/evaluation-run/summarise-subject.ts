@@ -1,5 +1,6 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import { findFinalReward } from '@agentlightning/core/spans';
+import { bestConstantResponse, lastResponse } from '../evaluation/constant-response.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { countFailures } from '../rollouts/failure-metrics.ts';
@@ -35,6 +36,9 @@ export function summariseSubject(subject: string, rollouts: SubjectRollouts): Ev
     missingShare: summary.missing / (summary.missing + summary.rollouts),
     parts: partsOf(rollouts),
     failures: Object.fromEntries(failures),
+    constantResponse: bestConstantResponse([
+      { ...rewards, responses: collected.map(({ spans }) => lastResponse(spans)) },
+    ]),
   };
 }
 
