@@ -3,6 +3,8 @@
  *
  * Only the framework that an adapter is for, and Node's own modules, stay outside. An adapter by itself does not count
  * core, which is the same for all; with core it counts whatever of core it uses, so that nothing can hide there.
+ * An adapter runs in a user's agent with every call, and the adapters had grown the same parts: code that two of them share is
+ * in `@agentlightning/core/adapter`. Core's main entry has no dependency; the store client, which needs zod, is an entry.
  *
  * Checked by `pnpm verify sizes`, shown by `pnpm sizes`, on the built packages.
  */

@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCatalogue } from '../packages/core/src/base/error-catalogue.ts';
+import { defaultRemedies, type ErrorCode, errorMeanings } from '../packages/core/src/base/error-catalogue.ts';
 import { repositoryRoot } from './repository-files.ts';
 
 /** Path of the page from the root of the repository. */
@@ -13,8 +13,8 @@ export const errorDocument = 'docs/errors.md';
 
 /** The text of the page, made from the catalogue. */
 export function errorDocumentText(): string {
-  const rows = Object.entries(errorCatalogue).map(
-    ([code, { meaning, remedy }]) => `| \`${code}\` | ${cell(meaning)} | ${cell(remedy)} |`,
+  const rows = Object.entries(errorMeanings).map(
+    ([code, meaning]) => `| \`${code}\` | ${cell(meaning)} | ${cell(defaultRemedies[code as ErrorCode])} |`,
   );
   return `# Errors
 

@@ -5,6 +5,12 @@
  * `pnpm test:matrix --only langchain --on bun` selects a part, and `--on bundled` the bundlers; `--json` prints the results as
  * JSON; `--fresh` ignores cached results. The exit code is 1 if a test failed.
  *
+ * There is no second set of tests: the contract test files of the adapters are bundled, with all packages external, into one
+ * program per module format. A substitute for `vitest` has `describe`, `test` and Vitest's `expect`, because Vitest would load
+ * modules in another way than users' code. npm installs the projects without a workspace, and without install scripts, which
+ * download. Unsupported combinations are excluded by name with a reason; there are no retries. A passed result is cached as
+ * long as every input file is the same.
+ *
  * @module
  */
 import { parseArgs } from 'node:util';

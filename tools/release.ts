@@ -6,6 +6,10 @@
  * The credentials are those of npm: `npm login`, a token in `.npmrc`, or trusted publishing in CI. Without any, it ends before it
  * builds.
  *
+ * `changeset publish` packs and publishes each package in one operation, so a package that lacks a file is found after others
+ * have been published, and versions cannot be withdrawn. What the registry has decides what is left to do. `npm create
+ * agentlightning` installs the packages of a new project by name, so a template has no versions that age.
+ *
  * @module
  */
 import { rmSync, writeFileSync } from 'node:fs';

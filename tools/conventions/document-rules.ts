@@ -91,18 +91,26 @@ const errorsAreListed: Convention = {
 
 const decisions = /^docs\/decisions\/(\d{4})-[\w-]+\.md$/;
 
+/** The index of the decisions, which is read alone. */
+const decisionIndex = 'docs/decisions/README.md';
+
+/** The greatest number of words of a decision below its title. A decision about one file is in its opening comment. */
+const maxDecisionWords = 150;
+
 const decisionsAreNumbered: Convention = {
-  name: 'decisions have unique numbers and are listed in docs/decisions/README.md',
+  name: 'decisions are short, have unique numbers and are listed in their index',
   findProblems: () => {
     const files = listFiles((path) => decisions.test(path));
-    const index = readText('docs/decisions/README.md');
+    const index = readText(decisionIndex);
     return files.flatMap((path) => {
       const number = decisions.exec(path)?.[1];
       const sharesNumber = files.some((other) => other !== path && decisions.exec(other)?.[1] === number);
+      const words = wordsOf(readText(path).replace(/^# .*\n/, ''));
       const isListed = index.includes(`(${path.replace('docs/decisions/', '')})`);
       return [
         ...(sharesNumber ? [`${path}: number ${number} is taken; use the next free one`] : []),
-        ...(isListed ? [] : [`${path}: missing in docs/decisions/README.md`]),
+        ...(words > maxDecisionWords ? [`${path}: ${words} words, at most ${maxDecisionWords}`] : []),
+        ...(isListed ? [] : [`${path}: missing in ${decisionIndex}`]),
       ];
     });
   },
@@ -111,20 +119,24 @@ const decisionsAreNumbered: Convention = {
 /** The greatest number of words of a README; longer texts are pages of the manual, in apps/docs/content. */
 const maxReadmeWords = 600;
 
-/** The README of the repository is the entrance for every visitor. */
-const maxRootReadmeWords = 1500;
+/** Other limits: the entrance for every visitor, and the index of the decisions. */
+const maxWordsByReadme: Readonly<Record<string, number>> = { 'README.md': 1500, [decisionIndex]: 2000 };
 
 const readmesAreShort: Convention = {
   name: 'a README is short; its manual is on the documentation site',
   findProblems: () =>
     listFiles((path) => /(^|\/)README\.md$/.test(path) && !path.startsWith('docs/reports/')).flatMap((path) => {
-      const words = readText(path).split(/\s+/).filter(Boolean).length;
-      const limit = path === 'README.md' ? maxRootReadmeWords : maxReadmeWords;
+      const words = wordsOf(readText(path));
+      const limit = maxWordsByReadme[path] ?? maxReadmeWords;
       return words <= limit
         ? []
         : [`${path}: ${words} words, at most ${limit}. Move its manual to a page in apps/docs/content.`];
     }),
 };
+
+function wordsOf(text: string): number {
+  return text.split(/\s+/).filter(Boolean).length;
+}
 
 /** Rules about the documents. */
 export const documentRules: readonly Convention[] = [

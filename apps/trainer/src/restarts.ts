@@ -1,3 +1,11 @@
+/**
+ * A run with a lost runtime (the system ends the embedded one when memory runs out) is closed and opened again at its last
+ * checkpoint, as by `--resume`, at most `limits.maxRestarts` times in a row. Restarting the runtime alone, with the session
+ * open, would replace every model, endpoint and operation in flight in place. Outages of store, gateway and connections are
+ * waited out where they occur (`limits.outageToleranceMs`), since these keep their state.
+ *
+ * @module
+ */
 import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import type { TrainingEvent } from '@agentlightning/core/protocol';

@@ -1,3 +1,10 @@
+/**
+ * Agents, model calls and spans inside a tool belong to its tool call. Version 7 lets an integration run a tool's `execute`;
+ * version 6 only reports start and end of a call, outside of the asynchronous context of the tool. Delete this file when
+ * support for version 6 ends.
+ *
+ * @module
+ */
 import {
   fieldsOf,
   hasFields,

@@ -21,6 +21,11 @@ type Callback<TEvent> = (event: TEvent) => void;
  * Version 7 links events by `callId`; version 6 does not. Both read the callbacks for each operation, so that getters can
  * return callbacks bound to one operation, and none outside rollouts. Each callback adds overhead in the framework, so
  * version 7 gets only the required ones.
+ *
+ * A callback that is present costs 3 to 7 µs per call before it runs: version 7 copies the event, searches it for credentials
+ * and awaits it at three levels. The diagnostics channel alone would be cheaper, but exists on Node only, lacks
+ * `generateObject`, and hides response ids and token counts when the recording of outputs is off. A step starts with the first
+ * request after a response, so code between two requests (`onStepEnd`, `prepareStep`) belongs to the earlier step.
  */
 export class AISDKTelemetry {
   readonly #options: TelemetryOptions;

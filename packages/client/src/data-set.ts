@@ -3,7 +3,13 @@ import { createReadStream } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { AgentLightningError } from '@agentlightning/core';
-import { decodeJsonText, findInexactNumber, type TaskSchema, validateTask } from '@agentlightning/core/internal';
+import {
+  decodeJsonText,
+  errorMessage,
+  findInexactNumber,
+  type TaskSchema,
+  validateTask,
+} from '@agentlightning/core/internal';
 
 /** Tasks: a list, or the path of a file of JSON lines or of one JSON array. */
 export type TaskSource = string | URL | Iterable<unknown>;
@@ -169,7 +175,7 @@ function unreadable(source: string | URL): (cause: unknown) => never {
   return (cause) => {
     throw new AgentLightningError({
       code: 'TASK_FILE',
-      message: `${String(source)} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `${String(source)} cannot be read: ${errorMessage(cause)}`,
       remedy: 'Check the path of the task file.',
       cause,
     });

@@ -7,7 +7,7 @@ import {
   type SpanSink,
   type Tracer,
 } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import { errorMessage, systemClock } from '@agentlightning/core/internal';
 import { StoreSpanSink } from '@agentlightning/core/spans';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { AttemptOptions } from './runner-options.ts';
@@ -49,7 +49,7 @@ export class RunnerServices {
     const cause = this.#lossy.get(attemptId);
     this.#lossy.delete(attemptId);
     const code = AgentLightningError.isInstance(cause) ? cause.code : 'INTERNAL';
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     return new AgentLightningError({ code, message: `Spans of attempt ${attemptId} were lost: ${reason}`, cause });
   }
 
@@ -71,7 +71,7 @@ export class RunnerServices {
 
   /** Reports an error outside an attempt's outcome. `doing` is the failed operation. */
   failed(doing: string, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     const code = AgentLightningError.isInstance(error) ? error.code : 'INTERNAL';
     const remedy = AgentLightningError.isInstance(error) ? { remedy: error.remedy } : {};
     const reported = new AgentLightningError({ code, message: `${doing} failed: ${reason}`, cause: error, ...remedy });

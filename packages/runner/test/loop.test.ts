@@ -170,5 +170,8 @@ test('an agent whose call is rejected because the store has ended its attempt ha
   };
   await runRollouts({ store, agent: caller, stopWhenIdle: true });
   expect(model.requests).toHaveLength(0);
-  expect(await store.getLatestAttempt(rolloutId)).toMatchObject({ status: 'failed', metadata: null });
+  expect(await store.getLatestAttempt(rolloutId)).toMatchObject({
+    status: 'failed',
+    metadata: { error: { code: 'CANCELLED', origin: 'infrastructure' } },
+  });
 });

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AgentLightningError, type Clock, ValidationError } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import { errorMessage, systemClock } from '@agentlightning/core/internal';
 import type { RetentionPolicy } from '@agentlightning/core/store';
 import { type AttemptQuotas, resolveQuotas } from './attempt-quotas.ts';
 import { SqliteDriver } from './drivers/sqlite.ts';
@@ -154,7 +154,7 @@ async function makeFolder(folder: string): Promise<void> {
   } catch (cause) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `The store's folder ${folder} cannot be created: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `The store's folder ${folder} cannot be created: ${errorMessage(cause)}`,
       remedy: 'Check that its parent is a folder with write permission.',
       cause,
     });

@@ -2,6 +2,11 @@
  * Writes the pages of the site to `src/content/docs`, and as plain Markdown to `src/content/text`: the documents of the repository, and the references that are generated
  * from the sources. Run by `pnpm --filter @agentlightning/docs site`.
  *
+ * Documents stay beside the code with relative links, and are read there as well; assembled pages are not committed, because
+ * copies of texts become wrong. The API is by TypeDoc, one page for each entry point: its plugin for Starlight writes about 900
+ * pages, and API Extractor's model has no types of other packages in links. TypeDoc needs the compiler API, so this package has
+ * TypeScript 6 beside TypeScript 7 of the repository.
+ *
  * @module
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { defaultExport } from '../user-modules/default-export.ts';
 import { importUserModule } from '../user-modules/import-user-module.ts';
 import { isGroup } from './renamed-keys.ts';
@@ -86,15 +87,11 @@ async function importDefault(file: string): Promise<unknown> {
     const location = cause instanceof Error ? userLocationOf(cause) : null;
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `${file} cannot be loaded: ${errorText(cause)}${location === null ? '' : ` (at ${location})`}`,
+      message: `${file} cannot be loaded: ${errorMessage(cause)}${location === null ? '' : ` (at ${location})`}`,
       remedy: location === null ? 'Correct the file.' : `Correct ${location}.`,
       cause,
     });
   }
-}
-
-function errorText(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 const ownFolder = new URL('..', import.meta.url).pathname;

@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError, type JsonValue } from '@agentlightning/core';
-import { decodeJsonText, findInexactNumber, type TaskSchema, validateTask } from '@agentlightning/core/internal';
+import {
+  decodeJsonText,
+  errorMessage,
+  findInexactNumber,
+  type TaskSchema,
+  validateTask,
+} from '@agentlightning/core/internal';
 import { ConfigProblems } from './config-problems.ts';
 import { findNonJson } from './find-non-json.ts';
 
@@ -61,7 +67,7 @@ async function readTaskFile(file: string): Promise<string> {
     if (AgentLightningError.isInstance(cause)) throw cause;
     throw new AgentLightningError({
       code: 'TASK_FILE',
-      message: `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `${file} cannot be read: ${errorMessage(cause)}`,
       remedy: 'Check the path of the task file; it starts from the folder of the configuration.',
       cause,
     });

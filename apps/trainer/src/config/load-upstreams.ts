@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { parseSettings } from '@agentlightning/core/settings';
 import type { Upstream } from '@agentlightning/gateway';
 import { z } from 'zod';
@@ -53,7 +54,7 @@ async function readJson(file: string): Promise<unknown> {
   } catch (cause) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `the upstreams in ${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `the upstreams in ${file} cannot be read: ${errorMessage(cause)}`,
       remedy: 'Give a file with a JSON list: [{ "baseUrl": "http://localhost:8000/v1", "model": "tiny" }].',
       cause,
     });

@@ -1,5 +1,6 @@
 import { stripTypeScriptTypes } from 'node:module';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import type { Node, ObjectExpression, Property } from 'acorn';
 import { parse } from 'acorn';
 import { renamedKeys } from './renamed-keys.ts';
@@ -57,7 +58,7 @@ function parsed(source: string, file: string): Node {
   } catch (cause) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `${file} cannot be parsed: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `${file} cannot be parsed: ${errorMessage(cause)}`,
       remedy: 'Correct the file, or rename the keys by hand: the error of `agl train` lists them.',
       cause,
     });

@@ -1,6 +1,11 @@
 /**
  * The naming scheme of a run's models in the runtime, which stores checkpoints by model name. `two-hyphens`: names are
  * unique. `one-hyphen`: the scheme of older runs, in which policy `b` of run `a` and run `a-b` have the same model `a-b`.
+ *
+ * A dot or a slash would need a new version of the runtime contract, and the author of an upstream configuration could not
+ * predict a digest. Every checkpoint stores the id of its run, so that no run resumes from the checkpoint of another, also on
+ * case-insensitive file systems. A folder with a name of the older scheme may belong to another run and is not deleted with
+ * this one.
  */
 export type ModelNaming = 'one-hyphen' | 'two-hyphens';
 

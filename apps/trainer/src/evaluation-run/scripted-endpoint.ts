@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { failWith, respondWith, ScriptedModel, type ScriptedStep } from '@agentlightning/core/testing';
 import { z } from 'zod';
 
@@ -45,7 +46,7 @@ export async function readScript(file: string): Promise<readonly ScriptedAnswer[
     return checkScript(JSON.parse(await readFile(full, 'utf8')));
   } catch (cause) {
     if (AgentLightningError.isInstance(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw scriptError(`the script ${full} cannot be read: ${reason}`, cause);
   }
 }

@@ -1,3 +1,15 @@
+/**
+ * Runners in Kubernetes. A Deployment keeps pods while the queue is empty, and ends running agents when it is scaled down; a
+ * Job for each batch of rollouts does neither. Names of Jobs are numbered from the highest existing one, so two controllers
+ * create the same names and the API refuses the second (409). `backoffLimit` is 0: the lease of a runner returns its rollouts,
+ * and the controller waits after failures.
+ *
+ * A list of some hundred Jobs by label is cheap and consistent, and needs no handling of expired watches (410).
+ * `@kubernetes/client-node` has 68 packages and 83 MB for the three requests that are made here. KEDA's ScaledJob needs its
+ * operator, and a scaler for the store.
+ *
+ * @module
+ */
 import type { Clock, Store } from '@agentlightning/core';
 import { isTransient } from '@agentlightning/core/internal';
 import type { pino } from 'pino';

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { parseSettings } from '@agentlightning/core/settings';
 import { parseDocument, type Document as YamlDocument } from 'yaml';
 import { z } from 'zod';
@@ -82,7 +83,7 @@ function jsonOf(document: YamlDocument, file: string): unknown {
 }
 
 function wrongYaml(file: string, cause: unknown): AgentLightningError {
-  const message = `${file}: ${cause instanceof Error ? cause.message : String(cause)}`;
+  const message = `${file}: ${errorMessage(cause)}`;
   return new AgentLightningError({ code: 'CONFIG', message, remedy: 'Correct the YAML of the manifest.', cause });
 }
 

@@ -4,6 +4,7 @@ import { request as requestHttps } from 'node:https';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { z } from 'zod';
 import type { RunnerJob } from './job-plan.ts';
 import { type JobTemplate, jobLabel } from './job-template.ts';
@@ -92,7 +93,7 @@ export class KubernetesClient {
       signal: AbortSignal.timeout(timeoutMs),
     });
     const response = await responseTo(request, content).catch((cause: unknown) => {
-      const message = `Kubernetes API not reached: ${address.origin}: ${cause instanceof Error ? cause.message : String(cause)}`;
+      const message = `Kubernetes API not reached: ${address.origin}: ${errorMessage(cause)}`;
       throw new AgentLightningError({ code: 'UNREACHABLE', message, cause });
     });
     if (response.status >= 300 && response.status !== accept) throw refused(`${method} ${address.pathname}`, response);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { AgentLightningError } from '@agentlightning/core';
-import { systemClock } from '@agentlightning/core/internal';
+import { errorMessage, systemClock } from '@agentlightning/core/internal';
 import {
   closeServer,
   hostAndPort,
@@ -58,7 +58,7 @@ async function respond(
     const text = await registry.metrics();
     response.writeHead(200, { 'content-type': registry.contentType }).end(text);
   } catch (error) {
-    end(500, error instanceof Error ? error.message : String(error));
+    end(500, errorMessage(error));
   }
 }
 

@@ -3,6 +3,7 @@ import type { OptimizerMessage } from '@agentlightning/core/algorithm';
 import {
   addressText,
   backoffMs,
+  errorMessage,
   isRetryableStatus,
   parseRetryAfterMs,
   withoutPasswords,
@@ -189,7 +190,7 @@ async function send(url: string, init: RequestInit): Promise<{ readonly response
     return { response, text: await response.text() };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = errorMessage(cause);
     throw new RequestError(message, { isRetryable: true, retryAfterMs: null });
   }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { AgentLightningError } from '@agentlightning/core';
-import { parse } from '@agentlightning/core/internal';
+import { errorMessage, parse } from '@agentlightning/core/internal';
 import { lastOutput, OutputTail } from '@agentlightning/runner/workers';
 import { z } from 'zod';
 
@@ -96,7 +96,7 @@ async function readAddress(output: Readable, { name, startTimeoutMs, remedy }: R
   } catch (cause) {
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',
-      message: `${name} did not start: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `${name} did not start: ${errorMessage(cause)}`,
       remedy,
       cause,
     });

@@ -1,5 +1,5 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { backoffMs, isTransient, systemClock, withRetry } from '@agentlightning/core/internal';
+import { backoffMs, errorMessage, isTransient, systemClock, withRetry } from '@agentlightning/core/internal';
 
 /** A service that a run depends on. */
 export interface HealthCheck {
@@ -92,6 +92,6 @@ function checkWithTolerance(
 
 function asUnreachable(error: unknown, what: string): AgentLightningError {
   if (AgentLightningError.isInstance(error)) return error;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorMessage(error);
   return new AgentLightningError({ code: 'UNREACHABLE', message: `${what} does not respond: ${reason}`, cause: error });
 }

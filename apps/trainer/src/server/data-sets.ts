@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/core';
-import { KeyedMutex } from '@agentlightning/core/internal';
+import { errorMessage, KeyedMutex } from '@agentlightning/core/internal';
 import type { DataSetCheck } from './data-set-worker.ts';
 
 /** The largest data set in bytes: the process of a run has its tasks in memory. */
@@ -189,7 +189,7 @@ async function checkFile(file: string): Promise<Extract<DataSetCheck, { readonly
   const worker = new Worker(workerUrl(), { workerData: { file }, resourceLimits: { maxOldGenerationSizeMb: 512 } });
   // A task that is nested deeply exhausts the memory of the thread.
   const [check] = (await once(worker, 'message').catch((error: unknown) => [
-    { problem: `the data set cannot be read: ${error instanceof Error ? error.message : String(error)}` },
+    { problem: `the data set cannot be read: ${errorMessage(error)}` },
   ])) as [DataSetCheck];
   if (check.problem === null) return check;
   throw new AgentLightningError({

@@ -1,5 +1,5 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { backoffMs } from '@agentlightning/core/internal';
+import { backoffMs, errorMessage } from '@agentlightning/core/internal';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { RuntimeConnection } from '@agentlightning/runtime';
 import type { pino } from 'pino';
@@ -210,7 +210,7 @@ function isDown(cause: unknown): AgentLightningError {
 }
 
 function errorText(cause: unknown): string {
-  return (cause instanceof Error ? cause.message : String(cause)).replace(/^\[\w+\] /, '');
+  return errorMessage(cause).replace(/^\[\w+\] /, '');
 }
 
 /** The name in `[NAME=]SOURCE`. */

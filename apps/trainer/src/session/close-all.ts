@@ -1,3 +1,4 @@
+import { errorMessage } from '@agentlightning/core/internal';
 import type { ServiceListener } from '../events/training-listener.ts';
 
 /** Closes an opened resource. */
@@ -22,7 +23,7 @@ export async function closeAll(closers: readonly Closer[], emit: ServiceListener
     try {
       await close();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       emit({ type: 'warning', message: `closing a resource failed: ${reason}` });
     }
   }

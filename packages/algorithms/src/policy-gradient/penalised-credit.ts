@@ -16,6 +16,10 @@ export interface ReturnPenalties {
  * With credit by agent, the penalty of a turn applies to the agent of the turn only, also for agents with their own rewards.
  * The penalty of the rollout applies to every agent in full.
  *
+ * Penalties are not subtracted from the reward before credit is assigned: an agent with its own rewards would not pay them, one
+ * with a share in the team's reward only a part, and a custom credit assignment could drop or scale them. Each agent maximises
+ * its reward minus its own divergence from the reference.
+ *
  * @param credit - of scope `rollout` or `agent`: returns by turn do not include later turns
  */
 export function penalisedCredit(credit: CreditAssignment, penalties: ReturnPenalties): CreditAssignment {

@@ -1,4 +1,4 @@
-import { messageOf } from '../spans/exception-attributes.ts';
+import { errorMessage } from '../base/error-message.ts';
 import type { RolloutContext } from '../tracing/rollout-context.ts';
 
 /** Maximum depth of the `cause` chain that is searched for an abort reason: clients wrap the errors of `fetch`. */
@@ -44,5 +44,5 @@ export function isAbortReason({ signal: attempt }: RolloutContext, error: unknow
 /** Frameworks wrap string reasons in errors and report errors as strings, so strings are compared by message. */
 function isSame(reason: unknown, error: unknown): boolean {
   if (reason === error) return true;
-  return (typeof reason === 'string' || typeof error === 'string') && messageOf(reason) === messageOf(error);
+  return (typeof reason === 'string' || typeof error === 'string') && errorMessage(reason) === errorMessage(error);
 }

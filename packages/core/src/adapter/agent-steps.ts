@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/error-message.ts';
 import { newSpanId } from '../base/id.ts';
 import { agentAttributes } from '../spans/agent-path.ts';
-import { exceptionAttributes, messageOf } from '../spans/exception-attributes.ts';
+import { exceptionAttributes } from '../spans/exception-attributes.ts';
 import type { Attributes, AttributeValue } from '../spans/span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../spans/span-attributes.ts';
 import { agentPathOf, withinAgent } from '../tracing/agent-path.ts';
@@ -95,7 +96,7 @@ export class AgentSteps {
       step.span.setStatus({ code: 'UNSET', message: null });
     } else if (error !== undefined) {
       step.span.addEvent('exception', exceptionAttributes(error));
-      step.span.setStatus({ code: 'ERROR', message: messageOf(error) });
+      step.span.setStatus({ code: 'ERROR', message: errorMessage(error) });
     }
     step.span.end();
   }

@@ -1,4 +1,5 @@
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import { errorMessage } from '../base/error-message.ts';
 import { warnOnce } from './warn-once.ts';
 
 /** The active instrumentation and its number of users. */
@@ -61,7 +62,7 @@ export function tryInstrument<TResult>(name: string, instrument: () => TResult):
     return instrument();
   } catch (error) {
     const remedy = AgentLightningError.isInstance(error) ? error.remedy : 'Report this with the versions in use.';
-    const message = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+    const message = errorMessage(error).replace(/\.$/, '');
     warnOnce(`Failed to activate @agentlightning/${name}; agents run without it. ${message}`, remedy);
     return null;
   }

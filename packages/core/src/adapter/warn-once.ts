@@ -1,3 +1,5 @@
+import { errorMessage } from '../base/error-message.ts';
+
 const warned = new Set<string>();
 
 /**
@@ -9,10 +11,7 @@ const warned = new Set<string>();
 export function warnOnce(what: string, cause: unknown): void {
   if (warned.has(what)) return;
   warned.add(what);
-  globalThis.process?.emitWarning?.(
-    `${what}: ${cause instanceof Error ? cause.message : String(cause)}`,
-    'AgentLightningWarning',
-  );
+  globalThis.process?.emitWarning?.(`${what}: ${errorMessage(cause)}`, 'AgentLightningWarning');
 }
 
 /** Runs a function whose errors must not reach the agent; they are emitted as warnings. */

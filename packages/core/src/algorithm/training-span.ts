@@ -1,3 +1,11 @@
+/**
+ * Which tokens a step made more or less likely is known only while it is planned. It is recorded as a span of the attempt: a
+ * table by sequence would need its own operations, wire types and deletion for data that is read with the trace, and a metric
+ * of the step would be read completely for one rollout. The id of the span follows from attempt, step and policy, so a repeated
+ * step writes it once. It is not part of traces.
+ *
+ * @module
+ */
 import type { Attributes, Span, SpanInput } from '../spans/span.ts';
 import { spanNames, trainingAttributes } from '../spans/span-attributes.ts';
 import type { AttemptTraining, CallTraining, TrainingExclusion } from './attempt-training.ts';

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCatalogue } from './error-catalogue.ts';
+import { defaultRemedies, type ErrorCode } from './error-catalogue.ts';
 
 /** Options of an {@link AgentLightningError}. */
 export interface AgentLightningErrorOptions {
@@ -43,7 +43,7 @@ export class AgentLightningError extends Error {
     super(`[${options.code}] ${options.message}`, { cause: options.cause });
     this.name = new.target.name;
     this.code = options.code;
-    this.remedy = options.remedy ?? errorCatalogue[options.code].remedy;
+    this.remedy = options.remedy ?? defaultRemedies[options.code];
     this.details = options.details ?? {};
   }
 

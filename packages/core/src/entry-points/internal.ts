@@ -6,8 +6,8 @@
 
 export type { AgentLightningErrorOptions } from '../base/agent-lightning-error.ts';
 export { systemClock } from '../base/clock.ts';
-export type { ErrorCatalogueEntry } from '../base/error-catalogue.ts';
-export { errorCatalogue } from '../base/error-catalogue.ts';
+export { defaultRemedies } from '../base/error-catalogue.ts';
+export { errorMessage } from '../base/error-message.ts';
 export { isObject as isJsonObject, parseObject as parseJsonObject } from '../base/json-access.ts';
 export {
   decodeJsonText,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
-import { errorCatalogue } from '../base/error-catalogue.ts';
+import { defaultRemedies, type ErrorCode } from '../base/error-catalogue.ts';
 import { IllegalTransitionError } from '../base/illegal-transition-error.ts';
 import { NotFoundError } from '../base/not-found-error.ts';
 import { parse } from '../base/parse.ts';
@@ -118,8 +118,8 @@ describe('errors', () => {
   });
 
   test('each have an HTTP error status', () => {
-    for (const code of Object.keys(errorCatalogue)) {
-      expect(httpStatusOf(code as keyof typeof errorCatalogue)).toBeGreaterThanOrEqual(400);
+    for (const code of Object.keys(defaultRemedies)) {
+      expect(httpStatusOf(code as ErrorCode)).toBeGreaterThanOrEqual(400);
     }
   });
 });

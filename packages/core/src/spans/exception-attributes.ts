@@ -1,3 +1,4 @@
+import { errorMessage } from '../base/error-message.ts';
 import type { Attributes } from './span.ts';
 
 /** OpenTelemetry attribute names of an exception. */
@@ -19,21 +20,10 @@ export function exceptionAttributes(error: unknown, escaped = true): Attributes 
   const stacktrace = stackOf(error);
   return {
     [names.type]: error instanceof Error ? error.name : typeof error,
-    [names.message]: messageOf(error),
+    [names.message]: errorMessage(error),
     ...(stacktrace === '' ? {} : { [names.stacktrace]: stacktrace }),
     [names.escaped]: escaped,
   };
-}
-
-/** Message of an error, or the string form of any other thrown value. */
-export function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  try {
-    return String(error);
-  } catch {
-    // The thrown object has no usable toString.
-    return Object.prototype.toString.call(error);
-  }
 }
 
 function stackOf(error: unknown): string {

@@ -1,5 +1,6 @@
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { systemClock } from '../base/clock.ts';
+import { errorMessage } from '../base/error-message.ts';
 import { newId } from '../base/id.ts';
 import { NotFoundError } from '../base/not-found-error.ts';
 import type { AttemptTokenRequest } from '../protocol/access/attempt-token.ts';
@@ -34,7 +35,7 @@ async function* exportOverHttp(transport: StoreTransport, runId: string): AsyncG
   try {
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) yield chunk.value;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new AgentLightningError({
       code: 'UNREACHABLE',
       message: `The download from ${addressText(response.url)} was interrupted: ${reason}`,

@@ -1,5 +1,6 @@
+import { errorMessage } from '../base/error-message.ts';
 import { ValidationError } from '../base/validation-error.ts';
-import { exceptionAttributes, messageOf } from '../spans/exception-attributes.ts';
+import { exceptionAttributes } from '../spans/exception-attributes.ts';
 import { flattenAttributes, type NestedAttributes } from '../spans/flatten-attributes.ts';
 import type { Attributes, SpanStatus } from '../spans/span.ts';
 import { agentLightningAttributes, isReservedAttribute, spanNames } from '../spans/span-attributes.ts';
@@ -86,7 +87,7 @@ export function emitObject(value: unknown, options: EmitOptions = {}): string | 
  */
 export function emitException(error: unknown, options: EmitOptions = {}): string | null {
   const attributes = { ...exceptionAttributes(error, false), ...optionAttributes(options) };
-  return emitSpan(spanNames.exception, attributes, { code: 'ERROR', message: messageOf(error) });
+  return emitSpan(spanNames.exception, attributes, { code: 'ERROR', message: errorMessage(error) });
 }
 
 const okStatus: SpanStatus = { code: 'OK', message: null };
@@ -150,7 +151,7 @@ function objectJsonText(value: unknown): string {
   try {
     text = JSON.stringify(value);
   } catch (error) {
-    throw noJson(messageOf(error), error);
+    throw noJson(errorMessage(error), error);
   }
   if (text === undefined) throw noJson(`it is ${typeof value}`);
   return text;

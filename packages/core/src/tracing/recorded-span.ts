@@ -1,8 +1,9 @@
 import type { Clock } from '../base/clock.ts';
+import { errorMessage } from '../base/error-message.ts';
 import { newSpanId } from '../base/id.ts';
 import { agentAttributes } from '../spans/agent-path.ts';
 import { toAttributeValue } from '../spans/attribute-value.ts';
-import { exceptionAttributes, messageOf } from '../spans/exception-attributes.ts';
+import { exceptionAttributes } from '../spans/exception-attributes.ts';
 import type { Attributes, AttributeValue, SpanEvent, SpanInput, SpanStatus } from '../spans/span.ts';
 import { isReservedAttribute } from '../spans/span-attributes.ts';
 import { agentPathOf } from './agent-path.ts';
@@ -62,7 +63,7 @@ export class RecordedSpan implements ActiveSpan {
 
   recordException(error: unknown): void {
     this.addEvent('exception', exceptionAttributes(error));
-    this.setStatus({ code: 'ERROR', message: messageOf(error) });
+    this.setStatus({ code: 'ERROR', message: errorMessage(error) });
   }
 
   end(): void {

@@ -1,5 +1,6 @@
 import { AgentLightningError, type ValidationError } from '@agentlightning/core';
 import type { AgentLightningErrorOptions } from '@agentlightning/core/internal';
+import { errorMessage } from '@agentlightning/core/internal';
 
 /** A rejected request of the 1.0 protocol, reported in its own format. */
 export class AglServerError extends AgentLightningError {
@@ -18,7 +19,7 @@ export class AglServerError extends AgentLightningError {
 /** The error response: `{ detail }`. */
 export function errorResponse(error: unknown): Response {
   if (!AgentLightningError.isInstance(error)) {
-    return detail(500, error instanceof Error ? error.message : String(error));
+    return detail(500, errorMessage(error));
   }
   if (isValidation(error)) {
     const issues = error.issues.map(({ path, message }) => ({

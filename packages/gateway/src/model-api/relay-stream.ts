@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { JsonObject } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { GatewayError } from '../wire/gateway-error.ts';
 import type { SendChunk } from '../wire/response-stream.ts';
 import { EventStreamReader } from '../wire/server-sent-events.ts';
@@ -109,7 +110,7 @@ function interruptedResponse(address: string, cause: unknown): GatewayError {
     code: 'UPSTREAM_FAILED',
     httpStatus: 502,
     type: 'upstream_error',
-    message: `the model endpoint ${address} broke off its response: ${cause instanceof Error ? cause.message : String(cause)}`,
+    message: `the model endpoint ${address} broke off its response: ${errorMessage(cause)}`,
     remedy: 'The response is incomplete; retry.',
     cause,
   });

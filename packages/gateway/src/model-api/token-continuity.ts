@@ -1,3 +1,16 @@
+/**
+ * Calls of an attempt are one row of a batch when each prompt extends the previous prompt and response token by token.
+ * Templates that drop the reasoning of earlier turns, and frameworks that trim text, prevent this: eight rollouts of eight
+ * turns become 64 rows, whose prompts are computed again.
+ *
+ * Rendering here would need the tokenizer and the template of each engine. vLLM's token API (`/inference/v1/generate`) returns
+ * no messages: tool calls and reasoning would be parsed here. The chat request keeps its messages, so the engine parses them,
+ * and `prompt_token_ids` of the response prove that it used the prompt. The model sees its earlier reasoning, also in
+ * evaluations of a run; outside of the gateway, the template drops it. Calls with images are not continued. It was tested with
+ * scripted engines only.
+ *
+ * @module
+ */
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import {
   type CapturedResponse,

@@ -1,3 +1,14 @@
+/**
+ * The whole life of a model call: it takes its slot among the calls in flight with `using`, and frees it however the call ends.
+ * An earlier direct path past the routes saved processor time, and was a second implementation of access checks, body limits,
+ * errors, aborts and backpressure.
+ *
+ * A streamed body is an async function that sends chunks to a `ResponseStream`. `stream.pipeline` cannot hold the end of a
+ * stream back until the call is recorded, and cannot end a broken stream with an error event. An async generator is not resumed
+ * while its reader stalls, so an aborted call would keep its slot.
+ *
+ * @module
+ */
 import { traceActivity } from '@agentlightning/core/internal';
 import { attemptAddressOf } from '../access/attempt-address.ts';
 import type { AttemptAddress } from '../attempts/calling-attempt.ts';

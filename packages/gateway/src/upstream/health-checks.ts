@@ -1,5 +1,5 @@
 import type { Clock } from '@agentlightning/core';
-import { backoffMs } from '@agentlightning/core/internal';
+import { backoffMs, errorMessage } from '@agentlightning/core/internal';
 import type { GatewayLog, HealthCheckOptions } from '../wire/gateway-options.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamClient } from './upstream-client.ts';
@@ -95,7 +95,7 @@ export class HealthChecker {
       if (status >= 500) this.#checkFailed(upstream, `its health check returned ${status}`);
       else if (upstream.health.checkSucceeded()) this.#recovered(upstream);
     } catch (error) {
-      if (!hasEnded.aborted) this.#checkFailed(upstream, error instanceof Error ? error.message : String(error));
+      if (!hasEnded.aborted) this.#checkFailed(upstream, errorMessage(error));
     }
   }
 

@@ -1,4 +1,4 @@
-import { httpErrorMessage, parseJsonObject } from '@agentlightning/core/internal';
+import { errorMessage, httpErrorMessage, parseJsonObject } from '@agentlightning/core/internal';
 import { GatewayError } from '../wire/gateway-error.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import type { UpstreamResponse } from './upstream-client.ts';
@@ -80,7 +80,7 @@ export function upstreamMessage({ upstream, text }: ReadResponse): string {
 export function describeFailure(error: unknown): string {
   // A refused connection to several addresses of a host name has no message, only a code.
   if (hasCode(error)) return error.message === '' ? error.code : error.message;
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }
 
 function hasCode(error: unknown): error is Error & { readonly code: string } {

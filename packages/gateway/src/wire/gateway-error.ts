@@ -1,5 +1,6 @@
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
 import type { AgentLightningErrorOptions } from '@agentlightning/core/internal';
+import { errorMessage } from '@agentlightning/core/internal';
 
 /** Options of a {@link GatewayError}. */
 export interface GatewayErrorOptions extends AgentLightningErrorOptions {
@@ -67,7 +68,7 @@ export class GatewayError extends AgentLightningError {
       code: 'INTERNAL',
       httpStatus: 500,
       type: 'server_error',
-      message: `internal gateway error: ${error instanceof Error ? error.message : String(error)}`,
+      message: `internal gateway error: ${errorMessage(error)}`,
       cause: error,
     });
   }
@@ -92,7 +93,7 @@ export function storeUnavailable(cause: unknown): GatewayError {
     code: isOurs ? cause.code : 'UNREACHABLE',
     httpStatus: 503,
     type: 'store_unavailable',
-    message: `the store could not be used, so the call is not recorded: ${cause instanceof Error ? cause.message : String(cause)}`,
+    message: `the store could not be used, so the call is not recorded: ${errorMessage(cause)}`,
     remedy: isOurs ? cause.remedy : 'Check that the store runs, then try again.',
     cause,
   });

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Attributes } from '@agentlightning/core';
 import { AgentLightningError, type Clock, type Span } from '@agentlightning/core';
-import { backoffMs, parseRetryAfterMs, systemClock, withRetry } from '@agentlightning/core/internal';
+import { backoffMs, errorMessage, parseRetryAfterMs, systemClock, withRetry } from '@agentlightning/core/internal';
 import { calledModel, genAiAttributes, joinModelCalls, modelCallAttributes } from '@agentlightning/core/spans';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
@@ -222,7 +222,7 @@ export class TraceExporter {
 
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
+  return errorMessage(cause);
 }
 
 function withoutCredentials(url: string): string {

@@ -1,8 +1,8 @@
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
-import { errorCatalogue } from '@agentlightning/core/internal';
+import { defaultRemedies } from '@agentlightning/core/internal';
 import * as z from 'zod';
 
-const codes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
+const codes = Object.keys(defaultRemedies) as [ErrorCode, ...ErrorCode[]];
 
 /** An error between processes. */
 export interface IpcError {
@@ -24,7 +24,7 @@ export const ipcErrorSchema: z.ZodType<IpcError> = z.object({
 export function errorToIpc(error: unknown): IpcError {
   if (!AgentLightningError.isInstance(error)) {
     const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-    return { code: 'INTERNAL', message, remedy: errorCatalogue.INTERNAL.remedy, details: {} };
+    return { code: 'INTERNAL', message, remedy: defaultRemedies.INTERNAL, details: {} };
   }
   const { code, remedy, details } = error;
   // Details may contain values that cannot be sent, such as functions.

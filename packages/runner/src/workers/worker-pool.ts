@@ -1,5 +1,5 @@
 import { AgentLightningError, type Clock, type JsonObject, type Store } from '@agentlightning/core';
-import { backoffMs, systemClock } from '@agentlightning/core/internal';
+import { backoffMs, errorMessage, systemClock } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { RunnerStore } from '../runner-store.ts';
 import { ClaimBudget } from './claim-budget.ts';
@@ -232,7 +232,7 @@ export class WorkerPool {
   }
 
   #report(doing: string, error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     const code = AgentLightningError.isInstance(error) ? error.code : 'INTERNAL';
     this.#options.onError(new AgentLightningError({ code, message: `${doing} failed: ${reason}`, cause: error }));
   }

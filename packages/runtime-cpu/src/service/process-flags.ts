@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { baseModels } from '../base-models.ts';
 import type { CpuRuntimeOptions } from './start-cpu-runtime.ts';
 
@@ -80,7 +81,7 @@ function parseFlags(args: readonly string[]): ProcessFlags {
   try {
     return parseArgs({ args: [...args], options: flagOptions }).values;
   } catch (cause) {
-    throw wrongFlag(cause instanceof Error ? cause.message : String(cause), knownFlags, cause);
+    throw wrongFlag(errorMessage(cause), knownFlags, cause);
   }
 }
 

@@ -1,3 +1,10 @@
+/**
+ * Batches are serialised, hashed and sent on the thread and the connection of all other calls: 13 to 14 ms of the event loop
+ * for one million tokens. A worker thread needed 4 ms, a second connection, shared memory, a protobuf writer for it and a path
+ * for programs that cannot start one, about 800 lines; it pays off only where several million tokens are sent per second.
+ *
+ * @module
+ */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { BatchHeaderSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import type { SubmitBatchRequestSchema, SubmitBatchResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';

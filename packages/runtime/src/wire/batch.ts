@@ -1,4 +1,5 @@
 import { ValidationError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import type { TrainingBatch, TrainingDatum } from '@agentlightning/core/training-runtime';
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { BatchSchema, type Datum, type DatumSchema } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
@@ -38,7 +39,7 @@ function serialise(batch: Parameters<typeof toBinary<typeof BatchSchema>>[1]): U
   try {
     return toBinary(BatchSchema, batch);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = errorMessage(cause);
     throw new ValidationError('training batch', [{ path: 'data', message }], cause);
   }
 }

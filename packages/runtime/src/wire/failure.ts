@@ -1,4 +1,5 @@
 import { AgentLightningError, type ErrorCode } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { create } from '@bufbuild/protobuf';
 import {
   ErrorCategory,
@@ -87,7 +88,7 @@ function toRuntimeError(error: unknown): RuntimeError {
       cause: error,
     });
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return new RuntimeError({ reason: ErrorReason.INTERNAL, message, cause: error });
 }
 

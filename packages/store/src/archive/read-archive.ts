@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { ValidationError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import type { z } from 'zod';
 import { assertJsonSize } from '../sql/json-limits.ts';
 import { archiveError, splitLines } from './archive-lines.ts';
@@ -44,7 +45,7 @@ async function* unzipped(file: string): AsyncGenerator<Uint8Array> {
   try {
     yield* gunzip;
   } catch (cause) {
-    throw archiveError(`cannot be decompressed: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw archiveError(`cannot be decompressed: ${errorMessage(cause)}`, cause);
   } finally {
     gunzip.destroy();
     await ended;

@@ -1,4 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 
 /** Conflicts between concurrent transactions: the aborted one can be retried. */
 const conflicts = new Set([
@@ -122,5 +123,5 @@ function codeOf(error: unknown): string | null {
 
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

@@ -1,3 +1,20 @@
+/**
+ * PostgreSQL through `pg`: plain JavaScript, with pipelining and `LISTEN`.
+ *
+ * Transactions are `READ COMMITTED` and lock the row of the rollout before they decide anything about it; the lock covers its
+ * attempts, spans and sequence numbers. `SERIALIZABLE` would abort whole batches. Claims skip queue entries that other claims
+ * have locked, and wait for rollouts that are being written: skipping those loses wake-ups.
+ *
+ * A connection lost before `COMMIT` is a retry; one lost during `COMMIT` has an unknown outcome, which is reported. The
+ * transaction status cannot decide it: after a crash another transaction may have the same number.
+ *
+ * Changes that readers wait for (a rollout is queued, finished or deleted) are sent by `NOTIFY` within the transaction, all
+ * others after it, many in one message: `NOTIFY` serialises commits, and reduced 16 connections from about 1,650 to 590
+ * synchronous commits per second. Every store holds one listening connection besides its pool, so PgBouncer must use session
+ * pooling.
+ *
+ * @module
+ */
 import { AgentLightningError } from '@agentlightning/core';
 import { addressText, backoffMs, systemClock } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';

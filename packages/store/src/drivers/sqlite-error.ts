@@ -1,4 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 
 // Primary result codes of SQLite (https://sqlite.org/rescode.html): the low byte of an extended code.
 const busyCode = 5;
@@ -27,7 +28,7 @@ export function toStoreError(error: unknown, path: string): unknown {
   const code = primaryCode(error);
   if (code === null) return error;
   const cause = error;
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorMessage(error);
   switch (code) {
     case fullCode:
     case ioErrorCode:

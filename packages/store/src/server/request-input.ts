@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { ValidationError, type ValidationIssue } from '@agentlightning/core';
-import { findInexactNumber, validationIssues } from '@agentlightning/core/internal';
+import { errorMessage, findInexactNumber, validationIssues } from '@agentlightning/core/internal';
 import type { StoreRoute } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import { z } from 'zod';
@@ -90,7 +90,7 @@ async function readJson(context: Context): Promise<{ readonly json: unknown; rea
     await betweenSteps(size);
     return { json, size };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new MalformedRequestError([{ path: '', message: `body is not JSON: ${reason}` }], cause);
   }
 }

@@ -1,4 +1,5 @@
 import { AgentLightningError, type JsonObject, type JsonValue, ValidationError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import type { SqlRow } from './sql-driver.ts';
 
 /** The text in a column. */
@@ -54,11 +55,7 @@ export function toJson(value: JsonValue | object, what: string): string {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    throw new ValidationError(
-      what,
-      [{ path: '', message: cause instanceof Error ? cause.message : String(cause) }],
-      cause,
-    );
+    throw new ValidationError(what, [{ path: '', message: errorMessage(cause) }], cause);
   }
   if (text === undefined) {
     throw new ValidationError(what, [{ path: '', message: `a ${typeof value} has no JSON form` }]);

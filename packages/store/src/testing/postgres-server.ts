@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import pg from 'pg';
 import { findPostgresBinaries } from './postgres-binaries.ts';
 import { killTree } from './process-tree.ts';
@@ -75,7 +76,7 @@ export async function startPostgres(options: StartPostgresOptions = {}): Promise
   } catch (cause) {
     await rm(folder, { recursive: true, force: true });
     if (cause instanceof AgentLightningError) throw cause;
-    throw startFailure(cause instanceof Error ? cause.message : String(cause), cause);
+    throw startFailure(errorMessage(cause), cause);
   }
 }
 

@@ -1,3 +1,13 @@
+/**
+ * Rollouts are found by text through an index of their distinct words, which this code makes for both databases, so their
+ * results are equal: `to_tsvector` and the tokenizers of FTS5 split words differently. There are no phrases, stemming or
+ * ranking; a trigram index would find substrings and be several times larger. Only finished rollouts are indexed, since their
+ * text is complete, in batches in the background: the cost for ingest is bounded, where indexing each span would cost a quarter
+ * of it and parse every request of a conversation again. Right after a large import a search is incomplete, and its result
+ * contains the number of rollouts that are left.
+ *
+ * @module
+ */
 import type { JsonValue, Span } from '@agentlightning/core';
 import { modelCallAttributes, spanNames } from '@agentlightning/core/spans';
 import type { RolloutTrace } from '@agentlightning/core/store';

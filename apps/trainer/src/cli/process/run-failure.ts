@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { withoutPasswords } from '@agentlightning/core/internal';
+import { errorMessage, withoutPasswords } from '@agentlightning/core/internal';
 import type { FailedEvent } from '@agentlightning/core/protocol';
 import { type CommandContext, completeCommands } from '../../report/complete-commands.ts';
 
@@ -9,7 +9,7 @@ export function failureLine(
   run: { readonly runId: string | null; readonly resume: string | null },
 ): string {
   const known = AgentLightningError.isInstance(error) ? error : null;
-  const message = withoutPasswords(error instanceof Error ? error.message : String(error));
+  const message = withoutPasswords(errorMessage(error));
   const failure: FailedEvent = {
     type: 'failed',
     runId: run.runId,

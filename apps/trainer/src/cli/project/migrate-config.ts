@@ -1,6 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { migrateSource } from '../../config/migrate-source.ts';
 import { writeOutcome } from '../write-outcome.ts';
 
@@ -27,7 +28,7 @@ async function readConfig(file: string): Promise<string> {
   } catch (cause) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `${file} cannot be read: ${errorMessage(cause)}`,
       remedy: 'Pass the path of the configuration file: `agl config migrate path/to/agl.config.ts`.',
       cause,
     });

@@ -1,5 +1,5 @@
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
-import { quantityText } from '@agentlightning/core/internal';
+import { errorMessage, quantityText } from '@agentlightning/core/internal';
 import type { DeletionCounts, RetentionPolicy } from '@agentlightning/core/store';
 import {
   type CheckpointLocation,
@@ -147,7 +147,7 @@ async function deleteFolders(folders: readonly string[]): Promise<number> {
     try {
       bytes += await deleteCheckpoints(folder);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       process.stderr.write(`Checkpoints could not be deleted: ${folder}: ${reason}. Delete the folder manually.\n`);
     }
   }

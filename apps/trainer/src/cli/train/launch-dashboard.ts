@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { lastOutput, OutputTail } from '@agentlightning/runner/workers';
 import type { SharedSettings } from '../../config/shared-settings.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
@@ -107,7 +108,7 @@ async function firstReply(output: Readable): Promise<DashboardReply> {
 function notStarted(cause: unknown, lastLines: readonly string[]): AgentLightningError {
   return new AgentLightningError({
     code: 'INTERNAL',
-    message: `the dashboard did not start: ${cause instanceof Error ? cause.message : String(cause)}${lastOutput(lastLines)}`,
+    message: `the dashboard did not start: ${errorMessage(cause)}${lastOutput(lastLines)}`,
     cause,
   });
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { AgentLightningError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { parseSettings } from '@agentlightning/core/settings';
 import {
   isMap,
@@ -63,7 +64,7 @@ function jsonOf(node: Node, document: YamlDocument, file: string): unknown {
   try {
     return node.toJS(document);
   } catch (cause) {
-    throw wrongFile([`${file}: ${cause instanceof Error ? cause.message : String(cause)}`]);
+    throw wrongFile([`${file}: ${errorMessage(cause)}`]);
   }
 }
 

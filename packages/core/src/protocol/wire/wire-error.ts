@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { AgentLightningError } from '../../base/agent-lightning-error.ts';
-import { type ErrorCode, errorCatalogue } from '../../base/error-catalogue.ts';
+import { defaultRemedies, type ErrorCode } from '../../base/error-catalogue.ts';
 import { IllegalTransitionError } from '../../base/illegal-transition-error.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { NotFoundError } from '../../base/not-found-error.ts';
@@ -29,7 +29,7 @@ const httpStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   STORE_FULL: 507,
 };
 
-const errorCodes = Object.keys(errorCatalogue) as ErrorCode[];
+const errorCodes = Object.keys(defaultRemedies) as ErrorCode[];
 
 /** Body of an error response. */
 export interface ErrorBody {

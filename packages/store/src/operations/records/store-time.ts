@@ -1,3 +1,16 @@
+/**
+ * Leases, timeouts and retention compare stored times with a clock that may be wrong: a machine wakes from sleep, a server
+ * restarts with a clock one year ahead, or was down for an hour in which no runner could send a heartbeat. Watchdogs therefore
+ * record the time of their rounds. A gap between rounds is an unobserved period: all leases and timeouts restart at its end,
+ * also those with future times, and automatic retention waits for an hour. A timeout may then be late by its own length.
+ * Machines whose clocks differ by more than `maxClockSkewMs` detect each other's rounds as jumps and expire nothing: keep
+ * clocks synchronised.
+ *
+ * A claim that was lost consumes no attempt, since the agent is not the cause; `maxLostClaims` limits the claims of a rollout
+ * whose runner crashes at once.
+ *
+ * @module
+ */
 import type { OperationContext } from '../../sql/operation.ts';
 import { readNumber, readNumberOrNull } from '../../sql/row-value.ts';
 

@@ -1,4 +1,5 @@
 import type { Attributes, AttributeValue, JsonValue, SpanInput } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { maxSequenceId } from '@agentlightning/core/protocol';
 import { agentLightningAttributes, assertRewardsInRange, toAttributeValue } from '@agentlightning/core/spans';
 import type { AnyValue, KeyValue } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
@@ -45,7 +46,7 @@ function rewardProblem(span: SpanInput): string | null {
     assertRewardsInRange(span);
     return null;
   } catch (error) {
-    return `Span ${span.name}: ${error instanceof Error ? error.message : String(error)}`;
+    return `Span ${span.name}: ${errorMessage(error)}`;
   }
 }
 

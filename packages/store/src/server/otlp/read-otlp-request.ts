@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { AgentLightningError, ValidationError } from '@agentlightning/core';
+import { errorMessage } from '@agentlightning/core/internal';
 import { fromBinary, fromJson, type JsonValue } from '@bufbuild/protobuf';
 import type { Context } from 'hono';
 import {
@@ -83,7 +84,7 @@ function isTooLarge(error: unknown): boolean {
 
 function reasonOf(cause: unknown): string {
   if (cause instanceof ValidationError) return cause.issues.map(({ message }) => message).join('; ');
-  return cause instanceof Error ? cause.message : String(cause);
+  return errorMessage(cause);
 }
 
 function malformed(message: string, cause?: unknown): ValidationError {

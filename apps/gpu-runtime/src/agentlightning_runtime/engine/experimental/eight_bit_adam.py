@@ -2,6 +2,11 @@
 
 Blocks do not cross rows of a weight, so shards of rows have the blocks of the whole weight: a step does not depend on
 the number of ranks, and a checkpoint can be loaded by any number.
+
+Only weights whose rows are multiples of a block are quantised, so models with other widths gain little. torchao's
+`AdamW8bit` accepts sharded tensors, but compiles its step, which needs a C++ compiler on a CPU, and quantises
+depending on the size of a shard. Moments saved in float32 would change when they are quantised again, so a resumed
+run would differ.
 """
 
 from __future__ import annotations

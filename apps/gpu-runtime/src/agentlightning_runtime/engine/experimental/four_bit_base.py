@@ -1,6 +1,11 @@
 """A frozen base model in four bits: NF4 with double quantisation (QLoRA, Dettmers et al. 2023).
 
 The linear layers are quantised, one after another on the device; embeddings, norms and the head keep their data type.
+
+They are quantised here from the tensors of any source: `from_pretrained` with a `BitsAndBytesConfig` cannot read GGUF
+files or random models, and would not share the base between models. Quantisation is a flag of the runtime and not of
+the contract, since it describes the machine's memory. A base in four bits is replicated on every rank, as any base of
+LoRAs. Nothing was run on a GPU.
 """
 
 from __future__ import annotations

@@ -3,6 +3,12 @@
 Each rank computes its part of the packed row, and within attention some of the heads of the whole row. Two all-to-all
 operations in each layer exchange one for the other (DeepSpeed-Ulysses, Jacobs et al. 2023). Every rank of a group has
 all scores of the micro-batch, and the gradients of its part: the gradient is the sum over all ranks.
+
+No installed library has this for packed rows with segments and shared prefixes: accelerate needs the engine of
+DeepSpeed for it, and PyTorch's `context_parallel` is ring attention, which would not be limited by the number of
+heads, but divides the work of causal segments unevenly and needs kernels that return the normaliser. Ranks vote about
+memory before each exchange, so that all of them repeat a batch. The head is uneven where the training tokens are at
+the end of a row. It was run over gloo only, not over NCCL.
 """
 
 from __future__ import annotations

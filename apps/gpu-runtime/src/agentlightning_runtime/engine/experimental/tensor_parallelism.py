@@ -2,6 +2,13 @@
 
 Transformers shards the layers by the plan of the architecture, PEFT the adapters like their layers. Embeddings, norms
 and the head are replicated, so hidden states and scores are the same on all ranks that share a base.
+
+Only the rules of a plan for the layers are used, so the tiled head, the losses and the packing are unchanged. FSDP2
+for frozen bases would gather every layer in each micro-batch, which is more communication than two sums of
+activations. `replicated_with_grad_allreduce` would sum accumulated gradients several times; adapters do not need it,
+since norms are frozen. Ranks of a group wait for each other within layers, where they do not vote about memory:
+exhaustion ends the process. The sizes that PEFT 0.21 declares for adapters are corrected to those that Transformers
+5.23 expects; a newer version of either may make this unnecessary.
 """
 
 from __future__ import annotations

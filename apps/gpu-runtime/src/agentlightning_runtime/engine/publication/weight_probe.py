@@ -1,4 +1,10 @@
-"""Compares the sampler with the trainer after a publication."""
+"""Compares the sampler with the trainer after a publication.
+
+When a sampler serves other weights than the trained ones, training continues and learns nothing. A digest computed by
+the sampler would be exact, but vLLM reports none, and it would not detect an adapter that is loaded and not applied.
+Log-probabilities of prompts need a route that OpenAI's API does not have, and do not exercise decoding. A difference
+below the rounding of the data type is not detected.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The queue for the engine: clients share its time equally, regardless of how much they send."""
+"""The queue for the engine: clients share its time equally, regardless of how much they send.
+
+The queue is start-time fair queueing (Goyal et al. 1996). Admission in the order of arrival gave a client with ten
+models ten shares; round robin counts operations, which differ by orders of magnitude in time. Preemption within a
+batch would need the gradients of half a batch. A client that sends its next operation after the result of the last
+alternates with the others: the queue does not wait for it.
+"""
 
 from __future__ import annotations
 
