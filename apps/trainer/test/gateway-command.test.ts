@@ -4,7 +4,7 @@ import type { AttemptedRollout } from '@agentlightning/core';
 import { AttemptTokens } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { attemptBaseUrl } from '@agentlightning/core/store';
-import { respondWith, ScriptedModel } from '@agentlightning/core/testing';
+import { failWith, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';
 import { describe, expect, it, vi } from 'vitest';
@@ -200,6 +200,25 @@ describe('agl gateway', () => {
         200, 401, 403,
       ]);
     }
+    await model.close();
+  });
+
+  it('logs once that an endpoint rejects its key', async () => {
+    const refused = failWith(401, { message: 'Incorrect API key' });
+    const model = await ScriptedModel.start([refused, refused]);
+    using folder = new RunFolder();
+    const rollout = await startRollout(folder);
+    const flags = ['--upstream', model.baseUrl, '--allow-unauthenticated'];
+    const { agl, url } = await startGateway({ folder, flags });
+    await using _ = agl;
+    for (const _call of [1, 2]) {
+      await expect(clientAt(url, rollout, 'unused').chat.completions.create(request)).rejects.toMatchObject({
+        status: 502,
+      });
+    }
+    agl.terminate();
+    expect(await agl.exitCode()).toBe(0);
+    expect(agl.stderr.match(/a model endpoint rejects its key/g)).toHaveLength(1);
     await model.close();
   });
 

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { definePrompt } from '@agentlightning/core';
 import { costOfCalls, costOfRun, pricesOf } from '@agentlightning/core/store';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { serveGateway } from '@agentlightning/gateway';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type FitOptions,
   type PromptSearchConfig,
@@ -291,3 +292,18 @@ test.each(['runtime', 'optimizer'] as const)(
     expect(String(error)).not.toContain('sk-wrong-key');
   },
 );
+
+test('a wrong key behind an external gateway ends a search', async () => {
+  await using models = await PlantedModels.start();
+  const { error } = await withStore(folder, async (store) => {
+    const upstream = { baseUrl: models.baseUrl, model: 'task-model', apiKey: 'sk-wrong', capture: 'text' as const };
+    const gateway = await serveGateway({ store, upstream });
+    onTestFinished(() => gateway.close());
+    return await searched(models, { gateway: { url: gateway.url } });
+  });
+  expect(error).toMatchObject({
+    code: 'UNAUTHENTICATED',
+    message: expect.stringMatching(/the gateway at http.* has a key that its model endpoint rejects/),
+  });
+  expect(models.requestsOf('optimizer-model')).toEqual([]);
+});

@@ -110,7 +110,7 @@ describe('a rejected call', () => {
       paused: false,
       reason: null,
       in_flight: 0,
-      upstreams: [{ model: 'policy', up: true, token_ids: 'unknown' }],
+      upstreams: [{ model: 'policy', up: true, token_ids: 'unknown', key_rejections: 0 }],
     });
   });
 
@@ -239,6 +239,8 @@ describe('an upstream that fails', () => {
     expect(error).toMatchObject({ status: 502, message: expect.stringContaining('refused the gateway') });
     expect(error.message).toContain('AGL_UPSTREAM_KEY');
     expect(fixture.model.requests).toHaveLength(1);
+    const health = await fetch(`${fixture.gateway.url}/health`);
+    expect(await health.json()).toMatchObject({ upstreams: [{ key_rejections: 1 }] });
     await fixture.gateway.drain();
     expect(error.message + JSON.stringify(await fixture.spans(attempt))).not.toContain('sk-vendor');
   });

@@ -121,6 +121,18 @@ test.each<[string, readonly Values[], readonly string[]]>([
   expect(warningsOf(stepsOf(...changes))).toEqual(expected);
 });
 
+test('a warning of cut responses names a constant reward that is not the lowest one', () => {
+  const cut = { ...noSignal, 'response/truncated_share': 1 };
+  const messagesOf = (reward: number): readonly string[] => {
+    const steps = stepsOf(...repeated({ ...cut, 'reward/mean': reward, 'collection/reward_mean': reward }, 3));
+    // Without the healthy first step, from whose reward the others would have fallen.
+    const history = { steps: steps.slice(1), policies: [null], range: [0, 1] as const };
+    return diagnoseSteps(history).map(({ name, message }) => `${name}: ${message}`);
+  };
+  expect(messagesOf(0.5)).toEqual([expect.stringMatching(/^truncated-responses: .*; every reward is 0\.500: check/)]);
+  expect(messagesOf(0)).toEqual([expect.stringMatching(/^truncated-responses: (?!.*every reward)/)]);
+});
+
 test('a penalised part may fall', () => {
   const values = (step: number) => ({ 'reward/length/mean': 10 - step, 'reward/length/std': 1, 'reward/mean': step });
   const steps = [1, 2, 3, 4, 5, 6].map((step) => ({

@@ -135,7 +135,12 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
     const shares = metrics.ofRun('response/truncated_share', steps);
     if (shares?.every((share) => share >= truncatedShare) !== true || !hasZeroAdvantages(metrics, steps)) return null;
     if (isExtreme(metrics, steps, 'high')) return null;
-    return `the token limit cut ${percentText(shares)} of the responses, and no update has a learning signal, for ${stepsText(steps)}`;
+    const isConstant = metrics.last('reward/std', steps)?.every((spread) => spread === 0) === true;
+    // Cut responses usually fail. A reward above the lowest one may be a constant.
+    const reward = isConstant && !isExtreme(metrics, steps, 'low') ? metrics.reward(steps) : null;
+    const constant =
+      reward === null ? '' : `; every reward is ${reward.toPrecision(3)}: check that it depends on the response`;
+    return `the token limit cut ${percentText(shares)} of the responses, and no update has a learning signal, for ${stepsText(steps)}${constant}`;
   },
   'reward-ignores-response': (metrics) => {
     const distinct = metrics.ofRun('response/distinct_share', steps);

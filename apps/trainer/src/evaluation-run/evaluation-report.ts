@@ -1,5 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { EvaluationSummary, VerdictName } from '@agentlightning/core/protocol';
+import type { ConstantResponse, EvaluationSummary, VerdictName } from '@agentlightning/core/protocol';
 import type { FailureCause } from '../results/failure-cause.ts';
 
 /** The result of an evaluation. */
@@ -35,6 +35,8 @@ export interface EvaluatedSubject extends EvaluationSummary {
   readonly parts: Readonly<Record<string, Pick<EvaluationSummary, 'reward' | 'ci95' | 'rollouts'>>>;
   /** The number of rollouts that failed or have no reward, by cause; causes that did not occur are absent. */
   readonly failures: Readonly<Partial<Record<FailureCause, number>>>;
+  /** The best constant response, as far as seen; null when no two tasks had the same one. */
+  readonly constantResponse: ConstantResponse | null;
 }
 
 /** The difference of two evaluations on the same tasks and sample indexes. */

@@ -1,9 +1,16 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
 import { findFinalReward } from '@agentlightning/core/spans';
+import { bestConstantResponse, lastResponse } from '../evaluation/constant-response.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { countFailures } from '../rollouts/failure-metrics.ts';
-import { byTask, type MeasuredRewards, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
+import {
+  assumedRangeText,
+  byTask,
+  type MeasuredRewards,
+  summariseRewards,
+  summaryOf,
+} from '../run/stored-evaluation.ts';
 import type { EvaluationListener } from './evaluation-event.ts';
 import type { EvaluatedSubject } from './evaluation-report.ts';
 import type { EvaluationSettings } from './evaluation-settings.ts';
@@ -27,6 +34,8 @@ export function summariseSubject(subject: string, rollouts: SubjectRollouts): Ev
   if (outside > 0) {
     emit({ type: 'warning', message: `${outside} rewards of ${subject} are outside of the declared range` });
   }
+  const assumed = assumedRangeText(rewards, settings.reward.range);
+  if (assumed !== null) emit({ type: 'warning', message: assumed });
   // A model that is only evaluated needs no trainable calls.
   const failures = Object.entries(countFailures(collected)).filter(([cause, n]) => cause !== 'untrainable' && n > 0);
   return {
@@ -35,6 +44,9 @@ export function summariseSubject(subject: string, rollouts: SubjectRollouts): Ev
     missingShare: summary.missing / (summary.missing + summary.rollouts),
     parts: partsOf(rollouts),
     failures: Object.fromEntries(failures),
+    constantResponse: bestConstantResponse([
+      { ...rewards, responses: collected.map(({ spans }) => lastResponse(spans)) },
+    ]),
   };
 }
 

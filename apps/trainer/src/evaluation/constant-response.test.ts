@@ -18,6 +18,30 @@ test('the best constant response has the reward of the larger class', () => {
   expect(bestConstantResponse([before])).toMatchObject({ text: 'yes', reward: 2 / 6, seenShare: 0.5 });
 });
 
+test('forms of a response that differ in case, spacing and line ends count as one', () => {
+  const forms = [
+    '{"answer":"yes"}',
+    '{"answer": "Yes"}',
+    '{ "answer": "YES" }\n',
+    '{"answer":"yes"}',
+    '{"answer":\n"yes"}',
+    '',
+  ];
+  const rewards = forms.map((_, task) => (task < 5 ? 1 : 0));
+  const measured = { rewards, rolloutIds: forms, failed: 0, rolloutsPerTask: 1, responses: forms };
+  expect(bestConstantResponse([measured])).toEqual({ text: forms[0], reward: 5 / 6, seenShare: 5 / 6 });
+  // Of forms with different rewards, the exact one counts if it is better.
+  const strict = { ...measured, responses: ['yes', 'YES', 'yes', 'yes', 'YES', 'YES'], rewards: [1, 0, 1, 1, 0, 0] };
+  expect(bestConstantResponse([strict, strict])).toMatchObject({ text: 'yes', reward: 0.5 });
+});
+
+test('a tool call is a response too', () => {
+  const call = { id: 'c', type: 'function', function: { name: 'decide', arguments: '{"answer":"yes"}' } };
+  const message = { role: 'assistant', content: null, tool_calls: [call] };
+  const span = aModelCallSpan({ response: { choices: [{ index: 0, message, finish_reason: 'tool_calls' }] } });
+  expect(lastResponse([span])).toBe('decide({"answer":"yes"})');
+});
+
 test('responses that no two tasks share are not constant', () => {
   expect(bestConstantResponse([evaluationOf(['a', 'b', 'c', null, null, 'd'])])).toBeNull();
 });

@@ -1,7 +1,7 @@
 import type { Span } from '@agentlightning/core';
 import type { ConstantResponse } from '@agentlightning/core/protocol';
 import { traceSteps, walkSteps } from '@agentlightning/trace';
-import type { StoredEvaluation } from '../run/stored-evaluation.ts';
+import type { MeasuredRewards } from '../run/stored-evaluation.ts';
 
 /** Longest response, in characters, that several tasks may have in common. */
 const maxLength = 200;
@@ -20,11 +20,33 @@ export function lastResponse(spans: readonly Span[]): string | null {
 
 /**
  * The response with the highest mean reward if it were given to every task. A task counts with the reward that the response
- * had in one of the evaluations, and 0 where it was not seen: the true mean may be higher.
+ * had in one of the evaluations, and 0 where it was not seen: the true mean may be higher. Responses that differ in case and
+ * spacing also count as one, each task with the lowest reward of its forms.
  *
  * @returns null unless a response was given to two tasks
  */
-export function bestConstantResponse(evaluations: readonly StoredEvaluation[]): ConstantResponse | null {
+export function bestConstantResponse(evaluations: readonly MeasuredRewards[]): ConstantResponse | null {
+  const exact = bestOf(evaluations, (response) => response);
+  const alike = bestOf(evaluations, normalised);
+  return exact === null || (alike !== null && alike.reward > exact.reward) ? alike : exact;
+}
+
+/** A response without case, and without the spaces that JSON may have between its tokens. */
+function normalised(response: string): string {
+  return compactJson(response).toLowerCase().replaceAll(/\s+/g, ' ');
+}
+
+function compactJson(text: string): string {
+  if (!text.startsWith('{') && !text.startsWith('[')) return text;
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+function bestOf(evaluations: readonly MeasuredRewards[], keyOf: (response: string) => string): ConstantResponse | null {
+  const texts = new Map<string, string>();
   const rewards = new Map<string, Map<number, number>>();
   let tasks = 0;
   for (const { rewards: measured, responses = [], rolloutsPerTask } of evaluations) {
@@ -32,16 +54,21 @@ export function bestConstantResponse(evaluations: readonly StoredEvaluation[]): 
     for (const [index, response] of responses.entries()) {
       const reward = measured[index] ?? null;
       if (response === null || reward === null) continue;
-      const byTask = rewards.get(response) ?? new Map<number, number>();
-      byTask.set(Math.floor(index / rolloutsPerTask), reward);
-      rewards.set(response, byTask);
+      const key = keyOf(response);
+      const byTask = rewards.get(key) ?? new Map<number, number>();
+      const task = Math.floor(index / rolloutsPerTask);
+      const known = byTask.get(task) ?? reward;
+      byTask.set(task, keyOf === normalised ? Math.min(known, reward) : reward);
+      texts.set(key, texts.get(key) ?? response);
+      rewards.set(key, byTask);
     }
   }
   let best: ConstantResponse | null = null;
-  for (const [text, byTask] of rewards) {
+  for (const [key, byTask] of rewards) {
     if (byTask.size < 2) continue;
     const reward = [...byTask.values()].reduce((sum, value) => sum + value, 0) / tasks;
-    if (best === null || reward > best.reward) best = { text, reward, seenShare: byTask.size / tasks };
+    if (best === null || reward > best.reward)
+      best = { text: texts.get(key) ?? key, reward, seenShare: byTask.size / tasks };
   }
   return best;
 }

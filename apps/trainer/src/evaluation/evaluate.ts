@@ -1,6 +1,12 @@
 import type { EvaluationPhase } from '@agentlightning/core/protocol';
 import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
-import { measureRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
+import {
+  assumedRangeText,
+  measureRewards,
+  type StoredEvaluation,
+  summariseRewards,
+  summaryOf,
+} from '../run/stored-evaluation.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { collectEvaluation } from './collect-evaluation.ts';
 import { lastResponse } from './constant-response.ts';
@@ -40,7 +46,7 @@ export function emitEvaluated(
 
 /** {@link evaluate} without the report. */
 export async function measure(session: TrainingSession, options: EvaluationOptions): Promise<StoredEvaluation> {
-  const { config, tasks, emit } = session;
+  const { config, tasks, emit, emittedWarnings } = session;
   const { rolloutsPerTask = config.evaluation.rolloutsPerTask } = options;
   const heldOut = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
   const plan = {
@@ -55,5 +61,10 @@ export async function measure(session: TrainingSession, options: EvaluationOptio
   });
   const responses = collected.map(({ spans }) => lastResponse(spans));
   const measured = { ...measureRewards(collected, config.reward, rolloutsPerTask), responses };
+  const warning = assumedRangeText(measured, config.reward.range);
+  if (warning !== null && !emittedWarnings.has('assumed-range')) {
+    emittedWarnings.add('assumed-range');
+    emit({ type: 'warning', message: warning });
+  }
   return summariseRewards(measured, config.reward.range);
 }

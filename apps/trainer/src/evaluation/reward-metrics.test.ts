@@ -1,6 +1,7 @@
 import { aRewardSpan, aRollout } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { assumedRangeText } from '../run/stored-evaluation.ts';
 import { rewardMetrics } from './reward-metrics.ts';
 
 type Rewards = Parameters<typeof aRewardSpan>[0];
@@ -40,4 +41,13 @@ test('a dimension with the name of an inherited property has no weight', () => {
 
 test('one dimension has no metrics besides those of the reward', () => {
   expect(rewardMetrics([finished(1)], { range: null, parts: {} }, null)).toEqual({});
+});
+
+test('equal rewards outside of 0 to 1 have an interval of an assumed range', () => {
+  const measured = (rewards: readonly number[]) => ({ rewards, rolloutIds: [], failed: 0, rolloutsPerTask: 1 });
+  expect(assumedRangeText(measured([100, 100]), null)).toContain('assumes the range 0 to 100');
+  expect(assumedRangeText(measured([-5, -5]), null)).toContain('assumes the range -5 to 1');
+  expect(assumedRangeText(measured([100, 100]), [0, 200])).toBeNull();
+  expect(assumedRangeText(measured([100, 50]), null)).toBeNull();
+  expect(assumedRangeText(measured([1, 1]), null)).toBeNull();
 });

@@ -53,7 +53,7 @@ export async function openSearchModel(options: SearchModelOptions): Promise<Open
               ? { train: sampling, val: sampling, test: evaluation.sampling }
               : seededSampling({ sampling, evaluation, seed: options.seed }),
         })
-      : await externalGateway(url, options.wait);
+      : await externalGateway(url, options.wait, [upstream.model]);
   onOpen(gateway.close);
   return {
     resource: {

@@ -13,6 +13,7 @@ const best: EvaluatedSubject = {
   missingShare: 0.25,
   parts: { correct: { reward: 0.5, ci95: [0.2, 0.8], rollouts: 6 } },
   failures: { timeout: 1, no_reward: 2 },
+  constantResponse: { text: 'yes', reward: 0.5, seenShare: 0.75 },
 };
 
 const report: EvaluationReport = {
@@ -20,7 +21,16 @@ const report: EvaluationReport = {
   tasks: 4,
   samples: 2,
   of: best,
-  against: { ...best, subject: 'base', reward: 0.25, missing: 0, missingShare: 0, failures: {}, parts: {} },
+  against: {
+    ...best,
+    subject: 'base',
+    reward: 0.25,
+    missing: 0,
+    missingShare: 0,
+    failures: {},
+    parts: {},
+    constantResponse: null,
+  },
   comparison: {
     difference: 0.5,
     ci95: [0.1, 0.7],
@@ -48,6 +58,7 @@ test('the table has parts, failures by cause, the rule for missing rewards, and 
     'base        0.250   0.500 to 0.900  6         1       0',
     '',
     'Failures of run-1@best: timeout 1, no_reward 2',
+    'Best constant response of run-1@best: "yes", at least 0.50, seen on 75% of the tasks',
     '2 rollouts without a reward: excluded from the mean. More than 5% are missing (--max-missing): the result is not reliable.',
     'run-1@best minus base: +0.500 (95% +0.100 to +0.700, paired bootstrap over 4 tasks; p = 0.0300): not decided, too many rewards are missing',
     'Largest gains:',

@@ -1,3 +1,4 @@
+import type { ConstantResponse } from '@agentlightning/core/protocol';
 import { terminalText } from '@agentlightning/trace';
 import type {
   EvaluatedSubject,
@@ -21,6 +22,7 @@ export function evaluationText(report: EvaluationReport, context: CommandContext
     ...textTable(['SUBJECT', 'REWARD', '95% INTERVAL', 'ROLLOUTS', 'FAILED', 'MISSING'], subjects.flatMap(rowsOf)),
     '',
     ...subjects.flatMap(failureLines),
+    ...subjects.flatMap(constantLines),
     ...missingLines(report, subjects),
     ...(comparison === null || against === null ? [] : comparisonLines(comparison, { of, against }, context)),
     `${shortDuration(report.seconds)}. Rollouts: ${context.command} rollouts --run ${report.runId}${storeFlag(context.storeUrl)}`,
@@ -48,6 +50,12 @@ function intervalText([low, high]: readonly [number, number]): string {
 function failureLines({ subject, failures }: EvaluatedSubject): string[] {
   const causes = Object.entries(failures).map(([cause, count]) => `${cause} ${count}`);
   return causes.length === 0 ? [] : [`Failures of ${subject}: ${causes.join(', ')}`];
+}
+
+/** A response that is the best one to all tasks explains a reward without any skill. */
+function constantLines({ subject, constantResponse }: EvaluatedSubject): string[] {
+  if (constantResponse === null) return [];
+  return [`Best constant response of ${subject}: ${constantResponseText(constantResponse)}`];
 }
 
 function missingLines(
@@ -99,4 +107,10 @@ function differenceLines(title: string, differences: readonly TaskDifference[], 
 
 function signed(value: number): string {
   return `${value < 0 ? '' : '+'}${value.toFixed(3)}`;
+}
+
+/** A constant response with its mean reward. */
+export function constantResponseText({ text, reward, seenShare }: ConstantResponse): string {
+  const [least, seen] = seenShare === 1 ? ['', ''] : ['at least ', `, seen on ${percent(seenShare)} of the tasks`];
+  return `${terminalText(JSON.stringify(text))}, ${least}${reward.toFixed(2)}${seen}`;
 }

@@ -2,9 +2,9 @@ import { styleText } from 'node:util';
 import type { CollectedRollout, JudgedPrompts } from '@agentlightning/core/algorithm';
 import { addressText, quantityText } from '@agentlightning/core/internal';
 import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '@agentlightning/core/protocol';
-import { terminalText } from '@agentlightning/trace';
 import { conversationLines } from '../trace/conversation.ts';
 import { storeFlag } from './complete-commands.ts';
+import { constantResponseText } from './evaluation-text.ts';
 import { percent, pValueText, shortDuration } from './number-text.ts';
 import { exceptionsText } from './plain-report.ts';
 import { bar } from './progress-bar.ts';
@@ -75,12 +75,8 @@ function caveatLines({ caveats }: TrainingSummary): readonly string[] {
 
 /** The best constant response, with which the reward after training is to be compared. */
 function constantLines({ training }: TrainingSummary): readonly string[] {
-  if (training === undefined || training.constantResponse === null) return [];
-  const { text, reward, seenShare } = training.constantResponse;
-  const seen = seenShare === 1 ? '' : `, seen on ${percent(seenShare)} of the tasks`;
-  return [
-    `  Best constant response: ${terminalText(JSON.stringify(text))}, ${seenShare === 1 ? '' : 'at least '}${reward.toFixed(2)}${seen}`,
-  ];
+  const response = training?.constantResponse ?? null;
+  return response === null ? [] : [`  Best constant response: ${constantResponseText(response)}`];
 }
 
 function curveLines({ rewardCurve: curve, training }: TrainingSummary): readonly string[] {

@@ -70,6 +70,19 @@ function partsOf(
 }
 
 /**
+ * The warning that the interval of equal rewards depends on a range that was not declared and that they are outside of.
+ *
+ * @returns null where it does not
+ */
+export function assumedRangeText({ rewards }: MeasuredRewards, range: RewardRange | null): string | null {
+  const known = rewards.filter((reward) => reward !== null);
+  const [value = 0] = known;
+  if (range !== null || (value >= 0 && value <= 1) || known.some((reward) => reward !== value)) return null;
+  const assumed = `${Math.min(0, value)} to ${Math.max(1, value)}`;
+  return `all rewards of an evaluation are ${value}: their interval assumes the range ${assumed}; set the true one as \`rewards.range\``;
+}
+
+/**
  * The mean of the rewards that exist, with its confidence interval by the bootstrap of tasks.
  *
  * @throws AgentLightningError INVALID_REWARD when no rollout has a reward

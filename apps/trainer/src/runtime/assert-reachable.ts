@@ -20,24 +20,42 @@ const timeoutMs = 10_000;
 
 /** @throws AgentLightningError UNREACHABLE when an HTTP server does not respond as expected, after retries */
 export async function assertReachable(options: ReachableOptions): Promise<void> {
-  await withRetry(() => requestOnce(options), {
+  await reached(options, async (response) => await response.body?.cancel());
+}
+
+/**
+ * @returns the body of the response
+ * @throws AgentLightningError UNREACHABLE when an HTTP server does not respond as expected, after retries
+ */
+export async function readReachable(options: ReachableOptions): Promise<string> {
+  return await reached(options, async (response) => await response.text());
+}
+
+type ReadResponse<TBody> = (response: Response) => Promise<TBody>;
+
+async function reached<TBody>(options: ReachableOptions, read: ReadResponse<TBody>): Promise<TBody> {
+  return await withRetry(() => requestOnce(options, read), {
     clock: systemClock,
     delayMs: (_error, failures) => (failures < maxTries ? retryDelayMs : null),
   });
 }
 
-async function requestOnce({ what, url, isFine, remedy }: ReachableOptions): Promise<void> {
-  const status = await statusOf(url);
-  if (typeof status === 'number' && isFine(status)) return;
-  throw new AgentLightningError({ code: 'UNREACHABLE', message: `${what} does not respond (${status})`, remedy });
+async function requestOnce<TBody>(options: ReachableOptions, read: ReadResponse<TBody>): Promise<TBody> {
+  const { what, url, isFine, remedy } = options;
+  const response = await responseOf(url, read);
+  if (typeof response !== 'string' && isFine(response.status)) return response.body;
+  const reason = typeof response === 'string' ? response : response.status;
+  throw new AgentLightningError({ code: 'UNREACHABLE', message: `${what} does not respond (${reason})`, remedy });
 }
 
-/** The HTTP status of an address, or why the request failed. */
-async function statusOf(url: string): Promise<number | string> {
+/** The response of an address, or why the request failed. */
+async function responseOf<TBody>(
+  url: string,
+  read: ReadResponse<TBody>,
+): Promise<{ readonly status: number; readonly body: TBody } | string> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
-    await response.body?.cancel();
-    return response.status;
+    return { status: response.status, body: await read(response) };
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     // The error message may contain the address and its password.

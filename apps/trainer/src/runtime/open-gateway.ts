@@ -1,11 +1,12 @@
-import type { Run, Store } from '@agentlightning/core';
-import { addressText } from '@agentlightning/core/internal';
+import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import { addressText, parseJsonObject } from '@agentlightning/core/internal';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type GatewayOptions, serveGateway, type Upstream } from '@agentlightning/gateway';
+import { z } from 'zod';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { ResolvedEvaluation } from '../config/sections/evaluation-config.ts';
-import { assertReachable } from './assert-reachable.ts';
+import { readReachable } from './assert-reachable.ts';
 import type { OpenRuntime } from './open-runtime.ts';
 import { registerGateway } from './register-gateway.ts';
 import { type ServiceWait, waitForService } from './wait-for-service.ts';
@@ -59,7 +60,8 @@ export async function openGateway(options: {
   }));
   const { url, firstByteTimeoutMs, ...own } = config.gateway;
   if (url !== null) {
-    const gateway = await externalGateway(url, wait);
+    const models = policies.map(({ endpoint }) => endpoint.model);
+    const gateway = await externalGateway(url, wait, models);
     const sampling = seededSampling(config);
     await registerUpstreams?.(upstream.map((each) => ({ ...each, sampling })));
     return gateway;
@@ -119,16 +121,51 @@ export function seededSampling({
   return { train: { ...sampling, seed }, val: measured, test: measured };
 }
 
-/** Uses an external gateway, and waits until it responds. */
-export async function externalGateway(url: string, wait: ServiceWait): Promise<OpenGateway> {
+/**
+ * Uses an external gateway, and waits until it responds. Its check throws UNAUTHENTICATED once the key of an upstream has been
+ * rejected since.
+ *
+ * @param models - the models that agents call; those of other runs do not matter
+ */
+export async function externalGateway(
+  url: string,
+  wait: ServiceWait,
+  models: readonly string[] = [],
+): Promise<OpenGateway> {
   const root = url.replace(/\/+$/, '').replace(/\/v1$/, '');
-  const check = (): Promise<void> =>
-    assertReachable({
-      what: `the gateway at ${addressText(root)}`,
-      url: `${root}/health`,
-      isFine: (status) => status === 200,
-      remedy: 'Restart it (`agl gateway`), then `agl train --resume <run>`.',
-    });
-  await waitForService(check, { ...wait, what: `the gateway at ${addressText(root)}` });
+  const what = `the gateway at ${addressText(root)}`;
+  const remedy = 'Restart it (`agl gateway`), then `agl train --resume <run>`.';
+  let known: number | null = null;
+  const check = async (): Promise<void> => {
+    const health = await readReachable({ what, url: `${root}/health`, isFine: (status) => status === 200, remedy });
+    const rejections = keyRejections(health, models);
+    if (known !== null && rejections > known) throw rejectedKey(what);
+    // A restarted gateway counts from 0.
+    known = rejections;
+  };
+  await waitForService(check, { ...wait, what });
   return { baseUrl: `${root}/v1`, check, pauseCalls: (action) => action(), close: async () => undefined };
+}
+
+const healthSchema = z.looseObject({
+  upstreams: z.array(z.looseObject({ model: z.string().nullable(), key_rejections: z.number() })),
+});
+
+/** How often the upstreams that serve the models have rejected their keys; 0 at a gateway that does not report it. */
+function keyRejections(health: string, models: readonly string[]): number {
+  const upstreams = healthSchema.safeParse(parseJsonObject(health)).data?.upstreams ?? [];
+  const own = upstreams.filter(({ model }) => model === null || models.includes(model));
+  // A gateway sends calls of models that it does not know to all upstreams.
+  const serving = own.length > 0 ? own : upstreams;
+  return serving.reduce((sum, upstream) => sum + upstream.key_rejections, 0);
+}
+
+/** Ends the run at once: every further call would be rejected too. */
+function rejectedKey(gateway: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'UNAUTHENTICATED',
+    message: `${gateway} has a key that its model endpoint rejects`,
+    remedy:
+      'Set a key of the endpoint where the gateway is started (its log names the endpoint), restart it, then start again.',
+  });
 }

@@ -88,6 +88,7 @@ export function upstreamToWire(upstream: UpstreamState): JsonObject {
     up: upstream.isUp,
     last_failure: upstream.lastFailure,
     token_ids: upstream.tokenIds,
+    key_rejections: upstream.keyRejections,
     in_flight: upstream.inFlight,
     queued: upstream.queued,
   };

@@ -141,9 +141,12 @@ function anthropicModel({ id, created }: JsonObject): JsonObject {
 
 /** Public, therefore without ids and addresses. */
 function healthOf({ gate, services }: RouteOptions): object {
-  const upstreams = services.pool
-    .states()
-    .map(({ model, isUp, tokenIds }) => ({ model, up: isUp, token_ids: tokenIds }));
+  const upstreams = services.pool.states().map(({ model, isUp, tokenIds, keyRejections }) => ({
+    model,
+    up: isUp,
+    token_ids: tokenIds,
+    key_rejections: keyRejections,
+  }));
   return { ...stateToWire(gate.state()), upstreams };
 }
 

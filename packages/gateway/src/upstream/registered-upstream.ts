@@ -32,6 +32,8 @@ export class RegisteredUpstream implements Upstream {
   readonly dialect: LearnedDialect = new LearnedDialect();
   /** Whether conversations are continued by token ids there: until it turns out to ignore or refuse them. */
   continuesTokens = true;
+  /** Refusals of its key, as `onRejectedKey` reports them. */
+  keyRejections = 0;
   /** APIs that it was found to lack. */
   readonly lackedApis: Set<string> = new Set();
   /** Aborted when it is removed. */

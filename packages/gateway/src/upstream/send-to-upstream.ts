@@ -177,8 +177,10 @@ function checked(services: UpstreamServices, result: UpstreamResult): UpstreamRe
   const { upstream } = result;
   if (status === 401 || status === 403) {
     services.health.failed(upstream, `it refused the gateway's key with ${status}`);
-    if (status === 401 || upstream.firstByteTimes.isEmpty)
+    if (status === 401 || upstream.firstByteTimes.isEmpty) {
+      upstream.keyRejections += 1;
       services.onRejectedKey({ baseUrl: upstream.baseUrl, status });
+    }
     throw keyRefused(upstream.baseUrl, status);
   }
   if (status >= 300 && status < 400) throw upstreamFailed(upstream.baseUrl, `redirects with ${status}`, null);

@@ -96,6 +96,7 @@ export class UpstreamPool {
       isUp: upstream.health.isUp,
       lastFailure: upstream.health.lastFailure,
       tokenIds: upstream.tokenSupport,
+      keyRejections: upstream.keyRejections,
       inFlight: upstream.slots.inFlight,
       queued: upstream.slots.queued,
     }));

@@ -83,6 +83,8 @@ export interface UpstreamState {
    * after which none are requested.
    */
   readonly tokenIds: 'unknown' | 'given' | 'missing' | 'refused';
+  /** Refusals of its key, as `onRejectedKey` reports them. */
+  readonly keyRejections: number;
   /** Calls in flight there. */
   readonly inFlight: number;
   /** Calls in its queue. */

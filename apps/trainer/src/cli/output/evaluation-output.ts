@@ -11,6 +11,7 @@ const subject = z.strictObject({
     z.strictObject({ reward: z.number().nullable(), ci95: interval.nullable(), rollouts: z.int() }),
   ),
   failures: z.record(z.string(), z.int()).describe('rollouts by cause'),
+  constantResponse: z.strictObject({ text: z.string(), reward: z.number(), seenShare: z.number() }).nullable(),
 });
 
 const taskDifference = z.strictObject({
