@@ -40,8 +40,8 @@ export interface OpenStoreOptions {
   /** Polling interval of pending waits for changes by other processes in milliseconds. @default 200 */
   readonly outsidePollMs?: number;
   /**
-   * Maximum size of the store's file in bytes; writes beyond it fail with STORE_FULL. @default null limited by the
-   * disk only
+   * Maximum size in bytes of the store's file, or of its tables in PostgreSQL; new records beyond it fail with STORE_FULL.
+   * @default null limited by the disk only
    */
   readonly maxSizeBytes?: number | null;
   /** Limits of an attempt. @default the defaults of {@link AttemptQuotas} */
@@ -169,5 +169,6 @@ async function openPostgres(location: string, options: OpenStoreOptions): Promis
     url: location,
     poolSize: options.poolSize ?? 10,
     unreachableAfterMs: options.unreachableAfterMs ?? 10_000,
+    maxSizeBytes: options.maxSizeBytes ?? null,
   });
 }

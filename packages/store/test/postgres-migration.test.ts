@@ -69,7 +69,12 @@ describePostgres('PostgreSQL', () => {
 
   test('applies no new migration when one of them fails', async () => {
     await using database = await createTestDatabase();
-    const driver = await PostgresDriver.open({ url: database.url, poolSize: 2, unreachableAfterMs: 5000 });
+    const driver = await PostgresDriver.open({
+      url: database.url,
+      poolSize: 2,
+      unreachableAfterMs: 5000,
+      maxSizeBytes: null,
+    });
     await migrate(driver, { nowMs: 0 });
     const next = migrations.length + 1;
     const good = { version: next, name: 'good', statements: () => ['CREATE TABLE extra (a TEXT)'] };

@@ -13,7 +13,7 @@ describePostgres('PostgreSQL', () => {
       openDriver: async () => {
         opened += 1;
         await database.empty();
-        return PostgresDriver.open({ url: database.url, poolSize: 2, unreachableAfterMs: 5000 });
+        return PostgresDriver.open({ url: database.url, poolSize: 2, unreachableAfterMs: 5000, maxSizeBytes: null });
       },
       numRuns: 50,
     });

@@ -2,6 +2,7 @@ import type { ClientBase, ClientConfig, QueryResult } from 'pg';
 import pg from 'pg';
 import { type InsertTarget, onConflict, type SqlConnection, type SqlRow } from '../sql/sql-driver.ts';
 import type { SqlValue } from '../sql/sql-value.ts';
+import type { PostgresSizeLimit } from './postgres-size-limit.ts';
 import { decodeText, encodeText } from './postgres-text.ts';
 
 const bigintType = 20;
@@ -47,10 +48,13 @@ export function setUpConnection(client: ClientBase): void {
 /** Runs the store's statements on a connection of PostgreSQL. */
 export class PostgresConnection implements SqlConnection {
   readonly #client: ClientBase;
+  readonly #limit: PostgresSizeLimit | null;
   #hasWritten = false;
 
-  constructor(client: ClientBase) {
+  /** @param limit - refuses records of a store that is full; null where there is no limit, or for reading */
+  constructor(client: ClientBase, limit: PostgresSizeLimit | null = null) {
     this.#client = client;
+    this.#limit = limit;
   }
 
   /** Whether a statement has written. */
@@ -79,6 +83,7 @@ export class PostgresConnection implements SqlConnection {
   }
 
   async #query(sql: string, values: readonly (SqlValue | readonly SqlValue[])[]): Promise<QueryResult<SqlRow>> {
+    this.#limit?.admit(sql, values);
     const result = await this.#client.query<SqlRow>({ ...postgresStatement(sql), values: [...values] });
     if (result.command !== 'SELECT' && result.rowCount !== 0) this.#hasWritten = true;
     return result;

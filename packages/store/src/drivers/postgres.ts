@@ -27,6 +27,7 @@ import { connectionConfig, PostgresConnection, setUpConnection } from './postgre
 import { postgresDialect } from './postgres-dialect.ts';
 import { postgresErrorKind, toStoreError, unknownOutcome } from './postgres-error.ts';
 import { PostgresListener } from './postgres-listener.ts';
+import { PostgresSizeLimit } from './postgres-size-limit.ts';
 
 /**
  * Sends changes that no process blocks on, such as new spans, to other processes: after the commit, batched while
@@ -77,6 +78,8 @@ export interface PostgresDriverOptions {
   readonly poolSize: number;
   /** Timeout of retries while the database is unreachable, in milliseconds. */
   readonly unreachableAfterMs: number;
+  /** Maximum size of the store's tables of records in bytes; null for the disk only. */
+  readonly maxSizeBytes: number | null;
 }
 
 /** A counting semaphore with a FIFO queue. */
@@ -121,6 +124,7 @@ export class PostgresDriver implements SqlDriver {
   readonly #self = newId('worker');
   readonly #listeners = new Set<StoreChangeListener>();
   readonly #notifier: PostgresNotifier;
+  readonly #limit: PostgresSizeLimit | null;
   #channel = '';
   #listener: PostgresListener | null = null;
   #closing: Promise<void> | null = null;
@@ -132,6 +136,9 @@ export class PostgresDriver implements SqlDriver {
     this.#pool = new pg.Pool({ ...this.#connectionConfig(), max: options.poolSize });
     this.#pool.on('error', ignore).on('connect', setUpConnection);
     this.#notifier = new PostgresNotifier((changes) => this.#sendChanges(changes));
+    const { maxSizeBytes: maxBytes } = options;
+    const read: PostgresDriver['read'] = (work) => this.read(work);
+    this.#limit = maxBytes === null ? null : new PostgresSizeLimit({ maxBytes, address: this.#address, read });
   }
 
   /** Connects to the database, which may still be starting. */
@@ -160,15 +167,16 @@ export class PostgresDriver implements SqlDriver {
     });
   }
 
-  write<TResult>(
+  async write<TResult>(
     work: Work<TResult>,
     changesOf: (result: TResult) => readonly StoreChange[] = () => [],
   ): Promise<TResult> {
-    return this.#withRetry(async (client) => {
+    await this.#limit?.prepare();
+    return await this.#withRetry(async (client) => {
       // Operations lock rows explicitly; each statement sees all commits before it.
       const begun = client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
       begun.catch(ignore);
-      const connection = new PostgresConnection(client);
+      const connection = new PostgresConnection(client, this.#limit);
       const result = await work(connection);
       await begun;
       if (!connection.hasWritten) {
