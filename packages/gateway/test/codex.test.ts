@@ -95,6 +95,47 @@ describe('the tools of Codex', () => {
     },
   );
 
+  it('of newer versions, in an item, are those of a request', async () => {
+    const exec = { name: 'functions__exec', arguments: { input: 'text(1 + 1)' } };
+    await using fixture = await startGateway({
+      script: [
+        { type: 'response', content: '', toolCalls: [{ id: 'call_a', ...exec }] },
+        { type: 'response', content: '2' },
+      ],
+    });
+    const attempt = await fixture.attempt();
+    const custom = { type: 'custom', name: 'exec', description: 'Runs JavaScript.', format: { type: 'text' } };
+    const added = {
+      type: 'additional_tools',
+      role: 'developer',
+      tools: [{ type: 'namespace', name: 'functions', tools: [custom] }, ...tools],
+    };
+    const newRequest = { model: 'm', store: false };
+    const { output } = await post(fixture.baseUrl(attempt), { ...newRequest, input: [added, ...input], stream: true });
+    expect(output).toMatchObject([
+      { type: 'custom_tool_call', namespace: 'functions', name: 'exec', input: 'text(1 + 1)' },
+    ]);
+    const result = { type: 'custom_tool_call_output', call_id: 'call_a', output: [{ type: 'input_text', text: '2' }] };
+    await post(fixture.baseUrl(attempt), {
+      ...newRequest,
+      input: [added, ...input, ...(output as JsonObject[]), added, result],
+    });
+    const [first, second] = fixture.model.requests;
+    expect(first?.body.tools).toMatchObject([
+      { function: { name: 'functions__exec', parameters: { required: ['input'] } } },
+      { function: { name: 'shell' } },
+      { function: { name: 'apply_patch' } },
+      { function: { name: 'mcp__docs__find' } },
+    ]);
+    expect(second?.body.tools).toEqual(first?.body.tools);
+    expect(second?.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', tool_calls: [{ function: { name: exec.name, arguments: JSON.stringify(exec.arguments) } }] },
+      { role: 'tool', tool_call_id: 'call_a' },
+    ]);
+    expect((await fixture.calls(attempt)).map(({ isTrainable }) => isTrainable)).toEqual([true, true]);
+  });
+
   it('are the same turn again when their calls and results are sent back', async () => {
     await using fixture = await startGateway({ script: [calls, { type: 'response', content: 'Done.' }] });
     const attempt = await fixture.attempt();

@@ -7,7 +7,7 @@ import { objectsOf, textOf } from '../wire/json-access.ts';
 import { AssistantTurn } from './assistant-turn.ts';
 import { chatContent } from './chat-content.ts';
 import { stemOf } from './response-ids.ts';
-import { isServerTool } from './tools.ts';
+import { additionalToolsType, isServerTool } from './tools.ts';
 
 /**
  * Converts the items of a Responses request to chat messages.
@@ -45,6 +45,8 @@ class ChatMessageBuilder {
 
   add(item: JsonObject, path: string): void {
     const type = textOf(item.type) ?? 'message';
+    // Its tools are among those of the request.
+    if (type === additionalToolsType) return;
     if (type === 'message') this.#addMessage(item, path);
     else if (type === 'reasoning') this.#turnFor(item, 'reasoning').addReasoning(reasoningText(item));
     else if (type === 'function_call' || type === 'custom_tool_call') this.#turnFor(item, 'call').addCall(item);

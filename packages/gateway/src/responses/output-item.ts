@@ -62,9 +62,10 @@ function startedCall(
   item: { readonly id: string; readonly status: string },
   tool: RenamedTool | undefined,
 ): JsonObject {
-  if (tool?.type === 'custom') return { ...item, type: 'custom_tool_call', call_id: id, name, input: '' };
-  const called = tool === undefined ? { name } : { name: tool.name, namespace: tool.namespace };
-  return { ...item, type: 'function_call', arguments: '', call_id: id, ...called };
+  const namespace = tool === undefined || tool.namespace === null ? {} : { namespace: tool.namespace };
+  const called = { call_id: id, name: tool?.name ?? name, ...namespace };
+  if (tool?.isCustom === true) return { ...item, type: 'custom_tool_call', ...called, input: '' };
+  return { ...item, type: 'function_call', arguments: '', ...called };
 }
 
 /** The content part of a message. */

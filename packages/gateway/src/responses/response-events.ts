@@ -108,7 +108,7 @@ export class ResponseEvents {
   }
 
   #isCustom(head: PartHead): boolean {
-    return head.kind === 'call' && this.#outputOptions.tools.get(head.name)?.type === 'custom';
+    return head.kind === 'call' && this.#outputOptions.tools.get(head.name)?.isCustom === true;
   }
 
   #addLogprobs(choice: JsonObject): void {

@@ -8,10 +8,12 @@ import { nativeResponses } from './native-responses.ts';
 import { responseOf } from './response-body.ts';
 import { ResponseEvents } from './response-events.ts';
 import { responseId } from './response-ids.ts';
+import { withAdditionalTools } from './tools.ts';
 
 const translation: Translation = {
-  begin: async (request, scope) => {
-    const conversation = await scope.conversations.complete(request, inputItems(request), scope);
+  begin: async (given, scope) => {
+    const conversation = await scope.conversations.complete(given, inputItems(given), scope);
+    const request = withAdditionalTools(given, conversation.items);
     const options = { request, stem: scope.stem };
     const isStored = request.store !== false;
     const remember = (response: JsonObject): JsonObject => {
