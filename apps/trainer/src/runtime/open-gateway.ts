@@ -151,7 +151,7 @@ const healthSchema = z.looseObject({
   upstreams: z.array(z.looseObject({ model: z.string().nullable(), key_rejections: z.number() })),
 });
 
-/** How often the upstreams that serve the models have rejected their keys; 0 at a gateway that does not report it. */
+/** The number of rejections of the keys of the upstreams that serve the models; 0 at a gateway that does not report it. */
 function keyRejections(health: string, models: readonly string[]): number {
   const upstreams = healthSchema.safeParse(parseJsonObject(health)).data?.upstreams ?? [];
   const own = upstreams.filter(({ model }) => model === null || models.includes(model));
