@@ -220,6 +220,7 @@ test('versions of a prompt search, and prompts of a file, are evaluated', async 
   const file = path.join(folder, 'perfect.json');
   const template = 'RULE-0; RULE-1; RULE-2; RULE-3;\n{request}';
   writeFileSync(file, JSON.stringify({ prompts: { doing: { template } } }));
-  const perfect = await trainer.validate({ of: file });
+  // The noise of the planted models follows from the ids of rollouts.
+  const perfect = await trainer.validate({ of: file, runId: 'perfect' });
   expect(perfect.of.reward).toBeGreaterThan(0.7);
 });
