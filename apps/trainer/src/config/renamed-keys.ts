@@ -65,16 +65,20 @@ export function requireCurrentKeys(given: Settings, problems: ConfigProblems): S
 }
 
 function renamed(former: readonly string[]): AgentLightningError {
-  const texts = former.map((path) => {
-    const current = renamedKeys[path] ?? null;
-    return current === null ? `"${path}" has no effect any more` : `"${path}" is now "${current}"`;
-  });
+  const texts = former.map((path) => `"${path}" ${renamedHint(path)}`);
   return new AgentLightningError({
     code: 'CONFIG',
     message: texts.join('; '),
     remedy: 'Rename the keys; `agl config migrate` does it in a configuration file.',
     details: { issues: texts },
   });
+}
+
+/** What became of a former key: `is now "agents.processes"`; null for another key. */
+export function renamedHint(path: string): string | null {
+  if (!Object.hasOwn(renamedKeys, path)) return null;
+  const current = renamedKeys[path] ?? null;
+  return current === null ? 'has no effect any more' : `is now "${current}"`;
 }
 
 function moved(settings: Settings, from: string, to: string | null): Settings {

@@ -1,6 +1,6 @@
 import { definePrompt } from '@agentlightning/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { withCurrentKeys } from './renamed-keys.ts';
+import { renamedHint, withCurrentKeys } from './renamed-keys.ts';
 import type { ResolvedPromptSearch } from './resolve-prompt-search.ts';
 import { isPromptSearch, resolveRun } from './resolve-run.ts';
 
@@ -160,4 +160,13 @@ test('former keys of a recorded request are read, and do not replace present one
     settings: { agents: { processes: 1, concurrency: 3 }, stop: { reward: 1, patience: 3 } },
     former: ['workers', 'concurrency', 'stopAtReward', 'stopWhen'],
   });
+});
+
+test.each([
+  ['workers', 'is now "agents.processes"'],
+  ['diagnosis', 'has no effect any more'],
+  ['steps', null],
+  ['constructor', null],
+])('what became of %s: %s', (key, hint) => {
+  expect(renamedHint(key)).toBe(hint);
 });

@@ -26,8 +26,8 @@ export function lastResponse(spans: readonly Span[]): string | null {
  * @returns null unless a response was given to two tasks
  */
 export function bestConstantResponse(evaluations: readonly MeasuredRewards[]): ConstantResponse | null {
-  const exact = bestOf(evaluations, (response) => response);
-  const alike = bestOf(evaluations, normalised);
+  const exact = bestOf(evaluations, sameText);
+  const alike = bestOf(evaluations, alikeTexts);
   return exact === null || (alike !== null && alike.reward > exact.reward) ? alike : exact;
 }
 
@@ -45,7 +45,16 @@ function compactJson(text: string): string {
   }
 }
 
-function bestOf(evaluations: readonly MeasuredRewards[], keyOf: (response: string) => string): ConstantResponse | null {
+/** Which responses count as one, and which reward they have for a task. */
+interface Likeness {
+  readonly keyOf: (response: string) => string;
+  readonly combine: (known: number, reward: number) => number;
+}
+
+const sameText: Likeness = { keyOf: (response) => response, combine: (_known, reward) => reward };
+const alikeTexts: Likeness = { keyOf: normalised, combine: Math.min };
+
+function bestOf(evaluations: readonly MeasuredRewards[], { keyOf, combine }: Likeness): ConstantResponse | null {
   const texts = new Map<string, string>();
   const rewards = new Map<string, Map<number, number>>();
   let tasks = 0;
@@ -57,8 +66,7 @@ function bestOf(evaluations: readonly MeasuredRewards[], keyOf: (response: strin
       const key = keyOf(response);
       const byTask = rewards.get(key) ?? new Map<number, number>();
       const task = Math.floor(index / rolloutsPerTask);
-      const known = byTask.get(task) ?? reward;
-      byTask.set(task, keyOf === normalised ? Math.min(known, reward) : reward);
+      byTask.set(task, combine(byTask.get(task) ?? reward, reward));
       texts.set(key, texts.get(key) ?? response);
       rewards.set(key, byTask);
     }

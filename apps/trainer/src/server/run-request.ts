@@ -5,7 +5,7 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { newId } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { isRunId } from '../config/model-name.ts';
-import { isGroup, renamedKeys, withCurrentKeys } from '../config/renamed-keys.ts';
+import { isGroup, renamedHint, withCurrentKeys } from '../config/renamed-keys.ts';
 import type { ServerFolder } from './server-folder.ts';
 
 /** The keys of the training configuration that a client may choose. */
@@ -75,7 +75,10 @@ const receivedSchema = z.strictObject({
 export function parseRunRequest(value: unknown): { readonly runId: string; readonly request: RunRequest } {
   const { run_id: runId = newId('run'), ...request } = parseSettings(receivedSchema, value, {
     what: 'the run',
-    hintOf: (key) => (Object.hasOwn(renamedKeys, key) ? `it is now "${renamedKeys[key]}"` : null),
+    hintOf: (key) => {
+      const hint = renamedHint(key);
+      return hint === null ? null : `it ${hint}`;
+    },
   });
   return { runId, request };
 }
