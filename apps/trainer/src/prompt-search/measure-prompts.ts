@@ -1,5 +1,5 @@
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
-import type { RewardRange } from '../config/sections/rewards-config.ts';
+import type { RewardRange } from '../config/sections/reward-config.ts';
 import { collectEvaluation } from '../evaluation/collect-evaluation.ts';
 import {
   type MeasuredRewards,

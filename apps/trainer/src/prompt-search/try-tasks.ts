@@ -107,7 +107,7 @@ async function assertComparable(
   throw new AgentLightningError({
     code: 'INVALID_REWARD',
     message: `none of the ${collected.length} rollouts on the validation tasks returned a reward`,
-    remedy: 'Return a number from the agent, or set `rewards.missing`.',
+    remedy: 'Return a number from the agent, or set `reward.missing`.',
     details: { rollout: collected[0]?.rollout.rolloutId ?? null },
   });
 }
