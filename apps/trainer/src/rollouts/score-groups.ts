@@ -24,7 +24,7 @@ export interface GroupScoring {
 }
 
 /** A part that scores groups, with its name. */
-type GroupPart = readonly [name: string, part: RewardPart & Required<Pick<RewardPart, 'scoreGroup'>>];
+export type GroupPart = readonly [name: string, part: RewardPart & Required<Pick<RewardPart, 'scoreGroup'>>];
 
 /** Groups that are scored at the same time. */
 const concurrency = 8;
@@ -61,7 +61,8 @@ export async function scoreGroups(
   return scored.flat();
 }
 
-function groupParts(scoring: OutputScoring | null): readonly GroupPart[] {
+/** The parts that score groups. */
+export function groupParts(scoring: OutputScoring | null): readonly GroupPart[] {
   if (scoring === null || typeof scoring === 'function') return [];
   return Object.entries(scoring.parts).flatMap(([name, part]): GroupPart[] =>
     part.scoreGroup === undefined ? [] : [[name, { ...part, scoreGroup: part.scoreGroup.bind(part) }]],
@@ -85,23 +86,39 @@ async function scoresOf(
     const { rolloutId, mode, input } = rollout;
     return { task: input, output: recorded.output, rolloutId, mode, spans: () => Promise.resolve(spans), signal };
   });
-  const scores = members.map(({ recorded }) => ({ ...recorded.scores }));
-  for (const [name, part] of parts) {
-    const verdicts = await verdictsOf(name, part, inputs, options);
-    for (const [index, score] of verdicts.entries()) {
-      const own = scores[index];
-      if (own !== undefined) own[name] = score;
-    }
-  }
+  const scores = await groupScores(inputs, parts, options.failures);
   options.signal.throwIfAborted();
-  return new Map(members.map(({ rollout }, index) => [rollout.rollout.rolloutId, scores[index] ?? {}]));
+  return new Map(
+    members.map(({ rollout, recorded }, index) => [
+      rollout.rollout.rolloutId,
+      { ...recorded.scores, ...scores[index] },
+    ]),
+  );
+}
+
+/**
+ * The scores of siblings by the parts that compare them, in their order.
+ *
+ * @param failures - receives why parts are missing
+ */
+export async function groupScores(
+  inputs: readonly RewardInput[],
+  parts: readonly GroupPart[],
+  failures: Set<string>,
+): Promise<readonly Readonly<Record<string, PartScore>>[]> {
+  const columns: (readonly [string, readonly PartScore[]])[] = [];
+  for (const [name, part] of parts) columns.push([name, await verdictsOf(name, part, inputs, failures)]);
+  const missing: PartScore = { score: null, reason: 'no verdict' };
+  return inputs.map((_, index) =>
+    Object.fromEntries(columns.map(([name, column]) => [name, column[index] ?? missing])),
+  );
 }
 
 async function verdictsOf(
   name: string,
   part: GroupPart[1],
   inputs: readonly RewardInput[],
-  { failures }: { readonly failures: Set<string> },
+  failures: Set<string>,
 ): Promise<readonly PartScore[]> {
   try {
     if (inputs.some(({ output }) => output === undefined)) throw unrecordedOutput();
