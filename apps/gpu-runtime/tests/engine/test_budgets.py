@@ -8,19 +8,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import torch
+from tests.engine.a_batch import a_datum, with_prompt
 from tests.engine.dispatch_counter import DispatchCounter, KeptBytes
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from transformers import AutoModelForCausalLM, Qwen3Config
 
+from agentlightning_runtime.contract.batch import Batch, Datum
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
+from agentlightning_runtime.engine.micro_batch import assemble, examples_of, plan_evenly, share_out, split_by_example
 from agentlightning_runtime.engine.models import packed_attention
 from agentlightning_runtime.engine.models.base_model import BaseModel
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel
 from agentlightning_runtime.engine.models.network_factory import make_network
-from agentlightning_runtime.engine.packing import Segment
+from agentlightning_runtime.engine.packing import Segment, pack, plan_packed
 from agentlightning_runtime.engine.ranks import Ranks
 from agentlightning_runtime.inference.decoding_batch import DecodingBatch
 from agentlightning_runtime.inference.generation import Generation, GenerationRequest
@@ -29,6 +33,9 @@ from agentlightning_runtime.inference.sampling_rule import SamplingRule
 from agentlightning_runtime.inference.served_weights import snapshot_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentlightning_runtime.engine.example import Example
     from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 
 # Those of Qwen3-0.6B, besides the vocabulary, which layers do not depend on.
@@ -125,6 +132,54 @@ def test_bytes_that_a_layer_moves(layer: Cost) -> None:
 
 def test_bytes_that_a_layer_keeps_for_the_backward_pass(layer: Cost) -> None:
     assert layer.kept_kilobytes_a_token <= 70
+
+
+def sequences(kind: str, tokens: int, seed: int) -> list[Example]:
+    """Conversations of log-normal lengths, or groups of 8 responses to a prompt, of so many tokens in all."""
+    random, data = np.random.default_rng(seed), list[Datum]()
+    while sum(len(each.token_ids) for each in data) < tokens:
+        number = 100 * seed + len(data)
+        if kind == "agents":
+            length = int(np.clip(random.lognormal(6.2, 0.9), 64, 4096))
+            data.append(a_datum(length, [(length // 2, length)], seed=number))
+        else:
+            prompt = a_datum(768, [(767, 768)], seed=number)
+            data += [with_prompt(prompt, int(random.integers(128, 384)), number + at) for at in range(8)]
+    return examples_of(Batch(data), only_weighted=False)
+
+
+def busy_share(groups: list[Sequence[Example]], ranks: int) -> float:
+    """Mean share of the time in which a rank computes, while all wait for the longest row of a round."""
+    shares = [[pack(group).length for group in share_out(groups, rank, ranks)] for rank in range(ranks)]
+    computed = sum(pack(group).length for group in groups)
+    return computed / (ranks * sum(max(each) for each in zip(*shares, strict=True)))
+
+
+@pytest.mark.parametrize(("kind", "least"), [("agents", 0.9), ("groups", 0.88)])
+def test_ranks_are_busy(kind: str, least: float) -> None:
+    batches = [sequences(kind, tokens, 3) for tokens in (64_000, 100_000, 130_000, 260_000)]
+    shares = [busy_share(plan_evenly(plan_packed, each, 16_384, 8), 8) for each in batches]
+    print(kind, shares)  # noqa: T201
+    assert min(shares) >= least
+
+
+def test_rows_are_full_for_one_rank_and_small_enough_for_more() -> None:
+    examples = sequences("agents", 64_000, 1)
+    assert plan_evenly(plan_packed, examples, 16_384, 1) == plan_packed(examples, 16_384)
+    for ranks in (2, 3, 8):
+        full, even = plan_packed(examples, 16_384), plan_evenly(plan_packed, examples, 16_384, ranks)
+        assert -(-len(even) // ranks) == -(-len(full) // ranks)
+        assert sorted(each.index for group in even for each in group) == list(range(len(examples)))
+        assert max(pack(group).length for group in even) <= max(pack(group).length for group in full)
+
+
+def test_a_rank_without_work_computes_two_tokens() -> None:
+    examples = sequences("agents", 4000, 1)[:1]
+    (placeholder,) = share_out([examples], 1, 2)
+    piece = assemble(placeholder, torch.device("cpu"), is_packed=True)
+    assert piece.token_ids.numel() == 1
+    assert not piece.trained.weights.any()
+    assert list(split_by_example(placeholder, np.zeros(1, dtype=np.float32))) == []
 
 
 LORA = LoraSettings(4, 8.0, ("down_proj", "q_proj"))
