@@ -135,7 +135,7 @@ def test_bytes_that_a_layer_keeps_for_the_backward_pass(layer: Cost) -> None:
 
 
 def sequences(kind: str, tokens: int, seed: int) -> list[Example]:
-    """Conversations of log-normal lengths, or groups of 8 responses to a prompt, of so many tokens in all."""
+    """Conversations of log-normal lengths, or groups of 8 responses to a prompt, of at least `tokens` tokens."""
     random, data = np.random.default_rng(seed), list[Datum]()
     while sum(len(each.token_ids) for each in data) < tokens:
         number = 100 * seed + len(data)
