@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError, type Store } from '@agentlightning/core';
-import { addressText } from '@agentlightning/core/internal';
+import { addressText, operationalMetrics } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
@@ -9,6 +9,7 @@ import { WorkerPool } from '@agentlightning/runner/workers';
 import type { pino } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import { type CommandTelemetry, withTelemetry } from '../../metrics/command-telemetry.ts';
+import { instrumentOptions } from '../../metrics/training-metrics.ts';
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { externalGateway } from '../../runtime/open-gateway.ts';
 import { waitForStore } from '../../runtime/wait-for-store.ts';
@@ -106,9 +107,7 @@ async function serveAgents({ flags, store, agentFile, log, stop, registry, ...en
     onFailure: (error) => failure.abort(error),
   });
   new Gauge({
-    name: 'agl_runner_running_attempts',
-    help: 'Attempts that run',
-    registers: [registry],
+    ...instrumentOptions(operationalMetrics.runnerRunningAttempts, registry),
     collect() {
       this.set(pool.running);
     },

@@ -1,4 +1,5 @@
 import type { RolloutStatus } from '@agentlightning/core';
+import { type OperationalMetric, operationalMetrics } from '@agentlightning/core/internal';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Values that are collected on each scrape. */
@@ -21,15 +22,21 @@ export interface EndedRequest {
 }
 
 const verbs: readonly string[] = ['GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'];
-const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-const waitBuckets = [0.01, 0.1, 1, 5, 10, 30, 60, 300];
-const requestLabels = ['method', 'route', 'status'] as const;
+const { storeRequests, storeWaits, storeOpenWaits, storeRollouts } = operationalMetrics;
+
+/** The options of an instrument of the catalogue. */
+function optionsOf<TMetric extends OperationalMetric>(
+  { name, title, labels }: TMetric,
+  registry: Registry,
+): { name: string; help: string; labelNames: TMetric['labels']; registers: [Registry] } {
+  return { name, help: title, labelNames: labels, registers: [registry] };
+}
 
 /** The Prometheus metrics of a server. Labels have low cardinality: no ids. */
 export class StoreMetrics {
   readonly #registry: Registry;
-  readonly #requests: Histogram<(typeof requestLabels)[number]>;
-  readonly #waits: Histogram<(typeof requestLabels)[number]>;
+  readonly #requests: Histogram<(typeof storeRequests.labels)[number]>;
+  readonly #waits: Histogram<(typeof storeRequests.labels)[number]>;
   readonly #claims: Counter;
   readonly #enqueued: Counter;
   readonly #spans: Counter<'format'>;
@@ -37,42 +44,23 @@ export class StoreMetrics {
 
   constructor({ countUnfinished, countWaits }: StoreGauges, registry: Registry = new Registry()) {
     this.#registry = registry;
-    const registers = [this.#registry];
-    const labelNames = [...requestLabels];
     this.#requests = new Histogram({
-      name: 'agl_store_request_duration_seconds',
-      help: 'Duration of requests, except long polls and event streams',
-      labelNames,
-      buckets: requestBuckets,
-      registers,
+      ...optionsOf(storeRequests, registry),
+      buckets: [...storeRequests.buckets],
     });
-    this.#waits = new Histogram({
-      name: 'agl_store_wait_duration_seconds',
-      help: 'Duration of long polls and event streams',
-      labelNames,
-      buckets: waitBuckets,
-      registers,
-    });
-    const counter = <TLabel extends string>(name: string, help: string, ...labels: TLabel[]): Counter<TLabel> =>
-      new Counter({ name, help, labelNames: labels, registers });
-    this.#claims = counter('agl_store_claims_total', 'Rollouts claimed from this server');
-    this.#enqueued = counter('agl_store_enqueued_total', 'Rollouts enqueued by this server');
-    this.#spans = counter('agl_store_spans_total', 'Spans recorded by this server', 'format');
-    this.#spanBytes = counter('agl_store_span_bytes_total', 'Bytes of request bodies with spans', 'format');
+    this.#waits = new Histogram({ ...optionsOf(storeWaits, registry), buckets: [...storeWaits.buckets] });
+    this.#claims = new Counter(optionsOf(operationalMetrics.storeClaims, registry));
+    this.#enqueued = new Counter(optionsOf(operationalMetrics.storeEnqueued, registry));
+    this.#spans = new Counter(optionsOf(operationalMetrics.storeSpans, registry));
+    this.#spanBytes = new Counter(optionsOf(operationalMetrics.storeSpanBytes, registry));
     new Gauge({
-      name: 'agl_store_rollouts',
-      help: 'Unfinished rollouts by status',
-      labelNames: ['status'],
-      registers,
+      ...optionsOf(storeRollouts, registry),
       async collect() {
         for (const [status, count] of await countUnfinished()) this.set({ status }, count);
       },
     });
     new Gauge({
-      name: 'agl_store_waits',
-      help: 'Open long polls and event streams by kind',
-      labelNames: ['kind'],
-      registers,
+      ...optionsOf(storeOpenWaits, registry),
       collect() {
         for (const [kind, count] of countWaits()) this.set({ kind }, count);
       },
