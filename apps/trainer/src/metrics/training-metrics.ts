@@ -1,15 +1,11 @@
-import { type OperationalMetric, operationalMetrics, systemClock } from '@agentlightning/core/internal';
+import {
+  instrumentOptions,
+  type OperationalMetric,
+  operationalMetrics,
+  systemClock,
+} from '@agentlightning/core/internal';
 import type { EvaluationPhase, StepSummary, TrainingEvent } from '@agentlightning/core/protocol';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-
-/** The options of an instrument of the catalogue. */
-export function instrumentOptions<TMetric extends OperationalMetric>(
-  { name, title, labels, buckets }: TMetric,
-  registry: Registry,
-): { name: string; help: string; labelNames: TMetric['labels']; registers: [Registry]; buckets?: number[] } {
-  const limits = buckets === undefined ? {} : { buckets: [...buckets] };
-  return { name, help: title, labelNames: labels, registers: [registry], ...limits };
-}
 
 /** Prometheus metrics of the run that a process trains. They are those of the current run, which is their only id. */
 export class TrainingMetrics {
@@ -25,17 +21,18 @@ export class TrainingMetrics {
   #run = '';
 
   constructor(registry: Registry) {
+    const registers = [registry];
     const gauge = <TMetric extends OperationalMetric>(metric: TMetric): Gauge<TMetric['labels'][number]> =>
-      new Gauge(instrumentOptions(metric, registry));
+      new Gauge({ ...instrumentOptions(metric), registers });
     this.#running = gauge(operationalMetrics.trainRunning);
     this.#step = gauge(operationalMetrics.trainStep);
     this.#stepTime = gauge(operationalMetrics.trainLastStepTime);
     this.#reward = gauge(operationalMetrics.trainReward);
     this.#evaluation = gauge(operationalMetrics.trainEvaluationReward);
     this.#values = gauge(operationalMetrics.trainMetric);
-    this.#steps = new Counter(instrumentOptions(operationalMetrics.trainSteps, registry));
-    this.#duration = new Histogram(instrumentOptions(operationalMetrics.trainStepDuration, registry));
-    this.#warnings = new Counter(instrumentOptions(operationalMetrics.trainWarnings, registry));
+    this.#steps = new Counter({ ...instrumentOptions(operationalMetrics.trainSteps), registers });
+    this.#duration = new Histogram({ ...instrumentOptions(operationalMetrics.trainStepDuration), registers });
+    this.#warnings = new Counter({ ...instrumentOptions(operationalMetrics.trainWarnings), registers });
   }
 
   /** Follows the events of a training. */

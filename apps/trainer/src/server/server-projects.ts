@@ -1,6 +1,6 @@
 import type { Run } from '@agentlightning/core';
 import { AgentLightningError, type Clock, type JsonObject, NotFoundError } from '@agentlightning/core';
-import { addressText, operationalMetrics } from '@agentlightning/core/internal';
+import { addressText, instrumentOptions, operationalMetrics } from '@agentlightning/core/internal';
 import { type AttemptTokens, defaultProject } from '@agentlightning/core/protocol';
 import { createDashboardHandler, type DashboardHandler } from '@agentlightning/dashboard';
 import { type AttemptTokenVerifier, createGateway, type Gateway, type KeyAuthenticator } from '@agentlightning/gateway';
@@ -10,7 +10,7 @@ import { Gauge, Registry } from 'prom-client';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { datasetLines, emptyDatasetCounts } from '../dataset/dataset-lines.ts';
 import { warningExplanations } from '../events/run-warning.ts';
-import { instrumentOptions, TrainingMetrics } from '../metrics/training-metrics.ts';
+import { TrainingMetrics } from '../metrics/training-metrics.ts';
 import type { DashboardSessions } from './dashboard-sessions.ts';
 import { DataSets } from './data-sets.ts';
 import type { ProjectApplications } from './project-applications.ts';
@@ -243,7 +243,8 @@ async function requestOf(folder: ServerFolder, runId: string): Promise<RunReques
 /** Registers the number of runs of a server by status. */
 function countRuns(registry: Registry, read: () => Promise<readonly Run[]>): void {
   new Gauge({
-    ...instrumentOptions(operationalMetrics.serverRuns, registry),
+    ...instrumentOptions(operationalMetrics.serverRuns),
+    registers: [registry],
     async collect() {
       const runs = await read();
       this.reset();

@@ -44,7 +44,7 @@ export { SecretFields } from '../redaction/secret-fields.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 export type { HttpExchange } from '../server/whole-requests.ts';
 export { respondToWholeRequests } from '../server/whole-requests.ts';
-export { type OperationalMetric, operationalMetrics } from '../telemetry/operational-metrics.ts';
+export { instrumentOptions, type OperationalMetric, operationalMetrics } from '../telemetry/operational-metrics.ts';
 export { runMetrics } from '../telemetry/run-metric-catalogue.ts';
 export {
   allRunMetrics,

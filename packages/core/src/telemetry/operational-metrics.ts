@@ -261,3 +261,13 @@ export const operationalMetrics = {
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800],
   },
 } as const;
+
+/** The options of an instrument of `prom-client` for a metric of the catalogue, without its registry. */
+export function instrumentOptions<TMetric extends OperationalMetric>({
+  name,
+  title,
+  labels,
+  buckets,
+}: TMetric): { name: string; help: string; labelNames: TMetric['labels']; buckets?: number[] } {
+  return { name, help: title, labelNames: labels, ...(buckets === undefined ? {} : { buckets: [...buckets] }) };
+}

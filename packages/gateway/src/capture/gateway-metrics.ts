@@ -1,4 +1,4 @@
-import { type OperationalMetric, operationalMetrics } from '@agentlightning/core/internal';
+import { instrumentOptions, type OperationalMetric, operationalMetrics } from '@agentlightning/core/internal';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallObservation } from '../wire/call-observation.ts';
 import type { GatewayState, UpstreamState } from '../wire/gateway-options.ts';
@@ -9,14 +9,6 @@ export interface UpstreamTry {
   readonly upstream: string;
   readonly outcome: number | 'error';
   readonly durationMs: number;
-}
-
-/** The options of an instrument of the catalogue. */
-function optionsOf<TMetric extends OperationalMetric>(
-  { name, title, labels }: TMetric,
-  registry: Registry,
-): { name: string; help: string; labelNames: TMetric['labels']; registers: [Registry] } {
-  return { name, help: title, labelNames: labels, registers: [registry] };
 }
 
 /** Limit of distinct model labels. */
@@ -51,16 +43,19 @@ export class GatewayMetrics {
 
   constructor(gauges: GatewayGauges, registry: Registry = new Registry()) {
     this.#registry = registry;
+    const registers = [registry];
+    const counter = <TMetric extends OperationalMetric>(metric: TMetric): Counter<TMetric['labels'][number]> =>
+      new Counter({ ...instrumentOptions(metric), registers });
     const histogram = <TMetric extends OperationalMetric>(metric: TMetric): Histogram<TMetric['labels'][number]> =>
-      new Histogram({ ...optionsOf(metric, registry), buckets: [...(metric.buckets ?? [])] });
-    this.#calls = new Counter(optionsOf(operationalMetrics.gatewayCalls, registry));
+      new Histogram({ ...instrumentOptions(metric), registers });
+    this.#calls = counter(operationalMetrics.gatewayCalls);
     this.#duration = histogram(operationalMetrics.gatewayCallDuration);
     this.#added = histogram(operationalMetrics.gatewayCallAdded);
     this.#firstToken = histogram(operationalMetrics.gatewayFirstToken);
-    this.#tokens = new Counter(optionsOf(operationalMetrics.gatewayTokens, registry));
-    this.#recorded = new Counter(optionsOf(operationalMetrics.gatewayRecordedCalls, registry));
+    this.#tokens = counter(operationalMetrics.gatewayTokens);
+    this.#recorded = counter(operationalMetrics.gatewayRecordedCalls);
     this.#tries = histogram(operationalMetrics.gatewayUpstreamRequests);
-    this.#retries = new Counter(optionsOf(operationalMetrics.gatewayUpstreamRetries, registry));
+    this.#retries = counter(operationalMetrics.gatewayUpstreamRetries);
     registerGauges(this.#registry, gauges);
   }
 
@@ -117,7 +112,8 @@ interface GatewayGauges {
 function registerGauges(registry: Registry, { state, upstreams }: GatewayGauges): void {
   const gauge = (metric: OperationalMetric, read: () => number): void => {
     new Gauge({
-      ...optionsOf(metric, registry),
+      ...instrumentOptions(metric),
+      registers: [registry],
       collect() {
         this.set(read());
       },
@@ -125,7 +121,8 @@ function registerGauges(registry: Registry, { state, upstreams }: GatewayGauges)
   };
   const perUpstream = (metric: OperationalMetric, read: (upstream: UpstreamState) => number | null): void => {
     new Gauge({
-      ...optionsOf(metric, registry),
+      ...instrumentOptions(metric),
+      registers: [registry],
       collect() {
         // Drops the series of removed upstreams.
         this.reset();

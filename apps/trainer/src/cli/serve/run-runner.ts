@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError, type Store } from '@agentlightning/core';
-import { addressText, operationalMetrics } from '@agentlightning/core/internal';
+import { addressText, instrumentOptions, operationalMetrics } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
@@ -9,7 +9,6 @@ import { WorkerPool } from '@agentlightning/runner/workers';
 import type { pino } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import { type CommandTelemetry, withTelemetry } from '../../metrics/command-telemetry.ts';
-import { instrumentOptions } from '../../metrics/training-metrics.ts';
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { externalGateway } from '../../runtime/open-gateway.ts';
 import { waitForStore } from '../../runtime/wait-for-store.ts';
@@ -107,7 +106,8 @@ async function serveAgents({ flags, store, agentFile, log, stop, registry, ...en
     onFailure: (error) => failure.abort(error),
   });
   new Gauge({
-    ...instrumentOptions(operationalMetrics.runnerRunningAttempts, registry),
+    ...instrumentOptions(operationalMetrics.runnerRunningAttempts),
+    registers: [registry],
     collect() {
       this.set(pool.running);
     },

@@ -1,15 +1,14 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { AgentLightningError } from '@agentlightning/core';
-import { type Activity, activityChannel, operationalMetrics } from '@agentlightning/core/internal';
+import { type Activity, activityChannel, instrumentOptions, operationalMetrics } from '@agentlightning/core/internal';
 import type { ListenAddress } from '@agentlightning/core/protocol';
 import type { Registry } from 'prom-client';
 import { Histogram } from 'prom-client';
 import { serveMetrics } from '../../metrics/serve-metrics.ts';
-import { instrumentOptions } from '../../metrics/training-metrics.ts';
 
 /** Measures the activities of this process: the phases of training steps, attempts, model calls. @returns ends it */
 function measureActivities(registry: Registry): () => void {
-  const histogram = new Histogram(instrumentOptions(operationalMetrics.activities, registry));
+  const histogram = new Histogram({ ...instrumentOptions(operationalMetrics.activities), registers: [registry] });
   const channel = tracingChannel<unknown, Activity>(activityChannel);
   const started = new WeakMap<object, number>();
   const onStart = (activity: unknown): void => void started.set(activity as object, performance.now());

@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '@agentlightning/core';
-import { type OperationalMetric, operationalMetrics } from '@agentlightning/core/internal';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/internal';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Values that are collected on each scrape. */
@@ -24,14 +24,6 @@ export interface EndedRequest {
 const verbs: readonly string[] = ['GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'];
 const { storeRequests, storeWaits, storeOpenWaits, storeRollouts } = operationalMetrics;
 
-/** The options of an instrument of the catalogue. */
-function optionsOf<TMetric extends OperationalMetric>(
-  { name, title, labels }: TMetric,
-  registry: Registry,
-): { name: string; help: string; labelNames: TMetric['labels']; registers: [Registry] } {
-  return { name, help: title, labelNames: labels, registers: [registry] };
-}
-
 /** The Prometheus metrics of a server. Labels have low cardinality: no ids. */
 export class StoreMetrics {
   readonly #registry: Registry;
@@ -44,23 +36,23 @@ export class StoreMetrics {
 
   constructor({ countUnfinished, countWaits }: StoreGauges, registry: Registry = new Registry()) {
     this.#registry = registry;
-    this.#requests = new Histogram({
-      ...optionsOf(storeRequests, registry),
-      buckets: [...storeRequests.buckets],
-    });
-    this.#waits = new Histogram({ ...optionsOf(storeWaits, registry), buckets: [...storeWaits.buckets] });
-    this.#claims = new Counter(optionsOf(operationalMetrics.storeClaims, registry));
-    this.#enqueued = new Counter(optionsOf(operationalMetrics.storeEnqueued, registry));
-    this.#spans = new Counter(optionsOf(operationalMetrics.storeSpans, registry));
-    this.#spanBytes = new Counter(optionsOf(operationalMetrics.storeSpanBytes, registry));
+    const registers = [registry];
+    this.#requests = new Histogram({ ...instrumentOptions(storeRequests), registers });
+    this.#waits = new Histogram({ ...instrumentOptions(storeWaits), registers });
+    this.#claims = new Counter({ ...instrumentOptions(operationalMetrics.storeClaims), registers });
+    this.#enqueued = new Counter({ ...instrumentOptions(operationalMetrics.storeEnqueued), registers });
+    this.#spans = new Counter({ ...instrumentOptions(operationalMetrics.storeSpans), registers });
+    this.#spanBytes = new Counter({ ...instrumentOptions(operationalMetrics.storeSpanBytes), registers });
     new Gauge({
-      ...optionsOf(storeRollouts, registry),
+      ...instrumentOptions(storeRollouts),
+      registers,
       async collect() {
         for (const [status, count] of await countUnfinished()) this.set({ status }, count);
       },
     });
     new Gauge({
-      ...optionsOf(storeOpenWaits, registry),
+      ...instrumentOptions(storeOpenWaits),
+      registers,
       collect() {
         for (const [kind, count] of countWaits()) this.set({ kind }, count);
       },
