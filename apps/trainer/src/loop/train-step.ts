@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
-import { systemClock, traceActivity } from '@agentlightning/core/internal';
+import { runMetrics, systemClock, traceActivity } from '@agentlightning/core/internal';
 import type { PublicationRecord, StepSummary } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
@@ -76,9 +76,10 @@ export async function trainStep(options: {
       ...collection.metrics,
       ...sampler.metrics(),
       ...(await costMetrics(session)),
-      'rollouts/infrastructure_failed': collected.filter(({ failure }) => failure === 'infrastructure').length,
-      'time/collect_s': (collectedMs - startedMs) / 1000,
-      'time/step_s': seconds,
+      [runMetrics.rolloutsInfrastructureFailed.name]: collected.filter(({ failure }) => failure === 'infrastructure')
+        .length,
+      [runMetrics.collectSeconds.name]: (collectedMs - startedMs) / 1000,
+      [runMetrics.stepSeconds.name]: seconds,
     },
   };
   const passRates = sampler.passRates();
@@ -116,7 +117,7 @@ function measureStep(
     reward,
     metrics: {
       ...metrics,
-      'collection/reward_mean': reward,
+      [runMetrics.collectionRewardMean.name]: reward,
       ...failureMetrics(rollouts),
       ...callMetrics(rollouts),
       ...rewardMetrics(rollouts, rewards, definition.choice?.rewardWeights ?? null),
@@ -151,7 +152,7 @@ async function warnOfFailures(
   metrics: Readonly<Record<string, number>>,
 ): Promise<string | null> {
   await warnOfLost(session, collected);
-  if ((metrics['failures/agent_share'] ?? 0) <= failingShare) await warnOfFailed(session, collected);
+  if ((metrics[runMetrics.failuresAgentShare.name] ?? 0) <= failingShare) await warnOfFailed(session, collected);
   const first = collected.find(({ failure }) => failure === 'agent');
   return first === undefined ? null : await failureText(session.store, first);
 }
