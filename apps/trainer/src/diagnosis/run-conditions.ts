@@ -30,6 +30,7 @@ export function runConditions(
   );
   const collapse = collapseText(history, warningThresholds.steps);
   const falling = fallingPart(history, warningThresholds.steps);
+  const drift = lengthDrift(history, warningThresholds.steps);
   const outside = values[runMetrics.rewardOutOfRange.name] ?? 0;
   const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
   return [
@@ -46,6 +47,7 @@ export function runConditions(
       : []),
     ...(collapse === null ? [] : [{ name: 'policy-collapse' as const, message: collapse }]),
     ...(falling === null ? [] : [{ name: 'reward-part-falls' as const, message: falling }]),
+    ...(drift === null ? [] : [{ name: 'length-drift' as const, message: drift }]),
     ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),
   ].map((condition) => ({ ...condition, step, policy: null }));
 }
@@ -84,6 +86,24 @@ function fallingPart({ steps, penalised }: StepHistory, count: number): string |
     }
   }
   return null;
+}
+
+/** Responses that became longer while longer ones are rewarded more than their siblings. */
+function lengthDrift({ steps }: StepHistory, count: number): string | null {
+  if (steps.length < 2 * count) return null;
+  const meanOf = (part: readonly StepRecord[], name: string): number | null =>
+    mean(part.flatMap(({ values }) => values[name] ?? []));
+  const [first, last] = [steps.slice(0, count), steps.slice(-count)];
+  const before = meanOf(first, runMetrics.responseTokensMean.name);
+  const after = meanOf(last, runMetrics.responseTokensMean.name);
+  const correlation = meanOf(last, runMetrics.responseLengthCorrelation.name);
+  const { lengthGrowth, lengthCorrelation } = warningThresholds;
+  if (before === null || after === null || correlation === null) return null;
+  if (after < lengthGrowth * before || correlation < lengthCorrelation) return null;
+  return (
+    `responses have ${after.toFixed(0)} tokens in the mean, and had ${before.toFixed(0)} in the first steps; within groups, ` +
+    `length and reward have a rank correlation of ${correlation.toFixed(2)}`
+  );
 }
 
 /** The fall of the mean reward that is a collapse: to less than half of its best, and by a fifth of the range. */

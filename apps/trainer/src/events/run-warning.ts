@@ -79,6 +79,12 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     remedy:
       'Raise its weight in `rewardWeights`, or make the reward require it, and inspect rollouts with high rewards.',
   },
+  'length-drift': {
+    cause:
+      'The reward pays for long responses, whatever they say: a judge that prefers them, or a part that counts words.',
+    remedy:
+      'Read the longest rollouts with a high reward, add a part that bounds the length, and try the reward on them: `agl reward probe`.',
+  },
   'non-stationary-reward': {
     cause:
       'The reward depends on more than weights and task: the time, a quota, an external service, a judge, or state that the agent keeps between rollouts.',

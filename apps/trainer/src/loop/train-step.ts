@@ -11,7 +11,7 @@ import { imitationLoss } from '../evaluation/imitation-loss.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { meanReward, rolloutReward } from '../results/rollout-reward.ts';
-import { callMetrics, overriddenSampling, trainableCalls } from '../rollouts/call-metrics.ts';
+import { callMetrics, lengthMetrics, overriddenSampling, trainableCalls } from '../rollouts/call-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
 import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import type { CollectedStep, Collector } from '../run/collector.ts';
@@ -120,6 +120,7 @@ function measureStep(
       [runMetrics.collectionRewardMean.name]: reward,
       ...failureMetrics(rollouts),
       ...callMetrics(rollouts),
+      ...lengthMetrics(rollouts, definition),
       ...rewardMetrics(rollouts, rewards, definition.choice?.rewardWeights ?? null),
     },
   };

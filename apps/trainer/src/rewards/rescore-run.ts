@@ -3,9 +3,9 @@ import type { JsonValue, Rollout, RolloutMode, Store } from '@agentlightning/cor
 import { findScoredOutput } from '@agentlightning/core/spans';
 import { lastText } from '../evaluation/constant-response.ts';
 import { mean } from '../events/mean.ts';
+import { rankCorrelation } from '../events/rank-correlation.ts';
 import { type FinishedRollout, readFinishedRollouts } from '../results/finished-rollout.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
-import { rankCorrelation } from './rank-correlation.ts';
 import { type ComputedReward, type OutputScores, scoreSiblings } from './score-outputs.ts';
 
 /** A stored rollout with its recorded and its new reward. */

@@ -2,8 +2,12 @@ import type { ModelCall } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { familyMetric, runMetrics } from '@agentlightning/core/internal';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
+import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { SamplingConfig } from '../config/sections/sampling-config.ts';
 import { mean } from '../events/mean.ts';
+import { rankCorrelation } from '../events/rank-correlation.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { rolloutReward } from '../results/rollout-reward.ts';
 import { groupRollouts } from './collect-rollouts.ts';
 
 /** Metrics of the trainable model calls of a step: those of the group `response`, and altered sampling. */
@@ -37,6 +41,25 @@ function distinctShare(rollouts: readonly CollectedRollout[]): Readonly<Record<s
   });
   const share = mean(shares);
   return share === null ? {} : { [runMetrics.responseDistinctShare.name]: share };
+}
+
+/** The mean over groups of the rank correlation of response tokens and reward; no metric where either is equal in every group. */
+export function lengthMetrics(
+  rollouts: readonly FinishedRollout[],
+  definition: RewardDefinition,
+): Readonly<Record<string, number>> {
+  const correlation = mean(
+    groupRollouts(rollouts).flatMap(({ rollouts: members }: { readonly rollouts: readonly FinishedRollout[] }) => {
+      const pairs = members.flatMap((member) => {
+        const reward = rolloutReward(member, definition);
+        const choices = trainableCalls([member]).flatMap((call) => call.choices);
+        const tokens = choices.reduce((sum, { responseTokenIds }) => sum + responseTokenIds.length, 0);
+        return reward === null || member.failure !== null ? [] : [[tokens, reward] as const];
+      });
+      return rankCorrelation(pairs) ?? [];
+    }),
+  );
+  return correlation === null ? {} : { [runMetrics.responseLengthCorrelation.name]: correlation };
 }
 
 /** The model calls that can be trained on. */

@@ -118,6 +118,13 @@ export const runMetrics = {
     title: 'Share of different responses in a group',
     note: '0 when all rollouts of a group have the same responses, 1 when all differ.',
   },
+  responseLengthCorrelation: {
+    name: 'response/length_reward_correlation',
+    unit: 'number',
+    title: 'Rank correlation of length and reward in a group',
+    bounds: [-1, 1],
+    note: 'The mean over groups of the correlation of response tokens and reward: near 1, the reward pays for length.',
+  },
 
   rowsTotal: { name: 'rows/total', unit: 'rows', title: 'Token rows' },
   rowsSplit: {

@@ -1,4 +1,4 @@
-import { mean } from '../events/mean.ts';
+import { mean } from './mean.ts';
 
 /**
  * Spearman's rank correlation: Pearson's correlation of the ranks, equal values having the mean of their ranks (Spearman 1904).
