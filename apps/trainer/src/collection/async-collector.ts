@@ -197,7 +197,7 @@ export class AsyncCollector implements Collector {
   }
 
   #enqueue(index: number, step: number): void {
-    const { groupSize, store, failure, signal, assertHealthy } = this.#session;
+    const { config, groupSize, store, failure, signal, assertHealthy, emit } = this.#session;
     const task = this.#taskOf(index);
     const requests = planPhase(this.#session, {
       phase: 'step',
@@ -212,6 +212,8 @@ export class AsyncCollector implements Collector {
       store,
       signal: AbortSignal.any([failure, signal, cancel.signal]),
       assertHealthy,
+      scoring: config.rewards.scoring,
+      warn: (message) => emit({ type: 'warning', message }),
       waitMs,
       onProgress: () => undefined,
     });

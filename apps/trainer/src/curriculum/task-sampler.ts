@@ -2,7 +2,7 @@ import type { JsonValue } from '@agentlightning/core';
 import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { CurriculumSettings } from '../config/sections/collection-config.ts';
-import type { RewardRange } from '../config/sections/rewards-config.ts';
+import type { RewardRange } from '../config/sections/reward-config.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
 import { type NumberedTask, taskAt } from '../rollouts/rollout-plan.ts';

@@ -1,6 +1,6 @@
 import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import { findFinalReward } from '@agentlightning/core/spans';
-import type { RewardRange, RewardsSettings } from '../config/sections/rewards-config.ts';
+import type { RewardRange, RewardsSettings } from '../config/sections/reward-config.ts';
 import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 

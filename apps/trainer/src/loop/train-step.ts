@@ -191,7 +191,7 @@ async function annotate({ policies, store }: TrainingSession, collected: readonl
 
 /**
  * Asserts that at least one rollout did not fail by infrastructure, one called the model, and one has a reward. A step in
- * which all agents failed is a result of the policy, if `rewards.failed` counts failures and the agents called the model.
+ * which all agents failed is a result of the policy, if `reward.failed` counts failures and the agents called the model.
  *
  * @throws AgentLightningError AGENT_FAILED, UPSTREAM_FAILED, NOTHING_TO_TRAIN or INVALID_REWARD; RUNTIME_UNAVAILABLE or
  *   UNREACHABLE when rollouts failed because the model is unreachable
