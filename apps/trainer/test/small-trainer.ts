@@ -1,4 +1,4 @@
-import { findRunMetric, metricBounds } from '@agentlightning/core/internal';
+import { findRunMetric, metricBounds } from '@agentlightning/core/metrics';
 import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
 import OpenAI from 'openai';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Run } from '@agentlightning/core';
-import { familyPart, isMetricOf, runMetrics } from '@agentlightning/core/internal';
+import { familyPart, isMetricOf, runMetrics } from '@agentlightning/core/metrics';
 import { readRunProgress, storeTimeOf } from '@agentlightning/core/protocol';
 import { costOfRun, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';

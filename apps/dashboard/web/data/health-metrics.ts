@@ -1,4 +1,4 @@
-import { isMetricOf, type RunMetric, runMetrics } from '@agentlightning/core/internal';
+import { isMetricOf, type RunMetric, runMetrics } from '@agentlightning/core/metrics';
 import { warningThresholds } from '@agentlightning/core/protocol';
 import type { MetricSeries, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 

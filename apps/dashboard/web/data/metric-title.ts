@@ -1,4 +1,4 @@
-import { findRunMetric, metricGroups, type RunMetric } from '@agentlightning/core/internal';
+import { findRunMetric, metricGroups, type RunMetric } from '@agentlightning/core/metrics';
 import type { MetricSeries } from '../../src/api/run-views.ts';
 
 /** Units that the title of a metric does not name. */

@@ -1,4 +1,4 @@
-import { familyPart, runMetrics } from '@agentlightning/core/internal';
+import { familyPart, runMetrics } from '@agentlightning/core/metrics';
 import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 
 /** A dimension of the reward by step. */

@@ -1,4 +1,4 @@
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';

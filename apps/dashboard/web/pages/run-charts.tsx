@@ -1,4 +1,4 @@
-import { familyPart, runMetrics } from '@agentlightning/core/internal';
+import { familyPart, runMetrics } from '@agentlightning/core/metrics';
 import { type ReactNode, useMemo } from 'react';
 import type { EvaluationView, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 import { type Bar, BarList } from '../charts/bar-list.tsx';

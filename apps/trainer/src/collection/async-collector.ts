@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { familyMetric, runMetrics } from '@agentlightning/core/internal';
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';

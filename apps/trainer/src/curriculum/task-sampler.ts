@@ -1,5 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
-import { familyMetric, runMetrics } from '@agentlightning/core/internal';
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { CurriculumSettings } from '../config/sections/collection-config.ts';
 import type { RewardRange } from '../config/sections/reward-config.ts';

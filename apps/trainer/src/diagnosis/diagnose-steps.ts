@@ -1,4 +1,4 @@
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { type RunWarning, type WarningName, warningThresholds } from '@agentlightning/core/protocol';
 import { mean } from '../events/mean.ts';
 import { impliedWarnings } from '../events/run-warning.ts';

@@ -1,4 +1,4 @@
-import { familyMetric, familyPart, runMetrics } from '@agentlightning/core/internal';
+import { familyMetric, familyPart, runMetrics } from '@agentlightning/core/metrics';
 import { type RunWarning, warningThresholds } from '@agentlightning/core/protocol';
 import { mean } from '../events/mean.ts';
 import type { StepRecord } from '../run/step-records.ts';

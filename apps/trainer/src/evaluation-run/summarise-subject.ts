@@ -1,5 +1,5 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { findFinalReward } from '@agentlightning/core/spans';
 import { bestConstantResponse, lastResponse } from '../evaluation/constant-response.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';

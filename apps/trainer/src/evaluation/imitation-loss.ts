@@ -1,4 +1,4 @@
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 
 /**
  * The loss of a step that imitates rollouts with equal rewards, such as demonstrations: their reward says nothing about the

@@ -1,4 +1,4 @@
-import { familyMetric, runMetrics } from '@agentlightning/core/internal';
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import { findFinalReward } from '@agentlightning/core/spans';
 import type { RewardRange, RewardsSettings } from '../config/sections/reward-config.ts';
 import { mean } from '../events/mean.ts';

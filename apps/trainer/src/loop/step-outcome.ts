@@ -1,5 +1,5 @@
 import type { StepPlan } from '@agentlightning/core/algorithm';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { mean } from '../events/mean.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import type { UpdateResult } from './update-weights.ts';

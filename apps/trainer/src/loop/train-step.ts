@@ -1,6 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
-import { runMetrics, systemClock, traceActivity } from '@agentlightning/core/internal';
+import { systemClock, traceActivity } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { PublicationRecord, StepSummary } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { ResolvedConfig } from '../config/resolve-config.ts';

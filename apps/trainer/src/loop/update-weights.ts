@@ -1,7 +1,8 @@
 import { withReferenceLogprobs } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import type { ModelUpdate, StepPlan } from '@agentlightning/core/algorithm';
-import { runMetrics, systemClock, traceActivity } from '@agentlightning/core/internal';
+import { systemClock, traceActivity } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { PublicationRecord } from '@agentlightning/core/protocol';
 import type {
   BatchResult,

@@ -1,5 +1,5 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
-import { familyMetric, familyPart, runMetrics } from '@agentlightning/core/internal';
+import { familyMetric, familyPart, runMetrics } from '@agentlightning/core/metrics';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { PolicyStep } from './step-outcome.ts';

@@ -1,9 +1,5 @@
-import {
-  instrumentOptions,
-  type OperationalMetric,
-  operationalMetrics,
-  systemClock,
-} from '@agentlightning/core/internal';
+import { systemClock } from '@agentlightning/core/internal';
+import { instrumentOptions, type OperationalMetric, operationalMetrics } from '@agentlightning/core/metrics';
 import type { EvaluationPhase, StepSummary, TrainingEvent } from '@agentlightning/core/protocol';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 

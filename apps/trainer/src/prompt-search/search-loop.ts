@@ -7,7 +7,8 @@ import type {
   PromptSearchResult,
   PromptSearchStanding,
 } from '@agentlightning/core/algorithm';
-import { runMetrics, systemClock } from '@agentlightning/core/internal';
+import { systemClock } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { TrainingSummary } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
 import { addUsage } from '@agentlightning/core/store';

@@ -1,6 +1,6 @@
 import type { ModelCall } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
-import { familyMetric, runMetrics } from '@agentlightning/core/internal';
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { SamplingConfig } from '../config/sections/sampling-config.ts';

@@ -1,4 +1,4 @@
-import { familyMetric, runMetrics } from '@agentlightning/core/internal';
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { type FailureCause, failureCauses } from '../results/failure-cause.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';

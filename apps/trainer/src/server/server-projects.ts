@@ -1,6 +1,7 @@
 import type { Run } from '@agentlightning/core';
 import { AgentLightningError, type Clock, type JsonObject, NotFoundError } from '@agentlightning/core';
-import { addressText, instrumentOptions, operationalMetrics } from '@agentlightning/core/internal';
+import { addressText } from '@agentlightning/core/internal';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import { type AttemptTokens, defaultProject } from '@agentlightning/core/protocol';
 import { createDashboardHandler, type DashboardHandler } from '@agentlightning/dashboard';
 import { type AttemptTokenVerifier, createGateway, type Gateway, type KeyAuthenticator } from '@agentlightning/gateway';

@@ -1,5 +1,5 @@
 import type { Rollout, Store } from '@agentlightning/core';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { findRewards, modelCallFromSpan } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus, type MetricPoint, recordedFailure } from '@agentlightning/core/store';
 import { type FinishedRollout, readFinishedRollouts } from '../../src/results/finished-rollout.ts';

@@ -1,5 +1,5 @@
 import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ScoresByRow } from '../rows/row-scores.ts';
 import type { RowColumns } from '../rows/training-datum.ts';
 import { type EstimatedRow, estimateByValue, type ValueScoring } from './estimate-by-value.ts';

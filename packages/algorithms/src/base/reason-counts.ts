@@ -1,4 +1,4 @@
-import { familyMetric, type RunMetric } from '@agentlightning/core/internal';
+import { familyMetric, type RunMetric } from '@agentlightning/core/metrics';
 
 /** Counts by reason, such as the number of model calls excluded because they have no token ids. */
 export type ReasonCounts = Readonly<Record<string, number>>;

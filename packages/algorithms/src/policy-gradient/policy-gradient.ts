@@ -8,7 +8,7 @@ import type {
   Trajectory,
   TrajectoryRow,
 } from '@agentlightning/core/algorithm';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ValuedTrajectories } from '../advantage/score-by-value.ts';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { seededRandom, shuffled } from '../base/seeded-random.ts';

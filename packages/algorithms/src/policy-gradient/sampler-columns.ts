@@ -1,5 +1,5 @@
 import type { TrajectoryRow } from '@agentlightning/core/algorithm';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import type { ScoresByRow } from '../rows/row-scores.ts';
 import { type RowColumns, trainedTokens } from '../rows/training-datum.ts';

@@ -1,7 +1,7 @@
 import type { Algorithm } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
 import type { StepContext, Trajectory } from '@agentlightning/core/algorithm';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { mean } from '../advantage/sample-statistics.ts';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { pairLoss, type ScoredResponse } from '../preference/preference-loss.ts';

@@ -1,5 +1,5 @@
 import type { StepContext } from '@agentlightning/core/algorithm';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
 import type { ScoredTrajectories, ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { reasonCountMetrics, totalCount } from '../base/reason-counts.ts';

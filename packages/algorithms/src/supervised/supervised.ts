@@ -1,6 +1,6 @@
 import type { Algorithm } from '@agentlightning/core';
 import type { ModelUpdate } from '@agentlightning/core/algorithm';
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamAt, batchLimit, collectStep, finalLearningRate } from '../step/step-options.ts';

@@ -44,19 +44,6 @@ export { SecretFields } from '../redaction/secret-fields.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 export type { HttpExchange } from '../server/whole-requests.ts';
 export { respondToWholeRequests } from '../server/whole-requests.ts';
-export { instrumentOptions, type OperationalMetric, operationalMetrics } from '../telemetry/operational-metrics.ts';
-export { runMetrics } from '../telemetry/run-metric-catalogue.ts';
-export {
-  allRunMetrics,
-  familyMetric,
-  familyPart,
-  findRunMetric,
-  isMetricOf,
-  metricBounds,
-  metricGroups,
-  type RunMetric,
-} from '../telemetry/run-metrics.ts';
-export { runtimeMetrics } from '../telemetry/runtime-metric-catalogue.ts';
 export type { Activity } from '../telemetry/trace-activity.ts';
 export { activityChannel, traceActivity } from '../telemetry/trace-activity.ts';
 export type { PromptArguments, TemplateVariables } from '../tracing/prompt.ts';

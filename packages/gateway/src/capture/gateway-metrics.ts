@@ -1,4 +1,4 @@
-import { instrumentOptions, type OperationalMetric, operationalMetrics } from '@agentlightning/core/internal';
+import { instrumentOptions, type OperationalMetric, operationalMetrics } from '@agentlightning/core/metrics';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallObservation } from '../wire/call-observation.ts';
 import type { GatewayState, UpstreamState } from '../wire/gateway-options.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import os from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/core';
-import { runtimeMetrics } from '@agentlightning/core/internal';
+import { runtimeMetrics } from '@agentlightning/core/metrics';
 import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
 import type { BaseModel, LoadOptions } from '../base-models.ts';

@@ -1,4 +1,4 @@
-import { runMetrics } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ResolvedLoss } from './loss-spec.ts';
 import { maxLogRatio } from './losses.ts';
 

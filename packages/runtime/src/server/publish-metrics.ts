@@ -1,4 +1,4 @@
-import { runtimeMetrics } from '@agentlightning/core/internal';
+import { runtimeMetrics } from '@agentlightning/core/metrics';
 import type { BatchResult, StepResult } from '@agentlightning/core/training-runtime';
 import type { HostedModel } from './hosted-model.ts';
 import type { RuntimeHost } from './runtime-host.ts';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError, type Store } from '@agentlightning/core';
-import { addressText, instrumentOptions, operationalMetrics } from '@agentlightning/core/internal';
+import { addressText } from '@agentlightning/core/internal';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';

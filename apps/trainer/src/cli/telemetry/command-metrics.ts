@@ -1,6 +1,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { AgentLightningError } from '@agentlightning/core';
-import { type Activity, activityChannel, instrumentOptions, operationalMetrics } from '@agentlightning/core/internal';
+import { type Activity, activityChannel } from '@agentlightning/core/internal';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import type { ListenAddress } from '@agentlightning/core/protocol';
 import type { Registry } from 'prom-client';
 import { Histogram } from 'prom-client';

@@ -1,4 +1,5 @@
-import { runMetrics, runtimeMetrics, systemClock } from '@agentlightning/core/internal';
+import { systemClock } from '@agentlightning/core/internal';
+import { runMetrics, runtimeMetrics } from '@agentlightning/core/metrics';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RuntimeMetric } from '../../client/watch-metrics.ts';
 import { batchOfFour } from '../a-batch.ts';

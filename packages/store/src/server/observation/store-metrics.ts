@@ -1,5 +1,5 @@
 import type { RolloutStatus } from '@agentlightning/core';
-import { instrumentOptions, operationalMetrics } from '@agentlightning/core/internal';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Values that are collected on each scrape. */
