@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agentlightning_runtime.engine.packing import Segment
 
-#: The largest width of a head that flash attention has.
+#: Widths of a head that flash attention has: multiples of 8 up to this one.
 _LARGEST_WIDTH = 256
 
 #: Compute capability from which on it exists: Ampere.
@@ -82,12 +82,13 @@ class RowPlan:
 
 def is_possible(value: Tensor, scaling: float, sliding_window: int | None) -> bool:
     """Whether torch has one call for this device, data type, scale of the scores and window."""
-    if not value.is_cuda or value.dtype not in SHORT_TYPES or value.shape[-1] > _LARGEST_WIDTH:
+    width = value.shape[-1]
+    if not value.is_cuda or value.dtype not in SHORT_TYPES or width > _LARGEST_WIDTH or width % 8 != 0:
         return False
     if torch.cuda.get_device_capability(value.device) < _LEAST_CAPABILITY:
         return False
     known = _parameters()
-    has_scale = "scale" in known or scaling == value.shape[-1] ** -0.5
+    has_scale = "scale" in known or scaling == width**-0.5
     # Up to torch 2.10 without windows.
     return has_scale and ("window_size" in known or ("is_causal" in known and sliding_window is None))
 
