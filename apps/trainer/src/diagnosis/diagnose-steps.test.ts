@@ -62,6 +62,11 @@ test.each<[string, readonly Values[], readonly string[]]>([
   ],
   ['cut responses with a learning signal', repeated({ 'response/truncated_share': 0.9 }, 3), []],
   [
+    'only cut responses with a learning signal',
+    repeated({ 'response/truncated_share': 1 }, 3),
+    ['4 all-responses-truncated'],
+  ],
+  [
     'a reward that ignores different responses',
     repeated({ ...noSignal, 'reward/std': 0.4, 'response/distinct_share': 0.9 }, 3),
     ['4 reward-ignores-response'],

@@ -147,6 +147,11 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
       reward === null ? '' : `; every reward is ${reward.toPrecision(3)}: check that it depends on the response`;
     return `the token limit cut ${percentText(shares)} of the responses, and no update has a learning signal, for ${stepsText(steps)}${constant}`;
   },
+  'all-responses-truncated': (metrics) => {
+    const shares = metrics.ofRun('response/truncated_share', steps);
+    if (shares?.every((share) => share === 1) !== true || hasZeroAdvantages(metrics, steps)) return null;
+    return isExtreme(metrics, steps, 'high') ? null : `the token limit cut all responses, for ${stepsText(steps)}`;
+  },
   'reward-ignores-response': (metrics) => {
     const distinct = metrics.ofRun(runMetrics.responseDistinctShare.name, steps);
     if (distinct?.every((share) => share >= distinctShare) !== true || !hasZeroAdvantages(metrics, steps)) return null;

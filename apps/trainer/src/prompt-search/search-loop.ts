@@ -150,7 +150,7 @@ async function requestCompletion(
   const { record, optimizer, progress } = session;
   const question = questionKey(messages, request);
   const known = record.state.replies[question];
-  const reply = known ?? (await optimizer.complete(messages, request.temperature));
+  const reply = known ?? (await progress.waitForOptimizer(() => optimizer.complete(messages, request.temperature)));
   if (known === undefined) {
     const { replies, optimizerUsage: spent } = record.state;
     const used = optimizer.takeUsage();

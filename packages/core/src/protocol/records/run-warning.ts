@@ -9,6 +9,7 @@ export const warningNames = [
   'constant-rewards',
   'zero-advantages',
   'truncated-responses',
+  'all-responses-truncated',
   'reward-ignores-response',
   'policy-collapse',
   'weights-do-not-move',
