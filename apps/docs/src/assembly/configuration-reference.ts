@@ -115,7 +115,7 @@ function keyOf(path: string, member: DeclarationReflection, schema: JsonSchema |
     limits: limitsOf(schema),
     isRequired: !member.flags.isOptional,
     default: defaultOf(member, schema),
-    meaning: commentText(member.comment).replaceAll(/(?<!\n)\n(?!\n|- )/g, ' '),
+    meaning: commentText(member.comment ?? member.signatures?.[0]?.comment).replaceAll(/(?<!\n)\n(?!\n|- )/g, ' '),
   };
 }
 
@@ -130,9 +130,12 @@ function withoutRepeats(keys: readonly Key[]): readonly Key[] {
   return [...byPath.values()];
 }
 
+/** Functions of a configuration may be methods. */
+const keyKinds: number = ReflectionKind.Property | ReflectionKind.Method;
+
 /** The properties of an interface, an object type, or the members of an intersection or union. */
 function membersOf(reflection: DeclarationReflection): readonly DeclarationReflection[] {
-  const own = (reflection.children ?? []).filter(({ kind }) => kind === ReflectionKind.Property);
+  const own = (reflection.children ?? []).filter(({ kind }) => (kind & keyKinds) !== 0);
   return own.length > 0 ? own : nestedTypes(reflection.type).flatMap(membersOf);
 }
 
@@ -151,7 +154,13 @@ function nestedTypes(type: SomeType | undefined): readonly DeclarationReflection
 }
 
 /** Types of keys that are objects of the configuration, besides those named `…Config` or `…Options`. */
-const followed: ReadonlySet<string> = new Set(['LearningRateSchedule', 'LearningRate', 'ModelPrice']);
+const followed: ReadonlySet<string> = new Set([
+  'ConfiguredReward',
+  'LearningRate',
+  'LearningRateSchedule',
+  'ModelPrice',
+  'RewardPart',
+]);
 
 /** Generic types whose arguments are followed. */
 const transparent: ReadonlySet<string> = new Set(['Readonly', 'Record', 'Omit', 'Pick', 'Partial']);
@@ -210,7 +219,7 @@ function schemaPaths(schema: JsonSchema | null, prefix: string): readonly string
 function typeText(type: SomeType | undefined, schema: JsonSchema | null): string {
   const choices = schema === null ? undefined : enumOf(schema);
   if (choices !== undefined) return choices.map((choice) => JSON.stringify(choice)).join(' | ');
-  const text = type?.toString() ?? '';
+  const text = type?.toString() ?? 'function';
   return text === 'number' && schema?.type === 'integer' ? 'integer' : text.replaceAll('readonly ', '');
 }
 
