@@ -5,12 +5,12 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'agent-failures': {
     cause: 'The agent throws on responses that it cannot use, or its code has an error.',
     remedy:
-      'Handle malformed responses in the agent and return their reward, or correct the line. `rewards.failed` is the reward of such rollouts.',
+      'Handle malformed responses in the agent and return their reward, or correct the line. `reward.failed` is the reward of such rollouts.',
   },
   'agent-timeouts': {
     cause: 'The agent, or a tool or service that it waits for, takes longer than a rollout may.',
     remedy:
-      'Find the slow step with `agl trace`, and raise `limits.rolloutTimeoutMs` or lower `agents.concurrency`. `rewards.failed` is the reward of such rollouts.',
+      'Find the slow step with `agl trace`, and raise `limits.rolloutTimeoutMs` or lower `agents.concurrency`. `reward.failed` is the reward of such rollouts.',
   },
   'altered-sampling': {
     cause:
@@ -32,6 +32,11 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'truncated-responses': {
     cause: 'Responses end at `max_tokens`, or at the limit of the model, before the agent has its answer.',
     remedy: 'Raise `sampling.maxTokens` and the limit of the requests, or ask for shorter responses in the prompt.',
+  },
+  'all-responses-truncated': {
+    cause: 'No response ends by itself: the policy learns responses that are cut, and does not learn to end them.',
+    remedy:
+      'Raise `sampling.maxTokens` and the limit of the requests. Ignore this if the agent wants only the first tokens of a response.',
   },
   'reward-ignores-response': {
     cause: 'The reward does not depend on the response: it reads the task only, or a value that the agent did not set.',
@@ -79,6 +84,12 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     remedy:
       'Raise its weight in `rewardWeights`, or make the reward require it, and inspect rollouts with high rewards.',
   },
+  'length-drift': {
+    cause:
+      'The reward pays for long responses, whatever they say: a judge that prefers them, or a part that counts words.',
+    remedy:
+      'Read the longest rollouts with a high reward, add a part that bounds the length, and try the reward on them: `agl reward probe`.',
+  },
   'non-stationary-reward': {
     cause:
       'The reward depends on more than weights and task: the time, a quota, an external service, a judge, or state that the agent keeps between rollouts.',
@@ -87,7 +98,7 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'missing-rewards': {
     cause: 'Rollouts failed, or the agent returned no reward.',
     remedy:
-      'List them with `agl rollouts --run <run> --mode test --without-reward`. `rewards.missing` and `rewards.failed` give them a value.',
+      'List them with `agl rollouts --run <run> --mode test --without-reward`. `reward.missing` and `reward.failed` give them a value.',
   },
   'unmatched-selector': {
     cause: 'The name is misspelt, or the agent does not report it.',
@@ -99,8 +110,8 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
       'Exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`), or list the names of the policy in `agents.modelNames`.',
   },
   'reward-out-of-range': {
-    cause: 'The reward function and `rewards.range` disagree.',
-    remedy: 'Correct the reward function or `rewards.range`.',
+    cause: 'The reward function and `reward.range` disagree.',
+    remedy: 'Correct the reward function or `reward.range`.',
   },
 };
 
@@ -118,7 +129,7 @@ export const impliedWarnings: Readonly<Partial<Record<WarningName, readonly Warn
   'agent-timeouts': ['agent-failures'],
   'constant-rewards': withoutSignal.slice(1),
   'constant-groups': withoutSignal.slice(2),
-  'truncated-responses': [...withoutSignal, 'reward-ignores-response'],
+  'truncated-responses': [...withoutSignal, 'reward-ignores-response', 'all-responses-truncated'],
   'reward-ignores-response': withoutSignal,
   'policy-collapse': [...withoutSignal, 'truncated-responses'],
 };
