@@ -1,5 +1,7 @@
 """Memory exhaustion between layers ends no response that fits alone, and changes none."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import threading
@@ -141,6 +143,35 @@ def test_as_many_run_as_fit_and_the_oldest_first(monkeypatch: pytest.MonkeyPatch
     assert max(rows) > 1
     assert ended == list(range(8))
     assert queue.in_flight == 0
+
+
+@pytest.mark.parametrize("available", [4, 10, 1])
+def test_responses_start_while_their_keys_and_values_fit(monkeypatch: pytest.MonkeyPatch, available: int) -> None:
+    monkeypatch.setattr(model_queue, "_SETTLED_AFTER_S", 0)
+    served = _Served()
+    a_row = 0
+
+    def free_bytes() -> int:
+        # For `available` rows of 100 columns, with what is allocated beyond those in use.
+        return int(available * a_row * model_queue._GROWTH / model_queue._USABLE) + 1
+
+    queue, lock = ModelQueue(served.shape, served.weights, 16, free_bytes), threading.Condition()
+    with torch.inference_mode():
+        first = served.ask(1, 60, 2)
+        queue.add([first])
+        _finish(lambda: queue.turn(lock), [first])
+        a_row = 100 * queue._bytes_a_token
+        assert a_row > 0
+        generations = [served.ask(seed, 60, 40) for seed in range(8)]
+        # Has room beside the first, and waits all the same.
+        short = served.ask(9, 2, 4)
+        queue.add([*generations, short])
+        queue.turn(lock)
+        started = [bool(each.choices) for each in [*generations, short]]
+        count = max(1, min(9, available * 100 // 60))
+        assert started == [True] * count + [False] * (9 - count)
+        _finish(lambda: queue.turn(lock), [*generations, short])
+    assert [each.tokens for each in generations] == [served.alone(each) for each in generations]
 
 
 def test_a_response_that_does_not_fit_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,11 @@ class DecodingBatch:
         """The running responses."""
         return [row for row in self._rows if not row.is_over]
 
+    @property
+    def cache(self) -> BatchCache | None:
+        """The keys and values; None without responses."""
+        return self._cache
+
     def join(self, newcomers: list[Generation]) -> None:
         """Prefills prompts, samples the first token of each response, and adds them to the batch.
 
@@ -72,7 +77,7 @@ class DecodingBatch:
         if not self._rows or self._cache is None:
             return
         tokens = torch.tensor([[row.choices[-1].token] for row in self._rows], device=self._device)
-        lengths = [self._length(row) for row in self._rows]
+        lengths = [row.length for row in self._rows]
         logits = self._forward(tokens, lengths, self._cache)
         running = [index for index, row in enumerate(self._rows) if not row.is_over]
         if len(running) < len(self._rows):
@@ -145,16 +150,12 @@ class DecodingBatch:
             self._rows, self._cache = [], None
             return
         # The last token was sampled but not fed yet: the cache is one column shorter than the sequence.
-        longest = max(self._length(self._rows[index]) for index in staying) - 1
+        longest = max(self._rows[index].length for index in staying) - 1
         columns = self._cache.get_seq_length()
         if len(staying) > _WORTH_MOVING * len(self._rows) and longest > _WORTH_MOVING * columns:
             return
         self._rows = [self._rows[index] for index in staying]
         self._cache.select(staying, columns - longest)
-
-    @staticmethod
-    def _length(row: Generation) -> int:
-        return len(row.request.prompt_tokens) + len(row.choices)
 
 
 def _innermost(module: nn.Module) -> nn.Module:

@@ -88,6 +88,11 @@ class Generation:
         return (*self.request.prompt_tokens, *self.tokens) if self.choices else self.request.prompt_tokens
 
     @property
+    def length(self) -> int:
+        """Number of tokens of prompt and response so far."""
+        return len(self.request.prompt_tokens) + len(self.choices)
+
+    @property
     def next_forced(self) -> int | None:
         """The next token of a forced response; None when it is sampled."""
         forced = self.request.forced_tokens

@@ -58,6 +58,16 @@ class BatchLayer(CacheLayerMixin):
         """The number of rows."""
         return self._buffers()[0].shape[0]
 
+    @property
+    def column_count(self) -> int:
+        """The number of columns, spare ones included."""
+        return self._buffers()[0].shape[-2]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of keys and values, with spare columns."""
+        return sum(each.nbytes for each in self._buffers())
+
     def get_max_length(self) -> int:
         """Unlimited."""
         return -1
@@ -119,6 +129,16 @@ class BatchCache(Cache):
             for layer, rows, length in joined:
                 layer.part(rows, length)
             raise
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of keys and values, with spare columns."""
+        return sum(layer.nbytes for layer in self._used())
+
+    @property
+    def bytes_a_token(self) -> int:
+        """Memory of the keys and values of one token."""
+        return sum(layer.nbytes // (layer.row_count * layer.column_count) for layer in self._used())
 
     def _used(self) -> list[BatchLayer]:
         """Layers that share the keys and values of another layer have no state."""

@@ -1,11 +1,13 @@
 """The waiting and running responses of one model.
 
-When memory runs out, responses are suspended and continue later, fewer at a time, the oldest first.
+On a GPU responses start while keys and values of all, as long as the longest, fit in the free memory. When memory runs
+out, responses are suspended and continue later, fewer at a time, the oldest first.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -16,6 +18,7 @@ import torch
 from agentlightning_runtime.inference.api_error import ApiError, failed, out_of_memory
 from agentlightning_runtime.inference.decoding_batch import DecodingBatch
 from agentlightning_runtime.inference.generation import Generation
+from agentlightning_runtime.inference.key_value_cache import BatchCache
 from agentlightning_runtime.inference.loop_waker import gathered_wakes
 from agentlightning_runtime.inference.model_shape import ModelShape
 from agentlightning_runtime.inference.served_weights import ServedWeights
@@ -28,10 +31,30 @@ _LONGEST_WAIT_S = 0.005
 one, and every prefill delays the running responses."""
 
 
-class ModelQueue:
-    """One model of a sampler. All methods except `turn` are called with the sampler's lock held."""
+_USABLE = 0.8
+"""Share of the free memory for keys and values; the rest is for the states of a pass."""
 
-    def __init__(self, shape: ModelShape, weights: ServedWeights, max_running: int) -> None:
+_GROWTH = 1.5
+"""Columns that are allocated at most, relative to those in use."""
+
+
+class ModelQueue:
+    """One model of a sampler. All methods except `turn` are called with the sampler's lock held.
+
+    Args:
+        shape: sizes of the model.
+        weights: its first weights.
+        max_running: maximum number of running responses.
+        free_bytes: memory that can be allocated; None: it is not limited.
+    """
+
+    def __init__(
+        self,
+        shape: ModelShape,
+        weights: ServedWeights,
+        max_running: int,
+        free_bytes: Callable[[], int] | None = None,
+    ) -> None:
         self.shape = shape
         self.weights = weights
         self.is_paused = False
@@ -40,6 +63,8 @@ class ModelQueue:
         self._batches: list[tuple[ServedWeights, DecodingBatch]] = []
         self._max_running = max_running
         self._fitting = max_running
+        self._free_bytes = free_bytes
+        self._bytes_a_token = 0
         self._suspended: list[Generation] = []
         self._first_came_s = 0.0
         self._last_came_s = 0.0
@@ -95,6 +120,8 @@ class ModelQueue:
             batch = DecodingBatch(weights, self.shape)
             self._batches.append((weights, batch))
             self._join(batch, joining)
+        if self._bytes_a_token == 0:
+            self._bytes_a_token = max((cache.bytes_a_token for cache in self._caches()), default=0)
         with lock:
             running = [generation for generation in self._active if not generation.is_over]
             # What an ended response leaves is room for one more.
@@ -112,17 +139,33 @@ class ModelQueue:
             return []
         newcomers: list[Generation] = []
         staying: deque[Generation] = deque()
+        columns = self._affordable_columns() if self.waiting else 0
+        longest = max((generation.length for generation in self._active), default=0)
         while self.waiting:
             generation = self.waiting.popleft()
             if generation.fail_if_cancelled():
                 continue
-            if generation.is_probe or len(self._active) + len(newcomers) < self._fitting:
+            count = len(self._active) + len(newcomers)
+            longest = max(longest, generation.length)
+            # The first that has no room keeps its place: shorter ones do not overtake it.
+            has_room = not staying and count < self._fitting and (count + 1) * longest <= columns
+            if generation.is_probe or has_room or (count == 0 and not staying):
                 newcomers.append(generation)
             else:
                 staying.append(generation)
         self.waiting = staying
         self._active.extend(newcomers)
         return newcomers
+
+    def _affordable_columns(self) -> float:
+        """Columns of all rows together that fit in memory; unlimited until the size of one is known."""
+        if self._free_bytes is None or self._bytes_a_token == 0:
+            return math.inf
+        usable = self._free_bytes() * _USABLE + sum(cache.nbytes for cache in self._caches())
+        return usable / (self._bytes_a_token * _GROWTH)
+
+    def _caches(self) -> list[BatchCache]:
+        return [batch.cache for _, batch in self._batches if batch.cache is not None]
 
     def _join(self, batch: DecodingBatch, joining: list[Generation]) -> None:
         self._guarded(lambda: batch.join(joining), joining, batch)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
+from agentlightning_runtime.engine.memory.device_memory import CudaMemory
 from agentlightning_runtime.inference.api_error import model_paused, queue_full, unknown_model
 from agentlightning_runtime.inference.generation import Generation, GenerationRequest
 from agentlightning_runtime.inference.model_queue import ModelQueue
@@ -46,7 +48,7 @@ class Sampler:
     def add_model(self, model_id: str, shape: ModelShape, weights: ServedWeights) -> None:
         """Serves a model under this id."""
         with self._lock:
-            self._models[model_id] = ModelQueue(shape, weights, self._limits.max_running)
+            self._models[model_id] = ModelQueue(shape, weights, self._limits.max_running, _free_bytes(weights))
 
     def publish(self, model_id: str, weights: ServedWeights) -> None:
         """Serves new weights from the next request on."""
@@ -167,3 +169,9 @@ class Sampler:
 
     def _busy(self) -> list[ModelQueue]:
         return [model for model in [*self._models.values(), *self._leaving] if model.in_flight > 0]
+
+
+def _free_bytes(weights: ServedWeights) -> Callable[[], int] | None:
+    """The free memory of the GPU with the weights; None on a CPU."""
+    device = next((weight.device for weight in weights.module.parameters()), torch.device("cpu"))
+    return CudaMemory(device).available if device.type == "cuda" else None
