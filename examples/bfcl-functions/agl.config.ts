@@ -22,7 +22,7 @@ export default defineConfig({
   // `node train.ts` starts the runtime at its own address; `--runtime` names another.
   runtime: { type: 'grpc', address: '127.0.0.1:50051', model: 'smollm2', lora: { rank: 16, alpha: 32 } },
   algorithm: grpo,
-  rewards: { range: [0, 1] },
+  reward: { range: [0, 1] },
   sampling: { temperature: 0.8 },
   steps: 6,
   tasksPerStep: 8,

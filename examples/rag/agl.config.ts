@@ -45,7 +45,7 @@ export default defineConfig({
     entropyCoefficient: 0.005,
     dropConstantGroups: true,
   },
-  rewards: { parts: { answer: { range: [0, 1] }, citation: { range: [0, 1] } } },
+  reward: { parts: { answer: { range: [0, 1] }, citation: { range: [0, 1] } } },
   evaluation: { rolloutsPerTask: 2 },
   sampling: { temperature: 1, maxTokens: 20 },
   steps: 30,

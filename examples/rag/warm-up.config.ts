@@ -26,7 +26,7 @@ export function conversation({ question, words, result, response }: Demonstratio
   };
 }
 
-const { stop: _, rewards: __, ...shared } = config;
+const { stop: _, reward: __, ...shared } = config;
 
 /** Supervised fine-tuning on demonstrations; it is evaluated on the same held-out questions as the training. */
 export default defineConfig({

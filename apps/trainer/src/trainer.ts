@@ -54,7 +54,7 @@ export interface FitOptions {
  * console.log(summary.before.reward, '->', summary.after.reward);
  * ```
  */
-export class Trainer<TTask = unknown> {
+export class Trainer<TTask = unknown, TOutput = unknown> {
   readonly #config: ResolvedRun;
 
   /**
@@ -62,7 +62,7 @@ export class Trainer<TTask = unknown> {
    *   {@link TrainConfig} and {@link PromptSearchConfig} document
    * @throws AgentLightningError CONFIG for an unknown key or an invalid value
    */
-  constructor(config: TrainConfig<TTask> | PromptSearchConfig<TTask>) {
+  constructor(config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput>) {
     this.#config = resolveRun(config, process.cwd());
   }
 

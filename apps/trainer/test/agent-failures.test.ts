@@ -62,7 +62,7 @@ test('failures of an agent count 0 in the groups, the metrics and the curve, and
 });
 
 test('failures of an agent are left out with `failedReward: null`', async () => {
-  const events = await train(parsesAnswer, { algorithm: { type: 'grpo', groupSize: 4 }, rewards: { failed: null } });
+  const events = await train(parsesAnswer, { algorithm: { type: 'grpo', groupSize: 4 }, reward: { failed: null } });
   const [step] = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
   expect(step).toMatchObject({ reward: 1, metrics: { 'reward/mean': 1, 'rollouts/used': 4 } });
   const evaluated = events.flatMap((event) => (event.type === 'evaluated' ? [event.summary] : []));

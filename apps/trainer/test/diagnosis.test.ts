@@ -78,7 +78,7 @@ test('failures are counted by cause, and rewards out of range are reported', asy
     agent,
     tasksPerStep: 8,
     limits: { rolloutTimeoutMs: 4000 },
-    rewards: { range: [0, 2] },
+    reward: { range: [0, 2] },
   });
   expect(error).toBeNull();
   expect(metricsOf(events)).toMatchObject([

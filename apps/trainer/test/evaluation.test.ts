@@ -60,7 +60,7 @@ async function silentAbout(
   };
 }
 
-const small = { rewards: { range: [0, 10] as const } };
+const small = { reward: { range: [0, 10] as const } };
 
 test('a model is equal to itself: the sampling of both depends on task and sample only', async () => {
   const trainer = smallTrainer(folder, small);

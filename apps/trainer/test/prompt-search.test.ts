@@ -148,7 +148,7 @@ test('tasks without a reward are omitted, and failed agents count as configured'
   const algorithm = { type: 'gepa', maxRollouts: 40, proposals: 1 } as const;
   const train = plantedTasks(0, 6).filter(({ index }) => index === 0 || index === 5);
   const tasks = { train, validation: plantedTasks(100, 16) };
-  const { summary } = await searched(models, { algorithm, agent, tasks, rewards: { failed: -1 } });
+  const { summary } = await searched(models, { algorithm, agent, tasks, reward: { failed: -1 } });
   // Numbers from 100 on: 104 and 112 are not judged, 101 and 109 fail.
   const [first] = summary?.prompts?.versions ?? [];
   expect(first?.taskScores).toEqual([0, -1, 0, 0, null, 0, 0, 0, 0, -1, 0, 0, null, 0, 0, 0]);

@@ -3,7 +3,7 @@ import { assertKeyIsEncrypted, systemClock, type TaskSchema } from '@agentlightn
 import { type DataSetState, type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
 import { StoreClient, StoreTransport } from '@agentlightning/core/store-client';
-import type { Agent } from '@agentlightning/runner';
+import type { Agent, OutputScoring } from '@agentlightning/runner';
 import { clientVersion, requiredProtocol } from './client-version.ts';
 import { type DataSet, readDataSet, type TaskSource, type UploadedData } from './data-set.ts';
 import { ClientRun, type ServerConnection } from './run.ts';
@@ -30,6 +30,10 @@ export interface ClientOptions {
 
 /** Options of the worker of a client. */
 export interface JoinOptions<TTask = unknown> {
+  /**
+   * Computes the reward from what the agent returns: a function, or parts by name. @default none: the agent returns its reward
+   */
+  readonly reward?: OutputScoring;
   /** Number of concurrent rollouts in this process. @default 4 */
   readonly concurrency?: number;
   /** Validates a task before the agent receives it; an error fails its rollout. @default the task unchanged */
@@ -116,9 +120,11 @@ export class AgentLightningClient {
    *
    * @throws AgentLightningError CONFIG for an unknown or invalid setting, with the most similar known one
    */
-  async train<TTask = unknown>(agent: Agent<TTask>, options: TrainOptions<TTask> = {}): Promise<ClientRun> {
+  async train<TTask = unknown>(agent: Agent<TTask, unknown>, options: TrainOptions<TTask> = {}): Promise<ClientRun> {
     assertCurrentOptions(options);
-    const { data = this.#data, name, algorithm, steps, tasksPerStep, training } = options;
+    const { data = this.#data, name, algorithm, steps, tasksPerStep } = options;
+    // JSON has the weights and ranges of the parts, and not their functions, which run here.
+    const training = { ...(typeof options.reward === 'object' ? { reward: options.reward } : {}), ...options.training };
     if (data === null) throw noData();
     await this.#checkServer();
     const input = {
@@ -138,7 +144,7 @@ export class AgentLightningClient {
    */
   async join<TTask = unknown>(
     runId: string,
-    agent: Agent<TTask>,
+    agent: Agent<TTask, unknown>,
     options: JoinOptions<TTask> = {},
   ): Promise<ClientRun> {
     assertCurrentOptions(options);
@@ -167,12 +173,12 @@ export class AgentLightningClient {
     return [...runs.values()];
   }
 
-  #working<TTask>(runId: string, agent: Agent<TTask>, options: JoinOptions<TTask>): ClientRun {
-    const { concurrency = 4, parseTask, onError = () => undefined } = options;
+  #working<TTask>(runId: string, agent: Agent<TTask, unknown>, options: JoinOptions<TTask>): ClientRun {
+    const { concurrency = 4, reward, parseTask, onError = () => undefined } = options;
     const { store, transport } = this.#server;
     const url = transport.baseUrl;
     const createWorker = (): RunWorker<TTask> =>
-      new RunWorker({ store, url, runId, agent, concurrency, parseTask, onError });
+      new RunWorker({ store, url, runId, agent, reward, concurrency, parseTask, onError });
     const run = new ClientRun(this.#server, runId, createWorker);
     run.work();
     return run;

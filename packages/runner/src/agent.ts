@@ -27,7 +27,8 @@ export interface AgentContext {
 export type AgentResult = RewardValue | null | undefined | void;
 
 /**
- * The function that a user writes: performs a task and returns the reward of the outcome.
+ * The function that a user writes: performs a task and returns the reward of the outcome, or its output where a configured
+ * reward scores it.
  *
  * @example
  * ```ts
@@ -37,4 +38,7 @@ export type AgentResult = RewardValue | null | undefined | void;
  * };
  * ```
  */
-export type Agent<TTask = unknown> = (task: TTask, context: AgentContext) => AgentResult | Promise<AgentResult>;
+export type Agent<TTask = unknown, TOutput = AgentResult> = (
+  task: TTask,
+  context: AgentContext,
+) => TOutput | Promise<TOutput>;

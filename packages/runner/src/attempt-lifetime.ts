@@ -23,6 +23,7 @@ export class AttemptLifetime implements Disposable {
   readonly #aborted: Promise<never>;
   readonly #cancel: (() => void)[] = [];
   #abortIfLate: () => void = () => {};
+  #remainingMs: () => number = () => Number.POSITIVE_INFINITY;
 
   constructor({ rollout, options, services, modelCalls, hardStop }: AttemptLifetimeOptions) {
     const { signal } = this.#work;
@@ -40,6 +41,7 @@ export class AttemptLifetime implements Disposable {
       this.#abortIfLate = () => {
         if (clock.now() > deadlineMs) onTimeout();
       };
+      this.#remainingMs = () => Math.max(0, deadlineMs - clock.now());
     }
     const onHardStop = (): void => this.#work.abort(AttemptAborted.returned());
     hardStop.addEventListener('abort', onHardStop, { once: true });
@@ -59,6 +61,11 @@ export class AttemptLifetime implements Disposable {
   /** Aborts when the agent should stop. */
   get signal(): AbortSignal {
     return this.#work.signal;
+  }
+
+  /** Time until the timeout, in milliseconds; infinite without one. */
+  get remainingMs(): number {
+    return this.#remainingMs();
   }
 
   /** Returns the result of the work, or throws the reason if the attempt ends first. The work itself continues. */

@@ -1,4 +1,4 @@
-import type { SpanInput, SpanSink } from '@agentlightning/core';
+import type { RewardValue, Span, SpanInput, SpanSink } from '@agentlightning/core';
 import {
   type ActiveSpan,
   AgentLightningError,
@@ -10,16 +10,18 @@ import {
   type JsonValue,
   withRollout,
 } from '@agentlightning/core';
+import { rolloutStorage } from '@agentlightning/core/adapter';
 import { isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
-import { rewardFromSpan } from '@agentlightning/core/spans';
+import { rewardAttributes, rewardFromSpan, rewardsOfScores, scoredOutputAttributes } from '@agentlightning/core/spans';
 import { failureOriginOf, isTerminalAttemptStatus } from '@agentlightning/core/store';
-import type { AgentContext, AgentResult } from './agent.ts';
+import type { AgentContext } from './agent.ts';
 import type { AttemptLifetime } from './attempt-lifetime.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';
 import { type RewardTracker, rewardInStore } from './attempt-rewards.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
+import { type OutputScoring, primaryPart, scoreOutput } from './score-output.ts';
 import { settlesWithin } from './time-limit.ts';
 
 /** A sink that forwards all spans except rewards, for agents whose rewards come from an evaluator. */
@@ -89,25 +91,25 @@ export async function runAgent<TTask>(run: AgentRun<TTask>, rootSpan: ActiveSpan
   return error;
 }
 
-async function executeAgent<TTask>({
-  rollout,
-  options,
-  context,
-  lifetime,
-  services,
-  modelCalls,
-}: AgentRun<TTask>): Promise<AgentLightningError | null> {
+async function executeAgent<TTask>(run: AgentRun<TTask>): Promise<AgentLightningError | null> {
+  const { rollout, options, context, lifetime, services, modelCalls } = run;
   // Already ended: the agent must not call models.
   if (lifetime.signal.aborted) return attemptError(lifetime.signal.reason);
   const parseTask = options.parseTask ?? unchangedTask<TTask>;
   const isEvaluated = isRewardedByEvaluator(rollout);
-  const act = async (): Promise<AgentResult> => options.agent(parseTask(rollout.input), context);
+  const act = async (): Promise<unknown> => options.agent(parseTask(rollout.input), context);
   const work = isEvaluated ? withoutRewards({ rollout, services }, act) : act();
   try {
     const result = await lifetime.orEnd(work);
     if (modelCalls.isUnavailable) return modelUnavailable(rollout);
-    if (result !== undefined && result !== null && !isEvaluated) {
-      emitReward(result, options.primaryReward === undefined ? {} : { primaryKey: options.primaryReward });
+    if (isEvaluated) return null;
+    if (options.reward !== undefined) await lifetime.orEnd(recordScores({ ...run, scoring: options.reward }, result));
+    else if (result !== undefined && result !== null) {
+      // It is validated at runtime.
+      emitReward(
+        result as RewardValue,
+        options.primaryReward === undefined ? {} : { primaryKey: options.primaryReward },
+      );
     }
     return null;
   } catch (thrown) {
@@ -122,6 +124,49 @@ async function executeAgent<TTask>({
     return error;
   }
 }
+
+/**
+ * Scores what the agent returned, and records output, scores and reward. Scorers run outside of the rollout: their model
+ * calls are neither redirected nor recorded.
+ */
+async function recordScores<TTask>(
+  { scoring, rollout, options, services, lifetime, rewards }: AgentRun<TTask> & { readonly scoring: OutputScoring },
+  result: unknown,
+): Promise<void> {
+  const { rolloutId, attempt, mode } = rollout;
+  const output = result ?? null;
+  const parseTask = options.parseTask ?? unchangedTask<TTask>;
+  let spans: Promise<readonly Span[]> | null = null;
+  const readSpans = async (): Promise<readonly Span[]> => {
+    await rewards.flush();
+    return (await options.store.querySpans({ rolloutId, attemptId: attempt.attemptId })).items;
+  };
+  const input = {
+    task: parseTask(rollout.input),
+    output,
+    rolloutId,
+    mode,
+    spans: () => {
+      spans ??= readSpans();
+      return spans;
+    },
+  };
+  const { remainingMs, signal } = lifetime;
+  const scores = await rolloutStorage().exit(() =>
+    scoreOutput(scoring, input, {
+      clock: services.clock,
+      signal,
+      // Time to record the scores: a late reward must not end the attempt as a failure of the agent.
+      timeoutMs: Math.max(remainingMs - endingMs, remainingMs / 2),
+      onError: (part, error) => services.partFailed(rolloutId, part, error),
+    }),
+  );
+  const dimensions = rewardsOfScores(scores, primaryPart(scoring));
+  emitAnnotation({ ...rewardAttributes(dimensions), ...scoredOutputAttributes({ output, scores }) });
+}
+
+/** Time from the end of a reward to the end of its attempt, in milliseconds. */
+const endingMs = 2000;
 
 /** An agent that handles the failure of its last model call returns an invalid reward, or throws an error that follows from it. */
 function modelUnavailable({ rolloutId }: AttemptedRollout, cause?: AgentLightningError): AgentLightningError {
@@ -192,8 +237,8 @@ async function reportMissingReward<TTask>({ rollout, options, services, rewards 
     services.failed(`Querying the reward of rollout ${rollout.rolloutId}`, error);
     return;
   }
-  emitAnnotation({
-    'agentlightning.warning': 'The agent neither returned nor emitted a reward: the rollout is excluded from training.',
-  });
+  const cause =
+    options.reward === undefined ? 'The agent neither returned nor emitted a reward' : 'No reward was computed';
+  emitAnnotation({ 'agentlightning.warning': `${cause}: the rollout is excluded from training.` });
   services.rewardMissing(rollout);
 }

@@ -4,6 +4,7 @@ import type { SpanSinkFailure } from '@agentlightning/core/spans';
 import type { Agent, AgentContext } from './agent.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { RunnerStore } from './runner-store.ts';
+import type { OutputScoring } from './score-output.ts';
 
 /** Callbacks for runner events. Their errors are ignored. */
 export interface RunnerEvents {
@@ -42,7 +43,12 @@ export interface RunnerHooks {
 /** Options of an attempt. */
 export interface AttemptOptions<TTask> {
   readonly store: RunnerStore;
-  readonly agent: Agent<TTask>;
+  readonly agent: Agent<TTask, unknown>;
+  /**
+   * Computes the reward from what the agent returned, after the agent and within the rollout's timeout. Without it, the agent
+   * returns the reward. @default none
+   */
+  readonly reward?: OutputScoring;
   /** Validates a task before the agent receives it; an error fails the attempt. @default the task unchanged */
   readonly parseTask?: (input: JsonValue) => TTask;
   /** For rollouts without a timeout, in milliseconds; null for no limit. @default null */

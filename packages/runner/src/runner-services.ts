@@ -21,6 +21,9 @@ export interface AttemptInput<TTask> {
   readonly hardStop: AbortSignal;
 }
 
+/** A scorer whose messages differ for each rollout is not reported forever. */
+const maxReportedParts = 20;
+
 /** The services shared by all attempts of a runner: the store connection and the event callbacks. */
 export class RunnerServices {
   readonly clock: Clock;
@@ -29,6 +32,7 @@ export class RunnerServices {
   readonly #events: NonNullable<AttemptOptions<never>['events']>;
   /** Attempts with lost spans, and the cause. */
   readonly #lossy: Map<string, unknown> = new Map();
+  readonly #failedParts: Set<string> = new Set();
 
   constructor(options: Pick<AttemptOptions<never>, 'store' | 'events' | 'clock'>) {
     this.clock = options.clock ?? systemClock;
@@ -63,6 +67,14 @@ export class RunnerServices {
 
   rewardMissing(rollout: AttemptedRollout): void {
     this.#notify(() => this.#events.onMissingReward?.(rollout));
+  }
+
+  /** Reports a failed part of a reward; the same failure of further rollouts is not reported again. */
+  partFailed(rolloutId: string, part: string, error: AgentLightningError): void {
+    const key = `${part} ${error.message}`;
+    if (this.#failedParts.has(key) || this.#failedParts.size >= maxReportedParts) return;
+    this.#failedParts.add(key);
+    this.failed(`Part "${part}" of the reward, of rollout ${rolloutId} and perhaps others,`, error);
   }
 
   spanWasLate(span: SpanInput): void {

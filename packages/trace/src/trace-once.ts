@@ -30,15 +30,14 @@ export interface TraceOnceContext {
 }
 
 /** An agent that {@link traceOnce} runs: the function that a trainer trains. */
-export type TracedAgent<TTask> = (task: TTask, context: TraceOnceContext) => RewardOrNothing | Promise<RewardOrNothing>;
-
-// biome-ignore lint/suspicious/noConfusingVoidType: an agent without a return statement is of type void.
-type RewardOrNothing = RewardValue | null | undefined | void;
+export type TracedAgent<TTask> = (task: TTask, context: TraceOnceContext) => unknown;
 
 /** Options of {@link traceOnce}. */
 export interface TraceOnceOptions {
   /** Ends the trace; the agent should stop. Steps that are still open then are marked as abandoned. @default never */
   readonly signal?: AbortSignal;
+  /** Whether the agent returns its reward; otherwise its output, which is not scored. @default true */
+  readonly returnsReward?: boolean;
 }
 
 /** The trace of an agent on one task. */
@@ -71,7 +70,7 @@ export interface AgentTrace {
 export async function traceOnce<TTask>(
   agent: TracedAgent<TTask>,
   task: TTask,
-  { signal = new AbortController().signal }: TraceOnceOptions = {},
+  { signal = new AbortController().signal, returnsReward = true }: TraceOnceOptions = {},
 ): Promise<AgentTrace> {
   const spans: Span[] = [];
   const sink = new AttemptSpans({
@@ -89,7 +88,8 @@ export async function traceOnce<TTask>(
   const act = async (): Promise<void> => {
     signal.throwIfAborted();
     const result = await agent(task, { ...ids, attemptNumber: 1, metadata: null, resources: {}, attemptToken: null });
-    if (result !== undefined && result !== null) emitReward(result);
+    // It is validated at runtime.
+    if (returnsReward && result !== undefined && result !== null) emitReward(result as RewardValue);
   };
   let error: unknown = null;
   try {

@@ -25,10 +25,12 @@ import type { TrainConfig } from './train-config.ts';
  * });
  * ```
  */
-export function defineConfig<TTask>(config: PromptSearchConfig<TTask>): PromptSearchConfig<TTask>;
-export function defineConfig<TTask>(config: TrainConfig<TTask>): TrainConfig<TTask>;
-export function defineConfig<TTask>(
-  config: TrainConfig<TTask> | PromptSearchConfig<TTask>,
+export function defineConfig<TTask, TOutput = unknown>(
+  config: PromptSearchConfig<TTask, TOutput>,
+): PromptSearchConfig<TTask>;
+export function defineConfig<TTask, TOutput = unknown>(config: TrainConfig<TTask, TOutput>): TrainConfig<TTask>;
+export function defineConfig<TTask, TOutput = unknown>(
+  config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput>,
 ): TrainConfig<TTask> | PromptSearchConfig<TTask> {
   return config;
 }

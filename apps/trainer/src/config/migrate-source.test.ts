@@ -17,7 +17,7 @@ test.each([
   ['{ stopWhen, steps: 1 }', '{ stop: stopWhen, steps: 1 }'],
   ['{ diagnosis: { steps: 2 }, steps: 1 }', '{ steps: 1 }'],
   ['{ steps: 1, diagnosis: {} }', '{ steps: 1 }'],
-  ['{ evaluation: { tasks: 4, rewardRange: [0, 2] } }', '{ evaluation: { tasks: 4 }, rewards: { range: [0, 2] } }'],
+  ['{ evaluation: { tasks: 4, rewardRange: [0, 2] } }', '{ evaluation: { tasks: 4 }, reward: { range: [0, 2] } }'],
   ['{ finish, keepCheckpoints: 2 }', '{ checkpoints: { finish, keep: 2 } }'],
   ['{ steps: 1 }', '{ steps: 1 }'],
 ])('%s', (before, after) => {

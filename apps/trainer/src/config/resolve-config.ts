@@ -4,10 +4,11 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { ConfigProblems } from './config-problems.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
-import { type RewardDefinition, rewardDefinition } from './reward-definition.ts';
+import { choiceOfParts, type RewardDefinition, rewardDefinition } from './reward-definition.ts';
 import { type CheckpointsSettings, checkpointsSchema } from './sections/checkpoints-config.ts';
 import { type CollectionSettings, collectionSchema } from './sections/collection-config.ts';
 import { evaluationSchema, type ResolvedEvaluation } from './sections/evaluation-config.ts';
+import type { RewardsSettings } from './sections/reward-config.ts';
 import { type RuntimeConfig, runtimeSchema } from './sections/runtime-config.ts';
 import { type SamplingConfig, trainingSamplingSchema } from './sections/sampling-config.ts';
 import { type StopSettings, stopSchema } from './sections/stop-config.ts';
@@ -91,11 +92,11 @@ export function resolveConfig(
   checkTokenSecret(raw['gateway'], problems);
   if (given !== undefined) problems.check(() => assertMeasured(given));
   if (given === undefined || !problems.isEmpty) throw problems.error();
-  const { tasks, runtime = { type: 'embedded' }, evaluation, checkpoints, rewards } = given;
+  const { tasks, runtime = { type: 'embedded' }, evaluation, checkpoints, reward: rewards } = given;
   const { steps, tasksPerStep, sampling, stop, collection } = given;
   const policies = resolvedPolicies.map((policy) => ({
     ...policy,
-    algorithm: withMissingReward(policy.algorithm, rewards.missing),
+    algorithm: withReward(policy.algorithm, rewards),
   }));
   return {
     ...sharedSettings(given, { folder, taskSchema: tasks.schema }),
@@ -118,10 +119,15 @@ export function resolveConfig(
   };
 }
 
-/** The algorithm, which substitutes missing rewards by the configured one. */
-function withMissingReward(algorithm: AlgorithmOptions | null, missing: number | null): AlgorithmOptions | null {
-  if (algorithm === null || algorithm.type === 'custom' || missing === null) return algorithm;
-  return { ...algorithm, missingReward: missing };
+/** The algorithm, which learns from the configured reward unless its options choose another one. */
+function withReward(algorithm: AlgorithmOptions | null, rewards: RewardsSettings): AlgorithmOptions | null {
+  if (algorithm === null || algorithm.type === 'custom') return algorithm;
+  const isChosen = algorithm.rewardName !== undefined || algorithm.rewardWeights !== undefined;
+  return {
+    ...algorithm,
+    ...(isChosen ? {} : choiceOfParts(rewards)),
+    ...(rewards.missing === null ? {} : { missingReward: rewards.missing }),
+  };
 }
 
 /** Asserts that options that need evaluations during training have them. */

@@ -170,7 +170,7 @@ export function resolvePromptSearch(
     runtime: runtimeOf(runtime, runtimeKey),
     sampling,
     evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
-    reward: rewardDefinition([], given.rewards),
+    reward: rewardDefinition([], given.reward),
     promptsFile: promptsFile === undefined ? null : path.resolve(folder, promptsFile),
   };
 }

@@ -146,7 +146,7 @@ test('a former key is an error that names the present one, beside every other pr
     /"workers" is now "agents\.processes"/,
     /"stopWhen" is now "stop"/,
     /"diagnosis" has no effect any more/,
-    /"evaluation\.rewardRange" is now "rewards\.range"/,
+    /"evaluation\.rewardRange" is now "reward\.range"/,
     /no option "stepz"/,
   ]) {
     expect(resolve).toThrow(problem);

@@ -31,15 +31,44 @@ test('updates, evaluations and refills have the reward of the weights', () => {
 });
 
 test('algorithm, training and evaluations have the same substitutes of rewards', () => {
-  const { reward, policies } = resolved({ rewards: { failed: -1, missing: 0.5 } });
+  const { reward, policies } = resolved({ reward: { failed: -1, missing: 0.5 } });
   expect(reward).toMatchObject({ failedReward: -1, missingReward: 0.5 });
   expect(policies[0]?.algorithm).toMatchObject({ missingReward: 0.5 });
 });
 
 test('the range of a weighted reward follows from the ranges of its parts', () => {
-  const rewards = { parts: { correct: { range: [0, 1] }, primary: { range: [0, 2] } } };
-  expect(resolved({ ...weighted, rewards }).reward.range).toEqual([-1, 1]);
-  expect(resolved({ rewards: { range: [0, 5] } }).reward.range).toEqual([0, 5]);
+  const reward = { parts: { correct: { range: [0, 1] }, primary: { range: [0, 2] } } };
+  expect(resolved({ ...weighted, reward }).reward.range).toEqual([-1, 1]);
+  expect(resolved({ reward: { range: [0, 5] } }).reward.range).toEqual([0, 5]);
+});
+
+test('the weights of computed parts are those of updates and evaluations, unless the algorithm has its own', () => {
+  const score = (): number => 1;
+  const parts = {
+    correct: { score, range: [0, 1] },
+    tone: { score, weight: 0.3, range: [-1, 1] },
+    seen: { score, weight: 0 },
+  };
+  const { reward, policies } = resolved({ reward: { parts } });
+  expect(reward).toMatchObject({ choice: { rewardWeights: { correct: 1, tone: 0.3 } }, range: [-0.3, 1.3] });
+  expect(policies[0]?.algorithm).toMatchObject({ rewardWeights: { correct: 1, tone: 0.3 } });
+  expect(resolved({ reward: { parts }, ...weighted }).reward.choice).toEqual({
+    rewardWeights: { correct: 1, primary: -0.5 },
+  });
+  const primaryOnly = resolved({
+    reward: { parts: { correct: { score, range: [0, 2] }, seen: { score, weight: 0 } } },
+  });
+  expect(primaryOnly.reward).toMatchObject({ choice: {}, range: [0, 2] });
+  expect(resolved({ reward: score }).rewards.scoring).toBe(score);
+});
+
+test.each([
+  [{ parts: { a: { score: 1 } } }, /reward\.parts\.a\.score/],
+  [{ parts: { a: { score: Math.random, scoreGroup: () => [1] } } }, /not both/],
+  [{ parts: { a: { score: Math.random } }, primary: 'b' }, /reward\.primary: must be the name of a part/],
+  ['exact', /reward/],
+])('an invalid reward is an error that names its key: %j', (reward, message) => {
+  expect(() => resolved({ reward })).toThrow(message);
 });
 
 test('policies with different rewards have the primary one in common', () => {

@@ -1,6 +1,6 @@
 import type { AlgorithmOptions, RewardChoice } from '@agentlightning/algorithms';
 import type { ResolvedPolicy } from './policies.ts';
-import type { RewardRange, RewardsSettings } from './sections/rewards-config.ts';
+import type { RewardRange, RewardsSettings } from './sections/reward-config.ts';
 
 /** The reward of a rollout, in updates, metrics, evaluations and everything that compares rollouts. */
 export interface RewardDefinition {
@@ -20,10 +20,18 @@ export interface RewardDefinition {
  */
 export function rewardDefinition(policies: readonly ResolvedPolicy[], rewards: RewardsSettings): RewardDefinition {
   const choices = policies.flatMap(({ algorithm }) => (algorithm === null ? [] : [choiceOf(algorithm)]));
-  const [first = {}] = choices;
-  const isShared = new Set(choices.map((each) => JSON.stringify(each))).size === 1;
+  const [first = choiceOfParts(rewards)] = choices;
+  const isShared = new Set(choices.map((each) => JSON.stringify(each))).size <= 1;
   const choice = isShared ? first : {};
   return { failedReward: rewards.failed, missingReward: rewards.missing, choice, range: definedRange(choice, rewards) };
+}
+
+/** The weighted sum of the computed parts; nothing where only the primary one counts, with weight 1. */
+export function choiceOfParts({ parts, primary }: RewardsSettings): RewardChoice {
+  const weighted = Object.entries(parts).filter(([, { weight }]) => weight !== null && weight !== 0);
+  const isPrimaryOnly = weighted.every(([name, { weight }]) => name === primary && weight === 1);
+  if (isPrimaryOnly) return {};
+  return { rewardWeights: Object.fromEntries(weighted.map(([name, { weight }]) => [name, weight ?? 0])) };
 }
 
 function choiceOf(algorithm: AlgorithmOptions): RewardChoice {
@@ -38,11 +46,14 @@ function choiceOf(algorithm: AlgorithmOptions): RewardChoice {
 /** The range of the defined reward; null unless it follows from what is declared. */
 function definedRange(
   { rewardName, rewardWeights }: RewardChoice,
-  { range, parts }: Pick<RewardsSettings, 'range' | 'parts'>,
+  { range, parts, primary }: Pick<RewardsSettings, 'range' | 'parts' | 'primary'>,
 ): RewardRange | null {
   const rangeOf = (name: string): RewardRange | null =>
     Object.hasOwn(parts, name) ? (parts[name]?.range ?? null) : null;
-  if (rewardWeights === undefined) return rewardName === undefined ? range : rangeOf(rewardName);
+  if (rewardWeights === undefined) {
+    if (rewardName !== undefined) return rangeOf(rewardName);
+    return range ?? (primary === null ? null : rangeOf(primary));
+  }
   let [low, high] = [0, 0];
   for (const [name, weight] of Object.entries(rewardWeights)) {
     const part = rangeOf(name);

@@ -9,12 +9,12 @@ import type { ConfigProblems } from './config-problems.ts';
 import { type AgentsSettings, agentsSchema } from './sections/agents-config.ts';
 import { type GatewaySettings, gatewaySchema } from './sections/gateway-config.ts';
 import { type LimitsSettings, limitsSchema } from './sections/limits-config.ts';
-import { type RewardsSettings, rewardsSchema } from './sections/rewards-config.ts';
+import { type RewardsSettings, rewardSchema } from './sections/reward-config.ts';
 
 /** Settings that trainings and prompt searches share, with the defaults of their schemas. */
 interface PlainSettings {
   readonly tags: readonly string[];
-  readonly agent: Agent<unknown>;
+  readonly agent: Agent<unknown, unknown>;
   readonly agents: AgentsSettings;
   readonly limits: LimitsSettings;
   readonly rewards: RewardsSettings;
@@ -37,7 +37,8 @@ export interface SharedSettings extends PlainSettings {
 }
 
 /** The validated settings; those that depend on the configuration's folder have no default yet. */
-export interface GivenSharedSettings extends PlainSettings {
+export interface GivenSharedSettings extends Omit<PlainSettings, 'rewards'> {
+  readonly reward: RewardsSettings;
   readonly name?: string | undefined;
   readonly store?: { readonly url?: string | undefined; readonly apiKey?: string | undefined } | undefined;
   readonly gateway: GatewaySettings;
@@ -55,13 +56,13 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
         .regex(/^[^,]*$/, { error: 'must not contain commas' }),
     )
     .default([]),
-  agent: z.custom<Agent<unknown>>(
+  agent: z.custom<Agent<unknown, unknown>>(
     (value) => typeof value === 'function',
     'must be a function (task, context) => reward',
   ),
   agents: agentsSchema.prefault({}),
   limits: limitsSchema.prefault({}),
-  rewards: rewardsSchema.prefault({}),
+  reward: rewardSchema.prefault({}),
   store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
   gateway: gatewaySchema.prefault({}),
   prices: pricesSchema.nullable().default(null),
@@ -85,7 +86,7 @@ export function sharedSettings(
   given: GivenSharedSettings,
   { folder, taskSchema }: { readonly folder: string; readonly taskSchema: TaskSchema | undefined },
 ): SharedSettings {
-  const { name = path.basename(folder), tags, agent, agents, limits, rewards, store, prices, seed } = given;
+  const { name = path.basename(folder), tags, agent, agents, limits, reward: rewards, store, prices, seed } = given;
   const { tokenSecret, ...gateway } = given.gateway;
   const dataDir = path.resolve(folder, given.dataDir);
   return {

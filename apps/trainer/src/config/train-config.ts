@@ -9,20 +9,20 @@ import type { EvaluationConfig } from './sections/evaluation-config.ts';
 import type { GatewayConfig } from './sections/gateway-config.ts';
 import type { LimitsConfig } from './sections/limits-config.ts';
 import type { PricesConfig } from './sections/prices-config.ts';
-import type { RewardsConfig } from './sections/rewards-config.ts';
+import type { ConfiguredReward } from './sections/reward-config.ts';
 import type { RuntimeConfig } from './sections/runtime-config.ts';
 import type { SamplingConfig } from './sections/sampling-config.ts';
 import type { StopConfig } from './sections/stop-config.ts';
 import type { StoreConfig } from './sections/store-config.ts';
 
 /** What trainings and prompt searches have in common. */
-export interface SharedConfig<TTask = unknown> {
+export interface SharedConfig<TTask = unknown, TOutput = unknown> {
   /** Display name. @default the configuration file's folder */
   readonly name?: string;
   /** Labels that the dashboard filters runs by. @default none */
   readonly tags?: readonly string[];
-  /** The agent: runs one task, returns its reward. */
-  readonly agent: Agent<TTask>;
+  /** The agent: runs one task, returns its reward; with `reward`, its output. */
+  readonly agent: Agent<TTask, TOutput>;
   /** How agents run. @default {} */
   readonly agents?: AgentsConfig;
   /** @default {} */
@@ -31,8 +31,13 @@ export interface SharedConfig<TTask = unknown> {
   readonly gateway?: GatewayConfig;
   /** Timeouts and numbers of tries. @default {} */
   readonly limits?: LimitsConfig;
-  /** Range, dimensions and substitutes of rewards. @default {} */
-  readonly rewards?: RewardsConfig;
+  /**
+   * Computes the reward from the task, the agent's output and its trace, in the process of the agent: a function, or parts by
+   * name. It also has the range of rewards and their substitutes.
+   *
+   * @default {}, for an agent that returns its reward
+   */
+  readonly reward?: ConfiguredReward<TTask, TOutput>;
   /**
    * Prices of model calls and of the training runtime, from which `agl runs`, `agl show` and the dashboard compute costs. They
    * are recorded when the run is created. @default none: no cost is shown
@@ -45,7 +50,7 @@ export interface SharedConfig<TTask = unknown> {
 }
 
 /** The configuration of a training. */
-export interface TrainConfig<TTask = unknown> extends SharedConfig<TTask> {
+export interface TrainConfig<TTask = unknown, TOutput = unknown> extends SharedConfig<TTask, TOutput> {
   /** Tasks as JSON-lines files (relative to the configuration file) or as lists. */
   readonly tasks: {
     readonly train: string | readonly TTask[];

@@ -87,6 +87,22 @@ test.each<[string, readonly Values[], readonly string[]]>([
     repeated({ 'policy/update_change': 1e-4, 'optim/learning_rate': 1e-9 }, 3),
     ['4 weights-do-not-move'],
   ],
+  [
+    'longer responses, rewarded for their length',
+    [
+      ...repeated({ 'response/tokens_mean': 20, 'response/length_reward_correlation': 0.8 }, 2),
+      ...repeated({ 'response/tokens_mean': 40, 'response/length_reward_correlation': 0.8 }, 3),
+    ],
+    ['6 length-drift'],
+  ],
+  [
+    'longer responses, not rewarded for their length',
+    [
+      ...repeated({ 'response/tokens_mean': 20, 'response/length_reward_correlation': 0.1 }, 2),
+      ...repeated({ 'response/tokens_mean': 40, 'response/length_reward_correlation': 0.1 }, 3),
+    ],
+    [],
+  ],
   ['updates that move the policy', repeated({ 'policy/update_change': 0.01 }, 3), []],
   ['entropy that collapses', repeated({ 'policy/entropy': 0.09 }, 3), ['4 entropy-collapse']],
   ['entropy that falls above the threshold', repeated({ 'policy/entropy': 0.11 }, 3), []],

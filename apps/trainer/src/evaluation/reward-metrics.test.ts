@@ -29,7 +29,7 @@ test('each dimension has its mean, its spread and its share of the weighted rewa
 
 test('values outside of the range of the reward or of a part are counted', () => {
   const collected = [finished({ primary: 2, brief: -3 }), finished({ primary: 1, brief: 0 })];
-  const parts = { brief: { range: [-1, 0] as const } };
+  const parts = { brief: { range: [-1, 0] as const, weight: null } };
   expect(rewardMetrics(collected, { range: [0, 1], parts }, null)).toMatchObject({ 'reward/out_of_range': 2 });
 });
 

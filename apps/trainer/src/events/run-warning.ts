@@ -5,12 +5,12 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'agent-failures': {
     cause: 'The agent throws on responses that it cannot use, or its code has an error.',
     remedy:
-      'Handle malformed responses in the agent and return their reward, or correct the line. `rewards.failed` is the reward of such rollouts.',
+      'Handle malformed responses in the agent and return their reward, or correct the line. `reward.failed` is the reward of such rollouts.',
   },
   'agent-timeouts': {
     cause: 'The agent, or a tool or service that it waits for, takes longer than a rollout may.',
     remedy:
-      'Find the slow step with `agl trace`, and raise `limits.rolloutTimeoutMs` or lower `agents.concurrency`. `rewards.failed` is the reward of such rollouts.',
+      'Find the slow step with `agl trace`, and raise `limits.rolloutTimeoutMs` or lower `agents.concurrency`. `reward.failed` is the reward of such rollouts.',
   },
   'altered-sampling': {
     cause:
@@ -84,6 +84,12 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     remedy:
       'Raise its weight in `rewardWeights`, or make the reward require it, and inspect rollouts with high rewards.',
   },
+  'length-drift': {
+    cause:
+      'The reward pays for long responses, whatever they say: a judge that prefers them, or a part that counts words.',
+    remedy:
+      'Read the longest rollouts with a high reward, add a part that bounds the length, and try the reward on them: `agl reward probe`.',
+  },
   'non-stationary-reward': {
     cause:
       'The reward depends on more than weights and task: the time, a quota, an external service, a judge, or state that the agent keeps between rollouts.',
@@ -92,7 +98,7 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
   'missing-rewards': {
     cause: 'Rollouts failed, or the agent returned no reward.',
     remedy:
-      'List them with `agl rollouts --run <run> --mode test --without-reward`. `rewards.missing` and `rewards.failed` give them a value.',
+      'List them with `agl rollouts --run <run> --mode test --without-reward`. `reward.missing` and `reward.failed` give them a value.',
   },
   'unmatched-selector': {
     cause: 'The name is misspelt, or the agent does not report it.',
@@ -104,8 +110,8 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
       'Exclude calls of other models in the adapter (`shouldTrace`, `shouldRedirect`), or list the names of the policy in `agents.modelNames`.',
   },
   'reward-out-of-range': {
-    cause: 'The reward function and `rewards.range` disagree.',
-    remedy: 'Correct the reward function or `rewards.range`.',
+    cause: 'The reward function and `reward.range` disagree.',
+    remedy: 'Correct the reward function or `reward.range`.',
   },
 };
 

@@ -64,8 +64,15 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
     limits: config.shared.limits,
   });
   const onProgress = progress.trial(requests.length);
-  const { assertHealthy } = session;
-  const collected = await collectRollouts(requests, { store, signal, onProgress, assertHealthy });
+  const { assertHealthy, emit } = session;
+  const collected = await collectRollouts(requests, {
+    store,
+    signal,
+    onProgress,
+    assertHealthy,
+    scoring: config.shared.rewards.scoring,
+    warn: (message) => emit({ type: 'warning', message }),
+  });
   await assertModelResponds(session, collected);
   const tried = await Promise.all(
     collected.map(async (one, place) => ({
@@ -107,7 +114,7 @@ async function assertComparable(
   throw new AgentLightningError({
     code: 'INVALID_REWARD',
     message: `none of the ${collected.length} rollouts on the validation tasks returned a reward`,
-    remedy: 'Return a number from the agent, or set `rewards.missing`.',
+    remedy: 'Return a number from the agent, or set `reward.missing`.',
     details: { rollout: collected[0]?.rollout.rolloutId ?? null },
   });
 }

@@ -4,7 +4,7 @@ import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from './finished-rollout.ts';
 
 /**
- * The reward of a rollout; null excludes the rollout. Infrastructure failures are always excluded; `rewards.failed` applies to
+ * The reward of a rollout; null excludes the rollout. Infrastructure failures are always excluded; `reward.failed` applies to
  * failures of the agent only.
  */
 export function rolloutReward(

@@ -4,7 +4,7 @@ import { type EvaluationSummary, evaluationSummarySchema } from '@agentlightning
 import { findFinalReward } from '@agentlightning/core/spans';
 import { z } from 'zod';
 import type { RewardDefinition } from '../config/reward-definition.ts';
-import type { RewardRange } from '../config/sections/rewards-config.ts';
+import type { RewardRange } from '../config/sections/reward-config.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
 
@@ -54,7 +54,7 @@ export function measureRewards(
   };
 }
 
-/** The parts of the rewards; of a failed agent, each is `rewards.failed`. */
+/** The parts of the rewards; of a failed agent, each is `reward.failed`. */
 function partsOf(
   rollouts: readonly FinishedRollout[],
   { failedReward }: RewardDefinition,
@@ -79,7 +79,7 @@ export function assumedRangeText({ rewards }: MeasuredRewards, range: RewardRang
   const [value = 0] = known;
   if (range !== null || (value >= 0 && value <= 1) || known.some((reward) => reward !== value)) return null;
   const assumed = `${Math.min(0, value)} to ${Math.max(1, value)}`;
-  return `all rewards of an evaluation are ${value}: their interval assumes the range ${assumed}; set the true one as \`rewards.range\``;
+  return `all rewards of an evaluation are ${value}: their interval assumes the range ${assumed}; set the true one as \`reward.range\``;
 }
 
 /**

@@ -16,7 +16,7 @@ const trainingKeys = [
   'seed',
   'sampling',
   'evaluation',
-  'rewards',
+  'reward',
   'collection',
   'stop',
   'limits',

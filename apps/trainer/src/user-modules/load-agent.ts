@@ -4,18 +4,27 @@ import type { Agent } from '@agentlightning/runner';
 import { defaultExport } from './default-export.ts';
 import { importUserModule } from './import-user-module.ts';
 
+/** The agent of a module, with the reward of its configuration. */
+export interface LoadedAgent {
+  readonly agent: Agent<unknown, unknown>;
+  /** The configured reward, not validated; undefined for an agent that returns its reward. */
+  readonly reward: unknown;
+}
+
 /**
  * Loads the agent of a module: of a configuration file, its key `agent`; otherwise the export `agent` or the default export.
+ * The reward is the key or export `reward`.
  *
  * @throws AgentLightningError CONFIG when the module has no agent; errors of the module are thrown unchanged
  */
-export async function loadAgent(file: string): Promise<Agent> {
+export async function loadAgent(file: string): Promise<LoadedAgent> {
   const full = path.resolve(file);
   const exported = await importUserModule(full);
   const main = await defaultExport(exported);
   const candidates = [propertyOf(main, 'agent'), exported['agent'], main];
   const agent = candidates.find((candidate) => typeof candidate === 'function');
-  if (agent !== undefined) return agent as Agent;
+  const reward = propertyOf(main, 'reward') ?? exported['reward'];
+  if (agent !== undefined) return { agent: agent as Agent<unknown, unknown>, reward };
   throw new AgentLightningError({
     code: 'CONFIG',
     message: `${full} exports no agent`,

@@ -1,4 +1,5 @@
 import { serveWorker } from '@agentlightning/runner/workers';
+import { scoringOf } from '../config/sections/reward-config.ts';
 import { silenceExpectedWarnings } from '../doctor/node-version.ts';
 import { loadAgent } from '../user-modules/load-agent.ts';
 
@@ -10,4 +11,7 @@ silenceExpectedWarnings(process);
 
 const [file = ''] = process.argv.slice(2);
 
-void serveWorker(() => loadAgent(file));
+void serveWorker(async () => {
+  const { agent, reward } = await loadAgent(file);
+  return { agent, reward: scoringOf(reward) };
+});

@@ -10,7 +10,10 @@ import { watchRunners } from './watch-runners.ts';
 
 /** Options of {@link startRunner}. */
 export interface StartRunnerOptions {
-  readonly config: Pick<SharedSettings, 'agent' | 'agentFile' | 'agents' | 'attemptTokens' | 'storeUrl' | 'limits'>;
+  readonly config: Pick<
+    SharedSettings,
+    'agent' | 'agentFile' | 'agents' | 'rewards' | 'attemptTokens' | 'storeUrl' | 'limits'
+  >;
   readonly store: Store;
   readonly run: Run;
   readonly emit: ServiceListener;
@@ -50,6 +53,7 @@ function startInProcess(options: StartRunnerOptions): () => Promise<void> {
   const done = runRollouts({
     store,
     agent: config.agent,
+    ...(config.rewards.scoring === null ? {} : { reward: config.rewards.scoring }),
     runId: run.runId,
     concurrency: config.agents.concurrency,
     signal: controller.signal,

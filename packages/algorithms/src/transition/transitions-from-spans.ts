@@ -32,7 +32,7 @@ function exclusionReason(call: ModelCall, choice: ModelCallChoice): string | nul
 export interface TransitionOptions extends RewardChoice, CallChoice {
   /**
    * Reward of rollouts without one. A missing reward is not 0: a failed evaluation does not measure the agent.
-   * In the configuration of a training it is `rewards.missing`.
+   * In the configuration of a training it is `reward.missing`.
    *
    * @default none: the rollout is not trained on
    */

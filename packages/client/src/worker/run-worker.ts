@@ -4,7 +4,7 @@ import type { AgentLightningError, JsonObject, JsonValue } from '@agentlightning
 import { systemClock } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
 import type { StoreClient } from '@agentlightning/core/store-client';
-import { type Agent, Registration, runRollouts } from '@agentlightning/runner';
+import { type Agent, type OutputScoring, Registration, runRollouts } from '@agentlightning/runner';
 import { clientVersion } from '../client-version.ts';
 
 /** Options of a {@link RunWorker}. */
@@ -13,7 +13,8 @@ export interface RunWorkerOptions<TTask> {
   /** The URL of the server, without a path. */
   readonly url: string;
   readonly runId: string;
-  readonly agent: Agent<TTask>;
+  readonly agent: Agent<TTask, unknown>;
+  readonly reward: OutputScoring | undefined;
   /** Number of concurrent rollouts. */
   readonly concurrency: number;
   readonly parseTask?: ((input: JsonValue) => TTask) | undefined;
@@ -33,7 +34,7 @@ export class RunWorker<TTask> {
   readonly #done: Promise<unknown>;
 
   /** Starts to claim rollouts. */
-  constructor({ store, url, runId, agent, concurrency, parseTask, onError }: RunWorkerOptions<TTask>) {
+  constructor({ store, url, runId, agent, reward, concurrency, parseTask, onError }: RunWorkerOptions<TTask>) {
     const workerId = newId('worker');
     this.#registration = new Registration({
       store,
@@ -56,6 +57,7 @@ export class RunWorker<TTask> {
         createAttemptToken: (request) => store.createAttemptToken(request),
         signal: this.#stop.signal,
         events: { onError },
+        ...(reward === undefined ? {} : { reward }),
         ...(parseTask === undefined ? {} : { parseTask }),
       });
     this.#done = Promise.all(Array.from({ length: concurrency }, run)).catch(onError);

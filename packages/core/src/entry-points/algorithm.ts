@@ -27,5 +27,14 @@ export type {
   PromptTrial,
   TriedTask,
 } from '../algorithm/prompt-search.ts';
+export type {
+  ReasonedScore,
+  RewardFunction,
+  RewardInput,
+  RewardPart,
+  RewardParts,
+  RewardResult,
+  RewardVerdict,
+} from '../algorithm/reward-function.ts';
 export type { TrainedInterval, Trajectory, TrajectoryGroup, TrajectoryRow } from '../algorithm/trajectory.ts';
 export type { Transition } from '../algorithm/transition.ts';

@@ -31,6 +31,14 @@ export type {
   RolloutLabel,
 } from '../spans/rollout-annotation.ts';
 export { annotationFromSpan, annotationToSpan, findAnnotations } from '../spans/rollout-annotation.ts';
+export type { PartScore, ScoredOutput } from '../spans/scored-output.ts';
+export {
+  findScoredOutput,
+  maxOutputLength,
+  rewardsOfScores,
+  scoredOutputAttributes,
+  scoredOutputFromSpan,
+} from '../spans/scored-output.ts';
 export type { SpanEvent, SpanLink } from '../spans/span.ts';
 export {
   agentLightningAttributes,

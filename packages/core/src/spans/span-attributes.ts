@@ -29,6 +29,10 @@ export const agentLightningAttributes = {
   spanSequenceId: 'agentlightning.span_sequence_id',
   /** Prefix: `agentlightning.reward.{i}.name` and `.value`; index 0 is the primary reward. */
   reward: 'agentlightning.reward',
+  /** JSON of what the agent returned, where a configured reward scores it. */
+  output: 'agentlightning.output',
+  /** JSON of the scores of such an output, by the part of the reward: `{ "tone": { "score": 0.5, "reason": "…" } }`. */
+  scores: 'agentlightning.scores',
   /** Prefix: `agentlightning.link.{i}.key_match` and `.value_match`. */
   link: 'agentlightning.link',
   /** Prefix: `agentlightning.tag.{i}`. */

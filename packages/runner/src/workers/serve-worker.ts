@@ -1,6 +1,7 @@
 import { AgentLightningError, currentRollout } from '@agentlightning/core';
 import type { Agent } from '../agent.ts';
 import { Runner } from '../runner.ts';
+import type { OutputScoring } from '../score-output.ts';
 import { AttemptDeadlines } from './attempt-deadlines.ts';
 import { currentAttemptId, writeExitReport } from './exit-report.ts';
 import { errorToIpc } from './ipc-error.ts';
@@ -62,7 +63,10 @@ const abortGraceMs = 2000;
  *
  * @param onStuck - called with the rollout of an agent that still runs after the grace period
  */
-function detectStuckAgent(agent: Agent, onStuck: (rolloutId: string) => void): Agent {
+function detectStuckAgent(
+  agent: Agent<unknown, unknown>,
+  onStuck: (rolloutId: string) => void,
+): Agent<unknown, unknown> {
   return async (task, context) => {
     let timer: NodeJS.Timeout | undefined;
     const onAbort = (): void => {
@@ -78,6 +82,13 @@ function detectStuckAgent(agent: Agent, onStuck: (rolloutId: string) => void): A
   };
 }
 
+/** What a worker process runs. */
+export interface WorkerAgent {
+  readonly agent: Agent<unknown, unknown>;
+  /** Null for an agent that returns its reward. */
+  readonly reward: OutputScoring | null;
+}
+
 /** Heartbeat interval of the event loop, in milliseconds. */
 const beatMs = 500;
 
@@ -85,9 +96,9 @@ const beatMs = 500;
  * Runs agents in this process for the supervisor that started it, until the supervisor stops it or ends. The process ends
  * with it.
  *
- * @param loadAgent - imports the agent
+ * @param loadAgent - imports the agent, and the reward of its outputs
  */
-export async function serveWorker(loadAgent: () => Promise<Agent>): Promise<void> {
+export async function serveWorker(loadAgent: () => Promise<WorkerAgent>): Promise<void> {
   const send = (message: WorkerMessage): void => void process.send?.(message);
   endWithSupervisor();
   const client = new SupervisorClient(send);
@@ -122,7 +133,7 @@ export async function serveWorker(loadAgent: () => Promise<Agent>): Promise<void
 }
 
 function createRunner(
-  agent: Agent,
+  { agent, reward }: WorkerAgent,
   settings: WorkerSettings,
   supervisor: {
     readonly client: SupervisorClient;
@@ -138,6 +149,7 @@ function createRunner(
   return new Runner({
     store: client.store,
     agent: detectStuckAgent(agent, (rolloutId) => send({ type: 'stuck', rolloutId })),
+    ...(reward === null ? {} : { reward }),
     concurrency,
     ...(gatewayUrl === null ? {} : { gatewayUrl }),
     ...(runId === null ? {} : { runId }),

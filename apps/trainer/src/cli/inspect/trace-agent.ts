@@ -53,7 +53,8 @@ export async function traceAgent(file: string, flags: TraceFlags): Promise<numbe
   });
   let trace: AgentTrace;
   try {
-    trace = await traceOnce(await loadAgent(file), task, { signal: stop.signal });
+    const { agent, reward } = await loadAgent(file);
+    trace = await traceOnce(agent, task, { signal: stop.signal, returnsReward: reward === undefined });
   } finally {
     stop.release();
     stdout?.release();

@@ -32,7 +32,7 @@ export function watchForBlockedEventLoop(
   const { agent, limits } = settings;
   if (!runsInProcess(settings)) return { config, stop: async () => undefined };
   const tasks = new Map<string, unknown>();
-  const noting: Agent = async (task, context) => {
+  const noting: Agent<unknown, unknown> = async (task, context) => {
     tasks.set(context.rolloutId, task);
     try {
       return await agent(task, context);

@@ -24,7 +24,7 @@ export interface CurriculumConfig {
   /**
    * The lowest reward of a rollout that has passed.
    *
-   * @default every rollout passes in part: by its reward, scaled from `rewards.range` (0 to 1) to 0 to 1
+   * @default every rollout passes in part: by its reward, scaled from `reward.range` (0 to 1) to 0 to 1
    */
   readonly passReward?: number;
 }

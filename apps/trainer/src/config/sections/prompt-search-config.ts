@@ -44,7 +44,7 @@ export interface PromptConfig {
 }
 
 /** The configuration of a prompt search. */
-export interface PromptSearchConfig<TTask = unknown> extends SharedConfig<TTask> {
+export interface PromptSearchConfig<TTask = unknown, TOutput = unknown> extends SharedConfig<TTask, TOutput> {
   /** Search algorithm: a name, a name with options, or a custom search. */
   readonly algorithm: PromptSearchType | PromptSearchOptions | PromptSearch;
   /** Initial prompts: the prompts that the agent defines, or templates by name. */

@@ -6,7 +6,7 @@ import type { RunWarning, WarningExplanation } from './run-warning.ts';
 
 /** A mean reward over held-out tasks, with its 95 % confidence interval. */
 export interface EvaluationSummary {
-  /** Mean of the rewards that exist. A rollout whose agent failed counts as `rewards.failed`, by default 0. */
+  /** Mean of the rewards that exist. A rollout whose agent failed counts as `reward.failed`, by default 0. */
   readonly reward: number;
   /** 95 % confidence interval of the mean. */
   readonly ci95: readonly [number, number];
