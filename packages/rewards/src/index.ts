@@ -1,5 +1,16 @@
 export type { GroupPart, OutputOptions, PartOptions, ScoredOutput, ScoredPart } from './base/part.ts';
 export { duplicates } from './groups/duplicates.ts';
+export type { Judge, JudgeEnvironment, JudgeLimits, JudgeSettings, JudgeUsage } from './judges/judge.ts';
+export { createJudge } from './judges/judge.ts';
+export type { AISDKModel, JudgeEndpoint, JudgePrompt } from './judges/judge-models.ts';
+export type { VersionedPrompt } from './judges/judge-prompts.ts';
+export { judgePrompts } from './judges/judge-prompts.ts';
+export type { JudgingOptions } from './judges/judging.ts';
+export type { ReferenceComparisonOptions, SiblingComparisonOptions } from './judges/pairwise.ts';
+export { pairwise } from './judges/pairwise.ts';
+export type { Criterion, RubricOptions } from './judges/rubric.ts';
+export { rubric } from './judges/rubric.ts';
+export { ruler } from './judges/ruler.ts';
 export type { ConfiguredRewards, PartValue, RewardsOptions } from './rewards.ts';
 export { rewards } from './rewards.ts';
 export type {
