@@ -1,8 +1,8 @@
 export type { GroupPart, OutputOptions, PartOptions, ScoredOutput, ScoredPart } from './base/part.ts';
 export { duplicates } from './groups/duplicates.ts';
-export type { Judge, JudgeEnvironment, JudgeLimits, JudgeSettings, JudgeUsage } from './judges/judge.ts';
+export type { Judge, JudgeLimits, JudgeSettings, JudgeUsage } from './judges/judge.ts';
 export { createJudge } from './judges/judge.ts';
-export type { AISDKModel, JudgeEndpoint, JudgePrompt } from './judges/judge-models.ts';
+export type { AISDKModel, JudgeEndpoint, JudgeEnvironment, JudgePrompt } from './judges/judge-models.ts';
 export type { VersionedPrompt } from './judges/judge-prompts.ts';
 export { judgePrompts } from './judges/judge-prompts.ts';
 export type { JudgingOptions } from './judges/judging.ts';

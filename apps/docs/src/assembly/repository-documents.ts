@@ -53,6 +53,7 @@ const order = [
   'training/loop',
   'training/resume',
   'training/evaluation',
+  'training/rewards',
   'training/missing-rewards',
   'training/warnings',
   'training/prompt-search',

@@ -6,17 +6,21 @@ import { errorMessage } from '@agentlightning/core/internal';
  *
  * @param name - the package, or one of its entry points
  * @param purpose - the part that needs it
+ * @param load - the import, so that tools find it
  * @throws AgentLightningError CONFIG if it is not installed
  */
-export async function importOptional<TModule>(name: string, purpose: string): Promise<TModule> {
+export async function importOptional<TModule>(
+  name: string,
+  purpose: string,
+  load: () => Promise<unknown> = () => import(name),
+): Promise<TModule> {
   try {
-    return (await import(name)) as TModule;
+    return (await load()) as TModule;
   } catch (error) {
-    const [owner = name] = /^(?:@[^/]+\/)?[^/]+/.exec(name) ?? [];
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `${purpose} needs the package "${owner}", which cannot be imported: ${errorMessage(error)}`,
-      remedy: `npm install ${owner}`,
+      message: `${purpose} needs the package "${name}", which cannot be imported: ${errorMessage(error)}`,
+      remedy: `npm install ${name}`,
       cause: error,
     });
   }

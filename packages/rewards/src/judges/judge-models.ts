@@ -1,5 +1,5 @@
-import { AgentLightningError } from '@agentlightning/core';
-import { errorMessage, parseRetryAfterMs } from '@agentlightning/core/internal';
+import { AgentLightningError, type Clock } from '@agentlightning/core';
+import { errorMessage, parseRetryAfterMs, systemClock } from '@agentlightning/core/internal';
 import { importOptional } from '../base/optional-package.ts';
 import { shown } from '../base/part.ts';
 
@@ -51,15 +51,22 @@ export type JudgeReply = { readonly completion: JudgeCompletion } | { readonly f
 /** Calls the model once. */
 export type CallModel = (prompt: JudgePrompt, signal: AbortSignal) => Promise<JudgeReply>;
 
+/** What replaces the system in tests. */
+export interface JudgeEnvironment {
+  /** @default the system clock */
+  readonly clock?: Clock;
+  /** Where the key is read, at a call. @default process.env */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
 /**
  * Calls an endpoint by `fetch`.
  *
- * @param environment - where the key is read, at the first call
  * @throws AgentLightningError CONFIG for an address that is not a URL; from a call, for a key that is not set
  */
 export function endpointCaller(
   endpoint: JudgeEndpoint,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  { clock = systemClock, environment = process.env }: JudgeEnvironment = {},
 ): CallModel {
   if (!URL.canParse(endpoint.baseUrl)) {
     throw new AgentLightningError({
@@ -96,7 +103,7 @@ export function endpointCaller(
         failure: { error: callError(`${url}: ${errorMessage(error)}`, error), isTransient: true, retryAfterMs: null },
       };
     }
-    return response.ok ? { completion: completionOf(text) } : { failure: httpFailure(url, response, text) };
+    return response.ok ? { completion: completionOf(text) } : { failure: httpFailure(response, text, clock.now()) };
   };
 }
 
@@ -112,18 +119,18 @@ function keyOf(endpoint: JudgeEndpoint, environment: Readonly<Record<string, str
   });
 }
 
-function httpFailure(url: string, response: Response, text: string): JudgeFailure {
+function httpFailure(response: Response, text: string, nowMs: number): JudgeFailure {
   const { status } = response;
   const isRefused = status === 401 || status === 403;
   const error = new AgentLightningError({
     code: isRefused ? 'UNAUTHENTICATED' : 'UPSTREAM_FAILED',
-    message: `The judge at ${url} responded ${status}: ${text.slice(0, 300)}`,
+    message: `The judge at ${response.url} responded ${status}: ${text.slice(0, 300)}`,
     ...(isRefused ? { remedy: 'Set `apiKeyEnv` of the judge to the variable with its key.' } : {}),
   });
   return {
     error,
     isTransient: status === 408 || status === 429 || status >= 500,
-    retryAfterMs: parseRetryAfterMs(response.headers.get('retry-after'), Date.now()),
+    retryAfterMs: parseRetryAfterMs(response.headers.get('retry-after'), nowMs),
   };
 }
 
@@ -158,7 +165,11 @@ interface AISDKModule {
 /** Calls a model of the AI SDK. */
 export function modelCaller(model: AISDKModel): CallModel {
   return async (prompt, signal) => {
-    const { generateText } = await importOptional<AISDKModule>('ai', 'A judge with a model of the AI SDK');
+    const { generateText } = await importOptional<AISDKModule>(
+      'ai',
+      'A judge with a model of the AI SDK',
+      () => import('ai'),
+    );
     try {
       const { text, usage } = await generateText({
         model,

@@ -8,6 +8,7 @@ import {
   endpointCaller,
   type JudgeCompletion,
   type JudgeEndpoint,
+  type JudgeEnvironment,
   type JudgePrompt,
   modelCaller,
 } from './judge-models.ts';
@@ -32,14 +33,6 @@ export interface JudgeLimits {
 
 /** A judge: an OpenAI-compatible endpoint, or a model of the AI SDK. */
 export type JudgeSettings = JudgeLimits & (JudgeEndpoint | { readonly model: AISDKModel });
-
-/** What replaces the system in tests. */
-export interface JudgeEnvironment {
-  /** @default the system clock */
-  readonly clock?: Clock;
-  /** @default process.env */
-  readonly environment?: Readonly<Record<string, string | undefined>>;
-}
 
 /** What a judge has used. */
 export interface JudgeUsage {
@@ -99,10 +92,10 @@ class LimitedJudge implements Judge {
   #running = 0;
   #usage: JudgeUsage = { calls: 0, cached: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 
-  constructor(settings: JudgeSettings, { clock = systemClock, environment }: JudgeEnvironment) {
+  constructor(settings: JudgeSettings, environment: JudgeEnvironment) {
     checkLimits(settings);
     this.#settings = settings;
-    this.#clock = clock;
+    this.#clock = environment.clock ?? systemClock;
     const isEndpoint = 'baseUrl' in settings;
     this.model = isEndpoint ? settings.model : settings.model.modelId;
     this.#call = isEndpoint ? endpointCaller(settings, environment) : modelCaller(settings.model);

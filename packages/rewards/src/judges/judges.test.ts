@@ -176,7 +176,10 @@ test('calls at the same time are limited', async () => {
     most = Math.max(most, running);
     // Two calls run: both continue.
     if (running === 2) first.resolve();
-    return respondWith(good, { until: first.promise.then(() => void (running -= 1)) });
+    const until = first.promise.then(() => {
+      running -= 1;
+    });
+    return respondWith(good, { until });
   });
   const part = rubric({ judge: settings(model, { concurrency: 2, cache: false }), criteria });
   await Promise.all(Array.from({ length: 6 }, () => part.score({ task, output: 'a' })));

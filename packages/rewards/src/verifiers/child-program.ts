@@ -10,7 +10,7 @@ export interface ChildLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a program wrote, and why it failed; null if it ended by itself. */
+/** What a program wrote, and why it failed; null if it succeeded. */
 export interface ChildResult {
   readonly stdout: string;
   readonly failure: string | null;

@@ -73,7 +73,7 @@ export function codeTests<TTask, TOutput = unknown>(
 }
 
 /**
- * Runs each test as a module of its own, with a fresh copy of the code. What reports the results is read before the code runs, and
+ * Runs each test as a separate module, with a fresh copy of the code. What reports the results is read before the code runs, and
  * the code cannot replace `assert`. The code alone has to run too: it must not end within a comment or a text.
  */
 const harness = ({ code, tests, language }: SandboxJob, mark: string): string => `

@@ -27,16 +27,14 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 type Validate = (value: unknown) => Promise<readonly string[]>;
 
 /** What is used of ajv. */
-interface AjvModule {
-  readonly default: new (
-    options: object,
-  ) => {
-    compile(schema: object): {
-      (value: unknown): boolean;
-      errors?: readonly { readonly instancePath: string; readonly message?: string }[] | null;
-    };
+type AjvClass = new (
+  options: object,
+) => {
+  compile(schema: object): {
+    (value: unknown): boolean;
+    errors?: readonly { readonly instancePath: string; readonly message?: string }[] | null;
   };
-}
+};
 
 /**
  * 1 if the output is valid by a JSON Schema or a Standard Schema, else 0. A text is parsed as JSON, also from a fenced block.
@@ -94,7 +92,9 @@ function byStandard(schema: StandardSchema): Validate {
 
 async function byJsonSchema(schema: JsonSchema): Promise<Validate> {
   const isRecent = /20(19-09|20-12)/.test(String(schema['$schema'] ?? ''));
-  const { default: Ajv } = await importOptional<AjvModule>(isRecent ? 'ajv/dist/2020.js' : 'ajv', 'jsonSchema');
+  const load = async (): Promise<AjvClass> =>
+    isRecent ? (await import('ajv/dist/2020.js')).Ajv2020 : (await import('ajv')).Ajv;
+  const Ajv = await importOptional<AjvClass>('ajv', 'jsonSchema', load);
   const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false, logger: false });
   try {
     const validate = ajv.compile(schema);

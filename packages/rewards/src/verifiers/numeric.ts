@@ -55,7 +55,9 @@ export function numeric<TTask, TOutput = unknown>(
     ...partSettings(options),
     score: async ({ task, output }) => {
       const math =
-        options.unit === undefined ? null : await importOptional<MathModule>('mathjs', 'numeric with `unit`');
+        options.unit === undefined
+          ? null
+          : await importOptional<MathModule>('mathjs', 'numeric with `unit`', () => import('mathjs'));
       const given = quantityIn(textOf(selectOutput(output, options.output)), options, math);
       const wantedValue = expected(task);
       const wanted = quantityIn(String(wantedValue), { ...options, isUnitOptional: true }, math);

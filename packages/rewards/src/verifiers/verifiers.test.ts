@@ -20,7 +20,7 @@ async function scores<TTask>(
   return Promise.all(outputs.map(async (output) => (await part.score({ task, output })).score));
 }
 
-test('exact ignores case and whitespace unless told otherwise', async () => {
+test('exact ignores case and whitespace by default', async () => {
   const task = { answer: 'Paris' };
   const answer = (each: typeof task): string => each.answer;
   expect(await scores(exact(answer), task, ['paris ', 'Ｐaris', 'Lyon', null, { text: 'Paris' }])).toEqual([
