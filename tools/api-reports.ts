@@ -14,7 +14,7 @@ import { listPackageFolders, repositoryRoot } from './repository-files.ts';
 const reportFolder = join(repositoryRoot, 'docs/api');
 
 /** Entry points that need Vitest, start a program or are marked internal have no report. */
-const unreported = /^\.\/(testing|contracts|internal|register|main|package\.json)$/;
+const unreported = /^\.\/(testing|contracts|internal|metrics|register|main|package\.json)$/;
 
 interface EntryPoint {
   readonly packageFolder: string;

@@ -8,6 +8,7 @@ import { documentRules } from './conventions/document-rules.ts';
 import { englishRules } from './conventions/english-rules.ts';
 import { fileRules } from './conventions/file-rules.ts';
 import { matrixRules } from './conventions/matrix-rules.ts';
+import { metricRules } from './conventions/metric-rules.ts';
 import { packageRules } from './conventions/package-rules.ts';
 
 /** Every rule, in the order of the report. */
@@ -17,6 +18,7 @@ export const conventions: readonly Convention[] = [
   ...documentRules,
   ...englishRules,
   ...matrixRules,
+  ...metricRules,
 ];
 
 if (import.meta.main) {

@@ -14,6 +14,8 @@ export interface EventLoopDelay {
    * the time in which other processes had the processor.
    */
   readonly cpuP99: number;
+  /** The most of it. */
+  readonly cpuMax: number;
 }
 
 const resolutionMs = 10;
@@ -34,7 +36,13 @@ function measure(): () => EventLoopDelay {
     const [p50, p99, max] = [histogram.percentile(50), histogram.percentile(99), histogram.max].map((ns) => ns / 1e6);
     const sorted = busy.toSorted((one, other) => one - other);
     const cpuP99 = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
-    return { p50: p50 ?? Number.NaN, p99: p99 ?? Number.NaN, max: max ?? Number.NaN, cpuP99 };
+    return {
+      p50: p50 ?? Number.NaN,
+      p99: p99 ?? Number.NaN,
+      max: max ?? Number.NaN,
+      cpuP99,
+      cpuMax: sorted.at(-1) ?? Number.NaN,
+    };
   };
 }
 

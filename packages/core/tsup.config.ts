@@ -7,6 +7,7 @@ export default libraryConfig([
   'src/entry-points/algorithm.ts',
   'src/entry-points/training-runtime.ts',
   'src/entry-points/internal.ts',
+  'src/entry-points/metrics.ts',
   'src/store-client/index.ts',
   'src/testing/index.ts',
   'src/contracts/index.ts',

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { platformDocuments } from '../generate-platform-docs.ts';
 import { bundlers } from '../matrix/bundlers.ts';
 import { registeredScenes } from '../matrix/contract-program.ts';
 import { frameworks } from '../matrix/frameworks.ts';
+import { platformDocuments } from '../matrix/generate-platform-docs.ts';
 import { listFiles, readText, repositoryRoot } from '../repository-files.ts';
 import type { Convention } from './convention.ts';
 

@@ -19,7 +19,7 @@ interface Manifest {
 /**
  * The allowed entry points of a package. `.` is for agents. Authors of algorithms, stores and runtimes use `./algorithm`, `./store`,
  * `./spans` and `./training-runtime`; `./protocol`, `./store-client` and `./settings` serve store servers, clients and configuration, `./workers` supervisors, `./operations` telemetry of processes;
- * `./internal` is for the packages of this repository only. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
+ * `./internal` and, also for browsers, `./metrics` are for the packages of this repository only. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
  */
 const publicEntries = new Set([
   '.',
@@ -28,6 +28,7 @@ const publicEntries = new Set([
   './algorithm',
   './training-runtime',
   './internal',
+  './metrics',
   './testing',
   './contracts',
   './protocol',

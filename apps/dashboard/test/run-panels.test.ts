@@ -18,7 +18,7 @@ test('the thresholds of the warnings are the limits, with which the last value i
     'writer/policy/entropy': [1, 1],
     'policy/publish_gap': [0.1, 0.3],
   });
-  const entropy = healthMetrics.find(({ ending }) => ending === 'policy/entropy');
+  const entropy = healthMetrics.find(({ metric }) => metric.name === 'policy/entropy');
   const found = entropy === undefined ? [] : healthSeries(read, entropy);
   const limits = found.map((series) => entropy?.limits(run({}), series, read));
   expect(limits).toEqual([

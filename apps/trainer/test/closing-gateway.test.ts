@@ -92,6 +92,8 @@ test.each([
       onProgress: () => undefined,
       signal: stop.signal,
       assertHealthy: () => publish(model),
+      scoring: null,
+      warn: () => undefined,
     });
     await called;
     await gateway.close();

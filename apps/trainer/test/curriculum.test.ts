@@ -29,8 +29,8 @@ const weighted = (place: string, changes: Partial<TrainConfig<SmallTask>> = {}):
     runtime: { type: 'embedded', model: 'tiny-random' },
     steps: 8,
     tasksPerStep: 2,
-    collection: { curriculum: { by: 'passRate', floor: 0.05, memory: 1 } },
     ...changes,
+    collection: { curriculum: { by: 'passRate', floor: 0.05, memory: 1 }, ...changes.collection },
   });
 
 /** The tasks of each step, in order of groups. */

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { operationalMetrics } from '@agentlightning/core/metrics';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -57,6 +58,10 @@ test('alert rules and dashboard name only metrics that a server and a runner exp
     ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
   ]);
   expect(named.length).toBeGreaterThan(20);
+  const catalogue: readonly string[] = Object.values(operationalMetrics).map(({ name }) => name);
+  const own = exported.filter((name) => name.startsWith('agl_'));
+  expect(own.filter((name) => !catalogue.includes(name))).toEqual([]);
+  expect(catalogue.filter((name) => !own.includes(name))).toEqual([]);
   expect(named.filter((name) => !exported.includes(name))).toEqual([]);
   expect((await fetch(address)).status).toBe(401);
   expect((await fetch(`${String(url)}/metrics`)).status).toBe(401);

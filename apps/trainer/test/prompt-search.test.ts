@@ -66,7 +66,8 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
   });
   expect(worthOf(bestTemplate(outcome))).toBe(1);
   const { prompts, before, after, isImproved } = outcome.summary ?? {};
-  expect([prompts?.ended, prompts?.measuredOn, isImproved]).toEqual(['budget', 'validation', true]);
+  // It has found all that the planted model proposes.
+  expect([prompts?.ended, prompts?.measuredOn, isImproved]).toEqual(['no-new-version', 'validation', true]);
   expect(before?.reward).toBeLessThan(0.3);
   expect(after?.reward).toBeGreaterThan(0.7);
 

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { RewardParts } from '@agentlightning/core/algorithm';
 import { findScoredOutput } from '@agentlightning/core/spans';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AglProcess, summaryOf } from './agl-process.ts';
+import { ask, type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -38,3 +40,47 @@ test('the reward of a configuration scores what agents return in worker processe
     scores: { calls: { score: 1 }, judged: { score: null, reason: expect.stringContaining('no key') } },
   });
 }, 120_000);
+
+/** The metrics of the steps and the warnings of a small training with text as output. */
+async function trainScored(reward: RewardParts<unknown, string>, mode: 'sync' | 'async') {
+  const trainer = smallTrainer(folder, { agent: (task: SmallTask) => ask(task), reward, collection: { mode } });
+  const { events, error } = await trainSmall(trainer);
+  expect(error).toBe(null);
+  const steps = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
+  const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  return { events, steps, warnings };
+}
+
+test.each(['sync', 'async'] as const)(
+  'a part scores complete groups, with %s collection and in evaluations',
+  async (mode) => {
+    const sizes: number[] = [];
+    const rank = {
+      scoreGroup: (siblings: readonly { readonly output: string }[]) => {
+        sizes.push(siblings.length);
+        const lengths = siblings.map(({ output }) => output.length);
+        return lengths.map((length) => lengths.filter((other) => other < length).length / siblings.length);
+      },
+      range: [0, 1] as const,
+    };
+    const { steps, events } = await trainScored(
+      { parts: { long: { score: () => 1, weight: 0 }, rank }, primary: 'rank' },
+      mode,
+    );
+    expect(steps[0]?.metrics).toMatchObject({ 'reward/long/mean': 1, 'reward/rank/mean': expect.any(Number) });
+    // Groups of two in training, single rollouts of each task in the two evaluations.
+    expect(sizes.filter((size) => size === 1)).toHaveLength(8);
+    expect(sizes.filter((size) => size === 2).length).toBeGreaterThanOrEqual(4);
+    expect(events.find(({ type }) => type === 'evaluated')).toMatchObject({ summary: { reward: 0 } });
+  },
+  60_000,
+);
+
+test('a part that fails for a group is missing in it, reported once, and the others count', async () => {
+  const broken = { scoreGroup: () => [1], weight: 0 };
+  const { steps, warnings } = await trainScored({ parts: { one: { score: () => 1 }, broken } }, 'sync');
+  expect(steps[0]?.reward).toBe(1);
+  expect(steps[0]?.metrics).not.toHaveProperty('reward/broken/mean');
+  // Once in the step: single rollouts of evaluations have one verdict each.
+  expect(warnings.filter((text) => text.includes('returned 1 verdicts for 2 rollouts'))).toHaveLength(1);
+}, 60_000);

@@ -1,6 +1,8 @@
+import { findRunMetric, metricBounds } from '@agentlightning/core/metrics';
 import { traceFetch } from '@agentlightning/fetch';
 import type { Agent } from '@agentlightning/runner';
 import OpenAI from 'openai';
+import { expect } from 'vitest';
 import { type FitOptions, type TrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
 import { sharedRuntime } from './shared-runtime.ts';
 
@@ -45,6 +47,19 @@ export function smallTrainer(folder: string, changes: Partial<TrainConfig<SmallT
   return new Trainer<SmallTask>(smallConfig(folder, changes));
 }
 
+/** Expects every metric of a step in the catalogue, and its value within the range there. */
+export function expectCatalogued(values: Readonly<Record<string, number>>): void {
+  const wrong = Object.entries(values).flatMap(([name, value]) => {
+    const metric = findRunMetric(name);
+    if (metric === null) return [`${name} is not in the catalogue of metrics`];
+    const [low, high] = metricBounds(metric);
+    // Means of sums have rounding errors.
+    const isWithin = value >= (low ?? -Infinity) - 1e-6 && value <= (high ?? Infinity) + 1e-6;
+    return isWithin ? [] : [`${name} is ${value}, outside of ${low} to ${high}`];
+  });
+  expect(wrong).toEqual([]);
+}
+
 /** Trains, and keeps what happened also when it fails. */
 export async function trainSmall(
   trainer: Trainer<SmallTask>,
@@ -53,6 +68,7 @@ export async function trainSmall(
   const events: TrainingEvent[] = [];
   const onEvent = (event: TrainingEvent): void => {
     events.push(event);
+    if (event.type === 'stepped') expectCatalogued(event.summary.metrics);
     options.onEvent?.(event);
   };
   try {

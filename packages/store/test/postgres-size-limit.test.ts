@@ -47,6 +47,7 @@ describePostgres('the limit of the size of a project on PostgreSQL', () => {
     await expect(red.createRun({ runId: 'run-1', name: 'red', config: {} })).rejects.toMatchObject({
       code: 'STORE_FULL',
     });
+    await expect(red.addResources({})).rejects.toMatchObject({ code: 'STORE_FULL' });
     // Runners keep what they have.
     await red.updateWorker('worker-1', { heartbeatStats: {} });
 

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Run } from '@agentlightning/core';
+import { familyPart, isMetricOf, runMetrics } from '@agentlightning/core/metrics';
 import { readRunProgress, storeTimeOf } from '@agentlightning/core/protocol';
 import { costOfRun, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';
@@ -22,9 +23,6 @@ const runsPerPage = 200;
 
 /** Maximum number of points of the curve in a list of runs. */
 const sparklinePoints = 60;
-
-/** Prefix of the metrics that count failures by cause. */
-const failurePrefix = 'failures/';
 
 /** Steps of a run that are read at a time: the first time, and at most. */
 const firstMetricsPage = 200;
@@ -211,13 +209,14 @@ function livenessOf({ status, updateTimeMs }: Run, heartbeatTimeMs: number | nul
 }
 
 function trainedTokens(totals: ReadonlyMap<string, number>): number | null {
-  const counts = [...totals].flatMap(([name, total]) =>
-    name === 'tokens/trained' || name.endsWith('/tokens/trained') ? [total] : [],
-  );
+  const counts = [...totals].flatMap(([name, total]) => (isMetricOf(runMetrics.tokensTrained, name) ? [total] : []));
   return counts.length === 0 ? null : counts.reduce((sum, count) => sum + count, 0);
 }
 
 function failuresOf(totals: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
-  const failures = [...totals].filter(([name]) => name.startsWith(failurePrefix));
-  return Object.fromEntries(failures.map(([name, total]) => [name.slice(failurePrefix.length), total]));
+  const failures = [...totals].flatMap(([name, total]) => {
+    const cause = familyPart(runMetrics.failures, name);
+    return cause === null ? [] : [[cause, total] as const];
+  });
+  return Object.fromEntries(failures);
 }

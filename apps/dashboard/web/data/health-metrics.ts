@@ -1,11 +1,10 @@
+import { isMetricOf, type RunMetric, runMetrics } from '@agentlightning/core/metrics';
 import { warningThresholds } from '@agentlightning/core/protocol';
 import type { MetricSeries, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 
 /** A metric that shows whether training is stable. */
 export interface HealthMetric {
-  /** The name; metrics of a policy have the policy's name before it. */
-  readonly ending: string;
-  readonly title: string;
+  readonly metric: RunMetric;
   /** The names of the warnings about it. */
   readonly warnings: readonly string[];
   /** The thresholds of the run for a series. */
@@ -25,8 +24,7 @@ const withoutLimits = (): HealthLimits => none;
 /** The metrics that show whether training is stable, in order of display. */
 export const healthMetrics: readonly HealthMetric[] = [
   {
-    ending: 'policy/entropy',
-    title: 'Entropy (nats)',
+    metric: runMetrics.policyEntropy,
     warnings: ['entropy-collapse', 'entropy-explosion'],
     limits: (_run, { mean }) => {
       const first = mean.find((value) => value !== null) ?? null;
@@ -36,32 +34,27 @@ export const healthMetrics: readonly HealthMetric[] = [
     },
   },
   {
-    ending: 'policy/kl_reference',
-    title: 'KL from the initial model (nats)',
+    metric: runMetrics.policyKlReference,
     warnings: ['kl-blow-up'],
     limits: () => ({ low: null, high: warningThresholds.maxReferenceKl }),
   },
   {
-    ending: 'policy/kl_sampler_k3',
-    title: 'KL from the sampling policy (nats)',
+    metric: runMetrics.policyKlSamplerK3,
     warnings: ['kl-blow-up'],
     limits: () => ({ low: null, high: warningThresholds.maxSamplerKl }),
   },
   {
-    ending: 'policy/clip_fraction',
-    title: 'Clip fraction',
+    metric: runMetrics.policyClipFraction,
     warnings: ['high-clip-fraction'],
     limits: () => ({ low: null, high: warningThresholds.maxClipFraction }),
   },
   {
-    ending: 'policy/logprob_gap',
-    title: 'Log-probability gap, sampler and trainer (nats)',
+    metric: runMetrics.policyLogprobGap,
     warnings: [],
     limits: (run) => ({ low: null, high: settingOf(run, 'stop', 'maxLogprobGap') }),
   },
   {
-    ending: 'policy/publish_gap',
-    title: 'Gap after publication (nats)',
+    metric: runMetrics.policyPublishGap,
     warnings: ['sampler-drift'],
     limits: (_run, { name }, { series }) => {
       const limit = series.find((each) => each.name === `${name}_limit`);
@@ -69,35 +62,36 @@ export const healthMetrics: readonly HealthMetric[] = [
     },
   },
   {
-    ending: 'effective_sample_fraction',
-    title: 'Effective sample fraction',
+    metric: runMetrics.policyEffectiveSampleFraction,
     warnings: ['low-effective-samples'],
     limits: () => ({ low: warningThresholds.minEffectiveSamples, high: null }),
   },
   {
-    ending: 'staleness/mean',
-    title: 'Staleness (policy versions)',
+    metric: runMetrics.samplerEffectiveSampleFraction,
+    warnings: ['low-effective-samples'],
+    limits: () => ({ low: warningThresholds.minEffectiveSamples, high: null }),
+  },
+  {
+    metric: runMetrics.stalenessMean,
     warnings: [],
     limits: (run) => ({ low: null, high: settingOf(run, 'algorithm', 'maxStaleness') }),
   },
   {
-    ending: 'optim/gradient_norm',
-    title: 'Gradient norm',
+    metric: runMetrics.gradientNorm,
     warnings: [],
     limits: (run) => ({ low: null, high: settingOf(run, 'algorithm', 'gradientClipNorm') }),
   },
   {
-    ending: 'groups/constant',
-    title: 'Groups with equal rewards',
+    metric: runMetrics.groupsConstant,
     warnings: ['constant-groups', 'constant-rewards', 'zero-advantages'],
     limits: withoutLimits,
   },
-  { ending: 'policy/loss', title: 'Loss', warnings: [], limits: withoutLimits },
+  { metric: runMetrics.policyLoss, warnings: [], limits: withoutLimits },
 ];
 
 /** The series of a health metric: one for each policy. */
-export function healthSeries({ series }: RunMetrics, { ending }: HealthMetric): readonly MetricSeries[] {
-  return series.filter(({ name }) => name === ending || name.endsWith(`/${ending}`));
+export function healthSeries({ series }: RunMetrics, { metric }: HealthMetric): readonly MetricSeries[] {
+  return series.filter(({ name }) => isMetricOf(metric, name));
 }
 
 /** Whether the last value of a series is outside of its limits. */

@@ -1,3 +1,4 @@
+import { familyPart, runMetrics } from '@agentlightning/core/metrics';
 import type { RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 
 /** A dimension of the reward by step. */
@@ -22,8 +23,8 @@ export function rewardParts({ config }: RunDetail, { series, steps }: RunMetrics
   const parts: RewardPart[] = [];
   let low: readonly (number | null)[] = steps.map(() => 0);
   for (const { name, mean } of series) {
-    const part = /^reward\/(.+)\/mean$/.exec(name)?.[1];
-    if (part === undefined) continue;
+    const part = familyPart(runMetrics.rewardPartMean, name);
+    if (part === null) continue;
     if (weights === null) {
       parts.push({ name: part, values: mean, stack: null });
       continue;

@@ -1,3 +1,4 @@
+import { runMetrics } from '@agentlightning/core/metrics';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
@@ -102,8 +103,10 @@ function Comparison({ compared }: { readonly compared: readonly ComparedRun[] })
 
 /** The mean reward, or another reward: a prompt search has no training steps. */
 function defaultMetric(names: readonly string[]): string {
-  const known = names.includes('reward/mean') ? undefined : names.find((name) => /reward|score/.test(name));
-  return known ?? 'reward/mean';
+  const known = names.includes(runMetrics.rewardMean.name)
+    ? undefined
+    : names.find((name) => /reward|score/.test(name));
+  return known ?? runMetrics.rewardMean.name;
 }
 
 function MetricChart(props: {

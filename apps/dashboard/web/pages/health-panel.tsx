@@ -5,6 +5,7 @@ import { LineChart } from '../charts/line-chart.tsx';
 import { metricLine } from '../charts/metric-line.ts';
 import { numberText } from '../data/format.ts';
 import { type HealthLimits, type HealthMetric, healthSeries, isOutside } from '../data/health-metrics.ts';
+import { metricTitle } from '../data/metric-title.ts';
 
 /** A health metric with its limits, and the warnings of the run about it. */
 export function HealthPanel(props: {
@@ -22,20 +23,21 @@ export function HealthPanel(props: {
     [series, metrics],
   );
   if (series.length === 0) return null;
-  const id = `health-${metric.ending.replace('/', '-')}`;
+  const id = `health-${metric.metric.name.replace('/', '-')}`;
+  const title = metricTitle(metric.metric);
   const hasWarning = series.some((each) => isOutside(each.series, each.limits));
   const warnings = run.runWarnings.filter(({ name }) => metric.warnings.includes(name));
   return (
     <section className="panel" aria-labelledby={id}>
-      <h2 id={id}>
-        {metric.title}{' '}
+      <h2 id={id} title={metric.metric.note}>
+        {title}{' '}
         {hasWarning ? (
           <span className="badge" data-tone="bad">
             beyond its limit
           </span>
         ) : null}
       </h2>
-      <LineChart title={metric.title} steps={metrics.steps} lines={lines} height={150} />
+      <LineChart title={title} steps={metrics.steps} lines={lines} height={150} />
       {series.map((each) => (
         <LimitText key={each.series.name} limits={each.limits} />
       ))}

@@ -3,6 +3,7 @@ import type { MetricSeries, RunMetrics } from '../../src/api/run-views.ts';
 import { LineChart } from '../charts/line-chart.tsx';
 import { metricLine } from '../charts/metric-line.ts';
 import { numberText } from '../data/format.ts';
+import { groupedSeries, metricMeaning } from '../data/metric-title.ts';
 import { nearestIndex } from '../parts/step-scrubber.tsx';
 
 /** Number of charts that are drawn; more metrics are listed by their last value. */
@@ -19,6 +20,8 @@ export function MetricBrowser(props: {
   const { metrics, step, search, onSearch } = props;
   const index = step === null ? null : nearestIndex(metrics.steps, step);
   const shown = metrics.series.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
+  const groups = groupedSeries(shown);
+  const drawn = new Set(groups.flatMap(({ series }) => series.map(({ name }) => name)).slice(0, maxCharts));
   return (
     <section className="panel" aria-labelledby="metrics-title">
       <h2 id="metrics-title">All metrics</h2>
@@ -33,11 +36,22 @@ export function MetricBrowser(props: {
         )}
       </div>
       {shown.length === 0 ? <p className="muted">No metric has this name. Change the search.</p> : null}
-      <div className="metric-list">
-        {shown.map((series, place) => (
-          <Metric key={series.name} series={series} steps={metrics.steps} index={index} isDrawn={place < maxCharts} />
-        ))}
-      </div>
+      {groups.map(({ title, series }) => (
+        <div key={title}>
+          <h3>{title}</h3>
+          <div className="metric-list">
+            {series.map((each) => (
+              <Metric
+                key={each.name}
+                series={each}
+                steps={metrics.steps}
+                index={index}
+                isDrawn={drawn.has(each.name)}
+              />
+            ))}
+          </div>
+        </div>
+      ))}
     </section>
   );
 }
@@ -54,9 +68,9 @@ function Metric(props: {
   const lines = useMemo(() => [{ ...metricLine(series, 0), label: 'value' }], [series]);
   return (
     <div>
-      <h3 className="foreign">
+      <h4 className="foreign" title={metricMeaning(series.name)}>
         {series.name} <span className="muted">{numberText(value)}</span>
-      </h3>
+      </h4>
       {isDrawn ? <LineChart title={series.name} steps={steps} lines={lines} height={110} hasLegend={false} /> : null}
     </div>
   );

@@ -1,3 +1,4 @@
+import { familyPart, runMetrics } from '@agentlightning/core/metrics';
 import { type ReactNode, useMemo } from 'react';
 import type { EvaluationView, RunDetail, RunMetrics } from '../../src/api/run-views.ts';
 import { type Bar, BarList } from '../charts/bar-list.tsx';
@@ -25,7 +26,7 @@ export function RunCharts(props: {
       <ScorePanel metrics={metrics} />
       <RewardPartPanel run={run} metrics={metrics} />
       {healthMetrics.map((metric) => (
-        <HealthPanel key={metric.ending} metric={metric} run={run} metrics={metrics} />
+        <HealthPanel key={metric.metric.name} metric={metric} run={run} metrics={metrics} />
       ))}
       <TimePanel metrics={metrics} index={index} />
       <FailurePanel failures={index === null ? run.failures : failuresAt(metrics, index)} step={step} />
@@ -61,7 +62,7 @@ function ScorePanel({ metrics }: { readonly metrics: RunMetrics }): ReactNode {
 }
 
 function scoreLines({ series }: RunMetrics): readonly ChartLine[] {
-  const labels = { 'validation/score': 'version', 'validation/best_score': 'best so far' };
+  const labels = { [runMetrics.validationScore.name]: 'version', [runMetrics.validationBestScore.name]: 'best so far' };
   return Object.entries(labels).flatMap(([metric, label], index): readonly ChartLine[] => {
     const values = series.find(({ name }) => name === metric)?.mean;
     return values === undefined ? [] : [{ label, values, color: lineColor(index) }];
@@ -71,7 +72,7 @@ function scoreLines({ series }: RunMetrics): readonly ChartLine[] {
 function rewardChart(evaluations: readonly EvaluationView[], metrics: RunMetrics) {
   const seriesOf = (metric: string) => metrics.series.find(({ name }) => name === metric);
   // Groups without a learning signal may have been replaced: their rewards count as well.
-  const training = seriesOf('collection/reward_mean') ?? seriesOf('reward/mean');
+  const training = seriesOf(runMetrics.collectionRewardMean.name) ?? seriesOf(runMetrics.rewardMean.name);
   const steps = [...new Set([...metrics.steps, ...evaluations.map(({ step }) => step)])].sort((a, b) => a - b);
   const at = (values: readonly (number | null)[]): (number | null)[] =>
     steps.map((step) => values[metrics.steps.indexOf(step)] ?? null);
@@ -135,14 +136,14 @@ function timeBars({ series }: RunMetrics, index: number | null): readonly Bar[] 
     const known = (index === null ? values : [values[index] ?? null]).filter((value) => value !== null);
     return known.length === 0 ? 0 : known.reduce((sum, value) => sum + value, 0) / known.length;
   };
-  const step = mean('time/step_s');
+  const step = mean(runMetrics.stepSeconds.name);
   if (step === 0) return [];
-  const parts = series
-    .map(({ name }) => name)
-    .filter((name) => /^time\/.*_s$/.test(name) && name !== 'time/step_s')
-    .map((name): readonly [string, number] => [name.replace(/^time\/|_s$/g, ''), mean(name)]);
-  const rest = Math.max(0, step - parts.reduce((sum, [, seconds]) => sum + seconds, 0));
-  return [...parts, ['update, weights, checkpoint', rest] as const].map(([label, seconds]) => ({
+  const collect = mean(runMetrics.collectSeconds.name);
+  const parts = [
+    ['collect', collect],
+    ['update, weights, checkpoint', Math.max(0, step - collect)],
+  ] as const;
+  return parts.map(([label, seconds]) => ({
     label,
     value: seconds,
     text: `${durationText(seconds * 1000)} (${Math.round((seconds / step) * 100)} %)`,
@@ -151,10 +152,10 @@ function timeBars({ series }: RunMetrics, index: number | null): readonly Bar[] 
 
 /** The failures of a step by cause. */
 function failuresAt({ series }: RunMetrics, index: number): RunDetail['failures'] {
-  const prefix = 'failures/';
-  const counts = series
-    .filter(({ name }) => name.startsWith(prefix))
-    .map(({ name, mean }) => [name.slice(prefix.length), mean[index] ?? 0] as const);
+  const counts = series.flatMap(({ name, mean }) => {
+    const cause = familyPart(runMetrics.failures, name);
+    return cause === null ? [] : [[cause, mean[index] ?? 0] as const];
+  });
   return Object.fromEntries(counts);
 }
 

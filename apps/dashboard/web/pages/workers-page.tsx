@@ -1,4 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
@@ -88,7 +89,11 @@ const runColumns: readonly DataColumn<LiveRun>[] = [
     isNumber: true,
     render: ({ run: { statistics } }) => statistics.rolloutsByStatus.preparing + statistics.rolloutsByStatus.running,
   },
-  { label: 'Policy version', isNumber: true, render: ({ metrics }) => numberText(lastOf(metrics, 'policy/version')) },
+  {
+    label: 'Policy version',
+    isNumber: true,
+    render: ({ metrics }) => numberText(lastOf(metrics, runMetrics.policyVersion.name)),
+  },
   {
     label: 'Published',
     isNumber: true,
@@ -99,9 +104,9 @@ const runColumns: readonly DataColumn<LiveRun>[] = [
     isNumber: true,
     isWideOnly: true,
     render: ({ metrics }) => {
-      const gap = lastOf(metrics, 'policy/publish_gap');
+      const gap = lastOf(metrics, runMetrics.policyPublishGap.name);
       if (gap === null) return 'not compared';
-      return `${numberText(gap)} (${numberText(lastOf(metrics, 'policy/publish_gap_limit'))}) nats`;
+      return `${numberText(gap)} (${numberText(lastOf(metrics, runMetrics.policyPublishGapLimit.name))}) nats`;
     },
   },
 ];

@@ -5,7 +5,7 @@ const slugRules: readonly (readonly [pattern: RegExp, slug: string])[] = [
   [/^README\.md$/, ''],
   [/^ARCHITECTURE\.md$/, 'contribute/architecture'],
   [/^CONTRIBUTING\.md$/, 'contribute/contributing'],
-  [/^docs\/(errors|glossary)\.md$/, 'reference/$1'],
+  [/^docs\/(errors|glossary|metrics)\.md$/, 'reference/$1'],
   [/^docs\/(operations|platforms)\.md$/, 'operations/$1'],
   [/^docs\/recipes\/README\.md$/, 'recipes'],
   [/^docs\/recipes\/(.+)\.md$/, 'recipes/$1'],

@@ -31,7 +31,6 @@ const order = [
   'agents/otel',
   'algorithms/credit',
   'algorithms/options',
-  'algorithms/metrics',
   'algorithms/prompt-search',
   'algorithms/custom',
   'gateway/api',

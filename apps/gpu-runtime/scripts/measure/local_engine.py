@@ -90,7 +90,11 @@ def no_progress(_done: int, _total: int) -> None:
 
 
 def measure_steps(plan: Plan, model: TorchModel, batch: Batch, count: int) -> dict[str, Any]:
-    """The median of `count` steps after the warm-up, with memory, micro-batches and the engine's own times."""
+    """The median of `count` steps after the warm-up, with memory, micro-batches and the engine's own times.
+
+    `first_s` are the seconds of the first step, which has lengths that the process has not seen. The peak is the
+    engine's: it resets torch's counter at the end of every step.
+    """
     loss, adam = default_loss("ppo"), AdamParameters(learning_rate=1e-6)
     metrics: dict[str, float] = {}
     seconds: list[float] = []
@@ -99,21 +103,23 @@ def measure_steps(plan: Plan, model: TorchModel, batch: Batch, count: int) -> di
         metrics.update(model.forward_backward(batch, loss, no_progress).metrics)
         metrics.update(model.optim_step(adam).metrics)
 
-    for number in range(count + WARM_UP_STEPS):
-        if plan.is_cuda:
-            torch.cuda.reset_peak_memory_stats()
-        spent = plan.seconds(step)
-        if number >= WARM_UP_STEPS:
-            seconds.append(spent)
+    first = plan.seconds(step)
+    for _ in range(WARM_UP_STEPS - 1):
+        plan.seconds(step)
+    peak = 0.0
+    for _ in range(count):
+        seconds.append(plan.seconds(step))
+        peak = max(peak, metrics["memory/peak_bytes"])
     median = statistics.median(seconds)
-    found: dict[str, Any] = {
+    return {
         "seconds": median,
+        "first_s": first,
         "spread": (max(seconds) - min(seconds)) / median,
+        "peak_gib": peak / 2**30,
         "micro_batch_tokens": metrics.get("train/micro_batch_tokens"),
         "retries": metrics.get("train/micro_batch_retries"),
         **{name.removeprefix("time/"): value for name, value in metrics.items() if name.startswith("time/")},
     }
-    return {**found, **peak_memory(plan)}
 
 
 def peak_memory(plan: Plan) -> dict[str, float]:

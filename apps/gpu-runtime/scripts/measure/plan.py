@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import signal
 import time
+import traceback
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +15,7 @@ import torch
 from measure.workloads import TINY, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
 PEAK_FLOPS = {"A100": 312e12, "H100": 989e12, "H200": 989e12, "B200": 2250e12}
@@ -20,6 +24,26 @@ PEAK_FLOPS = {"A100": 312e12, "H100": 989e12, "H200": 989e12, "B200": 2250e12}
 
 class NotRunError(Exception):
     """The part cannot be run on this machine; the text is the reason."""
+
+
+class TimeLimitError(BaseException):
+    """The time is over. Not an `Exception`, which a compiler or a part would handle."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Generator[None]:
+    """Interrupts the block after some seconds. In the main thread; without a limit if they are infinite."""
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        raise TimeLimitError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0 if math.isinf(seconds) else max(seconds, 0.1))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +83,11 @@ class Plan:
     def shape(self, shape: Shape) -> Shape:
         """The shape, or the tiny one under its name."""
         return replace(TINY, name=shape.name) if self.is_tiny else shape
+
+    def log(self, title: str) -> None:
+        """Appends the traceback of the error that is handled to `log.txt`."""
+        with (self.out / "log.txt").open("a", encoding="utf-8") as log:
+            log.write(f"== {title}\n{traceback.format_exc()}\n")
 
     def synchronize(self) -> None:
         """Waits for the device."""

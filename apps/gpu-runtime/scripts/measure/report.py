@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 Status = Literal["passed", "failed", "not run", "skipped"]
 """`not run`: the machine cannot; `skipped`: the time was too short."""
 
-BASELINE = "train 0.6B lora agents"
-"""The training that candidates are compared with."""
-
 
 class Report:
     """Results by name of the part. Each is written at once, so an interruption loses only the running part."""
@@ -48,7 +45,7 @@ class Report:
         sections = (
             ("Machine", ("", "value"), ([name, text_of(value)] for name, value in known.items())),
             ("Correctness", ("", "largest, nats", "mean, nats", "gradient", "right"), self._correctness()),
-            ("Training", ("", "s a step", "tokens/s", "of the peak", "GiB", "to the baseline"), self._training()),
+            ("Training", ("", "s a step", "first", "tokens/s", "of the peak", "GiB"), self._training()),
             ("Sampling", ("", "tokens/s", "ms a token", "GiB", "failed"), self._sampling()),
             ("Other parts", ("", "result"), self._others()),
         )
@@ -62,7 +59,7 @@ class Report:
         reason = str(part.get("reason", "a limit is exceeded"))
         return f"{part['status']}: {reason}"
 
-    def _passing(self, prefix: str) -> Iterable[tuple[str, dict[str, Any]]]:
+    def _passing(self, prefix: str | tuple[str, ...]) -> Iterable[tuple[str, dict[str, Any]]]:
         return ((name, part) for name, part in self.parts.items() if name.startswith(prefix) and "reason" not in part)
 
     def _correctness(self) -> Iterable[list[str]]:
@@ -70,14 +67,13 @@ class Report:
             for name, value in part.items():
                 if isinstance(value, dict):
                     keys = ("largest_nats", "mean_nats", "gradient_error", "is_right")
-                    yield [name, *(text_of(value[key]) for key in keys)]
+                    cells = [text_of(value.get(key)) for key in keys]
+                    yield [name, text_of(value["error"]), *cells[1:]] if "error" in value else [name, *cells]
 
     def _training(self) -> Iterable[list[str]]:
-        baseline = self.parts.get(BASELINE, {}).get("tokens_per_s")
-        for name, part in self._passing("train "):
-            ratio = part["tokens_per_s"] / baseline if baseline and name.startswith(BASELINE) else None
-            values = (part["seconds"], part["tokens_per_s"], part.get("mfu"), part.get("peak_gib"), ratio)
-            yield [name.removeprefix("train "), *(text_of(value) for value in values)]
+        keys = ("seconds", "first_s", "tokens_per_s", "mfu", "peak_gib")
+        for name, part in self._passing(("train ", "compiled ")):
+            yield [name.removeprefix("train "), *(text_of(part.get(key)) for key in keys)]
 
     def _sampling(self) -> Iterable[list[str]]:
         for name, part in self._passing("sample "):
@@ -87,7 +83,7 @@ class Report:
                     yield [f"{name.removeprefix('sample ')}, {count}", *(text_of(value.get(key)) for key in keys)]
 
     def _others(self) -> Iterable[list[str]]:
-        shown = ("machine", "correctness", "train ")
+        shown = ("machine", "correctness", "train ", "compiled ")
         for name, part in self._passing(""):
             rest = {key: value for key, value in part.items() if key not in ("status", "is_right", "part_s")}
             if name.startswith("sample "):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
     from agentlightning_runtime.engine.torch_model import TorchModel
     from measure.plan import Plan
 
+WARM_UP_TOKENS = 4
+"""Tokens of the call that is not counted."""
+
 MIN_SECONDS_LEFT = 20.0
 """Time that further numbers of responses need."""
 
 
-def _lengths(plan: Plan) -> tuple[int, int]:
-    return (16, 8) if plan.is_tiny else (256, 128)
+def _lengths(plan: Plan, count: int) -> tuple[int, int]:
+    """Tokens of prompts and responses; few responses take as long for a token as many."""
+    return (16, 8) if plan.is_tiny else (256, 32 if count < 64 else 96)
 
 
 def _counts(plan: Plan, counts: Sequence[int]) -> Sequence[int]:
@@ -51,17 +56,20 @@ def requests_of(vocabulary: int, count: int, lengths: tuple[int, int], seed: int
 
 
 def measure_sampling(plan: Plan, shape: Shape, counts: Sequence[int], *, lora: bool) -> dict[str, Any]:
-    """The built-in sampler without HTTP, prompts of 256 and responses of 128 tokens, and two publications."""
-    shape, lengths = plan.shape(shape), _lengths(plan)
+    """The built-in sampler without HTTP, prompts of 256 tokens, and two publications."""
+    shape = plan.shape(shape)
     backend = BuiltinBackend(EndpointSettings())
     found: dict[str, Any] = {}
     with local_engine(plan, shape, inference=backend) as engine:
         began = time.perf_counter()
         model = engine.create_model(ModelRequest("s", "base", 1, LORA if lora else None))
         found["create_s"] = time.perf_counter() - began
+        warm_up = requests_of(shape.vocabulary, 1, (8, WARM_UP_TOKENS), 0)
+        backend._sampler.submit("s", warm_up)[0].wait()
         for count in _counts(plan, counts):
             if plan.seconds_left < MIN_SECONDS_LEFT:
                 break
+            lengths = _lengths(plan, count)
             requests = requests_of(shape.vocabulary, count, lengths, count)
             if plan.is_cuda:
                 torch.cuda.reset_peak_memory_stats()
@@ -104,7 +112,7 @@ def _measure_publication(plan: Plan, model: TorchModel, shape: Shape) -> dict[st
 
 
 def measure_generate(plan: Plan, shape: Shape, counts: Sequence[int]) -> dict[str, Any]:
-    """`generate` of Transformers with a growing cache, and on a GPU its continuous batching; second calls."""
+    """`generate` of Transformers with a growing cache, and on a GPU its continuous batching, after a short call."""
     try:
         return _generate(plan, shape, counts)
     finally:
@@ -112,21 +120,25 @@ def measure_generate(plan: Plan, shape: Shape, counts: Sequence[int]) -> dict[st
 
 
 def _generate(plan: Plan, shape: Shape, counts: Sequence[int]) -> dict[str, Any]:
-    shape, (prompt, response) = plan.shape(shape), _lengths(plan)
+    shape = plan.shape(shape)
+    # As the runtime chooses: cuDNN's prepares each new length.
+    torch.backends.cuda.enable_cudnn_sdp(enabled=False)
     with torch.device(plan.device):
         dtype = torch.bfloat16 if plan.is_cuda else torch.float32
         model: Any = AutoModelForCausalLM.from_config(shape.config(), dtype=dtype).eval()
-    settings = GenerationConfig(max_new_tokens=response, do_sample=True, top_k=0, pad_token_id=0)
-    settings.min_new_tokens = response
     found: dict[str, Any] = {}
     for count in _counts(plan, counts):
+        prompt, response = _lengths(plan, count)
         ids = torch.randint(0, shape.vocabulary, (count, prompt), device=plan.device)
 
-        def generate(ids: torch.Tensor = ids) -> None:
+        def generate(tokens: int, ids: torch.Tensor = ids) -> None:
+            settings = GenerationConfig(max_new_tokens=tokens, do_sample=True, top_k=0, pad_token_id=0)
+            settings.min_new_tokens = tokens
             with torch.inference_mode():
                 model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), generation_config=settings)
 
-        seconds = [plan.seconds(generate) for _ in range(2)][-1]
+        generate(WARM_UP_TOKENS)
+        seconds = plan.seconds(partial(generate, response))
         found[f"{count} at once"] = _rates(count, response, seconds)
     if plan.is_cuda and plan.seconds_left > 60:
         found[f"continuous batching, {counts[-1]} at once"] = _continuous_batching(plan, model, shape, counts[-1])
@@ -134,14 +146,15 @@ def _generate(plan: Plan, shape: Shape, counts: Sequence[int]) -> dict[str, Any]
 
 
 def _continuous_batching(plan: Plan, model: Any, shape: Shape, count: int) -> dict[str, Any]:
-    prompt, response = _lengths(plan)
+    prompt, response = _lengths(plan, count)
     inputs = torch.randint(0, shape.vocabulary, (count, prompt)).tolist()
-    settings = GenerationConfig(max_new_tokens=response, do_sample=True, top_k=0, pad_token_id=0, eos_token_id=-1)
 
-    def generate() -> None:
+    def generate(tokens: int) -> None:
+        settings = GenerationConfig(max_new_tokens=tokens, do_sample=True, top_k=0, pad_token_id=0, eos_token_id=-1)
         model.generate_batch(inputs=inputs, generation_config=settings, progress_bar=False)
 
     try:
-        return _rates(count, response, [plan.seconds(generate) for _ in range(2)][-1])
+        generate(WARM_UP_TOKENS)
+        return _rates(count, response, plan.seconds(partial(generate, response)))
     except Exception as error:  # noqa: BLE001 - its interface changes between versions; the other figures are kept
         return {"error": f"{type(error).__name__}: {error}"}

@@ -12,7 +12,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
 from agentlightning_runtime.contract.settings import ModelRequest
-from measure.candidates import Candidate, candidates_of, compiled_kernels, has_varlen
+from measure.candidates import Candidate, candidates_of
 from measure.local_engine import LORA, free_memory, local_engine, measure_steps, peak_memory, with_rates
 from measure.plan import NotRunError, Part
 from measure.workloads import (
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 ROW_TOKENS = 16_384
 """Padded tokens of a micro-batch of the plain loop."""
-
-LEARNED_TOGETHER: tuple[Candidate, ...] = ("lora-autocast", "varlen", "short-head")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,8 @@ class Training:
         """The name of its part."""
         by = ("HF" if self.full else "HF+PEFT") if self.is_plain else " ".join(f"+ {each}" for each in self.candidates)
         checkpointing = "checkpointing" if self.checkpointing else ""
-        parts = ("train", self.shape.name, "full" if self.full else "lora", self.kind, checkpointing, by)
+        kind = "compiled" if self.candidates else "train"
+        parts = (kind, self.shape.name, "full" if self.full else "lora", self.kind, checkpointing, by)
         return " ".join(each for each in parts if each)
 
     def measure(self, plan: Plan) -> dict[str, Any]:
@@ -72,49 +71,46 @@ class Training:
         return _plain(plan, self) if self.is_plain else _runtime(plan, self)
 
 
-def trainings() -> list[Part]:
-    """All trainings, in the order of what they tell."""
-    first = [Training(QWEN_600M, kind) for kind in ("long", "agents", "groups")]
-    first += [
-        Training(QWEN_600M, "agents", is_plain=True),
-        Training(QWEN_600M, "long", checkpointing=True),
-        Training(QWEN_600M, "long", checkpointing=True, is_plain=True),
-        Training(QWEN_600M, "agents", full=True),
-        Training(QWEN_600M, "agents", full=True, is_plain=True),
-    ]
-    tried: list[tuple[Candidate, ...]] = [
-        *(("lora-autocast",), ("varlen",), ("short-head",)),
-        LEARNED_TOGETHER,
-    ]
-    candidates = [Training(QWEN_600M, "agents", candidates=each) for each in tried]
-    candidates.append(Training(QWEN_600M, "groups", candidates=LEARNED_TOGETHER))
-    large = [
-        Training(QWEN_4B, "agents", checkpointing=True),
-        Training(QWEN_4B, "agents", checkpointing=True, is_plain=True),
-        Training(QWEN_1700M, "agents"),
-        Training(QWEN_1700M, "agents", full=True, checkpointing=True),
-        Training(QWEN_4B, "long", checkpointing=True),
-        Training(QWEN_4B, "agents", checkpointing=True, candidates=LEARNED_TOGETHER),
-    ]
-    groups = ((first, 14.0), (candidates, 12.0), (large, 25.0))
-    return [Part(each.name, estimate, each.measure) for group, estimate in groups for each in group]
+def small_trainings() -> list[Part]:
+    """Trainings at 0.6B, with the seconds that they take on an H100."""
+    return _parts(
+        (Training(QWEN_600M, "long"), 12),
+        (Training(QWEN_600M, "agents"), 10),
+        (Training(QWEN_600M, "groups"), 10),
+        (Training(QWEN_600M, "agents", is_plain=True), 8),
+        (Training(QWEN_600M, "long", checkpointing=True), 12),
+        (Training(QWEN_600M, "long", checkpointing=True, is_plain=True), 8),
+        (Training(QWEN_600M, "agents", full=True), 9),
+        (Training(QWEN_600M, "agents", full=True, is_plain=True), 6),
+    )
 
 
-def measure_compiled(plan: Plan) -> dict[str, Any]:
-    """The candidates together, with `torch.compile` of the output layer and of each layer."""
-    if not plan.is_cuda:
-        raise NotRunError("Compilation is measured on a GPU")
-    with compiled_kernels():
-        head = _runtime(plan, Training(QWEN_600M, "agents", candidates=LEARNED_TOGETHER))
-        if plan.seconds_left < 90:
-            return {"compiled head": head}
-        layers = Training(QWEN_600M, "agents", candidates=("lora-autocast", "compiled-layers", "short-head"))
-        return {"compiled head": head, "compiled head and layers": _runtime(plan, layers)}
+def large_trainings() -> list[Part]:
+    """Trainings at 1.7B and 4B, with the seconds that they take on an H100."""
+    return _parts(
+        (Training(QWEN_4B, "agents", checkpointing=True), 23),
+        (Training(QWEN_4B, "agents", checkpointing=True, is_plain=True), 22),
+        (Training(QWEN_1700M, "agents"), 15),
+        (Training(QWEN_1700M, "agents", full=True, checkpointing=True), 18),
+        (Training(QWEN_4B, "long", checkpointing=True), 27),
+    )
+
+
+def compiled_trainings() -> list[Part]:
+    """Trainings with `torch.compile`, each with the time that it has: the end of compilation is not known."""
+    return _parts(
+        (Training(QWEN_600M, "agents", candidates=("compiled-head",)), 90),
+        (Training(QWEN_600M, "agents", candidates=("compiled-layers",)), 240),
+    )
+
+
+def _parts(*trainings: tuple[Training, float]) -> list[Part]:
+    return [Part(training.name, seconds, training.measure) for training, seconds in trainings]
 
 
 def _runtime(plan: Plan, training: Training) -> dict[str, Any]:
-    if "varlen" in training.candidates and not has_varlen():
-        raise NotRunError("torch has no attention of sequences of different lengths for this device")
+    if training.candidates and not plan.is_cuda:
+        raise NotRunError("Compilation is measured on a GPU")
     shape = plan.shape(training.shape)
     batch = workload(training.kind, shape.vocabulary, is_tiny=plan.is_tiny)
     with local_engine(plan, shape, gradient_checkpointing=training.checkpointing) as engine:
@@ -129,8 +125,11 @@ def _plain(plan: Plan, training: Training) -> dict[str, Any]:
     shape = plan.shape(training.shape)
     batch = workload(training.kind, shape.vocabulary, is_tiny=plan.is_tiny)
     try:
+        # The runtime chooses another attention; the plain loop has torch's choice.
+        torch.backends.cuda.enable_cudnn_sdp(enabled=True)
         found = _plain_steps(plan, shape, training, batch)
     finally:
+        torch.backends.cuda.enable_cudnn_sdp(enabled=False)
         free_memory()
     return with_rates(plan, shape, batch, found, full=training.full)
 
@@ -149,12 +148,12 @@ def _plain_steps(plan: Plan, shape: Shape, training: Training, batch: Batch) -> 
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    plan.seconds(step)
+    first = plan.seconds(step)
     if plan.is_cuda:
         torch.cuda.reset_peak_memory_stats()
     seconds = [plan.seconds(step) for _ in range(1 if plan.is_tiny else 3)]
     found: dict[str, Any] = {"seconds": statistics.median(seconds), "micro_batches": len(micro_batches)}
-    return {**found, **peak_memory(plan)}
+    return {**found, "first_s": first, **peak_memory(plan)}
 
 
 def _plain_model(plan: Plan, shape: Shape, training: Training) -> Any:

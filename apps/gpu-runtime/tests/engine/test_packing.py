@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM, Gemma3TextConfig, GPT2Config, Mam
 from agentlightning_runtime.contract.settings import LoraSettings, ModelRequest
 from agentlightning_runtime.engine.micro_batch import examples_of
 from agentlightning_runtime.engine.models.packed_attention import packed_attention, use_packed_attention
+from agentlightning_runtime.engine.models.varlen_attention import RowPlan
 from agentlightning_runtime.engine.packing import MIN_SHARED_TOKENS, Segment, pack, plan_packed
 from agentlightning_runtime.inference.served_weights import snapshot_weights
 
@@ -152,7 +153,8 @@ def test_the_gradient_of_a_row_does_not_grow_with_its_segments() -> None:
         query, key, value = (torch.randn(1, 2, tokens, width, generator=random, requires_grad=True) for _ in range(3))
         size = tokens // count
         segments = [Segment(start, start + size) for start in range(0, tokens, size)]
-        attended, _ = packed_attention(nn.Identity(), query, key, value, None, segments=segments, scaling=width**-0.5)
+        plan = RowPlan(segments, query.device)
+        attended, _ = packed_attention(nn.Identity(), query, key, value, None, plan=plan, scaling=width**-0.5)
         with WrittenBytes() as bytes_:
             attended.sum().backward()
         return bytes_.total

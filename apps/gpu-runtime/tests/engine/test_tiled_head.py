@@ -66,6 +66,28 @@ def test_values_and_gradients_are_those_of_all_logits() -> None:
         torch.testing.assert_close(ours, theirs, rtol=2e-6, atol=1e-6)
 
 
+def test_short_operands_are_multiplied_like_their_float32_copies() -> None:
+    torch.manual_seed(1)
+    head = nn.Linear(_WIDTH, _VOCABULARY, bias=False, dtype=torch.bfloat16)
+    copied = nn.Linear(_WIDTH, _VOCABULARY, bias=False)
+    copied.load_state_dict(head.state_dict())
+    hidden, targets, temperatures = _inputs(head)
+    short = hidden.detach().bfloat16().requires_grad_()
+    mix = torch.randn(2, _TOKENS) / _TOKENS
+    found: list[list[Tensor]] = []
+    for scores, layer, states in ((_scored, head, short), (_plain, copied, short.detach().float().requires_grad_())):
+        logprobs, entropies = scores(layer, states, targets, temperatures)
+        slopes = torch.autograd.grad((logprobs * mix[0] + entropies * mix[1]).sum(), (states, layer.weight))
+        found.append([logprobs.detach(), entropies.detach(), *slopes])
+    ours, theirs = found
+    assert [each.dtype for each in ours] == [torch.float32, torch.float32, torch.bfloat16, torch.bfloat16]
+    # Products of short numbers are exact in float32.
+    torch.testing.assert_close(ours[:2], theirs[:2], rtol=2e-6, atol=1e-6)
+    # The gradients of the logits and the results are rounded to 8 bits.
+    for one, other in zip(ours[2:], theirs[2:], strict=True):
+        assert (one.float() - other).norm() < 2**-7 * other.norm()
+
+
 def test_infinitely_unlikely_tokens_have_no_gradient_that_is_not_finite() -> None:
     head = nn.Linear(_WIDTH, _VOCABULARY, bias=False)
     hidden, targets, temperatures = _inputs(head)

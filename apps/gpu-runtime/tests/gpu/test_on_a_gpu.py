@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
-from tests.engine.a_batch import SilentBackend, a_batch, a_datum, a_loss, no_progress
+from tests.engine.a_batch import SilentBackend, a_batch, a_datum, a_loss, no_progress, siblings
 
 from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest
@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(),
 LORA = LoraSettings(rank=4, alpha=8.0)
 
 
-def a_model(directory: Path, device: str, lora: LoraSettings | None = None, **others: str) -> TorchModel:
-    settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device, **others)  # pyright: ignore[reportArgumentType]
+def a_model(directory: Path, device: str, lora: LoraSettings | None = None, **others: Any) -> TorchModel:
+    settings = EngineSettings({"tiny": "random:llama-tiny"}, directory, device, **others)
     return TorchEngine(settings, SilentBackend()).create_model(ModelRequest("m", "tiny", 1, lora))
 
 
@@ -47,6 +47,20 @@ def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
     )
     for one, other in zip(single.logprobs, half.logprobs, strict=True):
         np.testing.assert_allclose(other, one, rtol=0, atol=0.1)
+
+
+@pytest.mark.parametrize("lora", [None, LORA])
+def test_rows_with_shared_prefixes_are_those_of_each_sequence_alone(tmp_path: Path, lora: LoraSettings | None) -> None:
+    found: list[torch.Tensor] = []
+    for is_packed in (True, False):
+        model = a_model(tmp_path / str(is_packed), "cuda", lora, dtype="bfloat16", packing=is_packed)
+        for name, weight in model.weights.items():
+            if "lora_B" in name:
+                # Begins as zero.
+                weight.data.fill_(0.01)
+        model.forward_backward(siblings(), a_loss(), no_progress)
+        found.append(torch.cat([each.grad.flatten() for each in model.weights.values() if each.grad is not None]))
+    assert (found[0] - found[1]).norm() < 0.05 * found[1].norm()
 
 
 def test_the_timeline_and_the_memory_are_those_of_the_device(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""Memory exhaustion between layers ends only the responses that needed the memory."""
+"""Memory exhaustion between layers ends no response that fits alone, and changes none."""
 
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -84,7 +85,7 @@ def test_who_finds_no_room_in_a_batch_leaves_it_as_it_was(
         assert generation.tokens == served.alone(generation)
 
 
-def test_who_comes_when_a_step_fails_is_not_taken_into_what_it_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_responses_of_a_step_that_fails_continue_with_the_same_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_queue, "_SETTLED_AFTER_S", 0)
     served = _Served()
     lock = threading.Condition()
@@ -107,7 +108,57 @@ def test_who_comes_when_a_step_fails_is_not_taken_into_what_it_left(monkeypatch:
         queue.add([newcomer])
         monkeypatch.setattr(key_value_cache.BatchLayer, "update", update_or_fail)
         queue.turn(lock)
-        assert [generation.error is not None for generation in running] == [True, True]
-        _finish(lambda: queue.turn(lock), [newcomer])
-    assert newcomer.error is None
-    assert newcomer.tokens == served.alone(newcomer)
+        assert queue.in_flight == 3
+        _finish(lambda: queue.turn(lock), [*running, newcomer])
+    for generation in [*running, newcomer]:
+        assert generation.error is None
+        assert generation.tokens == served.alone(generation)
+
+
+def test_as_many_run_as_fit_and_the_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_queue, "_SETTLED_AFTER_S", 0)
+    served = _Served()
+    queue, lock = ModelQueue(served.shape, served.weights, 16), threading.Condition()
+    update = key_value_cache.BatchLayer.update
+    rows: list[int] = []
+
+    def update_of_few_rows(layer: key_value_cache.BatchLayer, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        if len(keys) > 3:
+            raise torch.OutOfMemoryError
+        rows.append(len(keys))
+        return update(layer, keys, values)
+
+    monkeypatch.setattr(key_value_cache.BatchLayer, "update", update_of_few_rows)
+    generations = [served.ask(seed, 5 + seed, 8) for seed in range(8)]
+    ended: list[int] = []
+    for number, generation in enumerate(generations):
+        generation.on_end = partial(ended.append, number)
+    with torch.inference_mode():
+        queue.add(generations)
+        _finish(lambda: queue.turn(lock), generations)
+    assert [generation.error for generation in generations] == [None] * 8
+    assert [generation.tokens for generation in generations] == [served.alone(each) for each in generations]
+    assert max(rows) > 1
+    assert ended == list(range(8))
+    assert queue.in_flight == 0
+
+
+def test_a_response_that_does_not_fit_alone_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_queue, "_SETTLED_AFTER_S", 0)
+    served = _Served()
+    queue, lock = ModelQueue(served.shape, served.weights, 16), threading.Condition()
+    update = key_value_cache.BatchLayer.update
+
+    def update_of_few_tokens(layer: key_value_cache.BatchLayer, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        if keys.shape[-2] > 30:
+            raise torch.OutOfMemoryError
+        return update(layer, keys, values)
+
+    monkeypatch.setattr(key_value_cache.BatchLayer, "update", update_of_few_tokens)
+    small, large = served.ask(1, 6, 9), served.ask(2, 40, 9)
+    with torch.inference_mode():
+        queue.add([small, large])
+        _finish(lambda: queue.turn(lock), [small, large])
+    assert small.tokens == served.alone(small)
+    assert large.error is not None
+    assert large.error.code == "OUT_OF_MEMORY"

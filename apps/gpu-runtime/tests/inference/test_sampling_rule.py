@@ -56,3 +56,18 @@ def test_the_likeliest_are_told_in_order_and_none_that_cannot_be() -> None:
 def test_the_largest_point_draws_a_token_that_can_be_drawn() -> None:
     logits = torch.tensor([[0.0, 0.0, float("-inf")]])
     assert choose_tokens(logits, [SamplingRule()], [math.nextafter(1, 0)])[0].token == 1
+
+
+@pytest.mark.parametrize("vocabulary", [3, 512, 513, 5000])
+def test_a_point_draws_the_token_where_the_distribution_function_reaches_it(vocabulary: int) -> None:
+    random = torch.Generator().manual_seed(vocabulary)
+    logits = 3 * torch.randn(400, vocabulary, generator=random)
+    # Whole blocks, and the last tokens, cannot be drawn.
+    logits[::2, vocabulary // 3 : -1] = float("-inf")
+    logits[:, -vocabulary // 10 :] = float("-inf")
+    points = torch.rand(400, generator=random, dtype=torch.float64)
+    draws = choose_tokens(logits, [SamplingRule()] * 400, points.tolist())
+    reached = torch.softmax(logits.double(), dim=1).cumsum(1)
+    expected = torch.searchsorted(reached / reached[:, -1:], points[:, None], right=True).squeeze(1)
+    assert [draw.token for draw in draws] == expected.tolist()
+    assert all(math.isfinite(draw.logprob) for draw in draws)

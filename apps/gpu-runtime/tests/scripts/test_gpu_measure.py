@@ -7,15 +7,22 @@ import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from gpu_measure import all_parts, main
+from measure.correctness import LIMITS, measure_correctness
 from measure.grpo import group_advantages
+from measure.local_engine import local_engine
 from measure.plan import NotRunError, Part, Plan
 from measure.report import Report
 from measure.workloads import QWEN_600M, workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "gpu_measure.py"
 
@@ -78,23 +85,29 @@ def test_the_script_imports_only_what_a_bare_machine_has() -> None:
 def test_every_kind_of_part_passes_with_tiny_models(tmp_path: Path) -> None:
     only = (
         "machine,correctness,train 0.6B lora groups,train 0.6B lora agents HF,train 0.6B full agents,"
-        "train 0.6B lora agents + lora-autocast,sample 0.6B lora,sample 0.6B generate,kernels,tests/gpu,compiled,vLLM"
+        "sample 0.6B lora,sample 0.6B generate,kernels,tests/gpu,compiled,vLLM"
     )
     assert run_tiny(tmp_path, only) == 0
     statuses = {name: part["status"] for name, part in parts_of(tmp_path).items()}
-    of_a_gpu = [name for name in statuses if "varlen" in name or name in ("tests/gpu", "compiled", "vLLM")]
+    of_a_gpu = [name for name in statuses if name.startswith(("tests/gpu", "compiled", "vLLM"))]
     assert {statuses.pop(name) for name in of_a_gpu} <= {"passed", "not run"}
     assert set(statuses.values()) == {"passed"}
-    assert len(statuses) == 10
+    assert len(statuses) == 9
+    for name, part in parts_of(tmp_path).items():
+        if name.startswith("train"):
+            assert part["first_s"] > 0  # pyright: ignore[reportOperatorIssue]
+    runtime = parts_of(tmp_path)["train 0.6B lora groups"]
+    # On a CPU that of the process.
+    assert runtime["peak_gib"] > 0.1  # pyright: ignore[reportOperatorIssue]
     # Each computes in its own way, so that equal numbers would mean that a change was not applied.
     correctness = parts_of(tmp_path)["correctness"]
-    errors = {correctness[f"lora fp32{name}"]["gradient_error"] for name in ("", " padded", " short-head")}  # pyright: ignore[reportIndexIssue]
+    errors = {correctness[f"lora {name}"]["gradient_error"] for name in ("fp32", "fp32 padded", "bf16")}  # pyright: ignore[reportIndexIssue]
     assert len(errors) == 3
     report = (tmp_path / "gpu.md").read_text("utf-8")
     for title in ("Machine", "Correctness", "Training", "Sampling", "Other parts"):
         assert f"## {title}" in report
-    assert "| lora fp32 short-head |" in report
-    assert "| 0.6B lora agents + lora-autocast |" in report
+    assert "| full bf16 padded |" in report
+    assert "| 0.6B lora groups |" in report
 
 
 def test_a_training_learns(tmp_path: Path) -> None:
@@ -137,11 +150,56 @@ def test_an_unknown_part_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "no part begins with 'seed 99'; parts: machine, correctness" in capsys.readouterr().err
 
 
-def test_candidates_are_compared_with_the_baseline(tmp_path: Path) -> None:
+def test_a_training_is_a_row_of_the_report(tmp_path: Path) -> None:
     report = Report(tmp_path)
-    for name, speed in (("train 0.6B lora agents", 100.0), ("train 0.6B lora agents + short-head", 130.0)):
-        report.record(name, "passed", 1, {"seconds": 1.0, "tokens_per_s": speed, "mfu": 0.1, "peak_gib": 2.0})
-    assert "| 0.6B lora agents + short-head | 1 | 130 | 0.1 | 2 | 1.3 |" in report.to_markdown()
+    found = {"seconds": 1.0, "first_s": 9.0, "tokens_per_s": 130.0, "mfu": 0.1, "peak_gib": 2.0}
+    report.record("compiled 0.6B lora agents + compiled-head", "passed", 1, found)
+    assert "| compiled 0.6B lora agents + compiled-head | 1 | 9 | 130 | 0.1 | 2 |" in report.to_markdown()
+
+
+def test_a_part_that_does_not_end_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(_plan: object) -> dict[str, object]:
+        while True:
+            pass
+
+    parts = [Part("endless", 0, never), Part("next", 0, lambda _plan: {"tokens_per_s": 1.0})]
+    monkeypatch.setattr("gpu_measure.all_parts", lambda: parts)
+    assert main(["--device", "cpu", "--out", str(tmp_path), "--minutes", "0.005"]) == 75
+    assert [part["status"] for part in parts_of(tmp_path).values()] == ["skipped", "skipped"]
+    assert "it had not ended after" in (tmp_path / "gpu.md").read_text("utf-8")
+
+
+def test_large_models_and_the_control_fit_in_the_time() -> None:
+    names = [part.name for part in all_parts()]
+    end = names.index("GRPO, shuffled rewards") + 1
+    assert {"train 4B lora agents checkpointing", "train 1.7B lora agents"} <= set(names[:end])
+    assert sum(part.estimate for part in all_parts()[:end]) <= 8.8 * 60
+
+
+def test_a_variant_that_raises_is_a_wrong_result_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variants = (("fp32", "float32", True), ("none", "none", True), ("fp32 padded", "float32", False))
+    monkeypatch.setattr("measure.correctness.VARIANTS", variants)
+    monkeypatch.setitem(LIMITS, "none", (0.0, 0.0))
+    monkeypatch.setattr("measure.correctness.local_engine", refusing("none"))
+    found = measure_correctness(Plan("cpu", tmp_path, tmp_path, math.inf, is_tiny=True))
+    assert not found["is_right"]
+    assert [found[f"lora {name}"]["is_right"] for name, _, _ in variants] == [True, False, True]
+    assert found["full none"]["error"] == "ValueError: no type"
+    assert (tmp_path / "log.txt").read_text("utf-8").count("== correctness, ") == 2
+    report = Report(tmp_path)
+    report.record("correctness", "failed", 1, found)
+    assert "| lora none | ValueError: no type |  |  | no |" in report.to_markdown()
+
+
+def refusing(dtype: str) -> Callable[..., AbstractContextManager[object]]:
+    """An engine that does not have a data type."""
+
+    def engine(*arguments: Any, **settings: Any) -> AbstractContextManager[object]:
+        if settings["dtype"] == dtype:
+            raise ValueError("no type")
+        return local_engine(*arguments, **settings)
+
+    return engine
 
 
 def test_operations_of_a_pass() -> None:

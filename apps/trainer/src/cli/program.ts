@@ -16,6 +16,7 @@ import { addMcpCommand } from './mcp/mcp-command.ts';
 import type { ProgramOptions } from './program-options.ts';
 import { addDoctorCommand } from './project/doctor-command.ts';
 import { addInitCommand } from './project/init-command.ts';
+import { addRewardCommands } from './reward/reward-command.ts';
 import { addConfigCommand } from './serve/config-command.ts';
 import { addDashboardCommand } from './serve/dashboard-command.ts';
 import { addGatewayCommand } from './serve/gateway-command.ts';
@@ -48,6 +49,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addResumeCommand(program);
   addStopCommand(program);
   addEvalCommand(program, options);
+  addRewardCommands(program, options);
   program.commandsGroup('Inspect and export:');
   addDashboardCommand(program);
   addRunsCommand(program);

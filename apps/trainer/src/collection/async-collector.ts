@@ -1,4 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
@@ -196,7 +197,7 @@ export class AsyncCollector implements Collector {
   }
 
   #enqueue(index: number, step: number): void {
-    const { groupSize, store, failure, signal, assertHealthy } = this.#session;
+    const { config, groupSize, store, failure, signal, assertHealthy, emit } = this.#session;
     const task = this.#taskOf(index);
     const requests = planPhase(this.#session, {
       phase: 'step',
@@ -211,6 +212,8 @@ export class AsyncCollector implements Collector {
       store,
       signal: AbortSignal.any([failure, signal, cancel.signal]),
       assertHealthy,
+      scoring: config.rewards.scoring,
+      warn: (message) => emit({ type: 'warning', message }),
       waitMs,
       onProgress: () => undefined,
     });
@@ -253,13 +256,13 @@ export class AsyncCollector implements Collector {
       setAside: dropped.rollouts,
       metrics: {
         ...stalenessMetrics(staleness, this.#session.config.collection.maxStaleness),
-        'collection/stale_groups': dropped.stale,
-        'collection/cancelled_groups': dropped.cancelled,
-        'collection/late_groups': late,
-        'collection/groups_ahead': this.#open.size,
+        [runMetrics.staleGroups.name]: dropped.stale,
+        [runMetrics.cancelledGroups.name]: dropped.cancelled,
+        [runMetrics.lateGroups.name]: late,
+        [runMetrics.groupsAhead.name]: this.#open.size,
         ...(this.#session.config.collection.refillGroups === 0
           ? {}
-          : { 'collection/replaced_groups': dropped.replaced }),
+          : { [runMetrics.replacedGroups.name]: dropped.replaced }),
       },
     };
   }
@@ -286,12 +289,12 @@ function byIndex<TGroup extends { readonly index: number }>(groups: Iterable<TGr
 /** The mean, the maximum and the histogram of staleness over groups: `staleness/groups_1` counts those of one version. */
 function stalenessMetrics(staleness: readonly number[], maxStaleness: number): Readonly<Record<string, number>> {
   const counts = Array.from({ length: maxStaleness + 1 }, (_, versions) => [
-    `staleness/groups_${versions}`,
+    familyMetric(runMetrics.stalenessGroups, versions),
     staleness.filter((each) => each === versions).length,
   ]);
   return {
-    'staleness/mean': mean(staleness) ?? 0,
-    'staleness/max': Math.max(...staleness),
+    [runMetrics.stalenessMean.name]: mean(staleness) ?? 0,
+    [runMetrics.stalenessMax.name]: Math.max(...staleness),
     ...Object.fromEntries(counts),
   };
 }

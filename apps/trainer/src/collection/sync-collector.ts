@@ -1,3 +1,4 @@
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
@@ -45,7 +46,7 @@ export class SyncCollector implements Collector {
     }
     return {
       ...selectGroups(all, this.#session.config),
-      metrics: { 'collection/replaced_groups': replaced },
+      metrics: { [runMetrics.replacedGroups.name]: replaced },
     };
   }
 

@@ -1,4 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { CurriculumSettings } from '../config/sections/collection-config.ts';
 import type { RewardRange } from '../config/sections/reward-config.ts';
@@ -86,22 +87,18 @@ export class TaskSampler {
     return writePassRates(this.#rates);
   }
 
-  /**
-   * - `curriculum/effective_tasks`: see {@link effectiveTasks}.
-   * - `curriculum/tasks_untried`: the number of tasks without results.
-   * - `curriculum/tasks_0_20` to `curriculum/tasks_80_100`: the number of tasks by smoothed pass rate, in percent.
-   */
+  /** The metrics of the group `curriculum`; those by pass rate count tasks by their smoothed rate. */
   metrics(): Readonly<Record<string, number>> {
     const { tasks, curriculum } = this.#options;
     if (curriculum === null) return {};
     const bins = [...this.#rates.values()].map((results) => Math.min(4, Math.floor(5 * smoothedPassRate(results))));
     const histogram = Array.from({ length: 5 }, (_, bin) => [
-      `curriculum/tasks_${20 * bin}_${20 * (bin + 1)}`,
+      familyMetric(runMetrics.tasksByPassRate, `${20 * bin}_${20 * (bin + 1)}`),
       bins.filter((each) => each === bin).length,
     ]);
     return {
-      'curriculum/effective_tasks': effectiveTasks(this.#weights),
-      'curriculum/tasks_untried': tasks.length - this.#rates.size,
+      [runMetrics.effectiveTasks.name]: effectiveTasks(this.#weights),
+      [runMetrics.untriedTasks.name]: tasks.length - this.#rates.size,
       ...Object.fromEntries(histogram),
     };
   }

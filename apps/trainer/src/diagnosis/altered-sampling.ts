@@ -1,6 +1,3 @@
-/** Prefix of the metrics that count calls by the request parameters that alter sampling. */
-export const alteredPrefix = 'calls/altered_sampling/';
-
 /** What altered sampling means for training, as a clause. */
 export function alteredSamplingText(counts: Readonly<Record<string, number>>): string {
   const names = Object.entries(counts).map(

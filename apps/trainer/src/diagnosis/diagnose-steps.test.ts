@@ -62,6 +62,11 @@ test.each<[string, readonly Values[], readonly string[]]>([
   ],
   ['cut responses with a learning signal', repeated({ 'response/truncated_share': 0.9 }, 3), []],
   [
+    'only cut responses with a learning signal',
+    repeated({ 'response/truncated_share': 1 }, 3),
+    ['4 all-responses-truncated'],
+  ],
+  [
     'a reward that ignores different responses',
     repeated({ ...noSignal, 'reward/std': 0.4, 'response/distinct_share': 0.9 }, 3),
     ['4 reward-ignores-response'],
@@ -81,6 +86,22 @@ test.each<[string, readonly Values[], readonly string[]]>([
     'a learning rate that moves nothing',
     repeated({ 'policy/update_change': 1e-4, 'optim/learning_rate': 1e-9 }, 3),
     ['4 weights-do-not-move'],
+  ],
+  [
+    'longer responses, rewarded for their length',
+    [
+      ...repeated({ 'response/tokens_mean': 20, 'response/length_reward_correlation': 0.8 }, 2),
+      ...repeated({ 'response/tokens_mean': 40, 'response/length_reward_correlation': 0.8 }, 3),
+    ],
+    ['6 length-drift'],
+  ],
+  [
+    'longer responses, not rewarded for their length',
+    [
+      ...repeated({ 'response/tokens_mean': 20, 'response/length_reward_correlation': 0.1 }, 2),
+      ...repeated({ 'response/tokens_mean': 40, 'response/length_reward_correlation': 0.1 }, 3),
+    ],
+    [],
   ],
   ['updates that move the policy', repeated({ 'policy/update_change': 0.01 }, 3), []],
   ['entropy that collapses', repeated({ 'policy/entropy': 0.09 }, 3), ['4 entropy-collapse']],

@@ -1,3 +1,4 @@
+import { runMetrics } from '@agentlightning/core/metrics';
 import { type RunWarning, type WarningName, warningThresholds } from '@agentlightning/core/protocol';
 import { mean } from '../events/mean.ts';
 import { impliedWarnings } from '../events/run-warning.ts';
@@ -80,7 +81,11 @@ class PolicyMetrics {
   /** The mean reward of the run's last steps. */
   reward(count: number): number | null {
     const steps = this.#steps.slice(-count);
-    return mean(steps.flatMap(({ values }) => values['collection/reward_mean'] ?? values['reward/mean'] ?? []));
+    return mean(
+      steps.flatMap(
+        ({ values }) => values[runMetrics.collectionRewardMean.name] ?? values[runMetrics.rewardMean.name] ?? [],
+      ),
+    );
   }
 
   #value({ values }: StepRecord, name: string): readonly number[] {
@@ -116,14 +121,14 @@ const { steps, entropyCollapse, entropyExplosion, maxReferenceKl, maxSamplerKl, 
 const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   'constant-rewards': (metrics) => {
     // Demonstrations all have one reward, and are learned without comparison.
-    const imitated = metrics.last('rollouts/imitated', 1)?.[0] ?? 0;
-    const isConstant = metrics.last('reward/std', steps)?.every((spread) => spread === 0) === true;
+    const imitated = metrics.last(runMetrics.rolloutsImitated.name, 1)?.[0] ?? 0;
+    const isConstant = metrics.last(runMetrics.rewardStd.name, steps)?.every((spread) => spread === 0) === true;
     if (imitated > 0 || !isConstant) return null;
     const reward = metrics.reward(steps);
     return `all rewards of a step are equal, ${reward?.toPrecision(3)} in the mean, for ${stepsText(steps)}`;
   },
   'constant-groups': (metrics) => {
-    const constant = metrics.last('groups/constant', steps)?.every((count) => count > 0) === true;
+    const constant = metrics.last(runMetrics.groupsConstant.name, steps)?.every((count) => count > 0) === true;
     const isConstant = constant && hasZeroAdvantages(metrics, steps);
     return isConstant ? `the rewards within every group are equal, for ${stepsText(steps)}` : null;
   },
@@ -132,18 +137,23 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
       ? `all advantages are 0, so no update has a learning signal, for ${stepsText(steps)}`
       : null,
   'truncated-responses': (metrics) => {
-    const shares = metrics.ofRun('response/truncated_share', steps);
+    const shares = metrics.ofRun(runMetrics.responseTruncatedShare.name, steps);
     if (shares?.every((share) => share >= truncatedShare) !== true || !hasZeroAdvantages(metrics, steps)) return null;
     if (isExtreme(metrics, steps, 'high')) return null;
-    const isConstant = metrics.last('reward/std', steps)?.every((spread) => spread === 0) === true;
+    const isConstant = metrics.last(runMetrics.rewardStd.name, steps)?.every((spread) => spread === 0) === true;
     // Cut responses usually fail. A reward above the lowest one may be a constant.
     const reward = isConstant && !isExtreme(metrics, steps, 'low') ? metrics.reward(steps) : null;
     const constant =
       reward === null ? '' : `; every reward is ${reward.toPrecision(3)}: check that it depends on the response`;
     return `the token limit cut ${percentText(shares)} of the responses, and no update has a learning signal, for ${stepsText(steps)}${constant}`;
   },
+  'all-responses-truncated': (metrics) => {
+    const shares = metrics.ofRun('response/truncated_share', steps);
+    if (shares?.every((share) => share === 1) !== true || hasZeroAdvantages(metrics, steps)) return null;
+    return isExtreme(metrics, steps, 'high') ? null : `the token limit cut all responses, for ${stepsText(steps)}`;
+  },
   'reward-ignores-response': (metrics) => {
-    const distinct = metrics.ofRun('response/distinct_share', steps);
+    const distinct = metrics.ofRun(runMetrics.responseDistinctShare.name, steps);
     if (distinct?.every((share) => share >= distinctShare) !== true || !hasZeroAdvantages(metrics, steps)) return null;
     // All at the lowest or at the highest reward: the tasks may be too hard, or solved.
     if (isExtreme(metrics, steps, 'low') || isExtreme(metrics, steps, 'high')) return null;
@@ -153,9 +163,9 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
     );
   },
   'weights-do-not-move': (metrics) => {
-    const changes = metrics.lastKnown('policy/update_change', steps);
+    const changes = metrics.lastKnown(runMetrics.policyUpdateChange.name, steps);
     if (changes === null || Math.max(...changes) >= smallestChange) return null;
-    const rate = metrics.lastKnown('optim/learning_rate', 1)?.[0] ?? 0;
+    const rate = metrics.lastKnown(runMetrics.learningRate.name, 1)?.[0] ?? 0;
     return `a step changes the log-probability of a token by ${(mean(changes) ?? 0).toPrecision(2)} nats, with the learning rate ${rate}, for ${stepsText(steps)}`;
   },
   'entropy-collapse': (metrics) => {
@@ -166,21 +176,29 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
   },
   'entropy-explosion': (metrics) => entropyText(metrics, steps, (entropy, first) => entropy > entropyExplosion * first),
   'kl-blow-up': (metrics) =>
-    divergenceText(metrics, { name: 'policy/kl_reference', from: 'the initial model', limit: maxReferenceKl }) ??
-    divergenceText(metrics, { name: 'policy/kl_sampler_k3', from: 'the sampling policy', limit: maxSamplerKl }),
+    divergenceText(metrics, {
+      name: runMetrics.policyKlReference.name,
+      from: 'the initial model',
+      limit: maxReferenceKl,
+    }) ??
+    divergenceText(metrics, {
+      name: runMetrics.policyKlSamplerK3.name,
+      from: 'the sampling policy',
+      limit: maxSamplerKl,
+    }),
   'high-clip-fraction': (metrics) => {
-    const recent = metrics.lastKnown('policy/clip_fraction', steps);
+    const recent = metrics.lastKnown(runMetrics.policyClipFraction.name, steps);
     if (recent?.every((fraction) => fraction > maxClipFraction) !== true) return null;
     return `the loss clips ${percentText(recent)} of the training tokens, for ${stepsText(steps)}`;
   },
   'low-effective-samples': (metrics) => {
-    const recent = metrics.lastKnown('policy/effective_sample_fraction', steps);
+    const recent = metrics.lastKnown(runMetrics.policyEffectiveSampleFraction.name, steps);
     if (recent?.every((fraction) => fraction < minEffectiveSamples) !== true) return null;
     return `the training tokens of a step count as ${percentText(recent)} of their number, for ${stepsText(steps)}`;
   },
   'sampler-drift': (metrics) => {
-    const [gap] = metrics.last('policy/publish_gap', 1) ?? [];
-    const [limit] = metrics.last('policy/publish_gap_limit', 1) ?? [];
+    const [gap] = metrics.last(runMetrics.policyPublishGap.name, 1) ?? [];
+    const [limit] = metrics.last(runMetrics.policyPublishGapLimit.name, 1) ?? [];
     if (gap === undefined || limit === undefined || gap <= driftShare * limit) return null;
     return `sampler and trainer differ by ${gap.toPrecision(3)} nats per token after a publication, with a limit of ${limit.toPrecision(3)}`;
   },
@@ -195,7 +213,7 @@ function isExtreme(metrics: PolicyMetrics, steps: number, end: 'low' | 'high'): 
 }
 
 function hasZeroAdvantages(metrics: PolicyMetrics, steps: number): boolean {
-  return metrics.last('advantage/zero_share', steps)?.every((share) => share === 1) === true;
+  return metrics.last(runMetrics.advantageZeroShare.name, steps)?.every((share) => share === 1) === true;
 }
 
 function entropyText(
@@ -203,8 +221,8 @@ function entropyText(
   steps: number,
   isWrong: (entropy: number, first: number) => boolean,
 ): string | null {
-  const first = metrics.first('policy/entropy');
-  const recent = metrics.lastKnown('policy/entropy', steps);
+  const first = metrics.first(runMetrics.policyEntropy.name);
+  const recent = metrics.lastKnown(runMetrics.policyEntropy.name, steps);
   if (first === null || recent === null || !recent.every((entropy) => isWrong(entropy, first))) return null;
   return `entropy is ${recent.at(-1)?.toPrecision(3)} nats per token, and was ${first.toPrecision(3)} in the first step`;
 }

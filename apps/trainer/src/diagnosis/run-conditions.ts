@@ -1,7 +1,8 @@
+import { familyMetric, familyPart, runMetrics } from '@agentlightning/core/metrics';
 import { type RunWarning, warningThresholds } from '@agentlightning/core/protocol';
 import { mean } from '../events/mean.ts';
 import type { StepRecord } from '../run/step-records.ts';
-import { alteredPrefix, alteredSamplingText } from './altered-sampling.ts';
+import { alteredSamplingText } from './altered-sampling.ts';
 import { type StepHistory, stepsText } from './step-history.ts';
 
 /** The share of rollouts whose agents fail, above which `agent-failures` is reported. */
@@ -16,17 +17,21 @@ export function runConditions(
     steps,
     range: [low, high],
   } = history;
-  const recent = steps.slice(-warningThresholds.steps).map((each) => each.values['failures/agent_share'] ?? 0);
+  const recent = steps
+    .slice(-warningThresholds.steps)
+    .map((each) => each.values[runMetrics.failuresAgentShare.name] ?? 0);
   const share = mean(recent) ?? 0;
   const failing = `the agents of ${Math.round(share * 100)} % of the rollouts failed in ${stepsText(recent.length)}`;
   const altered = Object.fromEntries(
-    Object.entries(values).flatMap(([name, count]) =>
-      name.startsWith(alteredPrefix) ? [[name.slice(alteredPrefix.length), count]] : [],
-    ),
+    Object.entries(values).flatMap(([name, count]) => {
+      const parameter = familyPart(runMetrics.callsAlteredSampling, name);
+      return parameter === null ? [] : [[parameter, count]];
+    }),
   );
   const collapse = collapseText(history, warningThresholds.steps);
   const falling = fallingPart(history, warningThresholds.steps);
-  const outside = values['reward/out_of_range'] ?? 0;
+  const drift = lengthDrift(history, warningThresholds.steps);
+  const outside = values[runMetrics.rewardOutOfRange.name] ?? 0;
   const outsideText = `${outside} rewards are outside of ${low} to ${high}`;
   return [
     ...(share > failingShare
@@ -42,6 +47,7 @@ export function runConditions(
       : []),
     ...(collapse === null ? [] : [{ name: 'policy-collapse' as const, message: collapse }]),
     ...(falling === null ? [] : [{ name: 'reward-part-falls' as const, message: falling }]),
+    ...(drift === null ? [] : [{ name: 'length-drift' as const, message: drift }]),
     ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),
   ].map((condition) => ({ ...condition, step, policy: null }));
 }
@@ -50,7 +56,9 @@ export function runConditions(
 function failuresName({ steps }: StepHistory, count: number): 'agent-failures' | 'agent-timeouts' {
   const recent = steps.slice(-count);
   const sumOf = (name: string): number => recent.reduce((sum, { values }) => sum + (values[name] ?? 0), 0);
-  return 2 * sumOf('failures/timeout') > sumOf('rollouts/failed') ? 'agent-timeouts' : 'agent-failures';
+  return 2 * sumOf(familyMetric(runMetrics.failures, 'timeout')) > sumOf(runMetrics.rolloutsFailed.name)
+    ? 'agent-timeouts'
+    : 'agent-failures';
 }
 
 /** The fall of a part's mean that is reported, in standard deviations of the part over the rollouts of the first steps. */
@@ -62,13 +70,13 @@ function fallingPart({ steps, penalised }: StepHistory, count: number): string |
   const meanOf = (part: readonly StepRecord[], name: string): number | null =>
     mean(part.flatMap(({ values }) => values[name] ?? []));
   const [first, last] = [steps.slice(0, count), steps.slice(-count)];
-  const rewards = [first, last].map((part) => meanOf(part, 'collection/reward_mean') ?? 0);
+  const rewards = [first, last].map((part) => meanOf(part, runMetrics.collectionRewardMean.name) ?? 0);
   if ((rewards[1] ?? 0) <= (rewards[0] ?? 0)) return null;
-  const parts = Object.keys(last[0]?.values ?? {}).flatMap((name) => /^reward\/(.+)\/mean$/.exec(name)?.[1] ?? []);
+  const parts = Object.keys(last[0]?.values ?? {}).flatMap((name) => familyPart(runMetrics.rewardPartMean, name) ?? []);
   for (const part of parts) {
-    const before = meanOf(first, `reward/${part}/mean`);
-    const after = meanOf(last, `reward/${part}/mean`);
-    const spread = meanOf(first, `reward/${part}/std`) ?? 0;
+    const before = meanOf(first, familyMetric(runMetrics.rewardPartMean, part));
+    const after = meanOf(last, familyMetric(runMetrics.rewardPartMean, part));
+    const spread = meanOf(first, familyMetric(runMetrics.rewardPartStd, part)) ?? 0;
     if (penalised?.has(part) || before === null || after === null || spread === 0) continue;
     if (before - after > partFall * spread) {
       return (
@@ -80,12 +88,32 @@ function fallingPart({ steps, penalised }: StepHistory, count: number): string |
   return null;
 }
 
+/** Responses that became longer while longer ones are rewarded more than their siblings. */
+function lengthDrift({ steps }: StepHistory, count: number): string | null {
+  if (steps.length < 2 * count) return null;
+  const meanOf = (part: readonly StepRecord[], name: string): number | null =>
+    mean(part.flatMap(({ values }) => values[name] ?? []));
+  const [first, last] = [steps.slice(0, count), steps.slice(-count)];
+  const before = meanOf(first, runMetrics.responseTokensMean.name);
+  const after = meanOf(last, runMetrics.responseTokensMean.name);
+  const correlation = meanOf(last, runMetrics.responseLengthCorrelation.name);
+  const { lengthGrowth, lengthCorrelation } = warningThresholds;
+  if (before === null || after === null || correlation === null) return null;
+  if (after < lengthGrowth * before || correlation < lengthCorrelation) return null;
+  return (
+    `responses have ${after.toFixed(0)} tokens in the mean, and had ${before.toFixed(0)} in the first steps; within groups, ` +
+    `length and reward have a rank correlation of ${correlation.toFixed(2)}`
+  );
+}
+
 /** The fall of the mean reward that is a collapse: to less than half of its best, and by a fifth of the range. */
 const collapse = { share: 0.5, ofRange: 0.2 };
 
 /** Whether the mean reward of the last steps is far below the best one before, after updates. */
 function collapseText({ steps, range: [low, high] }: StepHistory, count: number): string | null {
-  const rewards = steps.map(({ values }) => values['collection/reward_mean'] ?? values['reward/mean'] ?? null);
+  const rewards = steps.map(
+    ({ values }) => values[runMetrics.collectionRewardMean.name] ?? values[runMetrics.rewardMean.name] ?? null,
+  );
   const now = mean(rewards.slice(-count).filter((reward) => reward !== null));
   if (now === null || steps.length <= count) return null;
   let best: { readonly reward: number; readonly step: number } | null = null;
@@ -99,7 +127,7 @@ function collapseText({ steps, range: [low, high] }: StepHistory, count: number)
   const hasFallen =
     now - low < collapse.share * (best.reward - low) && best.reward - now > collapse.ofRange * (high - low);
   if (!hasFallen) return null;
-  const rate = steps.at(-1)?.values['optim/learning_rate'];
+  const rate = steps.at(-1)?.values[runMetrics.learningRate.name];
   return (
     `the training reward fell from ${best.reward.toFixed(2)} at step ${best.step} to ${now.toFixed(2)}` +
     (rate === undefined ? '' : `, with the learning rate ${rate}`)

@@ -92,7 +92,9 @@ async function collect(session: EvaluationSession, tasks: readonly JsonValue[]):
     });
     const onProgress = (finished: number, total: number): void =>
       emit({ type: 'rollout-finished', subject: subject.label, finished, total });
-    return await collectRollouts(requests, { store, signal, assertHealthy, onProgress });
+    const { scoring } = settings.shared.rewards;
+    const warn = (message: string): void => emit({ type: 'warning', message });
+    return await collectRollouts(requests, { store, signal, assertHealthy, onProgress, scoring, warn });
   });
 }
 

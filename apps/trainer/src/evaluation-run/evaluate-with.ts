@@ -122,7 +122,9 @@ async function runSubject(
     });
     const onProgress = (finished: number, total: number): void =>
       emit({ type: 'rollout-finished', subject: subject.label, finished, total });
-    return await collectEvaluation(requests, { store, emit, signal, assertHealthy, onProgress });
+    const { scoring } = settings.shared.rewards;
+    const warn = (message: string): void => emit({ type: 'warning', message });
+    return await collectEvaluation(requests, { store, emit, signal, assertHealthy, onProgress, scoring, warn });
   });
 }
 

@@ -1,4 +1,5 @@
 import { bootstrapMean } from '@agentlightning/algorithms';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { findFinalReward } from '@agentlightning/core/spans';
 import { bestConstantResponse, lastResponse } from '../evaluation/constant-response.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
@@ -30,7 +31,7 @@ export interface SubjectRollouts {
 export function summariseSubject(subject: string, rollouts: SubjectRollouts): EvaluatedSubject {
   const { collected, rewards, settings, emit } = rollouts;
   const summary = summaryOf(summariseRewards(rewards, settings.reward.range));
-  const outside = rewardMetrics(collected, settings.shared.rewards, null)['reward/out_of_range'] ?? 0;
+  const outside = rewardMetrics(collected, settings.shared.rewards, null)[runMetrics.rewardOutOfRange.name] ?? 0;
   if (outside > 0) {
     emit({ type: 'warning', message: `${outside} rewards of ${subject} are outside of the declared range` });
   }

@@ -8,14 +8,19 @@ const maxLength = 200;
 
 /** The text of the last model call of an attempt; null without one, and for a long one. */
 export function lastResponse(spans: readonly Span[]): string | null {
+  const text = lastText(spans);
+  return text === '' || text.length > maxLength ? null : text;
+}
+
+/** The text of the last model call of an attempt; empty without one. */
+export function lastText(spans: readonly Span[]): string {
   const calls = walkSteps(traceSteps(spans)).flatMap(({ step }) => (step.kind === 'model-call' ? [step] : []));
   const [last] = calls.toSorted((one, other) => other.sequenceId - one.sequenceId);
   const parts = (last?.outputMessages[0]?.parts ?? []).filter(({ type }) => type !== 'reasoning');
-  const text = parts
+  return parts
     .map((part) => part.text)
     .join('\n')
     .trim();
-  return text === '' || text.length > maxLength ? null : text;
 }
 
 /**

@@ -1,14 +1,12 @@
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import { findFinalReward } from '@agentlightning/core/spans';
 import type { RewardRange, RewardsSettings } from '../config/sections/reward-config.ts';
 import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 
 /**
- * Metrics of the rewards of a step.
- *
- * - `reward/out_of_range`: the number of rewards outside of the declared range of the primary dimension, or of a part.
- * - With several dimensions, of each: `reward/<name>/mean` and `reward/<name>/std` over the rollouts that have it, and
- *   `reward/<name>/share`, the share of the weighted sum: `|weight · mean|`, divided by the sum of these over all dimensions.
+ * Metrics of the rewards of a step: those outside of their declared range and, with several dimensions, those of each over the
+ * rollouts that have it.
  *
  * @param weights - the weights of the dimensions in the reward that is trained; null when only the primary one is
  */
@@ -36,7 +34,7 @@ export function rewardMetrics(
   ];
   const isDeclared = range !== null || Object.values(parts).some((part) => part.range !== null);
   return {
-    ...(isDeclared ? { 'reward/out_of_range': outside.reduce((sum, count) => sum + count, 0) } : {}),
+    ...(isDeclared ? { [runMetrics.rewardOutOfRange.name]: outside.reduce((sum, count) => sum + count, 0) } : {}),
     ...(measured.length > 1 ? partMetrics(measured, weights) : {}),
   };
 }
@@ -62,10 +60,11 @@ function partMetrics(
   const total = contributions.reduce((sum, contribution) => sum + contribution, 0);
   const entries = parts.flatMap(({ name, values, mean }, index): [string, number][] => {
     const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;
+    const share = total === 0 ? [] : [(contributions[index] ?? 0) / total];
     return [
-      [`reward/${name}/mean`, mean],
-      [`reward/${name}/std`, Math.sqrt(variance)],
-      ...(total === 0 ? [] : [[`reward/${name}/share`, (contributions[index] ?? 0) / total] as [string, number]]),
+      [familyMetric(runMetrics.rewardPartMean, name), mean],
+      [familyMetric(runMetrics.rewardPartStd, name), Math.sqrt(variance)],
+      ...share.map((value): [string, number] => [familyMetric(runMetrics.rewardPartShare, name), value]),
     ];
   });
   return Object.fromEntries(entries);

@@ -33,6 +33,11 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     cause: 'Responses end at `max_tokens`, or at the limit of the model, before the agent has its answer.',
     remedy: 'Raise `sampling.maxTokens` and the limit of the requests, or ask for shorter responses in the prompt.',
   },
+  'all-responses-truncated': {
+    cause: 'No response ends by itself: the policy learns responses that are cut, and does not learn to end them.',
+    remedy:
+      'Raise `sampling.maxTokens` and the limit of the requests. Ignore this if the agent wants only the first tokens of a response.',
+  },
   'reward-ignores-response': {
     cause: 'The reward does not depend on the response: it reads the task only, or a value that the agent did not set.',
     remedy: 'Inspect two rollouts of a task with `agl show`, and make the reward depend on the response.',
@@ -79,6 +84,12 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     remedy:
       'Raise its weight in `rewardWeights`, or make the reward require it, and inspect rollouts with high rewards.',
   },
+  'length-drift': {
+    cause:
+      'The reward pays for long responses, whatever they say: a judge that prefers them, or a part that counts words.',
+    remedy:
+      'Read the longest rollouts with a high reward, add a part that bounds the length, and try the reward on them: `agl reward probe`.',
+  },
   'non-stationary-reward': {
     cause:
       'The reward depends on more than weights and task: the time, a quota, an external service, a judge, or state that the agent keeps between rollouts.',
@@ -118,7 +129,7 @@ export const impliedWarnings: Readonly<Partial<Record<WarningName, readonly Warn
   'agent-timeouts': ['agent-failures'],
   'constant-rewards': withoutSignal.slice(1),
   'constant-groups': withoutSignal.slice(2),
-  'truncated-responses': [...withoutSignal, 'reward-ignores-response'],
+  'truncated-responses': [...withoutSignal, 'reward-ignores-response', 'all-responses-truncated'],
   'reward-ignores-response': withoutSignal,
   'policy-collapse': [...withoutSignal, 'truncated-responses'],
 };

@@ -1,4 +1,5 @@
 import type { StepPlan } from '@agentlightning/core/algorithm';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { mean } from '../events/mean.ts';
 import type { TrainedPolicy } from '../session/session-policies.ts';
 import type { UpdateResult } from './update-weights.ts';
@@ -25,14 +26,16 @@ export interface StepMetrics {
  * @param reward - the mean reward of the rollouts that the step trains on
  */
 export function policyMetrics(steps: readonly PolicyStep[], reward: number | null): StepMetrics {
-  const shared = reward === null ? {} : { 'reward/mean': reward };
+  const shared = reward === null ? {} : { [runMetrics.rewardMean.name]: reward };
   const entries = steps.flatMap(({ policy, plan, result }) =>
     finiteEntries({ ...plan.metrics, ...result.metrics }).map(([name, value]) => [
       policy.name === null ? name : `${policy.name}/${name}`,
       value,
     ]),
   );
-  const entropies = steps.flatMap(({ result }) => result.metrics['policy/entropy'] ?? []).filter(Number.isFinite);
+  const entropies = steps
+    .flatMap(({ result }) => result.metrics[runMetrics.policyEntropy.name] ?? [])
+    .filter(Number.isFinite);
   return {
     metrics: { ...shared, ...Object.fromEntries(entries) },
     entropy: mean(entropies),

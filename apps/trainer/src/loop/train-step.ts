@@ -1,6 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { PublicationRecord, StepSummary } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
@@ -11,7 +12,7 @@ import { imitationLoss } from '../evaluation/imitation-loss.ts';
 import { rewardMetrics } from '../evaluation/reward-metrics.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { meanReward, rolloutReward } from '../results/rollout-reward.ts';
-import { callMetrics, overriddenSampling, trainableCalls } from '../rollouts/call-metrics.ts';
+import { callMetrics, lengthMetrics, overriddenSampling, trainableCalls } from '../rollouts/call-metrics.ts';
 import { failureMetrics } from '../rollouts/failure-metrics.ts';
 import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import type { CollectedStep, Collector } from '../run/collector.ts';
@@ -76,9 +77,10 @@ export async function trainStep(options: {
       ...collection.metrics,
       ...sampler.metrics(),
       ...(await costMetrics(session)),
-      'rollouts/infrastructure_failed': collected.filter(({ failure }) => failure === 'infrastructure').length,
-      'time/collect_s': (collectedMs - startedMs) / 1000,
-      'time/step_s': seconds,
+      [runMetrics.rolloutsInfrastructureFailed.name]: collected.filter(({ failure }) => failure === 'infrastructure')
+        .length,
+      [runMetrics.collectSeconds.name]: (collectedMs - startedMs) / 1000,
+      [runMetrics.stepSeconds.name]: seconds,
     },
   };
   const passRates = sampler.passRates();
@@ -116,9 +118,10 @@ function measureStep(
     reward,
     metrics: {
       ...metrics,
-      'collection/reward_mean': reward,
+      [runMetrics.collectionRewardMean.name]: reward,
       ...failureMetrics(rollouts),
       ...callMetrics(rollouts),
+      ...lengthMetrics(rollouts, definition),
       ...rewardMetrics(rollouts, rewards, definition.choice?.rewardWeights ?? null),
     },
   };
@@ -151,7 +154,7 @@ async function warnOfFailures(
   metrics: Readonly<Record<string, number>>,
 ): Promise<string | null> {
   await warnOfLost(session, collected);
-  if ((metrics['failures/agent_share'] ?? 0) <= failingShare) await warnOfFailed(session, collected);
+  if ((metrics[runMetrics.failuresAgentShare.name] ?? 0) <= failingShare) await warnOfFailed(session, collected);
   const first = collected.find(({ failure }) => failure === 'agent');
   return first === undefined ? null : await failureText(session.store, first);
 }

@@ -2,6 +2,7 @@ import { withReferenceLogprobs } from '@agentlightning/algorithms';
 import { AgentLightningError } from '@agentlightning/core';
 import type { ModelUpdate, StepPlan } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { PublicationRecord } from '@agentlightning/core/protocol';
 import type {
   BatchResult,
@@ -81,9 +82,9 @@ async function sendFirstUpdate(policy: PolicyPlan, maxLogprobGap: number): Promi
   );
   const current = results.filter((_, index) => batches[index]?.isCurrent === true);
   // With a sampler correction, batches have the trainer's log-probabilities instead of the sampler's.
-  const known = plan.metrics['sampler/current_logprob_gap'] ?? null;
-  const measured = current.length === 0 ? null : (aggregate(current)['policy/logprob_gap'] ?? null);
-  const isCorrected = plan.metrics['sampler/logprob_gap'] !== undefined;
+  const known = plan.metrics[runMetrics.samplerCurrentLogprobGap.name] ?? null;
+  const measured = current.length === 0 ? null : (aggregate(current)[runMetrics.policyLogprobGap.name] ?? null);
+  const isCorrected = plan.metrics[runMetrics.samplerLogprobGap.name] !== undefined;
   const currentGap = isCorrected ? known : measured;
   assertAligned(currentGap ?? 0, maxLogprobGap);
   return { results, currentGap };
@@ -127,12 +128,12 @@ async function updateModel(
     trainedTokens: batchResults.reduce((sum, { trainedTokens }) => sum + trainedTokens, 0),
     metrics: {
       ...aggregate(batchResults),
-      ...(currentGap === null ? {} : { 'sampler/current_logprob_gap': currentGap }),
-      'policy/update_change': change,
-      'optim/gradient_norm': mean(stepResults.map(({ gradientNorm }) => gradientNorm)) ?? 0,
-      'optim/learning_rate': mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)) ?? 0,
-      'optim/skipped': stepResults.filter(({ isSkipped }) => isSkipped).length,
-      'policy/version': endpoint.policyVersion,
+      ...(currentGap === null ? {} : { [runMetrics.samplerCurrentLogprobGap.name]: currentGap }),
+      [runMetrics.policyUpdateChange.name]: change,
+      [runMetrics.gradientNorm.name]: mean(stepResults.map(({ gradientNorm }) => gradientNorm)) ?? 0,
+      [runMetrics.learningRate.name]: mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)) ?? 0,
+      [runMetrics.optimSkipped.name]: stepResults.filter(({ isSkipped }) => isSkipped).length,
+      [runMetrics.policyVersion.name]: endpoint.policyVersion,
       ...probeMetrics(publication),
     },
     publication,
@@ -141,7 +142,9 @@ async function updateModel(
 
 /** The comparison of sampler and trainer after the publication, where the runtime reports one. */
 function probeMetrics({ probe }: Pick<PublicationRecord, 'probe'>): Record<string, number> {
-  return probe === null ? {} : { 'policy/publish_gap': probe.gap, 'policy/publish_gap_limit': probe.limit };
+  return probe === null
+    ? {}
+    : { [runMetrics.policyPublishGap.name]: probe.gap, [runMetrics.policyPublishGapLimit.name]: probe.limit };
 }
 
 /** Number of sequences that measure how far a step moves the policy. */
@@ -213,5 +216,8 @@ function aggregate(results: readonly BatchResult[]): Record<string, number> {
     const total = parts.reduce((sum, { value, trainedTokens }) => sum + value * trainedTokens, 0);
     return [name, tokens === 0 ? 0 : total / tokens] as const;
   });
-  return { ...Object.fromEntries(aggregated), 'policy/loss': results.reduce((sum, { loss }) => sum + loss, 0) };
+  return {
+    ...Object.fromEntries(aggregated),
+    [runMetrics.policyLoss.name]: results.reduce((sum, { loss }) => sum + loss, 0),
+  };
 }

@@ -1,4 +1,5 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { familyMetric, familyPart, runMetrics } from '@agentlightning/core/metrics';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { PolicyStep } from './step-outcome.ts';
@@ -18,13 +19,11 @@ const configuredReasons: ReadonlySet<string> = new Set([
   'not_chosen',
 ]);
 
-const callReason = 'calls/untrainable/';
-
 /** Other metrics that count exclusions, with their singular and plural text. */
 const exclusionTexts: Readonly<Record<string, readonly [singular: string, plural: string]>> = {
-  'rows/dropped': ['row that was longer than `maxTokens`', 'rows that were longer than `maxTokens`'],
-  'rows/truncated': ['row that was truncated to `maxTokens`', 'rows that were truncated to `maxTokens`'],
-  'rollouts/without_reward': ['rollout without a reward', 'rollouts without a reward'],
+  [runMetrics.rowsDropped.name]: ['row that was longer than `maxTokens`', 'rows that were longer than `maxTokens`'],
+  [runMetrics.rowsTruncated.name]: ['row that was truncated to `maxTokens`', 'rows that were truncated to `maxTokens`'],
+  [runMetrics.rolloutsWithoutReward.name]: ['rollout without a reward', 'rollouts without a reward'],
 };
 
 /**
@@ -64,18 +63,20 @@ function exclusions(
     if (count === 0) return [];
     const texts = exclusionTexts[name];
     if (texts !== undefined) return [{ kind: name, text: `${count} ${texts[count === 1 ? 0 : 1]}` }];
-    const reason = name.startsWith(callReason) ? name.slice(callReason.length) : null;
+    const reason = familyPart(runMetrics.callsUntrainableBy, name);
     if (reason === null || configuredReasons.has(reason)) return [];
-    const text = `${count} of ${metrics['calls/total'] ?? count} model calls are excluded from training: ${reason.replaceAll('_', ' ')}`;
+    const text = `${count} of ${metrics[runMetrics.callsTotal.name] ?? count} model calls are excluded from training: ${reason.replaceAll('_', ' ')}`;
     return [{ kind: name, text }];
   });
 }
 
 /** The number of calls that the configuration does not exclude; null when the algorithm does not count calls. */
 export function selectedCalls(metrics: Readonly<Record<string, number>>): number | null {
-  const total = metrics['calls/total'];
+  const total = metrics[runMetrics.callsTotal.name];
   if (total === undefined) return null;
-  const excluded = [...configuredReasons].map((reason) => metrics[callReason + reason] ?? 0);
+  const excluded = [...configuredReasons].map(
+    (reason) => metrics[familyMetric(runMetrics.callsUntrainableBy, reason)] ?? 0,
+  );
   return Math.max(0, total - excluded.reduce((sum, count) => sum + count, 0));
 }
 

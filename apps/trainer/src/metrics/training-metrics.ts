@@ -1,8 +1,7 @@
 import { systemClock } from '@agentlightning/core/internal';
+import { instrumentOptions, type OperationalMetric, operationalMetrics } from '@agentlightning/core/metrics';
 import type { EvaluationPhase, StepSummary, TrainingEvent } from '@agentlightning/core/protocol';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-
-const stepBuckets = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
 
 /** Prometheus metrics of the run that a process trains. They are those of the current run, which is their only id. */
 export class TrainingMetrics {
@@ -19,27 +18,17 @@ export class TrainingMetrics {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    const gauge = <TLabel extends string>(name: string, help: string, ...labelNames: TLabel[]): Gauge<TLabel> =>
-      new Gauge({ name: `agl_train_${name}`, help, labelNames, registers });
-    this.#running = gauge('running', 'Whether a run is trained now');
-    this.#step = gauge('step', 'Last finished step of the current run', 'run');
-    this.#stepTime = gauge('last_step_timestamp_seconds', 'When the last step finished, or the run began', 'run');
-    this.#reward = gauge('reward', 'Mean reward of the rollouts of the last step', 'run');
-    this.#evaluation = gauge('evaluation_reward', 'Mean reward of held-out tasks, by phase', 'run', 'phase');
-    this.#values = gauge('metric', 'Metrics of the last step by name, such as policy/kl', 'run', 'name');
-    this.#steps = new Counter({ name: 'agl_train_steps_total', help: 'Finished training steps', registers });
-    this.#duration = new Histogram({
-      name: 'agl_train_step_duration_seconds',
-      help: 'Duration of training steps',
-      buckets: stepBuckets,
-      registers,
-    });
-    this.#warnings = new Counter({
-      name: 'agl_train_warnings_total',
-      help: 'Warnings about runs by name',
-      labelNames: ['warning'],
-      registers,
-    });
+    const gauge = <TMetric extends OperationalMetric>(metric: TMetric): Gauge<TMetric['labels'][number]> =>
+      new Gauge({ ...instrumentOptions(metric), registers });
+    this.#running = gauge(operationalMetrics.trainRunning);
+    this.#step = gauge(operationalMetrics.trainStep);
+    this.#stepTime = gauge(operationalMetrics.trainLastStepTime);
+    this.#reward = gauge(operationalMetrics.trainReward);
+    this.#evaluation = gauge(operationalMetrics.trainEvaluationReward);
+    this.#values = gauge(operationalMetrics.trainMetric);
+    this.#steps = new Counter({ ...instrumentOptions(operationalMetrics.trainSteps), registers });
+    this.#duration = new Histogram({ ...instrumentOptions(operationalMetrics.trainStepDuration), registers });
+    this.#warnings = new Counter({ ...instrumentOptions(operationalMetrics.trainWarnings), registers });
   }
 
   /** Follows the events of a training. */

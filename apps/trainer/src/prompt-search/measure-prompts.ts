@@ -39,7 +39,17 @@ export async function measureOnTest(session: SearchSession, { phase, judged }: M
   const onProgress = (finished: number, total: number): void =>
     emit({ type: 'rollout-finished', phase, step: 0, finished, total });
   const { assertHealthy } = session;
-  const collected = await collectEvaluation(requests, { store, signal, onProgress, assertHealthy, emit });
+  const { scoring } = config.shared.rewards;
+  const warn = (message: string): void => emit({ type: 'warning', message });
+  const collected = await collectEvaluation(requests, {
+    store,
+    signal,
+    onProgress,
+    assertHealthy,
+    emit,
+    scoring,
+    warn,
+  });
   return measureRewards(collected, config.reward, config.evaluation.rolloutsPerTask);
 }
 

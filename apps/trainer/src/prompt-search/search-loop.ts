@@ -8,6 +8,7 @@ import type {
   PromptSearchStanding,
 } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { TrainingSummary } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
 import { addUsage } from '@agentlightning/core/store';
@@ -103,11 +104,11 @@ function versionMetrics(
     step: known + index,
     timeMs: systemClock.now(),
     values: {
-      ...(score === null ? {} : { 'validation/score': score }),
-      ...(best.score === null ? {} : { 'validation/best_score': best.score }),
-      'validation/tasks': scoredTasks,
-      'search/rollouts': rollouts,
-      'search/optimizer_calls': optimizerCalls,
+      ...(score === null ? {} : { [runMetrics.validationScore.name]: score }),
+      ...(best.score === null ? {} : { [runMetrics.validationBestScore.name]: best.score }),
+      [runMetrics.validationTasks.name]: scoredTasks,
+      [runMetrics.searchRollouts.name]: rollouts,
+      [runMetrics.optimizerCalls.name]: optimizerCalls,
       ...cost,
     },
   }));
@@ -149,7 +150,7 @@ async function requestCompletion(
   const { record, optimizer, progress } = session;
   const question = questionKey(messages, request);
   const known = record.state.replies[question];
-  const reply = known ?? (await optimizer.complete(messages, request.temperature));
+  const reply = known ?? (await progress.waitForOptimizer(() => optimizer.complete(messages, request.temperature)));
   if (known === undefined) {
     const { replies, optimizerUsage: spent } = record.state;
     const used = optimizer.takeUsage();

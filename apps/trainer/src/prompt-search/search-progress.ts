@@ -1,6 +1,9 @@
 import type { JudgedPrompts, PromptSearchBudget } from '@agentlightning/core/algorithm';
 import type { TrainingListener } from '../events/training-listener.ts';
 
+/** Interval of the reports that the optimiser model has not replied, in milliseconds. */
+const waitingReportMs = 10_000;
+
 /** Counts and reports the rollouts and optimiser calls of a search. */
 export class SearchProgress {
   readonly #emit: TrainingListener;
@@ -9,6 +12,8 @@ export class SearchProgress {
   #calls: number;
   #running = 0;
   #best: number | null = null;
+  #requests = 0;
+  #silence: NodeJS.Timeout | null = null;
 
   /** @param spent - the counts of earlier processes */
   constructor(
@@ -34,6 +39,19 @@ export class SearchProgress {
     };
   }
 
+  /** Reports from time to time that the optimiser model has not replied, until it has. */
+  async waitForOptimizer<TReply>(reply: () => Promise<TReply>): Promise<TReply> {
+    this.#requests += 1;
+    this.#silence ??= this.#reportSilence();
+    try {
+      return await reply();
+    } finally {
+      this.#requests -= 1;
+      clearInterval(this.#silence);
+      this.#silence = this.#requests === 0 ? null : this.#reportSilence();
+    }
+  }
+
   /** The optimiser model has responded. */
   optimizerResponded(): void {
     this.#calls += 1;
@@ -50,7 +68,15 @@ export class SearchProgress {
     this.#best = score;
   }
 
-  #tell(): void {
+  #reportSilence(): NodeJS.Timeout {
+    let waitingSeconds = 0;
+    return setInterval(() => {
+      waitingSeconds += waitingReportMs / 1000;
+      this.#tell({ waitingSeconds });
+    }, waitingReportMs).unref();
+  }
+
+  #tell(more: { readonly waitingSeconds?: number } = {}): void {
     const { maxRollouts, maxOptimizerCalls } = this.#budget;
     this.#emit({
       type: 'search-progress',
@@ -60,6 +86,7 @@ export class SearchProgress {
       optimizerCalls: this.#calls,
       maxOptimizerCalls,
       bestScore: this.#best,
+      ...more,
     });
   }
 }

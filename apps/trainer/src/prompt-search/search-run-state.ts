@@ -1,6 +1,7 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
+import type { PromptsOutcome } from '@agentlightning/core/protocol';
 import { type ModelUsage, modelUsageSchema } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { isSearchRun } from '../run/run-state.ts';
@@ -27,7 +28,7 @@ export interface SearchRunState {
   /** Token usage of the optimiser model; null before its first response. */
   readonly optimizerUsage: ModelUsage | null;
   /** Why the search ended; null while it runs. */
-  readonly ended: 'finished' | 'budget' | null;
+  readonly ended: PromptsOutcome['ended'] | null;
   /** The limits that it ended with, by option; null while it runs. */
   readonly limits: SearchLimits | null;
   /** The tasks of the measurements before and after. */
@@ -70,7 +71,7 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
   spent: z.object({ rollouts: z.int(), optimizerCalls: z.int(), unusableReplies: z.int().default(0) }),
   // Absent in states written by earlier versions.
   optimizerUsage: modelUsageSchema.nullable().default(null),
-  ended: z.enum(['finished', 'budget']).nullable(),
+  ended: z.enum(['finished', 'budget', 'no-new-version']).nullable(),
   // Absent in states written by earlier versions.
   limits: z
     .object({ maxRollouts: limit, maxOptimizerCalls: limit, rounds: limit, stopAtScore: limit })

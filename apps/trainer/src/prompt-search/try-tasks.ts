@@ -64,8 +64,15 @@ export async function tryTasks(session: SearchSession, trial: PromptTrial): Prom
     limits: config.shared.limits,
   });
   const onProgress = progress.trial(requests.length);
-  const { assertHealthy } = session;
-  const collected = await collectRollouts(requests, { store, signal, onProgress, assertHealthy });
+  const { assertHealthy, emit } = session;
+  const collected = await collectRollouts(requests, {
+    store,
+    signal,
+    onProgress,
+    assertHealthy,
+    scoring: config.shared.rewards.scoring,
+    warn: (message) => emit({ type: 'warning', message }),
+  });
   await assertModelResponds(session, collected);
   const tried = await Promise.all(
     collected.map(async (one, place) => ({

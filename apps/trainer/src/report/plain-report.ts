@@ -14,19 +14,24 @@ import { terminalText } from './terminal-text.ts';
 /** Number of requests to the optimiser model after which a log has another line. */
 const requestsPerLine = 10;
 
-function searchProgressLine(event: Extract<TrainingEvent, { type: 'search-progress' }>): string {
-  const { optimizerCalls, maxOptimizerCalls, rollouts, bestScore } = event;
+type SearchProgressEvent = Extract<TrainingEvent, { type: 'search-progress' }>;
+
+function searchProgressLine(event: SearchProgressEvent): string {
+  const { optimizerCalls, maxOptimizerCalls, rollouts, bestScore, waitingSeconds } = event;
+  const waiting = waitingSeconds === undefined ? '' : `, no reply of the optimiser model for ${waitingSeconds} s`;
   const limit = maxOptimizerCalls === null ? '' : ` of at most ${maxOptimizerCalls}`;
   const best = bestScore === null ? '' : `, best ${bestScore.toFixed(3)}`;
-  return `${quantityText(optimizerCalls, 'optimiser request')}${limit}, ${quantityText(rollouts, 'rollout')}${best}`;
+  return `${quantityText(optimizerCalls, 'optimiser request')}${limit}, ${quantityText(rollouts, 'rollout')}${best}${waiting}`;
 }
 
 /** Writes plain lines, one per step: for logs and pipes. */
 export function plainReport(write: (line: string) => void): Report {
   let reported = 0;
+  const isDue = ({ optimizerCalls, waitingSeconds }: SearchProgressEvent): boolean =>
+    optimizerCalls >= reported + requestsPerLine || waitingSeconds !== undefined;
   return {
     onEvent: (event) => {
-      if (event.type === 'search-progress' && event.optimizerCalls >= reported + requestsPerLine) {
+      if (event.type === 'search-progress' && isDue(event)) {
         reported = event.optimizerCalls;
         write(`${searchProgressLine(event)}\n`);
       }

@@ -55,7 +55,7 @@ test('validation tasks and demonstrations have their own names', () => {
   expect(lines[1]).not.toContain('reward');
 });
 
-test('a plain report has a line for every ten requests to the optimiser model', () => {
+test('a plain report has a line for every ten requests to the optimiser model, and while it does not reply', () => {
   const lines: string[] = [];
   const report = plainReport((line) => lines.push(line));
   const limits = { maxRollouts: null, maxOptimizerCalls: 200 };
@@ -63,9 +63,12 @@ test('a plain report has a line for every ten requests to the optimiser model', 
     const counts = { rollouts: 2 * optimizerCalls, running: 0, optimizerCalls, bestScore: 0.5 };
     report.onEvent({ type: 'search-progress', ...counts, ...limits });
   }
+  const counts = { rollouts: 42, running: 0, optimizerCalls: 21, bestScore: 0.5 };
+  report.onEvent({ type: 'search-progress', ...counts, ...limits, waitingSeconds: 10 });
   expect(lines).toEqual([
     '10 optimiser requests of at most 200, 20 rollouts, best 0.500\n',
     '20 optimiser requests of at most 200, 40 rollouts, best 0.500\n',
+    '21 optimiser requests of at most 200, 42 rollouts, best 0.500, no reply of the optimiser model for 10 s\n',
   ]);
 });
 

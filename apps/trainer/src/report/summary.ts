@@ -116,7 +116,7 @@ function finalLines({ training }: TrainingSummary): readonly string[] {
 function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome): readonly string[] {
   const first = versions[0];
   const found = versions.find(({ version }) => version === best);
-  const end = outcome.ended === 'budget' ? 'ended because another version would exceed the budget' : 'is complete';
+  const end = searchEnds[outcome.ended];
   const unusable = outcome.unusableReplies === 0 ? '' : ` (${outcome.unusableReplies} replies without a valid prompt)`;
   return [
     ...(measuredOn === 'validation'
@@ -134,6 +134,12 @@ function promptsLines({ versions, best, measuredOn, ...outcome }: PromptsOutcome
       : ['', ...diffLines(first, found)]),
   ];
 }
+
+const searchEnds = {
+  finished: 'is complete',
+  budget: 'ended because another version would exceed the budget',
+  'no-new-version': 'ended because the optimiser model proposed no new version in its last 12 replies',
+} as const;
 
 /** What the optimiser model read and wrote. */
 function useLines({ optimizerUse: use }: Pick<PromptsOutcome, 'optimizerUse'>): readonly string[] {

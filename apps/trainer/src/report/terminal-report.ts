@@ -92,7 +92,9 @@ function activityText({ phase, finished, total }: RolloutProgress): string {
 
 type SearchProgressEvent = Extract<TrainingEvent, { type: 'search-progress' }>;
 
-function searchText({ rollouts, running, maxRollouts, optimizerCalls, bestScore }: SearchProgressEvent): string {
+function searchText(event: SearchProgressEvent): string {
+  const { rollouts, running, maxRollouts, optimizerCalls, bestScore, waitingSeconds } = event;
+  if (waitingSeconds !== undefined) return `requests ${optimizerCalls}  no reply for ${waitingSeconds} s`;
   const best = bestScore === null ? '' : `best ${bestScore.toFixed(2)}  `;
   const limit = maxRollouts === null ? '' : `/${maxRollouts}`;
   return `${best}requests ${optimizerCalls}  running ${running}  rollouts ${rollouts}${limit}`;

@@ -1,30 +1,30 @@
 import type { ModelCall } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
+import type { RewardDefinition } from '../config/reward-definition.ts';
 import type { SamplingConfig } from '../config/sections/sampling-config.ts';
-import { alteredPrefix } from '../diagnosis/altered-sampling.ts';
 import { mean } from '../events/mean.ts';
+import { rankCorrelation } from '../events/rank-correlation.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import { rolloutReward } from '../results/rollout-reward.ts';
 import { groupRollouts } from './collect-rollouts.ts';
 
-/**
- * Metrics of the trainable model calls of a step.
- *
- * - `response/tokens_mean`, `response/tokens_max`: the length of responses.
- * - `response/distinct_share`: the share of rollouts of a group whose responses differ from those before them, over groups.
- * - `response/truncated_share`: the share of responses that the token limit cut.
- * - `calls/altered_sampling/<parameter>`: the number of calls whose request has a parameter by which the recorded
- *   log-probabilities differ from the policy's, such as `top_p`.
- */
+/** Metrics of the trainable model calls of a step: those of the group `response`, and altered sampling. */
 export function callMetrics(rollouts: readonly CollectedRollout[]): Readonly<Record<string, number>> {
   const calls = trainableCalls(rollouts);
   const choices = calls.flatMap((call) => call.choices);
   const lengths = choices.map(({ responseTokenIds }) => responseTokenIds.length);
-  const altered = Object.entries(alteredSamplingCounts(calls)).map(([name, count]) => [alteredPrefix + name, count]);
+  const altered = Object.entries(alteredSamplingCounts(calls)).map(([name, count]) => [
+    familyMetric(runMetrics.callsAlteredSampling, name),
+    count,
+  ]);
   if (lengths.length === 0) return {};
   return {
-    'response/tokens_mean': mean(lengths) ?? 0,
-    'response/tokens_max': lengths.reduce((max, length) => Math.max(max, length), 0),
-    'response/truncated_share': choices.filter(({ finishReason }) => finishReason === 'length').length / choices.length,
+    [runMetrics.responseTokensMean.name]: mean(lengths) ?? 0,
+    [runMetrics.responseTokensMax.name]: lengths.reduce((max, length) => Math.max(max, length), 0),
+    [runMetrics.responseTruncatedShare.name]:
+      choices.filter(({ finishReason }) => finishReason === 'length').length / choices.length,
     ...distinctShare(rollouts),
     ...Object.fromEntries(altered),
   };
@@ -40,7 +40,26 @@ function distinctShare(rollouts: readonly CollectedRollout[]): Readonly<Record<s
     return [(new Set(texts).size - 1) / (members.length - 1)];
   });
   const share = mean(shares);
-  return share === null ? {} : { 'response/distinct_share': share };
+  return share === null ? {} : { [runMetrics.responseDistinctShare.name]: share };
+}
+
+/** The mean over groups of the rank correlation of response tokens and reward; no metric where either is equal in every group. */
+export function lengthMetrics(
+  rollouts: readonly FinishedRollout[],
+  definition: RewardDefinition,
+): Readonly<Record<string, number>> {
+  const correlation = mean(
+    groupRollouts(rollouts).flatMap(({ rollouts: members }: { readonly rollouts: readonly FinishedRollout[] }) => {
+      const pairs = members.flatMap((member) => {
+        const reward = rolloutReward(member, definition);
+        const choices = trainableCalls([member]).flatMap((call) => call.choices);
+        const tokens = choices.reduce((sum, { responseTokenIds }) => sum + responseTokenIds.length, 0);
+        return reward === null || member.failure !== null ? [] : [[tokens, reward] as const];
+      });
+      return rankCorrelation(pairs) ?? [];
+    }),
+  );
+  return correlation === null ? {} : { [runMetrics.responseLengthCorrelation.name]: correlation };
 }
 
 /** The model calls that can be trained on. */

@@ -27,13 +27,15 @@ export async function collectPhase(session: TrainingSession, plan: PhasePlan): P
 
 /** Dependencies of collecting the rollouts of a step or evaluation. */
 export function phaseServices(
-  { store, failure, signal, assertHealthy, emit }: TrainingSession,
+  { config, store, failure, signal, assertHealthy, emit }: TrainingSession,
   { phase, step }: Pick<PhasePlan, 'phase' | 'step'>,
 ): CollectOptions {
   return {
     store,
     signal: AbortSignal.any([failure, signal]),
     assertHealthy,
+    scoring: config.rewards.scoring,
+    warn: (message) => emit({ type: 'warning', message }),
     onProgress: (finished, total) => emit({ type: 'rollout-finished', phase, step, finished, total }),
   };
 }

@@ -42,6 +42,8 @@ const options = (): CollectOptions => ({
   onProgress: () => undefined,
   signal: new AbortController().signal,
   assertHealthy: async () => undefined,
+  scoring: null,
+  warn: () => undefined,
 });
 
 /** Ends the next rollout of the queue. */

@@ -2,8 +2,10 @@ import { AgentLightningError, type Rollout, type Store } from '@agentlightning/c
 import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algorithm';
 import { backoffMs, systemClock } from '@agentlightning/core/internal';
 import { type EnqueueRolloutRequest, isTerminalRolloutStatus, type RolloutQuery } from '@agentlightning/core/store';
+import type { OutputScoring } from '@agentlightning/runner';
 import pMap from 'p-map';
 import { type FinishedRollout, readFinishedRollouts } from '../results/finished-rollout.ts';
+import { scoreGroups } from './score-groups.ts';
 
 /** The dependencies of collecting rollouts. */
 export interface CollectOptions {
@@ -19,6 +21,10 @@ export interface CollectOptions {
    * rollouts, 1 ms for each: every request reads all of them. @default 200
    */
   readonly waitMs?: number;
+  /** Scores complete groups; null where agents return their reward. */
+  readonly scoring: OutputScoring | null;
+  /** Receives what went wrong in scoring, once for each cause. */
+  readonly warn: (message: string) => void;
 }
 
 /** Number of concurrent rollout updates; most of the duration is the round trip to the store. */
@@ -36,7 +42,7 @@ const maxRetries = 3;
 const retryBackoff = { baseDelayMs: 100, maxDelayMs: 5000 };
 
 /**
- * Enqueues rollouts and waits until each has ended. Rollouts that failed by infrastructure are retried.
+ * Enqueues rollouts and waits until each has ended, and scores their groups. Rollouts that failed by infrastructure are retried.
  *
  * Rollouts of an earlier process are kept when they succeeded or their agents failed: a resumed run has the result of an
  * uninterrupted one. When the agents of all rollouts failed, which ended the run, all are retried.
@@ -63,7 +69,10 @@ export async function collectRollouts(
     await systemClock.sleep(backoffMs(retryBackoff, retry), signal);
     await collect(await requeueLost(store, finished));
   }
-  return enqueued.map(({ rolloutId }) => finished.get(rolloutId)).filter((rollout) => rollout !== undefined);
+  const collected = enqueued.map(({ rolloutId }) => finished.get(rolloutId)).filter((rollout) => rollout !== undefined);
+  const scored = await scoreGroups(groupRollouts(collected), options);
+  const byId = new Map(scored.map((each) => [each.rollout.rolloutId, each]));
+  return collected.map((each) => byId.get(each.rollout.rolloutId) ?? each);
 }
 
 function hasLost(finished: ReadonlyMap<string, FinishedRollout>): boolean {

@@ -1,3 +1,4 @@
+import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { type FailureCause, failureCauses } from '../results/failure-cause.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
@@ -10,8 +11,11 @@ import { primaryReward } from '../trace/primary-reward.ts';
 export function failureMetrics(collected: readonly FinishedRollout[]): Readonly<Record<string, number>> {
   const finished = collected.filter(({ failure }) => failure === null || failure === 'agent');
   const share = finished.filter(({ failure }) => failure === 'agent').length / Math.max(1, finished.length);
-  const counts = Object.entries(countFailures(collected)).map(([cause, n]) => [`failures/${cause}`, n]);
-  return { ...Object.fromEntries(counts), 'failures/agent_share': share };
+  const counts = Object.entries(countFailures(collected)).map(([cause, n]) => [
+    familyMetric(runMetrics.failures, cause),
+    n,
+  ]);
+  return { ...Object.fromEntries(counts), [runMetrics.failuresAgentShare.name]: share };
 }
 
 /** The number of rollouts by failure cause. */

@@ -1,4 +1,5 @@
 import type { Run, Store } from '@agentlightning/core';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { costOfRun } from '@agentlightning/core/store';
 
 /** The metric of the cost of all model calls of a run so far, in the currency of its prices; none without a known price. */
@@ -12,5 +13,5 @@ export async function costMetrics({
   if (run.config['prices'] == null) return {};
   const { usage } = await store.runStatistics(run.runId);
   const { amount } = costOfRun(await store.getRun(run.runId), { usage, metrics: [] });
-  return amount === null || amount === 0 ? {} : { 'cost/model_calls': amount };
+  return amount === null || amount === 0 ? {} : { [runMetrics.modelCallCost.name]: amount };
 }

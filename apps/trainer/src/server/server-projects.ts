@@ -1,6 +1,7 @@
 import type { Run } from '@agentlightning/core';
 import { AgentLightningError, type Clock, type JsonObject, NotFoundError } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import { type AttemptTokens, defaultProject } from '@agentlightning/core/protocol';
 import { createDashboardHandler, type DashboardHandler } from '@agentlightning/dashboard';
 import { type AttemptTokenVerifier, createGateway, type Gateway, type KeyAuthenticator } from '@agentlightning/gateway';
@@ -243,9 +244,7 @@ async function requestOf(folder: ServerFolder, runId: string): Promise<RunReques
 /** Registers the number of runs of a server by status. */
 function countRuns(registry: Registry, read: () => Promise<readonly Run[]>): void {
   new Gauge({
-    name: 'agl_server_runs',
-    help: 'Runs of the server by status',
-    labelNames: ['status'],
+    ...instrumentOptions(operationalMetrics.serverRuns),
     registers: [registry],
     async collect() {
       const runs = await read();

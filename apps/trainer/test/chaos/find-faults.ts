@@ -1,4 +1,5 @@
 import type { Rollout, Store } from '@agentlightning/core';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { findRewards, modelCallFromSpan } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus, type MetricPoint, recordedFailure } from '@agentlightning/core/store';
 import { type FinishedRollout, readFinishedRollouts } from '../../src/results/finished-rollout.ts';
@@ -50,7 +51,12 @@ function rewardFaults({ rollout, spans }: FinishedRollout): readonly string[] {
 
 /** Every step has learned from as many rollouts as were planned. */
 function countFaults({ step, values }: MetricPoint): readonly string[] {
-  const names = ['rollouts/used', 'rollouts/failed', 'rollouts/without_reward', 'rollouts/untrainable'];
+  const names = [
+    runMetrics.rolloutsUsed.name,
+    runMetrics.rolloutsFailed.name,
+    runMetrics.rolloutsWithoutReward.name,
+    runMetrics.rolloutsUntrainable.name,
+  ];
   const count = names.reduce((sum, name) => sum + (values[name] ?? 0), 0);
   return count === groupSize * tasksPerStep ? [] : [`step ${step} has ${count} rollouts: ${JSON.stringify(values)}`];
 }
@@ -63,9 +69,11 @@ function stepFaults({ step, values }: MetricPoint, finished: readonly FinishedRo
   const tokens = own.reduce((sum, { spans }) => sum + trainedTokens(spans), 0);
   return [
     ...(isComplete ? [] : [`step ${step} has the groups ${groups.map(({ rollouts }) => rollouts.length).join()}`]),
-    ...(tokens === values['tokens/trained']
+    ...(tokens === values[runMetrics.tokensTrained.name]
       ? []
-      : [`the rollouts of step ${step} have ${tokens} tokens, and ${values['tokens/trained']} were trained`]),
+      : [
+          `the rollouts of step ${step} have ${tokens} tokens, and ${values[runMetrics.tokensTrained.name]} were trained`,
+        ]),
   ];
 }
 

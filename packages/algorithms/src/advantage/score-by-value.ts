@@ -1,4 +1,5 @@
 import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ScoresByRow } from '../rows/row-scores.ts';
 import type { RowColumns } from '../rows/training-datum.ts';
 import { type EstimatedRow, estimateByValue, type ValueScoring } from './estimate-by-value.ts';
@@ -102,10 +103,10 @@ function valueMetrics(statistics: TokenStatistics): Readonly<Record<string, numb
   const { tokens, advantageVariance, targetVariance, meanValue, meanTarget } = statistics;
   if (tokens === 0) return {};
   return {
-    'advantage/std': Math.sqrt(advantageVariance),
-    'value/mean': meanValue,
-    'value/target_mean': meanTarget,
-    ...(targetVariance > 0 ? { 'value/explained_variance': 1 - advantageVariance / targetVariance } : {}),
+    [runMetrics.advantageStd.name]: Math.sqrt(advantageVariance),
+    [runMetrics.valueMean.name]: meanValue,
+    [runMetrics.valueTargetMean.name]: meanTarget,
+    ...(targetVariance > 0 ? { [runMetrics.valueExplainedVariance.name]: 1 - advantageVariance / targetVariance } : {}),
   };
 }
 

@@ -1,3 +1,5 @@
+import { familyMetric, type RunMetric } from '@agentlightning/core/metrics';
+
 /** Counts by reason, such as the number of model calls excluded because they have no token ids. */
 export type ReasonCounts = Readonly<Record<string, number>>;
 
@@ -24,13 +26,10 @@ export function totalCount(counts: ReasonCounts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/**
- * Counts as metrics: `{ partial: 2 }` under `calls/untrainable` becomes `calls/untrainable/partial: 2`. Reasons are
- * converted to valid metric names.
- */
-export function reasonCountMetrics(prefix: string, counts: ReasonCounts): ReasonCounts {
+/** Counts as metrics of a family: `{ partial: 2 }` becomes `calls/untrainable/partial: 2`. Reasons become valid metric names. */
+export function reasonCountMetrics(family: RunMetric, counts: ReasonCounts): ReasonCounts {
   return sumReasonCounts(
-    Object.entries(counts).map(([reason, count]) => ({ [`${prefix}/${metricName(reason)}`]: count })),
+    Object.entries(counts).map(([reason, count]) => ({ [familyMetric(family, metricName(reason))]: count })),
   );
 }
 

@@ -8,6 +8,7 @@ import type {
   Trajectory,
   TrajectoryRow,
 } from '@agentlightning/core/algorithm';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ValuedTrajectories } from '../advantage/score-by-value.ts';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { seededRandom, shuffled } from '../base/seeded-random.ts';
@@ -116,12 +117,12 @@ class PolicyGradientPlan {
       metrics: {
         ...stepMetrics(collected, { ...judged, scored: sampled.scored }, context),
         ...judged.metrics,
-        ...(settings.maxStaleness === undefined ? {} : { 'staleness/turns_left_out': fresh.staleTurns }),
-        ...(settings.maxTurns === undefined ? {} : { 'turns/left_out': sampled.leftOut }),
+        ...(settings.maxStaleness === undefined ? {} : { [runMetrics.stalenessTurnsLeftOut.name]: fresh.staleTurns }),
+        ...(settings.maxTurns === undefined ? {} : { [runMetrics.turnsLeftOut.name]: sampled.leftOut }),
         ...(samplerCorrection === null
           ? {}
           : samplerMetrics(trained, scores, { correction: samplerCorrection, policyVersion: context.policyVersion })),
-        'optim/learning_rate': finalLearningRate(settings, context),
+        [runMetrics.learningRate.name]: finalLearningRate(settings, context),
       },
       attempts,
     };

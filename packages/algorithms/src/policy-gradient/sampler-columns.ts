@@ -1,4 +1,5 @@
 import type { TrajectoryRow } from '@agentlightning/core/algorithm';
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import type { ScoresByRow } from '../rows/row-scores.ts';
 import { type RowColumns, trainedTokens } from '../rows/training-datum.ts';
@@ -91,13 +92,17 @@ export function samplerMetrics(
   const { tokens } = sums;
   if (tokens === 0) return {};
   return {
-    'sampler/logprob_gap': sums.gap / tokens,
-    ...(sums.currentTokens > 0 ? { 'sampler/current_logprob_gap': sums.currentGap / sums.currentTokens } : {}),
-    'sampler/kl_k1': sums.k1 / tokens,
-    'sampler/kl_k3': sums.k3 / tokens,
-    'sampler/bounded_fraction': sums.bounded / tokens,
+    [runMetrics.samplerLogprobGap.name]: sums.gap / tokens,
+    ...(sums.currentTokens > 0
+      ? { [runMetrics.samplerCurrentLogprobGap.name]: sums.currentGap / sums.currentTokens }
+      : {}),
+    [runMetrics.samplerKlK1.name]: sums.k1 / tokens,
+    [runMetrics.samplerKlK3.name]: sums.k3 / tokens,
+    [runMetrics.samplerBoundedFraction.name]: sums.bounded / tokens,
     ...(sums.squaredFactor > 0
-      ? { 'sampler/effective_sample_fraction': (sums.factor * sums.factor) / (tokens * sums.squaredFactor) }
+      ? {
+          [runMetrics.samplerEffectiveSampleFraction.name]: (sums.factor * sums.factor) / (tokens * sums.squaredFactor),
+        }
       : {}),
   };
 }

@@ -71,7 +71,7 @@ class Apo {
       await this.#save(state);
     }
     const { best, history } = state;
-    const ended = this.#isDone(state) ? 'finished' : this.#budget.isStopped ? 'stopped' : 'budget';
+    const ended = this.#isDone(state) ? 'finished' : this.#budget.end;
     return { best, history, ...this.#budget.used, ended };
   }
 
@@ -128,6 +128,8 @@ class Apo {
     const branches = Array.from({ length: count }, (_, branch) => branch);
     const occasions = branches.map((branch) => `round-${state.round + 1}/branch-${branch + 1}`);
     const optimizers = this.#budget.optimizersFor(occasions, requestsPerVersion);
+    const known = new Set(state.history.map(({ prompts }) => textOf(prompts)));
+    const isKnown = (prompts: PromptSet): boolean => known.has(textOf(prompts));
     const made = await Promise.all(
       branches.map(async (branch) => {
         // In a beam that is not full yet, some members have more branches.
@@ -139,11 +141,10 @@ class Apo {
           return null;
         const random = randomForPosition(this.#context.seed, state.round, 0, branch);
         const tasks = sampleTasks(random, this.#settings.criticismTasks, this.#context.trainTasks);
-        const prompts = await this.#rewritten(parent.prompts, { name, occasion, tasks, optimizer });
+        const prompts = await this.#rewritten(parent.prompts, { name, occasion, tasks, optimizer, isKnown });
         return prompts === null ? null : { prompts, parents: [parent.version] };
       }),
     );
-    const known = new Set(state.history.map(({ prompts }) => textOf(prompts)));
     return made
       .filter((child) => child !== null)
       .filter(({ prompts }) => {
@@ -156,14 +157,14 @@ class Apo {
   }
 
   async #rewritten(prompts: PromptSet, branch: Branch): Promise<PromptSet | null> {
-    const { name, occasion, tasks, optimizer } = branch;
+    const { name, occasion, tasks, optimizer, isKnown } = branch;
     const { temperature } = this.#settings;
     const tried = await this.#budget.try({ prompts, split: 'train', tasks, occasion });
     const prompt = prompts[name]?.template ?? '';
     const criticism = await optimizer.complete(criticismMessages(name, prompt, transcriptsText(tried)), temperature);
     if (criticism === null) return null;
     const messages = rewriteMessages(name, prompt, criticism);
-    return await rewritePrompt(optimizer, { prompts, name, messages, temperature });
+    return await rewritePrompt(optimizer, { prompts, name, messages, temperature, isKnown });
   }
 
   async #judge(
@@ -205,6 +206,7 @@ interface Branch {
   /** The training tasks whose transcripts are criticised. */
   readonly tasks: readonly number[];
   readonly optimizer: LimitedOptimizer;
+  readonly isKnown: (prompts: PromptSet) => boolean;
 }
 
 type Unjudged = Pick<JudgedPrompts, 'version' | 'prompts' | 'parents'>;

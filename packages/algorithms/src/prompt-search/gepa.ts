@@ -103,7 +103,7 @@ class Gepa {
       this.#iteration += 1;
       await this.#save();
     }
-    const ended = this.#isDone() ? 'finished' : this.#budget.isStopped ? 'stopped' : 'budget';
+    const ended = this.#isDone() ? 'finished' : this.#budget.end;
     return { ...this.#standing(), ended };
   }
 
@@ -138,7 +138,8 @@ class Gepa {
     const before = await this.#budget.try({ ...tried, prompts, occasion: `${occasion}/before` });
     const messages = reflectionMessages(name, prompts[name]?.template ?? '', transcriptsText(before));
     const { temperature } = this.#settings;
-    const rewritten = await rewritePrompt(optimizer, { prompts, name, messages, temperature });
+    const isKnown = (version: PromptSet): boolean => this.#isKnown(version);
+    const rewritten = await rewritePrompt(optimizer, { prompts, name, messages, temperature, isKnown });
     if (rewritten === null || this.#budget.isStopped) return null;
     const after = await this.#budget.try({ ...tried, prompts: rewritten, occasion: `${occasion}/after` });
     return (meanReward(after) ?? -Infinity) > (meanReward(before) ?? -Infinity) ? rewritten : null;

@@ -117,6 +117,23 @@ describe.each(searches)('%s', (_, create, budget) => {
     expect(world.saves.at(-1)).toMatchObject({ used: { unusableReplies: expect.any(Number) } });
   });
 
+  test('an optimiser model that repeats the prompt ends the search', async () => {
+    const world = plantedWorld();
+    let replies = 0;
+    const complete: typeof world.complete = async () => {
+      replies += 1;
+      return `<prompt>${Object.values(world.initial)[0]?.template}</prompt>`;
+    };
+    const search = create().name === 'apo' ? apo({ rounds: 100 }) : gepa();
+    const { ended, best, history } = await search.run({ ...world, complete });
+    expect({ ended, best: best.version, versions: history.length }).toEqual({
+      ended: 'no-new-version',
+      best: 'v0',
+      versions: 1,
+    });
+    expect(replies).toBeLessThan(60);
+  });
+
   test('a task without a score does not count as a failed task', async () => {
     const world = plantedWorld({ isUnjudged: (task) => task % 6 === 0, noise: 0 });
     const { history } = await create().run(world);
@@ -198,7 +215,13 @@ describe('variables of templates', () => {
   });
 
   test('that are lost are asked for again, with what is wrong; a model that cannot keep them is given up', async () => {
-    const request = { prompts: { answer: aPrompt() }, name: 'answer', messages: [], temperature: 0 };
+    const request = {
+      prompts: { answer: aPrompt() },
+      name: 'answer',
+      messages: [],
+      temperature: 0,
+      isKnown: () => false,
+    };
     const seen: string[] = [];
     const optimizer = (replies: string[]): LimitedOptimizer =>
       new LimitedOptimizer({

@@ -14,13 +14,15 @@ export interface RewriteRequest {
   readonly name: string;
   readonly messages: readonly OptimizerMessage[];
   readonly temperature: number;
+  /** Whether a version of the search has these prompts. */
+  readonly isKnown: (prompts: PromptSet) => boolean;
 }
 
 /**
  * Requests a new version of one prompt. For a version that is empty or does not have exactly the variables of the original,
  * a correction is requested.
  *
- * @returns the set with the new prompt; null when no version is valid, the prompt is unchanged, or the budget is used up
+ * @returns the set with the new prompt; null when no version is valid, it is a known one, or the budget is used up
  */
 export async function rewritePrompt(optimizer: LimitedOptimizer, request: RewriteRequest): Promise<PromptSet | null> {
   const { prompts, name, temperature } = request;
@@ -35,8 +37,10 @@ export async function rewritePrompt(optimizer: LimitedOptimizer, request: Rewrit
       rewritten.template === ''
         ? 'There is no prompt between <prompt> and </prompt> in it.'
         : faultOf(() => assertSameVariables(original, rewritten));
-    optimizer.judged(fault);
-    if (fault === null) return rewritten.template === original.template ? null : { ...prompts, [name]: rewritten };
+    const proposed = { ...prompts, [name]: rewritten };
+    const isNew = fault === null && !request.isKnown(proposed);
+    optimizer.judged({ fault, isNew });
+    if (fault === null) return isNew ? proposed : null;
     messages = [...request.messages, { role: 'user', content: `You replied:\n\n${reply}\n\n${fault}` }];
   }
   return null;

@@ -14,8 +14,8 @@ export interface UsedBudget {
   readonly optimizerCalls: number;
 }
 
-/** The number of successive replies without a valid prompt at which a search ends. */
-const maxUnusableInARow = 12;
+/** The number of successive replies without a valid prompt, or without a new one, at which a search ends. */
+const maxFruitlessInARow = 12;
 
 /** Budget of a search, and the guidance of its requests. */
 export interface SearchLimits extends PromptSearchBudget {
@@ -47,6 +47,7 @@ export class SearchBudget {
   #unusable: number;
   #unusableInARow = 0;
   #lastFault = '';
+  #repeatedInARow = 0;
 
   /** @param used - the part used before a restart; null for a new search */
   constructor(context: PromptSearchContext, limits: SearchLimits, used: SpentBudget | null) {
@@ -67,6 +68,17 @@ export class SearchBudget {
     return this.#context.signal?.aborted === true;
   }
 
+  /** Why no further version is tried. */
+  get end(): 'budget' | 'no-new-version' | 'stopped' {
+    if (this.isStopped) return 'stopped';
+    return this.hasNoNewVersion ? 'no-new-version' : 'budget';
+  }
+
+  /** Whether the optimiser model has only repeated prompts for too long. */
+  get hasNoNewVersion(): boolean {
+    return this.#repeatedInARow >= maxFruitlessInARow;
+  }
+
   /**
    * The largest number of branches of the next round that the remaining budget covers.
    *
@@ -76,7 +88,7 @@ export class SearchBudget {
    * @throws AgentLightningError UPSTREAM_FAILED after too many successive replies without a valid prompt
    */
   affordableBranches(most: number, cost: (branches: number) => UsedBudget): number {
-    if (this.isStopped) return 0;
+    if (this.isStopped || this.hasNoNewVersion) return 0;
     if (this.#isUnusable()) throw unusable(this.#unusableInARow, this.#lastFault);
     for (let branches = most; branches > 0; branches -= 1) if (this.#covers(cost(branches))) return branches;
     return 0;
@@ -120,14 +132,16 @@ export class SearchBudget {
         this.#calls += 1;
         return await this.#context.complete(withGuidance(messages, this.#guidance), request);
       };
-      const onReply = (fault: string | null): void => this.#judged(fault);
-      return new LimitedOptimizer({ complete, occasion, left: each, onReply, isEnded: () => this.#isUnusable() });
+      const onReply = (judgement: ReplyJudgement): void => this.#judged(judgement);
+      const isEnded = (): boolean => this.#isUnusable() || this.hasNoNewVersion;
+      return new LimitedOptimizer({ complete, occasion, left: each, onReply, isEnded });
     });
   }
 
-  #judged(fault: string | null): void {
+  #judged({ fault, isNew }: ReplyJudgement): void {
     if (fault === null) {
       this.#unusableInARow = 0;
+      this.#repeatedInARow = isNew ? 0 : this.#repeatedInARow + 1;
       return;
     }
     this.#unusable += 1;
@@ -136,7 +150,7 @@ export class SearchBudget {
   }
 
   #isUnusable(): boolean {
-    return this.#unusableInARow >= maxUnusableInARow;
+    return this.#unusableInARow >= maxFruitlessInARow;
   }
 }
 
@@ -155,11 +169,19 @@ function withGuidance(messages: readonly OptimizerMessage[], guidance: string): 
   );
 }
 
+/** What a reply of the optimiser model was worth. */
+export interface ReplyJudgement {
+  /** What is wrong with it; null for a valid one. */
+  readonly fault: string | null;
+  /** Whether it has a valid prompt that the search does not know. */
+  readonly isNew: boolean;
+}
+
 /** Sends the requests of one branch to the optimiser model, up to its limit. */
 export class LimitedOptimizer {
   readonly #complete: PromptSearchContext['complete'];
   readonly #occasion: string;
-  readonly #onReply: (fault: string | null) => void;
+  readonly #onReply: (judgement: ReplyJudgement) => void;
   readonly #isEnded: () => boolean;
   #left: number;
   #requests = 0;
@@ -168,8 +190,8 @@ export class LimitedOptimizer {
     readonly complete: PromptSearchContext['complete'];
     readonly occasion: string;
     readonly left: number;
-    /** Called with what is wrong with a reply; null for a valid one. @default not counted */
-    readonly onReply?: (fault: string | null) => void;
+    /** Called with what each reply was worth. @default not counted */
+    readonly onReply?: (judgement: ReplyJudgement) => void;
     /** Whether the search sends no more requests. @default never */
     readonly isEnded?: () => boolean;
   }) {
@@ -188,8 +210,8 @@ export class LimitedOptimizer {
     return await this.#complete(messages, { temperature, occasion: `${this.#occasion}/question-${this.#requests}` });
   }
 
-  /** Counts a reply: with what is wrong with it, or null for a valid one. */
-  judged(fault: string | null): void {
-    this.#onReply(fault);
+  /** Counts a reply. */
+  judged(judgement: ReplyJudgement): void {
+    this.#onReply(judgement);
   }
 }

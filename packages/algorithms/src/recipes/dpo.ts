@@ -1,6 +1,7 @@
 import type { Algorithm } from '@agentlightning/core';
 import { AgentLightningError } from '@agentlightning/core';
 import type { StepContext, Trajectory } from '@agentlightning/core/algorithm';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { mean } from '../advantage/sample-statistics.ts';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { pairLoss, type ScoredResponse } from '../preference/preference-loss.ts';
@@ -64,15 +65,15 @@ export function dpo(options: PreferenceOptions = {}): Algorithm {
         updates: batches.length === 0 ? [] : [{ batches, loss: { name: 'cross_entropy', parameters: {} }, optimizer }],
         metrics: {
           ...stepMetrics(collected, { scored, withoutReturn, singletonGroups: 0, constantGroups: 0 }, context),
-          'preference/pairs': pairs.length,
+          [runMetrics.preferencePairs.name]: pairs.length,
           ...(losses.length === 0
             ? {}
             : {
-                'preference/loss': mean(losses.map(({ loss }) => loss)),
-                'preference/margin': mean(losses.map(({ margin }) => margin)),
-                'preference/accuracy': mean(losses.map(({ margin }) => (margin > 0 ? 1 : 0))),
+                [runMetrics.preferenceLoss.name]: mean(losses.map(({ loss }) => loss)),
+                [runMetrics.preferenceMargin.name]: mean(losses.map(({ margin }) => margin)),
+                [runMetrics.preferenceAccuracy.name]: mean(losses.map(({ margin }) => (margin > 0 ? 1 : 0))),
               }),
-          'optim/learning_rate': optimizer.learningRate,
+          [runMetrics.learningRate.name]: optimizer.learningRate,
         },
       };
     },

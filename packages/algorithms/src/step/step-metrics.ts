@@ -1,4 +1,5 @@
 import type { StepContext } from '@agentlightning/core/algorithm';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { mean, standardDeviation } from '../advantage/sample-statistics.ts';
 import type { ScoredTrajectories, ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { reasonCountMetrics, totalCount } from '../base/reason-counts.ts';
@@ -16,27 +17,29 @@ export function stepMetrics(
   const trainedTokens = scored.map(trainedTokensOfTrajectory);
   const advantages = scored.flatMap((each) => each.advantages.flat()).filter((value) => value !== null);
   return {
-    ...(rewards.length > 0 ? { 'reward/mean': mean(rewards), 'reward/std': standardDeviation(rewards) } : {}),
-    'rollouts/used': trainedTokens.filter((tokens) => tokens > 0).length,
-    'rollouts/failed': collected.failedRollouts,
-    'rollouts/without_reward': comparisons.withoutReturn,
-    'rollouts/untrainable': trainedTokens.filter((tokens) => tokens === 0).length,
-    'groups/constant': comparisons.constantGroups,
-    'groups/singleton': comparisons.singletonGroups,
-    'calls/total': collected.modelCalls,
-    'calls/untrainable': totalCount(untrainableCalls),
-    ...reasonCountMetrics('calls/untrainable', untrainableCalls),
-    'rewards/unassigned': collected.unassignedRewards,
-    'rows/total': trajectories.reduce((sum, { rows }) => sum + rows.length, 0),
-    'rows/split': totalCount(rowSplits),
-    ...reasonCountMetrics('rows/split', rowSplits),
-    'rows/dropped': collected.droppedRows,
-    'rows/truncated': collected.truncatedRows,
-    'tokens/trained': trainedTokens.reduce((sum, tokens) => sum + tokens, 0),
+    ...(rewards.length > 0
+      ? { [runMetrics.rewardMean.name]: mean(rewards), [runMetrics.rewardStd.name]: standardDeviation(rewards) }
+      : {}),
+    [runMetrics.rolloutsUsed.name]: trainedTokens.filter((tokens) => tokens > 0).length,
+    [runMetrics.rolloutsFailed.name]: collected.failedRollouts,
+    [runMetrics.rolloutsWithoutReward.name]: comparisons.withoutReturn,
+    [runMetrics.rolloutsUntrainable.name]: trainedTokens.filter((tokens) => tokens === 0).length,
+    [runMetrics.groupsConstant.name]: comparisons.constantGroups,
+    [runMetrics.groupsSingleton.name]: comparisons.singletonGroups,
+    [runMetrics.callsTotal.name]: collected.modelCalls,
+    [runMetrics.callsUntrainable.name]: totalCount(untrainableCalls),
+    ...reasonCountMetrics(runMetrics.callsUntrainableBy, untrainableCalls),
+    [runMetrics.rewardsUnassigned.name]: collected.unassignedRewards,
+    [runMetrics.rowsTotal.name]: trajectories.reduce((sum, { rows }) => sum + rows.length, 0),
+    [runMetrics.rowsSplit.name]: totalCount(rowSplits),
+    ...reasonCountMetrics(runMetrics.rowsSplitBy, rowSplits),
+    [runMetrics.rowsDropped.name]: collected.droppedRows,
+    [runMetrics.rowsTruncated.name]: collected.truncatedRows,
+    [runMetrics.tokensTrained.name]: trainedTokens.reduce((sum, tokens) => sum + tokens, 0),
     ...(advantages.length > 0
       ? {
-          'advantage/std': standardDeviation(advantages),
-          'advantage/zero_share': advantages.filter((value) => value === 0).length / advantages.length,
+          [runMetrics.advantageStd.name]: standardDeviation(advantages),
+          [runMetrics.advantageZeroShare.name]: advantages.filter((value) => value === 0).length / advantages.length,
         }
       : {}),
     ...stalenessMetrics(scored, context.policyVersion),
@@ -62,7 +65,7 @@ function stalenessMetrics(
   if (known.length === 0) return {};
   const tokens = known.reduce((sum, turn) => sum + turn.tokens, 0);
   return {
-    'staleness/mean': known.reduce((sum, turn) => sum + turn.mean * turn.tokens, 0) / tokens,
-    'staleness/max': known.reduce((max, { oldest }) => Math.max(max, oldest), -Infinity),
+    [runMetrics.stalenessMean.name]: known.reduce((sum, turn) => sum + turn.mean * turn.tokens, 0) / tokens,
+    [runMetrics.stalenessMax.name]: known.reduce((max, { oldest }) => Math.max(max, oldest), -Infinity),
   };
 }

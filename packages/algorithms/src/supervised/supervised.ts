@@ -1,5 +1,6 @@
 import type { Algorithm } from '@agentlightning/core';
 import type { ModelUpdate } from '@agentlightning/core/algorithm';
+import { runMetrics } from '@agentlightning/core/metrics';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamAt, batchLimit, collectStep, finalLearningRate } from '../step/step-options.ts';
@@ -46,8 +47,8 @@ export function supervised(name: string, settings: SupervisedOptions): Algorithm
             { scored: imitated, withoutReturn, singletonGroups: 0, constantGroups: 0 },
             context,
           ),
-          'rollouts/imitated': imitated.length,
-          'optim/learning_rate': finalLearningRate(settings, context),
+          [runMetrics.rolloutsImitated.name]: imitated.length,
+          [runMetrics.learningRate.name]: finalLearningRate(settings, context),
         },
       };
     },

@@ -94,8 +94,8 @@ export interface PromptSearchStanding {
 
 /** Result of a search. */
 export interface PromptSearchResult extends PromptSearchStanding {
-  /** Why the search ended. */
-  readonly ended: 'finished' | 'budget' | 'stopped';
+  /** Why the search ended; `no-new-version`: the optimiser model proposed only known prompts. */
+  readonly ended: 'finished' | 'budget' | 'no-new-version' | 'stopped';
 }
 
 /** Cost limits of a search. */

@@ -50,7 +50,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   UPSTREAM_FAILED: 'A model endpoint behind the gateway cannot be reached, or responds with an error.',
   TIMEOUT: 'An operation exceeded its time limit.',
   PORT_IN_USE: 'Another process listens on the port.',
-  STORE_FULL: 'The disk that holds the store is full. No write is incomplete.',
+  STORE_FULL: 'The disk that holds the store is full, or the store has reached its limit. No write is incomplete.',
   STORE_SCHEMA: 'The store was written by a newer version, or is not a store.',
   AGENT_FAILED: 'The agent threw an error or returned something that is not a reward.',
   AGENT_CRASHED: 'The process that runs an agent exited, was killed, ran out of memory or had an uncaught exception.',
@@ -90,7 +90,7 @@ export const defaultRemedies: Readonly<Record<ErrorCode, string>> = {
     'Check that the model endpoint runs at the address the message names, and accepts the configured key.',
   TIMEOUT: 'Raise the timeout that the message names, or find the operation that hangs.',
   PORT_IN_USE: 'Choose another port, or 0 for any free one.',
-  STORE_FULL: 'Free disk space, then resume: acknowledged writes are kept.',
+  STORE_FULL: 'Free disk space, delete old runs or raise the limit, then resume: acknowledged writes are kept.',
   STORE_SCHEMA: 'Use the version of the package that wrote it, or another file.',
   AGENT_FAILED: 'Read the cause; `agl show <rollout>` shows the trace up to the failure.',
   AGENT_CRASHED:

@@ -1,3 +1,4 @@
+import { runMetrics } from '../telemetry/run-metric-catalogue.ts';
 import { type ModelUsage, modelUsageSchema } from './model-usage.ts';
 import { type ModelPrice, type Prices, pricesSchema } from './prices.ts';
 import type { MetricPoint, Run } from './run.ts';
@@ -44,7 +45,10 @@ export function costOfRun(
     const isServed = usage.some((used) => used.isPolicy && priceOf(used, prices) === null);
     return isServed ? { ...calls, missing: [...calls.missing, missingRuntimePrice] } : calls;
   }
-  const stepMs = recorded.metrics.reduce((sum, { values }) => sum + (values['time/step_s'] ?? 0) * 1000, 0);
+  const stepMs = recorded.metrics.reduce(
+    (sum, { values }) => sum + (values[runMetrics.stepSeconds.name] ?? 0) * 1000,
+    0,
+  );
   return { ...calls, amount: (calls.amount ?? 0) + (perHour * stepMs) / msPerHour };
 }
 

@@ -1,3 +1,4 @@
+import { instrumentOptions, type OperationalMetric, operationalMetrics } from '@agentlightning/core/metrics';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallObservation } from '../wire/call-observation.ts';
 import type { GatewayState, UpstreamState } from '../wire/gateway-options.ts';
@@ -9,10 +10,6 @@ export interface UpstreamTry {
   readonly outcome: number | 'error';
   readonly durationMs: number;
 }
-
-const callBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-const addedBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1];
-const callLabels = ['api', 'model'] as const;
 
 /** Limit of distinct model labels. */
 const maxModelNames = 100;
@@ -46,50 +43,19 @@ export class GatewayMetrics {
 
   constructor(gauges: GatewayGauges, registry: Registry = new Registry()) {
     this.#registry = registry;
-    const registers = [this.#registry];
-    const counter = <TLabel extends string>(name: string, help: string, ...labelNames: TLabel[]): Counter<TLabel> =>
-      new Counter({ name: `agl_gateway_${name}`, help, labelNames, registers });
-    const histogram = <TLabel extends string>(
-      name: string,
-      help: string,
-      options: { readonly buckets: number[]; readonly labelNames: readonly TLabel[] },
-    ): Histogram<TLabel> => new Histogram({ name: `agl_gateway_${name}_seconds`, help, registers, ...options });
-    const perCall = { buckets: callBuckets, labelNames: callLabels };
-    this.#calls = counter('calls_total', 'Finished model calls by response status', 'api', 'model', 'status');
-    this.#duration = histogram(
-      'call_duration',
-      'Duration of model calls, from arrival until recorded, in seconds',
-      perCall,
-    );
-    this.#added = histogram(
-      'call_added',
-      'Part of the duration not spent waiting for the model, for calls that are not streamed',
-      {
-        ...perCall,
-        buckets: addedBuckets,
-      },
-    );
-    this.#firstToken = histogram('first_token', 'Time to the first byte of a response', {
-      buckets: callBuckets,
-      labelNames: ['model'],
-    });
-    this.#tokens = counter(
-      'tokens_total',
-      'Tokens of prompts and completions, as counted by the engine',
-      'model',
-      'kind',
-    );
-    this.#recorded = counter(
-      'recorded_calls_total',
-      'Recorded calls: trainable, untrainable, failed or plain',
-      'model',
-      'kind',
-    );
-    this.#tries = histogram('upstream_request', 'Duration of upstream requests; until the head, for streams', {
-      buckets: callBuckets,
-      labelNames: ['upstream', 'outcome'],
-    });
-    this.#retries = counter('upstream_retries_total', 'Retries after upstream failures', 'upstream');
+    const registers = [registry];
+    const counter = <TMetric extends OperationalMetric>(metric: TMetric): Counter<TMetric['labels'][number]> =>
+      new Counter({ ...instrumentOptions(metric), registers });
+    const histogram = <TMetric extends OperationalMetric>(metric: TMetric): Histogram<TMetric['labels'][number]> =>
+      new Histogram({ ...instrumentOptions(metric), registers });
+    this.#calls = counter(operationalMetrics.gatewayCalls);
+    this.#duration = histogram(operationalMetrics.gatewayCallDuration);
+    this.#added = histogram(operationalMetrics.gatewayCallAdded);
+    this.#firstToken = histogram(operationalMetrics.gatewayFirstToken);
+    this.#tokens = counter(operationalMetrics.gatewayTokens);
+    this.#recorded = counter(operationalMetrics.gatewayRecordedCalls);
+    this.#tries = histogram(operationalMetrics.gatewayUpstreamRequests);
+    this.#retries = counter(operationalMetrics.gatewayUpstreamRetries);
     registerGauges(this.#registry, gauges);
   }
 
@@ -144,21 +110,18 @@ interface GatewayGauges {
 
 /** Registers the gauges. */
 function registerGauges(registry: Registry, { state, upstreams }: GatewayGauges): void {
-  const gauge = (name: string, help: string, read: () => number): void => {
+  const gauge = (metric: OperationalMetric, read: () => number): void => {
     new Gauge({
-      name: `agl_gateway_${name}`,
-      help,
+      ...instrumentOptions(metric),
       registers: [registry],
       collect() {
         this.set(read());
       },
     });
   };
-  const perUpstream = (name: string, help: string, read: (upstream: UpstreamState) => number | null): void => {
+  const perUpstream = (metric: OperationalMetric, read: (upstream: UpstreamState) => number | null): void => {
     new Gauge({
-      name: `agl_gateway_upstream_${name}`,
-      help,
-      labelNames: ['upstream'],
+      ...instrumentOptions(metric),
       registers: [registry],
       collect() {
         // Drops the series of removed upstreams.
@@ -170,12 +133,12 @@ function registerGauges(registry: Registry, { state, upstreams }: GatewayGauges)
       },
     });
   };
-  gauge('calls_in_flight', 'Model calls in flight', () => state().inFlight);
-  gauge('paused', 'Whether model calls are rejected', () => Number(state().isPaused));
-  perUpstream('up', 'Whether an upstream works', ({ isUp }) => Number(isUp));
-  perUpstream('in_flight', 'Calls in flight at an upstream', ({ inFlight }) => inFlight);
-  perUpstream('queued', 'Calls in the queue of an upstream', ({ queued }) => queued);
-  perUpstream('token_ids', 'Whether an upstream returns token ids; absent until its first response', ({ tokenIds }) =>
+  gauge(operationalMetrics.gatewayCallsInFlight, () => state().inFlight);
+  gauge(operationalMetrics.gatewayPaused, () => Number(state().isPaused));
+  perUpstream(operationalMetrics.gatewayUpstreamUp, ({ isUp }) => Number(isUp));
+  perUpstream(operationalMetrics.gatewayUpstreamInFlight, ({ inFlight }) => inFlight);
+  perUpstream(operationalMetrics.gatewayUpstreamQueued, ({ queued }) => queued);
+  perUpstream(operationalMetrics.gatewayUpstreamTokenIds, ({ tokenIds }) =>
     tokenIds === 'unknown' ? null : Number(tokenIds === 'given'),
   );
 }

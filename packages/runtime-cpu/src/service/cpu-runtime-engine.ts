@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import os from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/core';
+import { runtimeMetrics } from '@agentlightning/core/metrics';
 import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
 import type { BaseModel, LoadOptions } from '../base-models.ts';
@@ -89,8 +90,8 @@ export class CpuRuntimeEngine implements RuntimeEngine {
   measurements(): Readonly<Record<string, number>> {
     const kilobyte = 1024;
     return {
-      'memory/used_bytes': process.memoryUsage.rss(),
-      'memory/peak_bytes': process.resourceUsage().maxRSS * kilobyte,
+      [runtimeMetrics.memoryUsed.name]: process.memoryUsage.rss(),
+      [runtimeMetrics.memoryPeak.name]: process.resourceUsage().maxRSS * kilobyte,
     };
   }
 

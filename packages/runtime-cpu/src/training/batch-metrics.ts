@@ -1,3 +1,4 @@
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { ResolvedLoss } from './loss-spec.ts';
 import { maxLogRatio } from './losses.ts';
 
@@ -83,21 +84,21 @@ export class BatchMetrics {
     const { logprob, entropy, kl, kl3, gap, ratio, squaredRatio, referenceKl } = this.#sums;
     const critic = this.#critic;
     return {
-      'policy/logprob': logprob / count,
-      'policy/entropy': entropy / count,
-      'policy/kl_sampler': kl / count,
-      'policy/kl_sampler_k3': kl3 / count,
-      'policy/logprob_gap': gap / count,
-      'policy/logprob_gap_max': this.#maxGap,
-      'policy/ratio_mean': ratio / count,
-      'policy/ratio_max': this.#maxRatio,
-      'policy/clip_fraction': this.#clipped / count,
+      [runMetrics.policyLogprob.name]: logprob / count,
+      [runMetrics.policyEntropy.name]: entropy / count,
+      [runMetrics.policyKlSampler.name]: kl / count,
+      [runMetrics.policyKlSamplerK3.name]: kl3 / count,
+      [runMetrics.policyLogprobGap.name]: gap / count,
+      [runMetrics.policyLogprobGapMax.name]: this.#maxGap,
+      [runMetrics.policyRatioMean.name]: ratio / count,
+      [runMetrics.policyRatioMax.name]: this.#maxRatio,
+      [runMetrics.policyClipFraction.name]: this.#clipped / count,
       /** 1 when every token counts the same, towards 1/n when one outweighs all others (Kish 1965). */
-      'policy/effective_sample_fraction': (ratio * ratio) / (count * squaredRatio),
-      ...(this.#references > 0 && { 'policy/kl_reference': referenceKl / this.#references }),
+      [runMetrics.policyEffectiveSampleFraction.name]: (ratio * ratio) / (count * squaredRatio),
+      ...(this.#references > 0 && { [runMetrics.policyKlReference.name]: referenceKl / this.#references }),
       ...(critic.tokens > 0 && {
-        'value/error': critic.error / critic.tokens,
-        'value/clip_fraction': critic.clipped / critic.tokens,
+        [runMetrics.valueError.name]: critic.error / critic.tokens,
+        [runMetrics.valueClipFraction.name]: critic.clipped / critic.tokens,
       }),
     };
   }

@@ -1,3 +1,4 @@
+import { runtimeMetrics } from '@agentlightning/core/metrics';
 import type { BatchResult, StepResult } from '@agentlightning/core/training-runtime';
 import type { HostedModel } from './hosted-model.ts';
 import type { RuntimeHost } from './runtime-host.ts';
@@ -16,13 +17,13 @@ export function publishBatchMetrics(
   model: HostedModel,
   { result, tokens, durationMs }: TimedBatch,
 ): void {
-  const throughput = durationMs > 0 ? { 'train/tokens_per_second': tokens / (durationMs / 1000) } : {};
-  measure(host, model, { 'train/loss': result.loss, ...throughput, ...result.metrics });
+  const throughput = durationMs > 0 ? { [runtimeMetrics.trainTokensPerSecond.name]: tokens / (durationMs / 1000) } : {};
+  measure(host, model, { [runtimeMetrics.trainLoss.name]: result.loss, ...throughput, ...result.metrics });
 }
 
 /** Publishes the metrics of a step. */
 export function publishStepMetrics(host: RuntimeHost, model: HostedModel, { gradientNorm }: StepResult): void {
-  measure(host, model, { 'optimizer/gradient_norm': gradientNorm });
+  measure(host, model, { [runtimeMetrics.optimizerGradientNorm.name]: gradientNorm });
 }
 
 function measure(host: RuntimeHost, model: HostedModel, values: Readonly<Record<string, number>>): void {

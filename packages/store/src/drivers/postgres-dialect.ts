@@ -1,6 +1,6 @@
 import { allOf } from '../sql/page.ts';
+import { comparableJson, comparableJsonOf } from '../sql/postgres-json.ts';
 import type { SqlDialect } from '../sql/sql-dialect.ts';
-import { comparableJson, comparableJsonOf } from './postgres-json.ts';
 import { encodeText } from './postgres-text.ts';
 
 /** The SQL dialect of PostgreSQL. */

@@ -1,15 +1,18 @@
 import { AgentLightningError } from '@agentlightning/core';
+import { migrations } from '../migrations/migrate.ts';
 import type { SqlConnection } from '../sql/sql-driver.ts';
 import type { SqlValue } from '../sql/sql-value.ts';
+import { postgresDialect } from './postgres-dialect.ts';
 
-/**
- * The tables of what a project records. The others have rows of its runners and of deletions, which a full store needs:
- * `queue`, `workers`, `store_time`, `span_counters`, `rollouts_to_search` and keys.
- */
-const recordTables: readonly string[] = [
-  ...['runs', 'metrics', 'resources', 'rollouts', 'attempts', 'spans', 'span_marks', 'model_usage', 'rollout_words'],
-  'idempotent_responses',
-];
+/** The tables with rows of a store's runners, of its keys and of deletions, which a full store needs. Their rows are small. */
+const housekeepingTables: ReadonlySet<string> = new Set([
+  ...['queue', 'workers', 'store_time', 'span_counters', 'rollouts_to_search', 'access_keys', 'revoked_tokens'],
+]);
+/** All other tables of the schema: those of what a project records. A new table is one of them. */
+const recordTables: readonly string[] = migrations
+  .flatMap(({ statements }) => statements(postgresDialect))
+  .flatMap((statement) => /^CREATE TABLE (\w+)/.exec(statement)?.[1] ?? [])
+  .filter((table) => !housekeepingTables.has(table));
 const recordInsert = new RegExp(String.raw`^\s*INSERT INTO (${recordTables.join('|')})\s`);
 /** Characters of an update that adds a record rather than a status or a heartbeat. */
 const maxUpdateLength = 4096;

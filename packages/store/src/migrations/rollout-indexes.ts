@@ -10,7 +10,7 @@
  *
  * @module
  */
-import { comparableJsonOf } from '../drivers/postgres-json.ts';
+import { comparableJsonOf } from '../sql/postgres-json.ts';
 import type { SqlDialect } from '../sql/sql-dialect.ts';
 
 /** The indexes of rollouts: one for each order of a list, and those for substrings of ids and fields of metadata. */

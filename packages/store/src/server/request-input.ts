@@ -10,8 +10,8 @@ import { charged } from './limits/serving-shares.ts';
 /** Number of JSON values up to which all invalid fields of a body are reported, instead of the first. */
 const maxReportedValues = 1000;
 
-/** Number of JSON values from which other requests are served between the steps of reading a body. */
-const largeBodyValues = 2000;
+/** Number of JSON values, and of bytes, from which other requests are served between the steps of reading a body. */
+const largeBody = { values: 2000, bytes: 2 ** 20 };
 
 /** Maximum number of items of a list, such as ids to search. */
 const defaultMaxItems = 20_000;
@@ -37,16 +37,18 @@ export async function readInput<TInput>(context: Context, route: StoreRoute<TInp
   // A route without input is not read with this function's result.
   if (body === undefined) return undefined as TInput;
   const isEmpty = isBodyOptional && (await context.req.text()) === '';
-  const { json, size } = isEmpty ? { json: {}, size: 0 } : await readJson(context);
+  const { json, ...size } = isEmpty ? { json: {}, values: 0, bytes: 0 } : await readJson(context);
   rejectLongLists(json, maxItems);
   // Agents would receive another number than the one that was sent.
   if (!isEmpty && route.path.includes('/rollouts')) {
     const text = await context.req.text();
+    await betweenSteps(size);
     charged(context, () => rejectInexact(text));
+    await betweenSteps(size);
   }
   rejectNull(json, notNull);
   const value = isBodyOptional ? (json ?? {}) : json;
-  const input = charged(context, () => parseInput(body, value, { abortEarly: size > maxReportedValues }));
+  const input = charged(context, () => parseInput(body, value, { abortEarly: size.values > maxReportedValues }));
   await betweenSteps(size);
   return input;
 }
@@ -79,16 +81,24 @@ function parseInput<TInput>(
   throw new MalformedRequestError(validationIssues(result.error), result.error);
 }
 
-async function readJson(context: Context): Promise<{ readonly json: unknown; readonly size: number }> {
+/** How large a JSON body is. */
+interface BodySize {
+  readonly values: number;
+  readonly bytes: number;
+}
+
+async function readJson(context: Context): Promise<BodySize & { readonly json: unknown }> {
   // Any web page can send other content types to a local server without a CORS preflight.
   assertContentType(context, 'application/json');
-  const bytes = Buffer.from(await context.req.arrayBuffer());
-  const size = charged(context, () => assertJsonSize(bytes));
+  const body = Buffer.from(await context.req.arrayBuffer());
+  const size: BodySize = { values: charged(context, () => assertJsonSize(body)), bytes: body.byteLength };
   await betweenSteps(size);
   try {
-    const json: unknown = charged(context, () => JSON.parse(bytes.toString('utf8')));
+    const text = charged(context, () => body.toString('utf8'));
     await betweenSteps(size);
-    return { json, size };
+    const json: unknown = charged(context, () => JSON.parse(text));
+    await betweenSteps(size);
+    return { json, ...size };
   } catch (cause) {
     const reason = errorMessage(cause);
     throw new MalformedRequestError([{ path: '', message: `body is not JSON: ${reason}` }], cause);
@@ -96,8 +106,8 @@ async function readJson(context: Context): Promise<{ readonly json: unknown; rea
 }
 
 /** Serves other requests between the steps of reading a large body. */
-async function betweenSteps(size: number): Promise<void> {
-  if (size >= largeBodyValues) await setImmediate();
+async function betweenSteps({ values, bytes }: BodySize): Promise<void> {
+  if (values >= largeBody.values || bytes >= largeBody.bytes) await setImmediate();
 }
 
 function rejectInexact(text: string): void {

@@ -29,6 +29,7 @@ from agentlightning_runtime.engine.micro_batch import (
     MicroBatch,
     assemble,
     examples_of,
+    plan_evenly,
     plan_padded,
     refuse_unsayable,
     share_out,
@@ -237,7 +238,7 @@ class GradientPass:
         done, total = 0, sum(example.length for example in examples)
         self._computed = 0
         plan = plan_packed if settings.is_packed else plan_padded
-        groups = plan(examples, max_tokens)
+        groups = plan_evenly(plan, examples, max_tokens, self._ranks.count)
         for group in share_out(groups, self._ranks.index, self._ranks.count):
             size, exhaustion = self._work(group, work)
             if exhaustion is not None:

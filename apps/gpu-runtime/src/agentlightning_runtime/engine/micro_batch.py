@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from agentlightning_runtime.contract.batch import TrainedSpan
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.engine.example import Example
 from agentlightning_runtime.engine.loss.losses import TrainedTokens
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 #: The batch index of a placeholder example.
 _STAND_IN = -1
+
+#: Precision of the size of groups in `plan_evenly`: one of this many parts.
+_STEPS = 128
 
 
 @dataclass(frozen=True)
@@ -92,10 +96,33 @@ def plan_padded(examples: Sequence[Example], token_budget: int) -> list[Sequence
     return [*groups]
 
 
+def plan_evenly(
+    plan: Callable[[Sequence[Example], int], list[Sequence[Example]]],
+    examples: Sequence[Example],
+    token_budget: int,
+    count: int,
+) -> list[Sequence[Example]]:
+    """The groups of a plan, as small as possible without one more for any of `count` processes that divide them.
+
+    Full groups would leave most processes without work in the last round.
+    """
+    groups = plan(examples, token_budget)
+    most = -(-len(groups) // count) * count
+    too_small, enough = 0, token_budget
+    while count > 1 and enough - too_small > token_budget // _STEPS + 1:
+        middle = (too_small + enough) // 2
+        smaller = plan(examples, middle)
+        if len(smaller) <= most:
+            groups, enough = smaller, middle
+        else:
+            too_small = middle
+    return groups
+
+
 def share_out(groups: Sequence[Sequence[Example]], index: int, count: int) -> list[Sequence[Example]]:
     """The groups of one process; all have the same number, since they communicate in every pass.
 
-    A process with too few groups computes a placeholder example of weight 0.
+    A process with too few groups computes a placeholder example of two tokens and weight 0.
     """
     own = list(groups[index::count])
     missing = -(-len(groups) // count) - len(own)
@@ -103,8 +130,23 @@ def share_out(groups: Sequence[Sequence[Example]], index: int, count: int) -> li
 
 
 def _weightless(example: Example) -> Example:
-    nothing = np.zeros_like(example.datum.weights)
-    return Example(_STAND_IN, replace(example.datum, weights=nothing), example.positions)
+    datum = example.datum
+    first = replace(
+        datum,
+        token_ids=datum.token_ids[:2],
+        trained=[TrainedSpan(1, 2)],
+        sampling_logprobs=datum.sampling_logprobs[:1],
+        advantages=datum.advantages[:1],
+        weights=np.zeros_like(datum.weights[:1]),
+        reference_logprobs=_first(datum.reference_logprobs),
+        value_targets=_first(datum.value_targets),
+        sampling_values=_first(datum.sampling_values),
+    )
+    return Example(_STAND_IN, first, np.ones(1, dtype=np.int64))
+
+
+def _first(values: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
+    return None if values is None else values[:1]
 
 
 def assemble(group: Sequence[Example], device: torch.device, *, is_packed: bool) -> MicroBatch:

@@ -79,6 +79,8 @@ class TorchEngine:
         if self._dtype == torch.bfloat16:
             # Float32 products, such as those of a LoRA, use TF32: more digits than bfloat16, equally fast.
             torch.set_float32_matmul_precision("high")
+        # cuDNN's attention prepares each new length, which takes longer than a step: flash attention does not.
+        torch.backends.cuda.enable_cudnn_sdp(enabled=False)
         self._cuda_memory = CudaMemory(self._device) if self._device.type == "cuda" else None
         self._memory = MemoryGauges(self._device, self._cuda_memory)
         self._timeline = Timeline(clock_of(self._device))

@@ -51,17 +51,20 @@ class DecodingBatch:
     def join(self, newcomers: list[Generation]) -> None:
         """Prefills prompts, samples the first token of each response, and adds them to the batch.
 
-        A prompt shared by several responses is prefilled once. Prompts of similar lengths are prefilled together.
+        A prompt shared by several responses is prefilled once. Prompts of similar lengths are prefilled together. A
+        response that was suspended continues after its tokens.
         """
-        prompts = sorted(
-            {generation.request.prompt_tokens for generation in newcomers}, key=lambda ids: (len(ids), ids)
-        )
+        prompts = sorted({generation.sequence for generation in newcomers}, key=lambda ids: (len(ids), ids))
         while prompts:
             width = len(prompts[-1])
             count = max(1, min(len(prompts), _PREFILL_TOKENS // width))
             group, prompts = prompts[-count:], prompts[:-count]
             wanted = set(group)
-            self._prefill(group, [one for one in newcomers if one.request.prompt_tokens in wanted])
+            self._prefill(group, [one for one in newcomers if one.sequence in wanted])
+
+    def clear(self) -> None:
+        """Removes all responses, and frees their keys and values."""
+        self._rows, self._cache = [], None
 
     def step(self) -> None:
         """Samples the next token of every response."""
@@ -84,11 +87,12 @@ class DecodingBatch:
         tokens = torch.tensor(padded, device=self._device)
         logits = self._forward(tokens, [len(prompt) for prompt in prompts], cache)
         place = {prompt: index for index, prompt in enumerate(prompts)}
-        rows = [place[generation.request.prompt_tokens] for generation in generations]
+        rows = [place[generation.sequence] for generation in generations]
         read: set[int] = set()
         for generation, row in zip(generations, rows, strict=True):
             # The first response is charged for the prefill; the others reuse it.
-            generation.cached_tokens = len(generation.request.prompt_tokens) if row in read else 0
+            if not generation.choices:
+                generation.cached_tokens = len(generation.request.prompt_tokens) if row in read else 0
             read.add(row)
         self._choose(logits[torch.tensor(rows, device=self._device)], generations)
         staying = [index for index, generation in enumerate(generations) if not generation.is_over]

@@ -83,6 +83,11 @@ class Generation:
         return [choice.token for choice in self.choices]
 
     @property
+    def sequence(self) -> tuple[int, ...]:
+        """The prompt and the sampled tokens so far."""
+        return (*self.request.prompt_tokens, *self.tokens) if self.choices else self.request.prompt_tokens
+
+    @property
     def next_forced(self) -> int | None:
         """The next token of a forced response; None when it is sampled."""
         forced = self.request.forced_tokens
@@ -91,6 +96,12 @@ class Generation:
     def next_uniform(self) -> float:
         """The random number that selects the next token."""
         return self._random.random()
+
+    def suspend(self) -> None:
+        """Prepares to continue from its tokens alone: the next random number is again that of the next token."""
+        self._random.seed(self.request.seed)
+        for _ in self.choices:
+            self.next_uniform()
 
     def cancel(self, reason: str) -> None:
         """Requests the end of the response at the next token."""

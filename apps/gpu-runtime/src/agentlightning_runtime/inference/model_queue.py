@@ -1,4 +1,7 @@
-"""The waiting and running responses of one model."""
+"""The waiting and running responses of one model.
+
+When memory runs out, responses are suspended and continue later, fewer at a time, the oldest first.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,8 @@ class ModelQueue:
         self._active: list[Generation] = []
         self._batches: list[tuple[ServedWeights, DecodingBatch]] = []
         self._max_running = max_running
+        self._fitting = max_running
+        self._suspended: list[Generation] = []
         self._first_came_s = 0.0
         self._last_came_s = 0.0
 
@@ -79,15 +84,25 @@ class ModelQueue:
         for generation in newcomers:
             by_weights.setdefault(id(generation.weights), []).append(generation)
         for weights, batch in self._batches:
-            if not self._guarded(batch.step, lambda batch=batch: batch.generations):
+            stepping = batch.generations
+            if not self._guarded(batch.step, stepping):
                 # Some layers of its cache may be a column ahead of others: new responses start a new batch.
+                batch.clear()
                 continue
-            joining = by_weights.pop(id(weights), [])
-            self._guarded(lambda batch=batch, joining=joining: batch.join(joining), lambda joining=joining: joining)
+            self._join(batch, by_weights.pop(id(weights), []))
         for joining in by_weights.values():
-            self._open(joining)
+            weights = joining[0].weights
+            batch = DecodingBatch(weights, self.shape)
+            self._batches.append((weights, batch))
+            self._join(batch, joining)
         with lock:
-            self._active = [generation for generation in self._active if not generation.is_over]
+            running = [generation for generation in self._active if not generation.is_over]
+            # What an ended response leaves is room for one more.
+            self._fitting = min(self._max_running, self._fitting + len(self._active) - len(running))
+            suspended = {id(generation) for generation in self._suspended}
+            self._active = [generation for generation in running if id(generation) not in suspended]
+            self.waiting.extendleft(generation for generation in reversed(running) if id(generation) in suspended)
+            self._suspended.clear()
             # Weights without responses are released here.
             self._batches = [(weights, batch) for weights, batch in self._batches if batch.size > 0]
             lock.notify_all()
@@ -101,7 +116,7 @@ class ModelQueue:
             generation = self.waiting.popleft()
             if generation.fail_if_cancelled():
                 continue
-            if generation.is_probe or len(self._active) + len(newcomers) < self._max_running:
+            if generation.is_probe or len(self._active) + len(newcomers) < self._fitting:
                 newcomers.append(generation)
             else:
                 staying.append(generation)
@@ -109,32 +124,51 @@ class ModelQueue:
         self._active.extend(newcomers)
         return newcomers
 
-    def _open(self, joining: list[Generation]) -> None:
-        weights = joining[0].weights
-        batch = DecodingBatch(weights, self.shape)
-        self._batches.append((weights, batch))
-        self._guarded(lambda: batch.join(joining), lambda: joining)
+    def _join(self, batch: DecodingBatch, joining: list[Generation]) -> None:
+        self._guarded(lambda: batch.join(joining), joining, batch)
 
-    @staticmethod
-    def _guarded(work: Callable[[], None], concerned: Callable[[], list[Generation]]) -> bool:
-        """Runs an action whose failure ends only its own responses, not the sampler; returns whether it succeeded."""
+    def _guarded(
+        self, work: Callable[[], None], concerned: list[Generation], batch: DecodingBatch | None = None
+    ) -> bool:
+        """Runs an action whose failure concerns only its own responses, not the sampler; returns whether it succeeded.
+
+        Those that have joined `batch` meanwhile are not concerned.
+        """
         try:
             work()
         except torch.OutOfMemoryError:
-            _log.warning("sampling ran out of memory with %d responses", len(concerned()))
-            _fail(concerned(), out_of_memory(len(concerned())))
-        except Exception as error:  # noqa: BLE001
+            error = None
+        except Exception as reason:  # noqa: BLE001
             _log.exception("sampling failed")
-            _fail(concerned(), error if isinstance(error, ApiError) else failed())
+            error = reason if isinstance(reason, ApiError) else failed()
         else:
             return True
+        # Outside the handler: the exception references the frames, and they the tensors.
+        joined = set() if batch is None else {id(generation) for generation in batch.generations}
+        left = [generation for generation in concerned if not generation.is_over and id(generation) not in joined]
+        if error is None:
+            self._suspend(left)
+        else:
+            _fail(left, error)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
         return False
+
+    def _suspend(self, generations: list[Generation]) -> None:
+        """Lets responses wait for memory. One that was alone, and those of the runtime itself, fail instead."""
+        running = sum(not generation.is_over for generation in self._active)
+        _log.warning("sampling ran out of memory with %d responses", running)
+        if running == 1:
+            _fail(generations, out_of_memory(running))
+            return
+        _fail([generation for generation in generations if generation.is_probe], out_of_memory(running))
+        self._fitting = max(1, running - (len(generations) + 1) // 2)
+        for generation in generations:
+            if not generation.is_over:
+                generation.suspend()
+                self._suspended.append(generation)
 
 
 def _fail(generations: list[Generation], error: ApiError) -> None:
     for generation in generations:
-        if not generation.is_over:
-            generation.fail(error)
-    # The memory of the failed step is released only now.
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+        generation.fail(error)

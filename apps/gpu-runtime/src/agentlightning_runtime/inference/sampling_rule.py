@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+#: Tokens of a block when one is drawn.
+_BLOCK = 512
+
 
 @dataclass(frozen=True)
 class SamplingRule:
@@ -72,14 +75,27 @@ def choose_tokens(
 
 
 def _draw(logprobs: Tensor, uniforms: list[float]) -> Tensor:
-    """Inverts the distribution function; in float64, since a vocabulary has more tokens than float32 has steps."""
-    cumulative = logprobs.double().exp().cumsum(dim=-1)
-    points = torch.tensor(uniforms, dtype=torch.float64, device=logprobs.device).unsqueeze(1) * cumulative[:, -1:]
-    tokens = torch.searchsorted(cumulative, points, right=True).squeeze(1)
-    # Rounding may select an index after the last token of nonzero probability.
-    possible = torch.isfinite(logprobs)
-    last = possible.shape[1] - 1 - possible.flip(1).int().argmax(dim=1)
-    return torch.minimum(tokens, last)
+    """Inverts the distribution function, first that of blocks of tokens, then that of the tokens of one block.
+
+    Sums are in float64, since a vocabulary has more tokens than float32 has steps. Only those of the blocks are
+    accumulated over the vocabulary, so float64 takes little time.
+    """
+    missing = -logprobs.shape[1] % _BLOCK
+    blocks = torch.nn.functional.pad(logprobs.exp(), (0, missing)).unflatten(1, (-1, _BLOCK))
+    sums = blocks.sum(-1, dtype=torch.float64)
+    ends = sums.cumsum(-1)
+    points = torch.tensor(uniforms, dtype=torch.float64, device=logprobs.device).unsqueeze(1) * ends[:, -1:]
+    block = _first_beyond(ends, points, sums)
+    chosen = blocks.gather(1, block.unsqueeze(2).expand(-1, -1, _BLOCK)).squeeze(1).double()
+    rest = points - (ends - sums).gather(1, block)
+    return (block * _BLOCK + _first_beyond(chosen.cumsum(-1), rest, chosen)).squeeze(1)
+
+
+def _first_beyond(ends: Tensor, points: Tensor, probabilities: Tensor) -> Tensor:
+    """Index in each row of the first end beyond its point; rounding may put the point after all that is possible."""
+    possible = probabilities > 0
+    last = possible.shape[1] - 1 - possible.flip(1).int().argmax(dim=1, keepdim=True)
+    return torch.minimum(torch.searchsorted(ends, points, right=True), last)
 
 
 def _nucleus(logprobs: Tensor, rule: SamplingRule) -> Tensor:

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { devLine, evaluationLine } from './evaluation-output.ts';
+import { devLine, evaluationLine, rescoredRun, rewardProbe } from './evaluation-output.ts';
 import { promptVersions, rolloutLine, runLine, shownRollout, tracedTask, workerLine } from './inspection-output.ts';
 import {
   createdKey,
@@ -42,6 +42,8 @@ export const commandOutputs: Readonly<Record<string, CommandOutput>> = {
   stop: document(stoppedRun),
   eval: lines(evaluationLine),
   dev: lines(devLine),
+  'reward probe': document(rewardProbe),
+  rescore: document(rescoredRun),
   trace: document(tracedTask),
   runs: lines(runLine),
   rollouts: lines(rolloutLine),

@@ -91,3 +91,39 @@ export const devLine: z.ZodType = z.union([
     storeUrl: z.string(),
   }),
 ]);
+
+const partMeans = z.record(z.string(), z.number());
+
+/** The output of `agl reward probe --json`. */
+export const rewardProbe: z.ZodType = z.strictObject({
+  tasks: z.int(),
+  kinds: z.array(
+    z.strictObject({
+      kind: z.string(),
+      description: z.string(),
+      outputs: z.int(),
+      missing: z.int(),
+      mean: z.number().nullable(),
+      highest: z.number().nullable(),
+      parts: partMeans,
+      reasons: z.array(z.string()),
+      isGameable: z.boolean(),
+    }),
+  ),
+  missingParts: z.record(z.string(), z.string()),
+  groupsWithSignal: z.strictObject({ groups: z.int(), differing: z.int() }).nullable(),
+  repeatedSpread: z.number().nullable(),
+  millisecondsPerOutput: z.number(),
+});
+
+/** The output of `agl rescore --json`. */
+export const rescoredRun: z.ZodType = z.strictObject({
+  runId: z.string(),
+  rollouts: z.int(),
+  byLastResponse: z.int().describe('rollouts without a recorded output'),
+  missing: z.strictObject({ recorded: z.int(), rescored: z.int() }),
+  mean: z.strictObject({ recorded: z.number().nullable(), rescored: z.number().nullable() }),
+  rankCorrelation: z.number().nullable(),
+  changedSides: z.int(),
+  parts: partMeans,
+});

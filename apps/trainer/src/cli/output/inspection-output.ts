@@ -86,7 +86,7 @@ export const tracedTask: z.ZodType = z.strictObject({
 export const promptVersions: z.ZodType = z.strictObject({
   run: z.string(),
   best: z.string().nullable().optional(),
-  ended: z.enum(['finished', 'budget']).nullable().optional(),
+  ended: z.enum(['finished', 'budget', 'no-new-version']).nullable().optional(),
   versions: z.array(
     z.strictObject({
       version: z.string(),

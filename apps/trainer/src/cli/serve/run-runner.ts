@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import { newId } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
@@ -106,8 +107,7 @@ async function serveAgents({ flags, store, agentFile, log, stop, registry, ...en
     onFailure: (error) => failure.abort(error),
   });
   new Gauge({
-    name: 'agl_runner_running_attempts',
-    help: 'Attempts that run',
+    ...instrumentOptions(operationalMetrics.runnerRunningAttempts),
     registers: [registry],
     collect() {
       this.set(pool.running);

@@ -1,22 +1,15 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { AgentLightningError } from '@agentlightning/core';
 import { type Activity, activityChannel } from '@agentlightning/core/internal';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import type { ListenAddress } from '@agentlightning/core/protocol';
 import type { Registry } from 'prom-client';
 import { Histogram } from 'prom-client';
 import { serveMetrics } from '../../metrics/serve-metrics.ts';
 
-const activityBuckets = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
-
 /** Measures the activities of this process: the phases of training steps, attempts, model calls. @returns ends it */
 function measureActivities(registry: Registry): () => void {
-  const histogram = new Histogram({
-    name: 'agl_activity_duration_seconds',
-    help: 'Duration of activities: attempts of a runner, phases of training steps, model calls',
-    labelNames: ['activity', 'outcome'],
-    buckets: activityBuckets,
-    registers: [registry],
-  });
+  const histogram = new Histogram({ ...instrumentOptions(operationalMetrics.activities), registers: [registry] });
   const channel = tracingChannel<unknown, Activity>(activityChannel);
   const started = new WeakMap<object, number>();
   const onStart = (activity: unknown): void => void started.set(activity as object, performance.now());

@@ -9,6 +9,7 @@ export const warningNames = [
   'constant-rewards',
   'zero-advantages',
   'truncated-responses',
+  'all-responses-truncated',
   'reward-ignores-response',
   'policy-collapse',
   'weights-do-not-move',
@@ -20,6 +21,7 @@ export const warningNames = [
   'sampler-drift',
   'held-out-reward-falls',
   'reward-part-falls',
+  'length-drift',
   'non-stationary-reward',
   'missing-rewards',
   'unmatched-selector',
@@ -40,6 +42,8 @@ export const warningThresholds: {
   readonly maxClipFraction: number;
   readonly minEffectiveSamples: number;
   readonly heldOutDrop: number;
+  readonly lengthGrowth: number;
+  readonly lengthCorrelation: number;
 } = {
   /** Number of successive steps for which a condition must hold. */
   steps: 3,
@@ -68,6 +72,10 @@ export const warningThresholds: {
    * range of rewards.
    */
   heldOutDrop: 0.05,
+  /** `length-drift`: mean response tokens above this multiple of those of the first steps. */
+  lengthGrowth: 1.5,
+  /** `length-drift`: rank correlation of length and reward within groups, in the mean of the last steps. */
+  lengthCorrelation: 0.5,
 };
 
 /** A warning about a run, with its likely cause and remedy. */

@@ -52,7 +52,7 @@ const judgedPrompts: z.ZodType<JudgedPrompts> = z.object({
 const promptsOutcome: z.ZodType<PromptsOutcome> = z.object({
   versions: z.array(judgedPrompts),
   best: z.string(),
-  ended: z.enum(['finished', 'budget']),
+  ended: z.enum(['finished', 'budget', 'no-new-version']),
   measuredOn: heldOutTasks,
   rollouts: z.int(),
   optimizerCalls: z.int(),
@@ -150,6 +150,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
   }),
   z.object({
     type: z.literal('search-progress'),
+    waitingSeconds: z.number().exactOptional(),
     ...budget,
     rollouts: z.int(),
     running: z.int(),

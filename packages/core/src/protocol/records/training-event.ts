@@ -111,8 +111,11 @@ export interface PromptsOutcome {
   readonly versions: readonly JudgedPrompts[];
   /** The best version. */
   readonly best: string;
-  /** `finished`: the search is complete; `budget`: another version would exceed the budget. */
-  readonly ended: 'finished' | 'budget';
+  /**
+   * `finished`: the search is complete; `budget`: another version would exceed the budget; `no-new-version`: the optimiser model
+   * proposed only known prompts.
+   */
+  readonly ended: 'finished' | 'budget' | 'no-new-version';
   /** The tasks of `before` and `after`. The best version was selected on `validation`, so its score there is biased upwards. */
   readonly measuredOn: 'test' | 'validation';
   /** The number of rollouts, without those of `test`. */
@@ -205,6 +208,8 @@ export type TrainingEvent =
     }
   | ({
       readonly type: 'search-progress';
+      /** The time for which the optimiser model has not replied to any request, in seconds; from 10 s. */
+      readonly waitingSeconds?: number;
       /** The number of ended and of running rollouts. */
       readonly rollouts: number;
       readonly running: number;

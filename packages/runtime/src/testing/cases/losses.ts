@@ -1,3 +1,4 @@
+import { runMetrics } from '@agentlightning/core/metrics';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, it } from 'vitest';
 import { aDatum } from '../a-batch.ts';
@@ -38,7 +39,7 @@ export function describeLosses(bench: Bench): void {
         };
         const { result } = await model.forwardBackward({ data: [datum] }, { name, parameters });
         const { loss, metrics } = await result;
-        const entropy = metrics['policy/entropy'] ?? 0;
+        const entropy = metrics[runMetrics.policyEntropy.name] ?? 0;
         const expected = expectedLoss({ name, parameters }, { datum, logprobs, entropy });
         expect(Math.abs(loss - expected)).toBeLessThan(bench.settings.lossTolerance * Math.max(1, Math.abs(expected)));
       }

@@ -1,4 +1,5 @@
 import { systemClock } from '@agentlightning/core/internal';
+import { runMetrics, runtimeMetrics } from '@agentlightning/core/metrics';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RuntimeMetric } from '../../client/watch-metrics.ts';
 import { batchOfFour } from '../a-batch.ts';
@@ -22,10 +23,16 @@ export function describeMetrics(bench: Bench): void {
       const seen: RuntimeMetric[] = [];
       for await (const metric of watching) {
         seen.push(metric);
-        if (metric.name === 'optimizer/gradient_norm') break;
+        if (metric.name === runtimeMetrics.optimizerGradientNorm.name) break;
       }
       const names = seen.map(({ name }) => name);
-      expect(names).toEqual(expect.arrayContaining(['train/loss', 'train/tokens_per_second', 'policy/entropy']));
+      expect(names).toEqual(
+        expect.arrayContaining([
+          runtimeMetrics.trainLoss.name,
+          runtimeMetrics.trainTokensPerSecond.name,
+          runMetrics.policyEntropy.name,
+        ]),
+      );
       for (const { modelId, value } of seen) {
         expect(modelId).toBe(model.modelId);
         expect(value).toSatisfy(Number.isFinite);
@@ -59,7 +66,9 @@ async function readSteps(
   const steps: number[] = [];
   const { signal } = watching;
   for await (const { cursor, points } of runtime.watchMetrics({ modelId, afterCursor }, { signal })) {
-    steps.push(...points.filter(({ name }) => name === 'optimizer/gradient_norm').map(({ step }) => step));
+    steps.push(
+      ...points.filter(({ name }) => name === runtimeMetrics.optimizerGradientNorm.name).map(({ step }) => step),
+    );
     if (steps.at(-1) === last) return { steps, cursor };
   }
   return { steps, cursor: '' };

@@ -1,4 +1,5 @@
 import type { RolloutStatus } from '@agentlightning/core';
+import { instrumentOptions, operationalMetrics } from '@agentlightning/core/metrics';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Values that are collected on each scrape. */
@@ -21,15 +22,13 @@ export interface EndedRequest {
 }
 
 const verbs: readonly string[] = ['GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'];
-const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-const waitBuckets = [0.01, 0.1, 1, 5, 10, 30, 60, 300];
-const requestLabels = ['method', 'route', 'status'] as const;
+const { storeRequests, storeWaits, storeOpenWaits, storeRollouts } = operationalMetrics;
 
 /** The Prometheus metrics of a server. Labels have low cardinality: no ids. */
 export class StoreMetrics {
   readonly #registry: Registry;
-  readonly #requests: Histogram<(typeof requestLabels)[number]>;
-  readonly #waits: Histogram<(typeof requestLabels)[number]>;
+  readonly #requests: Histogram<(typeof storeRequests.labels)[number]>;
+  readonly #waits: Histogram<(typeof storeRequests.labels)[number]>;
   readonly #claims: Counter;
   readonly #enqueued: Counter;
   readonly #spans: Counter<'format'>;
@@ -37,41 +36,22 @@ export class StoreMetrics {
 
   constructor({ countUnfinished, countWaits }: StoreGauges, registry: Registry = new Registry()) {
     this.#registry = registry;
-    const registers = [this.#registry];
-    const labelNames = [...requestLabels];
-    this.#requests = new Histogram({
-      name: 'agl_store_request_duration_seconds',
-      help: 'Duration of requests, except long polls and event streams',
-      labelNames,
-      buckets: requestBuckets,
-      registers,
-    });
-    this.#waits = new Histogram({
-      name: 'agl_store_wait_duration_seconds',
-      help: 'Duration of long polls and event streams',
-      labelNames,
-      buckets: waitBuckets,
-      registers,
-    });
-    const counter = <TLabel extends string>(name: string, help: string, ...labels: TLabel[]): Counter<TLabel> =>
-      new Counter({ name, help, labelNames: labels, registers });
-    this.#claims = counter('agl_store_claims_total', 'Rollouts claimed from this server');
-    this.#enqueued = counter('agl_store_enqueued_total', 'Rollouts enqueued by this server');
-    this.#spans = counter('agl_store_spans_total', 'Spans recorded by this server', 'format');
-    this.#spanBytes = counter('agl_store_span_bytes_total', 'Bytes of request bodies with spans', 'format');
+    const registers = [registry];
+    this.#requests = new Histogram({ ...instrumentOptions(storeRequests), registers });
+    this.#waits = new Histogram({ ...instrumentOptions(storeWaits), registers });
+    this.#claims = new Counter({ ...instrumentOptions(operationalMetrics.storeClaims), registers });
+    this.#enqueued = new Counter({ ...instrumentOptions(operationalMetrics.storeEnqueued), registers });
+    this.#spans = new Counter({ ...instrumentOptions(operationalMetrics.storeSpans), registers });
+    this.#spanBytes = new Counter({ ...instrumentOptions(operationalMetrics.storeSpanBytes), registers });
     new Gauge({
-      name: 'agl_store_rollouts',
-      help: 'Unfinished rollouts by status',
-      labelNames: ['status'],
+      ...instrumentOptions(storeRollouts),
       registers,
       async collect() {
         for (const [status, count] of await countUnfinished()) this.set({ status }, count);
       },
     });
     new Gauge({
-      name: 'agl_store_waits',
-      help: 'Open long polls and event streams by kind',
-      labelNames: ['kind'],
+      ...instrumentOptions(storeOpenWaits),
       registers,
       collect() {
         for (const [kind, count] of countWaits()) this.set({ kind }, count);

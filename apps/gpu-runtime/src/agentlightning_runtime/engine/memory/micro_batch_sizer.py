@@ -21,9 +21,10 @@ _USABLE = 0.8
 class MicroBatchSizer:
     """Decides the maximum tokens of a micro-batch, padding included.
 
-    With a memory to measure, the first batch runs in micro-batches of `PROBE_TOKENS`. The peak of the largest
-    micro-batch so far divided by its tokens is the memory for each token, and later batches use what fits in the
-    available memory. Without one, the size is the limit.
+    With a memory to measure, the first batch runs in micro-batches of `PROBE_TOKENS`, and later ones use what fits in
+    the available memory. The peaks of the largest micro-batch so far, and of one of half its tokens or less, are a line
+    over the tokens: what does not depend on tokens is not counted for each. Until there are two, the peak is
+    proportional to the tokens. Without a memory, the size is the limit.
 
     Args:
         limit: Maximum tokens; lower after memory ran out.
@@ -38,8 +39,9 @@ class MicroBatchSizer:
         self._limit = limit
         self._memory = memory
         self._ranks = ranks
-        self._largest_measured = 0
-        self._bytes_per_token = 0.0
+        # Tokens and peak.
+        self._small: tuple[int, int] | None = None
+        self._large: tuple[int, int] | None = None
         self.max_tokens_seen_ok = 0
 
     def choose(self) -> int:
@@ -48,18 +50,24 @@ class MicroBatchSizer:
 
     @contextmanager
     def measure(self, tokens: int) -> Generator[None]:
-        """Measures the pass of one micro-batch, unless a larger one was measured before. A failed pass does not count.
+        """Measures the pass of one micro-batch, unless it would tell nothing new. A failed pass does not count.
 
         Args:
             tokens: Its tokens, padding included.
         """
-        memory = self._memory if tokens > self._largest_measured else None
+        memory = self._memory if self._is_new(tokens) else None
         if memory is not None:
             memory.start_measurement()
         yield
-        if memory is not None:
-            self._largest_measured = tokens
-            self._bytes_per_token = memory.peak_increase() / tokens
+        if memory is None:
+            return
+        measured = tokens, memory.peak_increase()
+        if self._large is not None and tokens < self._large[0]:
+            self._small = measured
+            return
+        if self._small is None and self._large is not None and 2 * self._large[0] <= tokens:
+            self._small = self._large
+        self._large = measured
 
     def record_success(self, tokens: int) -> None:
         """Records the tokens of a micro-batch that fitted, for error messages."""
@@ -73,9 +81,21 @@ class MicroBatchSizer:
         """
         self._limit = max(1, min(self._limit, failed_tokens) // 2)
 
+    def _is_new(self, tokens: int) -> bool:
+        if self._large is None or tokens > self._large[0]:
+            return True
+        return self._small is None and 2 * tokens <= self._large[0]
+
     def _affordable(self) -> int:
         if self._memory is None:
             return self._limit
-        if self._bytes_per_token <= 0:
+        if self._large is None or self._large[1] <= 0:
             return PROBE_TOKENS
-        return max(1, int(self._memory.available() * _USABLE / self._bytes_per_token))
+        tokens, peak = self._large
+        slope, fixed = peak / tokens, 0.0
+        if self._small is not None and self._small[1] < peak:
+            fewer, less = self._small
+            slope = (peak - less) / (tokens - fewer)
+            fixed = max(0.0, peak - slope * tokens)
+            slope = (peak - fixed) / tokens
+        return max(1, int((self._memory.available() * _USABLE - fixed) / slope))

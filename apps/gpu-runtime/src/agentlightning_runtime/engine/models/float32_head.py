@@ -9,7 +9,19 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-_SHORT_TYPES = (torch.bfloat16, torch.float16)
+from agentlightning_runtime.engine.models.mixed_precision import SHORT_TYPES
+
+
+def float32_product(left: Tensor, right: Tensor) -> Tensor:
+    """The product of two matrices in float32 at least. Products of short numbers are exact; their sums are rounded.
+
+    Has no gradient on CUDA, where short operands are not copied.
+    """
+    if left.is_cuda and left.dtype == right.dtype and left.dtype in SHORT_TYPES:
+        return torch.mm(left, right, out_dtype=torch.float32)
+    if left.dtype in SHORT_TYPES or right.dtype in SHORT_TYPES:
+        left, right = left.float(), right.float()
+    return left @ right
 
 
 def float32_logits(head: nn.Module, hidden: Tensor) -> Tensor:
@@ -21,6 +33,8 @@ def float32_logits(head: nn.Module, hidden: Tensor) -> Tensor:
         return head(hidden)
     bias: Tensor | None = getattr(head, "bias", None)
     with torch.autocast(hidden.device.type, enabled=False):
+        if bias is None and not torch.is_grad_enabled():
+            return float32_product(hidden.flatten(0, -2), head.weight.T).unflatten(0, hidden.shape[:-1])
         return nn.functional.linear(hidden.float(), head.weight.float(), None if bias is None else bias.float())
 
 
@@ -37,4 +51,4 @@ class Float32Head(nn.Module):
 
 
 def _is_short(head: nn.Linear, device: torch.device) -> bool:
-    return head.weight.dtype in _SHORT_TYPES or torch.is_autocast_enabled(device.type)
+    return head.weight.dtype in SHORT_TYPES or torch.is_autocast_enabled(device.type)

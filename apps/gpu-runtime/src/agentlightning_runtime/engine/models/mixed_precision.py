@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+#: Data types of matrix products beside weights in float32.
+SHORT_TYPES = (torch.bfloat16, torch.float16)
+
 
 @dataclass(frozen=True)
 class MixedPrecision:

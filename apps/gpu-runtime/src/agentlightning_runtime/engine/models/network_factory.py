@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import torch
 from peft import LoraConfig, inject_adapter_in_model
+from peft.tuners.lora import LoraLayer
 from torch import nn
 
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import LoraSettings
 from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, BaseModel, lora_target_modules
 from agentlightning_runtime.engine.models.empty_model import allocate
+from agentlightning_runtime.engine.models.mixed_precision import SHORT_TYPES
 from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ def make_network(
 ) -> PolicyNetwork:
     """Creates a network to train. Trained weights are in float32, so that small steps are not rounded away.
 
+    Where the base has a shorter data type, matrix products are computed in it, those of adapters too.
+
     With all weights trained it is sharded over the ranks before any memory is allocated; each rank reads its shards.
 
     Args:
@@ -48,11 +52,10 @@ def make_network(
         gradient_checkpointing: Recomputes activations in the backward pass.
         sequence_parallelism: Those that share the tokens of a micro-batch; None: this one has all of them.
     """
-    compute_dtype = None
+    compute_dtype = base.dtype if base.dtype in SHORT_TYPES else None
     if lora is None:
         causal_lm = copy.deepcopy(base.outline().causal_lm).requires_grad_(requires_grad=True)
-        if causal_lm.dtype not in (torch.float32, torch.float64):
-            compute_dtype = causal_lm.dtype
+        if compute_dtype is not None:
             causal_lm.float()
     else:
         causal_lm = lora_model(base, lora, request.seed)
@@ -158,6 +161,9 @@ def lora_model(base: BaseModel, lora: LoraSettings, seed: int) -> PreTrainedMode
         _add_adapters(initial, lora, seed)
         base.tensor_parallelism.add_adapters(causal_lm, initial, peft_config(lora, ""), ADAPTER_NAME)
     for module in causal_lm.modules():
+        if isinstance(module, LoraLayer):
+            # Autocast rounds the operands; otherwise a copy of every input in float32 is kept for the backward pass.
+            module.cast_input_dtype_enabled = False
         for name, weight in list(module.named_parameters(recurse=False)):
             if weight.requires_grad and weight.dtype != torch.float64:
                 # A new parameter: the data type of a sharded one cannot be changed.

@@ -1,7 +1,7 @@
 """Attention of sequences that are packed end to end in one row, without padding; they may share prefixes.
 
-Each segment of the row is a call of torch's attention, so no token is compared with one of another sequence, and memory
-does not grow with the square of the row.
+No token is compared with one of another sequence, and memory does not grow with the square of the row. On CUDA all
+segments are one call of torch's attention where it has one (`varlen_attention.py`); elsewhere each is a call.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import torch
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+from agentlightning_runtime.engine.models.varlen_attention import is_possible, varlen_attention
 from agentlightning_runtime.engine.packing import Segment
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.engine.experimental.sequence_parallelism import SequenceParallelism
+    from agentlightning_runtime.engine.models.varlen_attention import RowPlan
 
 #: Name of this attention in Transformers.
 PACKED_ATTENTION = "agentlightning_packed"
@@ -68,7 +70,7 @@ def packed_attention(
     value: Tensor,
     _attention_mask: Tensor | None,
     *,
-    segments: Sequence[Segment] | None = None,
+    plan: RowPlan | None = None,
     sequence_parallelism: SequenceParallelism | None = None,
     sliding_window: int | None = None,
     **options: Any,
@@ -81,7 +83,7 @@ def packed_attention(
         key: [1, key heads, tokens, width].
         value: Like the keys.
         _attention_mask: Not used: segments are causal.
-        segments: Partition of the row; None: every row is one sequence.
+        plan: The segments of the row; None: every row is one sequence.
         sequence_parallelism: The ranks that share the row; the tensors are then this rank's part of it.
         sliding_window: Number of tokens that a token attends to, itself included; None: all.
         options: Passed on.
@@ -91,8 +93,26 @@ def packed_attention(
     """
     if sequence_parallelism is not None:
         query, key, value = sequence_parallelism.divide_heads(query, key, value)
+    scaling = options.get("scaling") or query.shape[-1] ** -0.5
+    if plan is not None and is_possible(value, scaling, sliding_window):
+        attended = varlen_attention(query, key, value, plan, scaling=scaling, sliding_window=sliding_window)
+    else:
+        segments = (Segment(0, query.shape[2]),) if plan is None else plan.segments
+        attended = _attention_by_segment(query, key, value, segments, sliding_window=sliding_window, **options)
+    return (attended if sequence_parallelism is None else sequence_parallelism.divide_tokens(attended)), None
+
+
+def _attention_by_segment(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    segments: Sequence[Segment],
+    *,
+    sliding_window: int | None,
+    **options: Any,
+) -> Tensor:
+    """The attention of each segment by a separate call."""
     heads = cast("nn.Module", SimpleNamespace(num_key_value_groups=query.shape[1] // key.shape[1]))
-    segments = segments or (Segment(0, query.shape[2]),)
     sizes = [segment.end - segment.start for segment in segments]
     # The gradient of a split is one row; that of a slice is a row for each segment, all of which are added.
     queries, keys, values = (states.split(sizes, dim=2) for states in (query, key, value))
@@ -104,8 +124,7 @@ def packed_attention(
             heads, queries[own], own_keys, own_values, mask, is_causal=mask is None, **options
         )
         parts.append(part)
-    attended = parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-    return (attended if sequence_parallelism is None else sequence_parallelism.divide_tokens(attended)), None
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
 
 def _attended_segments(segments: Sequence[Segment]) -> list[list[int]]:

@@ -12,6 +12,7 @@ from agentlightning_runtime.engine.loss.token_scores import Scores, score_tokens
 from agentlightning_runtime.engine.models.loaded_model import output_head
 from agentlightning_runtime.engine.models.mixed_precision import MixedPrecision
 from agentlightning_runtime.engine.models.packed_attention import use_packed_attention
+from agentlightning_runtime.engine.models.varlen_attention import RowPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,11 +77,11 @@ class PolicyNetwork(nn.Module):
         """
         ranks = self._sequence_parallelism
         if ranks is None or segments is None or positions is None:
-            packing = {} if segments is None else {"segments": segments}
+            packing = {} if segments is None else {"plan": RowPlan(segments, token_ids.device)}
             hidden = self._hidden(token_ids, positions, selected, packing)
             return self._scores(hidden, targets, temperatures, trains_entropy=trains_entropy)
         part = ranks.part_of(token_ids, positions, segments, selected)
-        packing = {"segments": part.segments, "sequence_parallelism": ranks}
+        packing = {"plan": RowPlan(part.segments, token_ids.device), "sequence_parallelism": ranks}
         hidden = self._hidden(part.token_ids, part.positions, part.selected, packing)
         own = targets[part.scored], temperatures[part.scored]
         return ranks.combine(self._scores(hidden, *own, trains_entropy=trains_entropy), part.scored, len(targets))

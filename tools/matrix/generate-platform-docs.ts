@@ -5,9 +5,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { frameworks } from './matrix/frameworks.ts';
-import { platformTable, versionTable } from './matrix/support-table.ts';
-import { readText, repositoryRoot } from './repository-files.ts';
+import { readText, repositoryRoot } from '../repository-files.ts';
+import { frameworks } from './frameworks.ts';
+import { platformTable, versionTable } from './support-table.ts';
 
 const platformDocument = 'docs/platforms.md';
 

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { wholeNumber } from '../number-flag.ts';
+import type { ProgramOptions } from '../program-options.ts';
+import { examples } from '../store/store-file-commands.ts';
+import { storeHelp } from '../store-option.ts';
+import type { ProbeFlags } from './run-probe.ts';
+import type { RescoreFlags } from './run-rescore.ts';
+
+/** Adds `agl reward probe` and `agl rescore`. */
+export function addRewardCommands(program: Command, options: ProgramOptions): void {
+  program
+    .command('reward')
+    .description('Examine a reward before a training relies on it.')
+    .command('probe')
+    .description(
+      'Score outputs that no honest agent returns, and the stored ones of the agent: can the reward be gamed?',
+    )
+    .argument('[config]', 'a configuration with `reward`', 'agl.config.ts')
+    .option('--run <id>', "compare with the agent's own outputs, of this run")
+    .option('--tasks <n>', 'number of training tasks', wholeNumber({ min: 1, max: 1000 }), 8)
+    .option('--store <url>', storeHelp, defaultStoreUrl)
+    .option('--json', 'one JSON object, for programs')
+    .addHelpText(
+      'after',
+      examples(
+        'agl reward probe --run run-1a2b3c4d',
+        'Exit codes: 0 no degenerate output is rewarded like a good one, 1 one is, 2 invalid flag or configuration.',
+      ),
+    )
+    .action(async (file: string, flags: ProbeFlags) => {
+      const { runProbe } = await import('./run-probe.ts');
+      options.setExitCode(await runProbe(file, flags));
+    });
+  program
+    .command('rescore')
+    .description('Score the stored rollouts of a run by another reward, without running agents.')
+    .argument('<run>', 'the id of the run')
+    .requiredOption('--reward <file>', 'a module with the reward, or a configuration')
+    .option('--mode <modes...>', 'rollouts of these modes: train, val, test', ['train', 'test', 'val'])
+    .option('--copy <id>', 'also create a copy of the run with the new rewards, for `agl dataset --run <id>`')
+    .option('--out <file>', 'write each rollout with both rewards, as JSON lines')
+    .option('--store <url>', storeHelp, defaultStoreUrl)
+    .option('--json', 'one JSON object, for programs')
+    .addHelpText(
+      'after',
+      examples('agl rescore run-1a2b3c4d --reward stricter.ts --copy run-strict', 'The stored rewards remain.'),
+    )
+    .action(async (run: string, flags: RescoreFlags) => {
+      const { runRescore } = await import('./run-rescore.ts');
+      await runRescore(run, flags);
+    });
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { AgentLightningError, type RolloutMode } from '@agentlightning/core';
+import { parseSettings } from '@agentlightning/core/settings';
+import { rewardSchema } from '../../config/sections/reward-config.ts';
+import { rescoreText } from '../../report/reward-text.ts';
+import { RunCopy } from '../../rewards/copy-run.ts';
+import { rescoreRun } from '../../rewards/rescore-run.ts';
+import { computedReward } from '../../rewards/score-outputs.ts';
+import { loadReward } from '../../user-modules/load-reward.ts';
+import { openExistingStore } from '../open-existing-store.ts';
+import { listenToProcess } from '../process/listen-to-process.ts';
+
+/** The flags of `agl rescore`. */
+export interface RescoreFlags {
+  readonly reward: string;
+  readonly mode: readonly string[];
+  readonly copy?: string;
+  readonly out?: string;
+  readonly store: string;
+  readonly json?: boolean;
+}
+
+const modes: readonly RolloutMode[] = ['train', 'val', 'test'];
+
+/**
+ * Rescores a run and prints the comparison.
+ *
+ * @throws AgentLightningError CONFIG for a module without a computed reward, NOT_FOUND without the run
+ */
+export async function runRescore(runId: string, flags: RescoreFlags): Promise<void> {
+  const chosen = modesOf(flags.mode);
+  const reward = computedReward(parseSettings(rewardSchema, await loadReward(flags.reward), { within: ['reward'] }));
+  if (reward === null) throw noScoring(flags.reward);
+  const store = await openExistingStore(flags.store);
+  const stop = listenToProcess({ close: () => undefined, onWarning: () => undefined });
+  try {
+    const copy = flags.copy === undefined ? null : await RunCopy.create(store, { from: runId, runId: flags.copy });
+    const file = flags.out === undefined ? null : createWriteStream(flags.out);
+    const report = await rescoreRun({
+      store,
+      runId,
+      modes: chosen,
+      reward,
+      signal: stop.signal,
+      onRollout: async (rescored, rollout) => {
+        if (file?.write(`${JSON.stringify(rescored)}\n`) === false) await once(file, 'drain');
+        await copy?.add(rescored, rollout);
+      },
+    });
+    file?.end();
+    if (file !== null) await finished(file);
+    process.stdout.write(
+      flags.json === true ? `${JSON.stringify({ runId, ...report })}\n` : rescoreText(report, flags),
+    );
+  } finally {
+    stop.release();
+    await store.close();
+  }
+}
+
+function modesOf(given: readonly string[]): readonly RolloutMode[] {
+  const unknown = given.find((mode) => !modes.some((known) => known === mode));
+  if (unknown === undefined) return modes.filter((mode) => given.includes(mode));
+  throw new AgentLightningError({ code: 'CONFIG', message: `--mode is one of ${modes.join(', ')}, not ${unknown}` });
+}
+
+function noScoring(file: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `${file} has no part with \`score\` or \`scoreGroup\``,
+    remedy: 'Export a function `({ task, output }) => score`, or `rewards({ … })`.',
+  });
+}

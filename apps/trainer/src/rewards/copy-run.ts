@@ -1,0 +1,91 @@
+import type { JsonObject, Reward, Store } from '@agentlightning/core';
+import { isJsonObject } from '@agentlightning/core/internal';
+import {
+  primaryRewardName,
+  rewardAttributes,
+  rewardFromSpan,
+  scoredOutputAttributes,
+  spanNames,
+} from '@agentlightning/core/spans';
+import { newSpanId } from '@agentlightning/core/store';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
+import type { RescoredRollout } from './rescore-run.ts';
+
+/** A copy of a run, whose rollouts have other rewards: `agl dataset` reads it, as any run. */
+export class RunCopy {
+  readonly #store: Store;
+  readonly #runId: string;
+  #copied = 0;
+
+  private constructor(store: Store, runId: string) {
+    this.#store = store;
+    this.#runId = runId;
+  }
+
+  /**
+   * Creates the run.
+   *
+   * @throws AgentLightningError CONFLICT when a run with the id exists
+   */
+  static async create(
+    store: Store,
+    { from, runId }: { readonly from: string; readonly runId: string },
+  ): Promise<RunCopy> {
+    const { name, config } = await store.getRun(from);
+    await store.createRun({
+      runId,
+      name: `${name}, rescored`,
+      config: { ...config, rescoredFrom: from } satisfies JsonObject,
+    });
+    await store.updateRun(runId, { status: 'finished' });
+    return new RunCopy(store, runId);
+  }
+
+  /** Copies a rollout with its spans, without its recorded rewards. */
+  async add(rescored: RescoredRollout, { rollout, spans }: FinishedRollout): Promise<void> {
+    this.#copied += 1;
+    const metadata = isJsonObject(rollout.metadata ?? undefined) ? rollout.metadata : {};
+    const started = await this.#store.startRollout({
+      rolloutId: `${this.#runId}-${this.#copied}`,
+      runId: this.#runId,
+      input: rollout.input,
+      mode: rollout.mode,
+      metadata: { ...metadata, group_id: rescored.groupId, copied_from: rollout.rolloutId },
+      workerId: 'rescore',
+    });
+    const ids = { rolloutId: started.rolloutId, attemptId: started.attempt.attemptId };
+    const kept = spans.filter((span) => rewardFromSpan(span) === null).map((span) => ({ ...span, ...ids }));
+    const last = spans.at(-1);
+    const attributes = {
+      ...rewardAttributes(rewardsOf(rescored)),
+      ...scoredOutputAttributes({ output: rescored.output, scores: rescored.scores }),
+    };
+    const reward =
+      last === undefined
+        ? []
+        : [
+            {
+              ...last,
+              ...ids,
+              spanId: newSpanId(),
+              parentId: null,
+              name: spanNames.annotation,
+              attributes,
+              sequenceId: last.sequenceId + 1,
+              events: [],
+              links: [],
+            },
+          ];
+    await this.#store.appendSpans([...kept, ...reward]);
+    await this.#store.updateAttempt(ids.rolloutId, ids.attemptId, { status: 'succeeded' });
+  }
+}
+
+/** The reward as the primary dimension, and the parts; none where it is missing. */
+function rewardsOf({ reward, scores }: RescoredRollout): readonly Reward[] {
+  if (reward === null) return [];
+  const parts = Object.entries(scores).flatMap(([name, { score }]) =>
+    score === null || name === primaryRewardName ? [] : [{ name, value: score }],
+  );
+  return [{ name: primaryRewardName, value: reward }, ...parts];
+}

@@ -1,0 +1,53 @@
+import type { RewardChoice } from '@agentlightning/algorithms';
+import type { RewardInput } from '@agentlightning/core/algorithm';
+import { systemClock } from '@agentlightning/core/internal';
+import { type PartScore, rewardsOfScores } from '@agentlightning/core/spans';
+import { type OutputScoring, primaryPart, scoreOutput } from '@agentlightning/runner';
+import { choiceOfParts } from '../config/reward-definition.ts';
+import type { RewardsSettings } from '../config/sections/reward-config.ts';
+import { groupParts, groupScores } from '../rollouts/score-groups.ts';
+
+/** A reward that is computed from outputs, with the weights of its parts. */
+export interface ComputedReward {
+  readonly scoring: OutputScoring;
+  readonly choice: RewardChoice;
+}
+
+/** The computed reward of a configuration; null where agents return their reward. */
+export function computedReward(rewards: RewardsSettings): ComputedReward | null {
+  return rewards.scoring === null ? null : { scoring: rewards.scoring, choice: choiceOfParts(rewards) };
+}
+
+/** How an output is scored. */
+export interface OutputScores {
+  readonly scores: Readonly<Record<string, PartScore>>;
+  /** The reward; null where a part that counts is missing. */
+  readonly reward: number | null;
+}
+
+/** Scores outputs of the same task, as the rollouts of a group are scored. */
+export async function scoreSiblings(
+  { scoring, choice }: ComputedReward,
+  inputs: readonly RewardInput[],
+): Promise<readonly OutputScores[]> {
+  const own = await Promise.all(
+    inputs.map(({ signal, ...input }) => scoreOutput(scoring, input, { clock: systemClock, signal })),
+  );
+  const ofGroup = await groupScores(inputs, groupParts(scoring), new Set());
+  return own.map((scores, index) => {
+    const all = { ...scores, ...ofGroup[index] };
+    return { scores: all, reward: rewardOf(all, { choice, primary: primaryPart(scoring) }) };
+  });
+}
+
+function rewardOf(
+  scores: Readonly<Record<string, PartScore>>,
+  { choice, primary }: { readonly choice: RewardChoice; readonly primary: string },
+): number | null {
+  const { rewardWeights } = choice;
+  if (rewardWeights === undefined) return rewardsOfScores(scores, primary)[0]?.value ?? null;
+  return Object.entries(rewardWeights).reduce<number | null>((sum, [name, weight]) => {
+    const score = scores[name]?.score ?? null;
+    return sum === null || score === null ? null : sum + weight * score;
+  }, 0);
+}
