@@ -46,5 +46,10 @@ export default [
     path: 'apps/dashboard/dist/web/assets/index-*.js',
     limit: 250 * kilobyte,
   }),
+  entry('@agentlightning/rewards', {
+    path: 'packages/rewards/dist/index.js',
+    limit: 25 * kilobyte,
+    ignore: ['ai', 'ajv', 'mathjs', 'promptfoo'],
+  }),
   entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 9 * kilobyte, ignore: [core] }),
 ];

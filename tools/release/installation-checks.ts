@@ -31,6 +31,11 @@ export const installations: readonly Installation[] = [
     })),
   { name: '@agentlightning/client', packages: ['@agentlightning/client'], examples: 'packages/client' },
   {
+    name: '@agentlightning/rewards',
+    packages: ['@agentlightning/rewards', 'ajv@8.20.0'],
+    examples: 'packages/rewards',
+  },
+  {
     name: '@agentlightning/trainer',
     packages: ['@agentlightning/trainer', '@agentlightning/fetch', 'openai@7.55.0'],
     examples: 'apps/trainer',

@@ -52,6 +52,7 @@ const order = [
   'training/loop',
   'training/resume',
   'training/evaluation',
+  'training/rewards',
   'training/missing-rewards',
   'training/warnings',
   'training/prompt-search',
