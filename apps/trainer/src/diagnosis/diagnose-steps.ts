@@ -148,7 +148,7 @@ const detectors: Readonly<Partial<Record<WarningName, Detector>>> = {
     return `the token limit cut ${percentText(shares)} of the responses, and no update has a learning signal, for ${stepsText(steps)}${constant}`;
   },
   'all-responses-truncated': (metrics) => {
-    const shares = metrics.ofRun('response/truncated_share', steps);
+    const shares = metrics.ofRun(runMetrics.responseTruncatedShare.name, steps);
     if (shares?.every((share) => share === 1) !== true || hasZeroAdvantages(metrics, steps)) return null;
     return isExtreme(metrics, steps, 'high') ? null : `the token limit cut all responses, for ${stepsText(steps)}`;
   },

@@ -34,7 +34,8 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     remedy: 'Raise `sampling.maxTokens` and the limit of the requests, or ask for shorter responses in the prompt.',
   },
   'all-responses-truncated': {
-    cause: 'No response ends by itself: the policy learns responses that are cut, and does not learn to end them.',
+    cause:
+      'No response ends before the limit: the policy learns responses that are cut, and does not learn to end them.',
     remedy:
       'Raise `sampling.maxTokens` and the limit of the requests. Ignore this if the agent wants only the first tokens of a response.',
   },
