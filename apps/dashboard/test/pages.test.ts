@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Dashboard, serveDashboard } from '../src/index.ts';
 import { type BrowserPages, chromiumPath, startBrowser } from './browser-pages.ts';
-import { fillStore, sampleReplayer, sampleRunId, sampleTexts } from './sample-store.ts';
+import { fillStore, sampleReplayer, sampleRunId, sampleTexts, scoredRollout } from './sample-store.ts';
 
 /** The browser starts and draws slowly on a busy machine. */
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
@@ -57,6 +57,7 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   [`${rollout}?view=tokens&color=advantage`, 'advantage ≥ 1: made more likely'],
   [`${rollout}?view=raw`, 'Copy as curl'],
   [`${rollout}?view=task`, 'task_index'],
+  [`/rollouts/${scoredRollout}`, 'two of four facts'],
   [`/compare?runs=${sampleRunId},${otherRunId}`, 'reward/mean'],
   ['/compare', 'Choose runs to compare'],
   ['/workers', 'Trainers and other workers'],

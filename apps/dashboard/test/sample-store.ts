@@ -4,6 +4,7 @@ import {
   agentLightningAttributes,
   genAiAttributes,
   modelCallToSpan,
+  scoredOutputAttributes,
   spanNames,
   trainingToSpan,
 } from '@agentlightning/core/spans';
@@ -142,6 +143,14 @@ async function claimStep(store: SqlStore, step: number, texts: SampleTexts): Pro
   return await store.claimRollouts({ workerId: texts.worker, limit: requests.length });
 }
 
+/** The rollout whose output a configured reward has scored. */
+export const scoredRollout = 'ro-3-2-1';
+
+const scored = {
+  output: { facts: 2 },
+  scores: { accuracy: { score: 0.5, reason: 'two of four facts' }, brevity: { score: null, reason: 'no verdict' } },
+};
+
 async function finish(store: SqlStore, rollout: AttemptedRollout, texts: SampleTexts): Promise<void> {
   const { rolloutId, attempt } = rollout;
   const ids = { rolloutId, attemptId: attempt.attemptId };
@@ -155,7 +164,8 @@ async function finish(store: SqlStore, rollout: AttemptedRollout, texts: SampleT
     return;
   }
   const { sequenceId: _assigned, ...reward } = aRewardSpan(position / (sample.groupSize - 1), ids);
-  await store.appendSpans([reward, trainingSpan(ids, Number(rollout.metadata?.['step']), position - 1)]);
+  const attributes = { ...reward.attributes, ...(rolloutId === scoredRollout ? scoredOutputAttributes(scored) : {}) };
+  await store.appendSpans([{ ...reward, attributes }, trainingSpan(ids, Number(rollout.metadata?.['step']), position - 1)]);
   await store.updateAttempt(rolloutId, ids.attemptId, { status: 'succeeded' });
 }
 

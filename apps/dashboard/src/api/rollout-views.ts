@@ -8,7 +8,7 @@ import type {
   RolloutStatus,
 } from '@agentlightning/core';
 import type { CallTraining } from '@agentlightning/core/algorithm';
-import type { RolloutAnnotations, RolloutLabel } from '@agentlightning/core/spans';
+import type { RolloutAnnotations, RolloutLabel, ScoredOutput } from '@agentlightning/core/spans';
 import type { Cost, RecordedFailure } from '@agentlightning/core/store';
 import type { TraceMessage, TraceStepKind, TraceStepOutcome, TraceTokens } from '@agentlightning/trace';
 
@@ -119,6 +119,8 @@ export interface RolloutDetail {
   readonly training: readonly TrainingView[];
   /** The final reward of the attempt, all dimensions; empty without one. */
   readonly rewards: readonly Reward[];
+  /** What the agent returned and its scores by part, with their reasons; null where no configured reward scores outputs. */
+  readonly scored: ScoredOutput | null;
   /** The rollouts of the same group, this one included, in order of sample. */
   readonly siblings: readonly RolloutRow[];
   /** The annotations of the attempt. */

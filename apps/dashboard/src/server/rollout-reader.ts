@@ -3,6 +3,7 @@ import { type Attempt, NotFoundError, type Span } from '@agentlightning/core';
 import {
   findAnnotations,
   findFinalReward,
+  findScoredOutput,
   modelCallAttributes,
   modelCallFromSpan,
   spanNames,
@@ -76,6 +77,7 @@ export class RolloutReader {
       ...attemptTrace(spans?.items ?? []),
       training: trainingsOf(spans?.items ?? []),
       rewards: findFinalReward(spans?.items ?? [])?.rewards ?? [],
+      scored: findScoredOutput(spans?.items ?? []),
       annotations: findAnnotations(spans?.items ?? []),
       siblings: await this.#siblings(row),
       cost: costOfCalls(usageOfSpans(spans?.items ?? []), await this.#prices(row)),

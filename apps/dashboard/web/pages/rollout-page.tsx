@@ -9,6 +9,7 @@ import { AttemptList } from '../parts/attempt-list.tsx';
 import { Conversation } from '../parts/conversation.tsx';
 import { QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
+import { ScoreTable } from '../parts/score-table.tsx';
 import { SiblingStrip } from '../parts/sibling-strip.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { costTiles, type Tile, Tiles } from '../parts/tiles.tsx';
@@ -77,6 +78,7 @@ function RolloutContents({ detail }: { readonly detail: RolloutDetail }): ReactN
         <p className="muted">{`The attempt has ${detail.totalSpans} spans; later ones are left out.`}</p>
       ) : null}
       {view === 'messages' ? <Conversation detail={detail} /> : null}
+      {view === 'messages' || view === 'task' ? <ScoreTable scored={detail.scored} /> : null}
       {view === 'trace' ? <TraceView trace={detail.trace} /> : null}
       {view === 'tokens' ? <TokenView detail={detail} /> : null}
       {view === 'raw' ? <RawView detail={detail} /> : null}

@@ -72,3 +72,14 @@ test('what is too long keeps its beginning and its end', () => {
   expect(text.length).toBeLessThan(8100);
   expect(text).toMatch(/^Task: "xxx[\s\S]*\[… 12\d{3} characters left out …\][\s\S]*The agent failed: in the end$/);
 });
+
+test('contains the scores of the parts of the reward, with their reasons', () => {
+  const scores = { correct: { score: 0, reason: 'expected 7' }, tone: { score: null, reason: null } };
+  const attributes = { 'agentlightning.scores': JSON.stringify(scores) };
+  const span = aSpan({ name: 'agentlightning.annotation', attributes });
+  expect(rolloutTranscript(collected('bolts', [span]), { failure: null }).split('\n')).toEqual([
+    'Task: "bolts"',
+    'score of correct: 0 (expected 7)',
+    'score of tone: none',
+  ]);
+});

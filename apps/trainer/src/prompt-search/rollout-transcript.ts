@@ -1,4 +1,5 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { findScoredOutput } from '@agentlightning/core/spans';
 import { type TraceMessage, type TraceStep, traceSteps } from '@agentlightning/trace';
 
 /** Maximum length of the transcript of one rollout, in characters. */
@@ -12,16 +13,25 @@ export interface TranscriptOutcome {
 
 /**
  * Text of a rollout for the optimiser model: the task, the messages to and from models, tool calls, recorded messages, and
- * the failure. Deterministic.
+ * the scores with their reasons, and the failure. Deterministic.
  */
 export function rolloutTranscript({ rollout, spans }: CollectedRollout, { failure }: TranscriptOutcome): string {
   const seen = new Set<string>();
   const lines = [
     `Task: ${JSON.stringify(rollout.input)}`,
     ...traceSteps(spans).flatMap((step) => stepLines(step, seen)),
+    ...scoreLines(spans),
     ...(failure === null ? [] : [`The agent failed: ${failure}`]),
   ];
   return shortened(lines.join('\n'));
+}
+
+/** The scores of what the agent returned, where a configured reward computes them. */
+function scoreLines(spans: CollectedRollout['spans']): readonly string[] {
+  const { scores = {} } = findScoredOutput(spans) ?? {};
+  return Object.entries(scores).map(
+    ([part, { score, reason }]) => `score of ${part}: ${score ?? 'none'}${reason === null ? '' : ` (${reason})`}`,
+  );
 }
 
 function stepLines(step: TraceStep, seen: Set<string>): readonly string[] {
