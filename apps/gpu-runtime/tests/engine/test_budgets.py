@@ -194,7 +194,6 @@ def test_a_decoding_step_casts_no_weights(lora: LoraSettings | None, launches: i
     batch.join([Generation(request, served)])
     with torch.no_grad(), DispatchCounter() as counter:
         batch.step()
-    print(lora, len(counter.casts), max(counter.casts), counter.launches)  # noqa: T201
     # Logits in float32 are the largest.
     logits = 4 * SHAPE["vocab_size"]
     # Only the CPU copies a short head.
