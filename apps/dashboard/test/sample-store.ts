@@ -165,7 +165,10 @@ async function finish(store: SqlStore, rollout: AttemptedRollout, texts: SampleT
   }
   const { sequenceId: _assigned, ...reward } = aRewardSpan(position / (sample.groupSize - 1), ids);
   const attributes = { ...reward.attributes, ...(rolloutId === scoredRollout ? scoredOutputAttributes(scored) : {}) };
-  await store.appendSpans([{ ...reward, attributes }, trainingSpan(ids, Number(rollout.metadata?.['step']), position - 1)]);
+  await store.appendSpans([
+    { ...reward, attributes },
+    trainingSpan(ids, Number(rollout.metadata?.['step']), position - 1),
+  ]);
   await store.updateAttempt(rolloutId, ids.attemptId, { status: 'succeeded' });
 }
 
