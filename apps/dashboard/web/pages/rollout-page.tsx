@@ -7,9 +7,9 @@ import { rolloutQuery } from '../data/queries.ts';
 import { AnnotationBar } from '../parts/annotation-bar.tsx';
 import { AttemptList } from '../parts/attempt-list.tsx';
 import { Conversation } from '../parts/conversation.tsx';
+import { type DataColumn, DataTable } from '../parts/data-table.tsx';
 import { QueryView } from '../parts/notice.tsx';
 import { PageTitle } from '../parts/page-title.tsx';
-import { ScoreTable } from '../parts/score-table.tsx';
 import { SiblingStrip } from '../parts/sibling-strip.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { costTiles, type Tile, Tiles } from '../parts/tiles.tsx';
@@ -119,4 +119,32 @@ function tilesOf({ rollout, rewards, turns, cost }: RolloutDetail): readonly Til
     { label: 'Model calls', value: String(turns.length), note: `${responseTokens} response tokens` },
     ...costTiles(cost),
   ];
+}
+
+interface ScoreRow {
+  readonly part: string;
+  readonly score: number | null;
+  readonly reason: string | null;
+}
+
+const scoreColumns: readonly DataColumn<ScoreRow>[] = [
+  { label: 'Part', render: ({ part }) => part },
+  { label: 'Score', isNumber: true, render: ({ score }) => (score === null ? 'missing' : numberText(score)) },
+  { label: 'Reason', render: ({ reason }) => <span className="foreign">{reason ?? '–'}</span> },
+];
+
+/** What the agent returned, and the scores of the parts of the reward; nothing where no configured reward scores outputs. */
+function ScoreTable({ scored }: Pick<RolloutDetail, 'scored'>): ReactNode {
+  if (scored === null) return null;
+  const rows = Object.entries(scored.scores).map(([part, score]) => ({ part, ...score }));
+  const { output } = scored;
+  return (
+    <section className="panel" aria-label="Output">
+      <h2>Scores of the output</h2>
+      {output === undefined ? null : (
+        <pre className="foreign">{typeof output === 'string' ? output : JSON.stringify(output, null, 2)}</pre>
+      )}
+      <DataTable label="Scores" columns={scoreColumns} rows={rows} keyOf={({ part }) => part} />
+    </section>
+  );
 }
