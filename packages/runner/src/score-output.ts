@@ -115,32 +115,50 @@ function missing(reason: string): PartScore {
 /** Runs a part within its time; its error is the reason for which it is missing. */
 async function attempt(
   name: string,
-  { clock, timeoutMs = maxPartMs, signal, onError }: ScoringOptions,
+  { timeoutMs = maxPartMs, onError, ...options }: ScoringOptions,
   score: (signal: AbortSignal) => Promise<PartScore>,
 ): Promise<PartScore> {
+  try {
+    return await scoreInTime(name, { ...options, timeoutMs: Math.min(timeoutMs, maxPartMs) }, score);
+  } catch (thrown) {
+    const error = scoringError(name, thrown);
+    onError?.(name, error);
+    return missing(error.message);
+  }
+}
+
+/** The error of a part: what it threw, named. */
+export function scoringError(name: string, thrown: unknown): AgentLightningError {
+  if (AgentLightningError.isInstance(thrown)) return thrown;
+  return new AgentLightningError({
+    code: 'INVALID_REWARD',
+    message: `"${name}" threw ${errorMessage(thrown)}`,
+    cause: thrown,
+  });
+}
+
+/**
+ * Runs a part within a time. Its signal aborts at the end.
+ *
+ * @throws AgentLightningError TIMEOUT when it does not finish; what the part throws; the reason of the signal
+ */
+export async function scoreInTime<TResult>(
+  name: string,
+  { clock, timeoutMs, signal }: Pick<ScoringOptions, 'clock' | 'signal'> & { readonly timeoutMs: number },
+  score: (signal: AbortSignal) => Promise<TResult>,
+): Promise<TResult> {
   const limit = new AbortController();
-  const ms = Math.min(timeoutMs, maxPartMs);
   const tooLate = Promise.withResolvers<never>();
-  const timer = after(ms, clock, () => tooLate.reject(late(name, ms)));
+  const timer = after(timeoutMs, clock, () => tooLate.reject(late(name, timeoutMs)));
   const onAbort = (): void => tooLate.reject(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     signal?.throwIfAborted();
     return await Promise.race([score(limit.signal), tooLate.promise]);
-  } catch (thrown) {
-    const error = AgentLightningError.isInstance(thrown)
-      ? thrown
-      : new AgentLightningError({
-          code: 'INVALID_REWARD',
-          message: `"${name}" threw ${errorMessage(thrown)}`,
-          cause: thrown,
-        });
-    onError?.(name, error);
-    return missing(error.message);
   } finally {
     timer.cancel();
     signal?.removeEventListener('abort', onAbort);
-    limit.abort(late(name, ms));
+    limit.abort(late(name, timeoutMs));
   }
 }
 

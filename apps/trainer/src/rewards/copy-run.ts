@@ -1,13 +1,11 @@
 import type { JsonObject, Reward, Store } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
 import {
+  annotationSpan,
   primaryRewardName,
   rewardAttributes,
   rewardFromSpan,
   scoredOutputAttributes,
-  spanNames,
 } from '@agentlightning/core/spans';
-import { newSpanId } from '@agentlightning/core/store';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import type { RescoredRollout } from './rescore-run.ts';
 
@@ -44,39 +42,24 @@ export class RunCopy {
   /** Copies a rollout with its spans, without its recorded rewards. */
   async add(rescored: RescoredRollout, { rollout, spans }: FinishedRollout): Promise<void> {
     this.#copied += 1;
-    const metadata = isJsonObject(rollout.metadata ?? undefined) ? rollout.metadata : {};
     const started = await this.#store.startRollout({
       rolloutId: `${this.#runId}-${this.#copied}`,
       runId: this.#runId,
       input: rollout.input,
       mode: rollout.mode,
-      metadata: { ...metadata, group_id: rescored.groupId, copied_from: rollout.rolloutId },
+      metadata: { ...rollout.metadata, group_id: rescored.groupId, copied_from: rollout.rolloutId },
       workerId: 'rescore',
     });
     const ids = { rolloutId: started.rolloutId, attemptId: started.attempt.attemptId };
     const kept = spans.filter((span) => rewardFromSpan(span) === null).map((span) => ({ ...span, ...ids }));
-    const last = spans.at(-1);
     const attributes = {
       ...rewardAttributes(rewardsOf(rescored)),
       ...scoredOutputAttributes({ output: rescored.output, scores: rescored.scores }),
     };
-    const reward =
-      last === undefined
-        ? []
-        : [
-            {
-              ...last,
-              ...ids,
-              spanId: newSpanId(),
-              parentId: null,
-              name: spanNames.annotation,
-              attributes,
-              sequenceId: last.sequenceId + 1,
-              events: [],
-              links: [],
-            },
-          ];
-    await this.#store.appendSpans([...kept, ...reward]);
+    const sequenceId = (spans.at(-1)?.sequenceId ?? 0) + 1;
+    const timeMs = rollout.endTimeMs ?? rollout.startTimeMs;
+    const reward = { ...annotationSpan(attributes, { ...ids, timeMs }), sequenceId };
+    await this.#store.appendSpans([...kept, reward]);
     await this.#store.updateAttempt(ids.rolloutId, ids.attemptId, { status: 'succeeded' });
   }
 }

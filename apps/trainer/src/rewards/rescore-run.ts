@@ -1,12 +1,10 @@
 import { finalReward, type RewardChoice } from '@agentlightning/algorithms';
 import type { JsonValue, Rollout, RolloutMode, Store } from '@agentlightning/core';
-import { findScoredOutput } from '@agentlightning/core/spans';
-import { lastText } from '../evaluation/constant-response.ts';
 import { mean } from '../events/mean.ts';
 import { rankCorrelation } from '../events/rank-correlation.ts';
 import { type FinishedRollout, readFinishedRollouts } from '../results/finished-rollout.ts';
 import { groupRollouts } from '../rollouts/collect-rollouts.ts';
-import { type ComputedReward, type OutputScores, scoreSiblings } from './score-outputs.ts';
+import { type ComputedReward, type OutputScores, scoreSiblings, storedOutput } from './score-outputs.ts';
 
 /** A stored rollout with its recorded and its new reward. */
 export interface RescoredRollout extends OutputScores {
@@ -73,9 +71,9 @@ export async function rescoreRun({
       store,
       rollouts.map(({ rollout }) => rollout),
     );
-    const outputs = finished.map(({ spans }) => findScoredOutput(spans)?.output as JsonValue | undefined);
-    byLastResponse += outputs.filter((output) => output === undefined).length;
-    const given = finished.map(({ spans }, index) => outputs[index] ?? lastText(spans));
+    const stored = finished.map(({ spans }) => storedOutput(spans));
+    byLastResponse += stored.filter(({ isRecorded }) => !isRecorded).length;
+    const given = stored.map(({ output }) => output);
     const scored = await scoreSiblings(
       reward,
       finished.map(({ rollout, spans }, index) => ({

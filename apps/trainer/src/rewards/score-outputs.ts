@@ -1,10 +1,12 @@
 import type { RewardChoice } from '@agentlightning/algorithms';
+import type { JsonValue, Span } from '@agentlightning/core';
 import type { RewardInput } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
-import { type PartScore, rewardsOfScores } from '@agentlightning/core/spans';
+import { findScoredOutput, type PartScore, rewardsOfScores } from '@agentlightning/core/spans';
 import { type OutputScoring, primaryPart, scoreOutput } from '@agentlightning/runner';
 import { choiceOfParts } from '../config/reward-definition.ts';
 import type { RewardsSettings } from '../config/sections/reward-config.ts';
+import { lastText } from '../evaluation/constant-response.ts';
 import { groupParts, groupScores } from '../rollouts/score-groups.ts';
 
 /** A reward that is computed from outputs, with the weights of its parts. */
@@ -16,6 +18,12 @@ export interface ComputedReward {
 /** The computed reward of a configuration; null where agents return their reward. */
 export function computedReward(rewards: RewardsSettings): ComputedReward | null {
   return rewards.scoring === null ? null : { scoring: rewards.scoring, choice: choiceOfParts(rewards) };
+}
+
+/** What the agent of a stored rollout returned; where it was not recorded, the text of its last response. */
+export function storedOutput(spans: readonly Span[]): { readonly output: JsonValue; readonly isRecorded: boolean } {
+  const recorded = findScoredOutput(spans)?.output as JsonValue | undefined;
+  return { output: recorded === undefined ? lastText(spans) : recorded, isRecorded: recorded !== undefined };
 }
 
 /** How an output is scored. */

@@ -1,16 +1,15 @@
 import { AgentLightningError, type SpanInput, type Store } from '@agentlightning/core';
 import type { RewardInput, RewardPart, RewardVerdict } from '@agentlightning/core/algorithm';
-import { errorMessage, systemClock } from '@agentlightning/core/internal';
+import { systemClock } from '@agentlightning/core/internal';
 import {
+  annotationSpan,
   findScoredOutput,
   type PartScore,
   rewardAttributes,
   rewardsOfScores,
   scoredOutputAttributes,
-  spanNames,
 } from '@agentlightning/core/spans';
-import { newSpanId, newTraceId } from '@agentlightning/core/store';
-import { type OutputScoring, primaryPart, verdictScore } from '@agentlightning/runner';
+import { type OutputScoring, primaryPart, scoreInTime, scoringError, verdictScore } from '@agentlightning/runner';
 import pMap from 'p-map';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 
@@ -81,7 +80,7 @@ async function scoresOf(
   });
   const isScored = members.every(({ recorded }) => parts.every(([name]) => Object.hasOwn(recorded.scores, name)));
   if (isScored) return new Map();
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(maxGroupMs)]);
+  const { signal } = options;
   const inputs = members.map(({ rollout: { rollout, spans }, recorded }): RewardInput => {
     const { rolloutId, mode, input } = rollout;
     return { task: input, output: recorded.output, rolloutId, mode, spans: () => Promise.resolve(spans), signal };
@@ -122,38 +121,30 @@ async function verdictsOf(
 ): Promise<readonly PartScore[]> {
   try {
     if (inputs.some(({ output }) => output === undefined)) throw unrecordedOutput();
-    const verdicts = await withinTime(name, part, inputs);
+    const verdicts = await verdictsInTime(name, part, inputs);
     return verdicts.map((verdict) => verdictScore(verdict, name, part));
   } catch (error) {
-    const reason = AgentLightningError.isInstance(error) ? error.message : `"${name}" threw ${errorMessage(error)}`;
+    const reason = scoringError(name, error).message;
     failures.add(`Part "${name}" of the reward is missing in a group or several: ${reason}`);
     return inputs.map(() => ({ score: null, reason }));
   }
 }
 
-async function withinTime(
+async function verdictsInTime(
   name: string,
   part: GroupPart[1],
   inputs: readonly RewardInput[],
 ): Promise<readonly RewardVerdict[]> {
-  const late = new AbortController();
-  const tooLate = systemClock.sleep(maxGroupMs, late.signal).then(() => {
-    throw new AgentLightningError({ code: 'TIMEOUT', message: `"${name}" did not finish within ${maxGroupMs} ms` });
+  const verdicts = await scoreInTime(name, { clock: systemClock, timeoutMs: maxGroupMs }, async (signal) =>
+    part.scoreGroup(inputs.map((input) => ({ ...input, signal: AbortSignal.any([input.signal, signal]) }))),
+  );
+  if (Array.isArray(verdicts) && verdicts.length === inputs.length) return verdicts;
+  const given = Array.isArray(verdicts) ? `${verdicts.length} verdicts` : typeof verdicts;
+  throw new AgentLightningError({
+    code: 'INVALID_REWARD',
+    message: `"${name}" returned ${given} for ${inputs.length} rollouts`,
+    remedy: 'Return a list with a verdict of each sibling, in their order.',
   });
-  // Rejected by the end of the work.
-  tooLate.catch(() => undefined);
-  try {
-    const verdicts = await Promise.race([Promise.resolve(part.scoreGroup(inputs)), tooLate]);
-    if (Array.isArray(verdicts) && verdicts.length === inputs.length) return verdicts;
-    const given = Array.isArray(verdicts) ? `${verdicts.length} verdicts` : typeof verdicts;
-    throw new AgentLightningError({
-      code: 'INVALID_REWARD',
-      message: `"${name}" returned ${given} for ${inputs.length} rollouts`,
-      remedy: 'Return a list with a verdict of each sibling, in their order.',
-    });
-  } finally {
-    late.abort();
-  }
 }
 
 function unrecordedOutput(): AgentLightningError {
@@ -180,30 +171,11 @@ async function recordScores(
       ...rewardAttributes(rewardsOfScores(own, primary)),
       ...scoredOutputAttributes({ output: undefined, scores: own }),
     };
-    return [scoreSpan({ rolloutId: rollout.rolloutId, attemptId, attributes, timeMs })];
+    return [annotationSpan(attributes, { rolloutId: rollout.rolloutId, attemptId, timeMs })];
   });
   const recorded = (await store.appendSpans(spans)).filter((span) => span !== null);
   return rollouts.map((each) => ({
     ...each,
     spans: [...each.spans, ...recorded.filter(({ rolloutId }) => rolloutId === each.rollout.rolloutId)],
   }));
-}
-
-function scoreSpan({
-  timeMs,
-  ...span
-}: Pick<SpanInput, 'rolloutId' | 'attemptId' | 'attributes'> & { readonly timeMs: number }): SpanInput {
-  return {
-    ...span,
-    spanId: newSpanId(),
-    traceId: newTraceId(),
-    parentId: null,
-    name: spanNames.annotation,
-    status: { code: 'OK', message: null },
-    startTimeMs: timeMs,
-    endTimeMs: timeMs,
-    events: [],
-    links: [],
-    resource: { attributes: {}, schemaUrl: '' },
-  };
 }

@@ -30,7 +30,7 @@ export type {
   RolloutAnnotations,
   RolloutLabel,
 } from '../spans/rollout-annotation.ts';
-export { annotationFromSpan, annotationToSpan, findAnnotations } from '../spans/rollout-annotation.ts';
+export { annotationFromSpan, annotationSpan, annotationToSpan, findAnnotations } from '../spans/rollout-annotation.ts';
 export type { PartScore, ScoredOutput } from '../spans/scored-output.ts';
 export {
   findScoredOutput,

@@ -1,5 +1,5 @@
 import { newSpanId, newTraceId } from '../base/id.ts';
-import type { Span, SpanInput } from './span.ts';
+import type { Attributes, Span, SpanInput } from './span.ts';
 import { annotationAttributes, spanNames } from './span-attributes.ts';
 
 /** A person's judgement of a rollout. */
@@ -42,7 +42,16 @@ export interface AnnotationSource {
  */
 export function annotationToSpan(annotation: RolloutAnnotation, source: AnnotationSource): SpanInput {
   const { label, note, preferredOver } = annotation;
-  const { timeMs, ...ids } = source;
+  const attributes = {
+    ...(label === undefined ? {} : { [annotationAttributes.label]: label ?? 'none' }),
+    ...(note === undefined ? {} : { [annotationAttributes.note]: note }),
+    ...(preferredOver === undefined ? {} : { [annotationAttributes.preferredOver]: preferredOver }),
+  };
+  return annotationSpan(attributes, source);
+}
+
+/** A span `agentlightning.annotation` that is recorded after the attempt, such as a reward of its group. */
+export function annotationSpan(attributes: Attributes, { timeMs, ...ids }: AnnotationSource): SpanInput {
   return {
     ...ids,
     spanId: newSpanId(),
@@ -50,11 +59,7 @@ export function annotationToSpan(annotation: RolloutAnnotation, source: Annotati
     parentId: null,
     name: spanNames.annotation,
     status: { code: 'OK', message: null },
-    attributes: {
-      ...(label === undefined ? {} : { [annotationAttributes.label]: label ?? 'none' }),
-      ...(note === undefined ? {} : { [annotationAttributes.note]: note }),
-      ...(preferredOver === undefined ? {} : { [annotationAttributes.preferredOver]: preferredOver }),
-    },
+    attributes,
     startTimeMs: timeMs,
     endTimeMs: timeMs,
     events: [],

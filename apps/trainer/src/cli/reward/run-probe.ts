@@ -1,16 +1,15 @@
 import { AgentLightningError, type JsonValue, type Store } from '@agentlightning/core';
-import { findScoredOutput } from '@agentlightning/core/spans';
 import { loadConfig } from '../../config/load-config.ts';
 import { loadTasks } from '../../config/load-tasks.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
-import { lastText } from '../../evaluation/constant-response.ts';
 import { probeText } from '../../report/reward-text.ts';
 import { readFinishedRollouts } from '../../results/finished-rollout.ts';
 import { type ProbedTask, probeReward } from '../../rewards/probe-reward.ts';
-import { computedReward } from '../../rewards/score-outputs.ts';
+import { computedReward, storedOutput } from '../../rewards/score-outputs.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
+import { redirectStdout } from '../process/redirect-stdout.ts';
 
 /** The flags of `agl reward probe`. */
 export interface ProbeFlags {
@@ -31,19 +30,21 @@ export async function runProbe(file: string, flags: ProbeFlags): Promise<number>
   const settings = isPromptSearch(config) ? config.shared : config;
   const reward = computedReward(settings.rewards);
   if (reward === null) throw noReward(file);
-  const tasks = await loadTasks(config.tasks.train, settings.taskSchema);
+  const stdout = flags.json === true ? redirectStdout() : null;
   const stop = listenToProcess({ close: () => undefined, onWarning: () => undefined });
   try {
     const probed =
-      flags.run === undefined ? bareTasks(tasks, flags.tasks) : await storedTasks({ ...flags, run: flags.run });
+      flags.run === undefined
+        ? bareTasks(await loadTasks(config.tasks.train, settings.taskSchema), flags.tasks)
+        : await storedTasks({ ...flags, run: flags.run });
     const { range } = config.reward;
     const probe = await probeReward(reward, { tasks: probed, highest: range?.[1] ?? null, signal: stop.signal });
-    process.stdout.write(
-      flags.json === true ? `${JSON.stringify(probe)}\n` : probeText(probe, { hasRun: flags.run !== undefined }),
-    );
+    if (stdout === null) process.stdout.write(probeText(probe, { hasRun: flags.run !== undefined }));
+    else stdout.write(`${JSON.stringify(probe)}\n`);
     return probe.kinds.some(({ isGameable }) => isGameable) ? exitCodes.failed : exitCodes.done;
   } finally {
     stop.release();
+    stdout?.release();
   }
 }
 
@@ -72,7 +73,7 @@ async function readTasks(store: Store, run: string, count: number): Promise<read
   const probed: ProbedTask[] = [];
   for (const rollouts of [...byTask.values()].slice(0, count)) {
     const finished = await readFinishedRollouts(store, rollouts.slice(0, maxOutputs));
-    const outputs = finished.map(({ spans }) => (findScoredOutput(spans)?.output ?? lastText(spans)) as JsonValue);
+    const outputs = finished.map(({ spans }) => storedOutput(spans).output);
     probed.push({ task: rollouts[0]?.input ?? null, outputs });
   }
   if (probed.length > 0) return probed;

@@ -11,6 +11,7 @@ import { computedReward } from '../../rewards/score-outputs.ts';
 import { loadReward } from '../../user-modules/load-reward.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
+import { redirectStdout } from '../process/redirect-stdout.ts';
 
 /** The flags of `agl rescore`. */
 export interface RescoreFlags {
@@ -34,10 +35,14 @@ export async function runRescore(runId: string, flags: RescoreFlags): Promise<vo
   const reward = computedReward(parseSettings(rewardSchema, await loadReward(flags.reward), { within: ['reward'] }));
   if (reward === null) throw noScoring(flags.reward);
   const store = await openExistingStore(flags.store);
+  const stdout = flags.json === true ? redirectStdout() : null;
   const stop = listenToProcess({ close: () => undefined, onWarning: () => undefined });
   try {
     const copy = flags.copy === undefined ? null : await RunCopy.create(store, { from: runId, runId: flags.copy });
     const file = flags.out === undefined ? null : createWriteStream(flags.out);
+    const written = file === null ? null : finished(file);
+    // Its error is thrown by the next line that is written, or at the end.
+    written?.catch(() => undefined);
     const report = await rescoreRun({
       store,
       runId,
@@ -45,17 +50,18 @@ export async function runRescore(runId: string, flags: RescoreFlags): Promise<vo
       reward,
       signal: stop.signal,
       onRollout: async (rescored, rollout) => {
-        if (file?.write(`${JSON.stringify(rescored)}\n`) === false) await once(file, 'drain');
+        if (file?.errored) throw file.errored;
+        if (file?.write(`${JSON.stringify(rescored)}\n`) === false) await Promise.race([once(file, 'drain'), written]);
         await copy?.add(rescored, rollout);
       },
     });
     file?.end();
-    if (file !== null) await finished(file);
-    process.stdout.write(
-      flags.json === true ? `${JSON.stringify({ runId, ...report })}\n` : rescoreText(report, flags),
-    );
+    await written;
+    if (stdout === null) process.stdout.write(rescoreText(report, flags));
+    else stdout.write(`${JSON.stringify({ runId, ...report })}\n`);
   } finally {
     stop.release();
+    stdout?.release();
     await store.close();
   }
 }

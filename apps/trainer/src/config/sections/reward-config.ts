@@ -127,7 +127,7 @@ function rewardByParts({ parts, primary, range, failed, missing }: z.infer<typeo
     Record<string, RewardPart>
   >;
   const isScored = Object.keys(computed).length > 0;
-  const first = Object.keys(parts).find((name) => isComputed(parts[name]) || parts[name]?.weight !== undefined);
+  const first = Object.keys(computed)[0] ?? Object.keys(parts).find((name) => parts[name]?.weight !== undefined);
   const settings = Object.entries(parts).map(([name, part]): [string, RewardPartSettings] => [
     name,
     { range: part.range ?? null, weight: isComputed(part) ? (part.weight ?? 1) : (part.weight ?? null) },
