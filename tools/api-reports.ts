@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
@@ -14,7 +14,7 @@ import { listPackageFolders, repositoryRoot } from './repository-files.ts';
 const reportFolder = join(repositoryRoot, 'docs/api');
 
 /** Entry points that need Vitest, start a program or are marked internal have no report. */
-const unreported = /^\.\/(testing|contracts|internal|metrics|register|main|package\.json)$/;
+const unreported = /^\.\/(testing|contracts|internal|metrics|protocol|register|main|package\.json)$/;
 
 interface EntryPoint {
   readonly packageFolder: string;
@@ -87,9 +87,15 @@ function updateReport({ packageFolder, report, declarations }: EntryPoint, isChe
 
 mkdirSync(reportFolder, { recursive: true });
 const isCheck = process.argv.includes('--check');
-for (const entry of entryPoints()) {
+const entries = entryPoints();
+for (const entry of entries) {
   if (!existsSync(entry.declarations)) throw new Error(`${entry.declarations} is missing: run \`pnpm build\`.`);
   if (updateReport(entry, isCheck)) continue;
   console.log(`${isCheck ? 'out of date' : 'updated'}: docs/api/${entry.report}`);
+  if (isCheck) process.exitCode = 1;
+}
+for (const report of readdirSync(reportFolder).filter((file) => !entries.some((entry) => entry.report === file))) {
+  if (!isCheck) rmSync(join(reportFolder, report));
+  console.log(`${isCheck ? 'without an entry point' : 'removed'}: docs/api/${report}`);
   if (isCheck) process.exitCode = 1;
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { definePrompt } from '@agentlightning/core';
-import { costOfCalls, costOfRun, pricesOf } from '@agentlightning/core/store';
+import { costOfCalls, costOfRun, pricesOf } from '@agentlightning/core/protocol';
 import { serveGateway } from '@agentlightning/gateway';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {

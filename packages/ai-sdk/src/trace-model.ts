@@ -1,6 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
-import { modelRequestAttributes, type PartsResponse, withMembers } from '@agentlightning/core/adapter';
-import { genAiAttributes } from '@agentlightning/core/spans';
+import { modelRequestAttributes } from '@agentlightning/core/adapter';
+import { genAiAttributes, type PartsResponse, withMembers } from '@agentlightning/core/internal';
 import { newSpanId } from '@agentlightning/core/store';
 import { observeStream } from './observe-stream.ts';
 import { insideModelCalls, requestAttributes } from './open-model-call.ts';

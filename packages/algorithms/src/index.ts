@@ -1,10 +1,7 @@
 export type { AdvantageOptions, AdvantageType } from './advantage/advantage-options.ts';
-export { advantageEstimator } from './advantage/advantage-options.ts';
 export { batchStdAdvantage } from './advantage/batch-std-advantage.ts';
 export { estimateByGroup } from './advantage/estimate-by-group.ts';
 export type { GaeOptions } from './advantage/gae-options.ts';
-export type { LookAhead, TokensAhead, ValuedTokens } from './advantage/generalized-advantages.ts';
-export { generalizedAdvantages, nothingAhead } from './advantage/generalized-advantages.ts';
 export { grpoAdvantage } from './advantage/grpo-advantage.ts';
 export { maxRlAdvantage } from './advantage/maxrl-advantage.ts';
 export { meanCentredAdvantage } from './advantage/mean-centred-advantage.ts';
@@ -42,15 +39,14 @@ export type { LossOptions, PolicyLoss } from './policy-gradient/loss-options.ts'
 export type { OverlongPenalty } from './policy-gradient/overlong-penalty.ts';
 export type { PolicyGradientOptions } from './policy-gradient/policy-gradient-options.ts';
 export type { PreferenceOptions } from './preference/preference-options.ts';
-export type { PairOptions, PreferencePair } from './preference/preference-pairs.ts';
-export { preferencePairs } from './preference/preference-pairs.ts';
+export type { PairOptions } from './preference/preference-pairs.ts';
 export { apo } from './prompt-search/apo.ts';
 export type { ApoOptions } from './prompt-search/apo-options.ts';
 export { gepa } from './prompt-search/gepa.ts';
 export type { GepaOptions } from './prompt-search/gepa-options.ts';
 export type { SearchOptions } from './prompt-search/search-options.ts';
 export type { PromptSearchOptions, PromptSearchType, RecipeOptions, RecipeType } from './recipe.ts';
-export { createRecipe, promptSearchTypes, recipeTypes } from './recipe.ts';
+export { createRecipe } from './recipe.ts';
 export { cispo } from './recipes/cispo.ts';
 export type { AlgorithmFactory, CustomChoice, CustomOptions } from './recipes/custom.ts';
 export { custom } from './recipes/custom.ts';
@@ -66,9 +62,9 @@ export { reinforcePlusPlus } from './recipes/reinforce-plus-plus.ts';
 export { rejectionSampling } from './recipes/rejection-sampling.ts';
 export { rloo } from './recipes/rloo.ts';
 export { sft } from './recipes/sft.ts';
-export { algorithmTypes, createAlgorithm, parseAlgorithmOptions } from './registry.ts';
+export { createAlgorithm, parseAlgorithmOptions } from './registry.ts';
 export type { SamplerCorrection } from './sampler-correction.ts';
-export type { LearningRate, LearningRateSchedule, OptimizerPosition } from './step/learning-rate.ts';
+export type { LearningRate, LearningRateSchedule } from './step/learning-rate.ts';
 export type { StepOptions } from './step/step-options.ts';
 export type { SupervisedOptions } from './supervised/supervised-options.ts';
 export type { Aggregation } from './training-batch/aggregation.ts';
@@ -81,12 +77,7 @@ export type { CollectedTrajectories, CollectOptions } from './trajectory/collect
 export { collectTrajectories } from './trajectory/collect-trajectories.ts';
 export type { LimitedTrajectory, RowLengthLimit } from './trajectory/limit-row-length.ts';
 export { limitRowLength } from './trajectory/limit-row-length.ts';
-export type {
-  BuiltTrajectory,
-  RowLevel,
-  RowSplitReason,
-  TrajectoryInput,
-} from './trajectory/trajectory-from-transitions.ts';
+export type { BuiltTrajectory, RowLevel, TrajectoryInput } from './trajectory/trajectory-from-transitions.ts';
 export { trajectoryFromTransitions } from './trajectory/trajectory-from-transitions.ts';
 export type { CallChoice } from './transition/call-choice.ts';
 export type { JudgedTrace, RewardRule, RuleVerdict, ToolCall } from './transition/reward-rule.ts';

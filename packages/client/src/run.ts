@@ -1,6 +1,11 @@
 import { AgentLightningError, type Rollout } from '@agentlightning/core';
-import { type FailedEvent, type RunEvent, type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
-import { unfinishedRunStatuses } from '@agentlightning/core/store';
+import {
+  type FailedEvent,
+  type RunEvent,
+  type RunInfo,
+  serverRoutes,
+  unfinishedRunStatuses,
+} from '@agentlightning/core/protocol';
 import type { StoreClient, StoreTransport } from '@agentlightning/core/store-client';
 import { readRunEvents } from './run-events.ts';
 

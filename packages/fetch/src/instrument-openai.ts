@@ -1,10 +1,5 @@
-import {
-  type OpenAIPrototype,
-  openAIPrototype,
-  tryInstrument,
-  unsupportedFramework,
-  wrapOpenAIFetch,
-} from '@agentlightning/core/adapter';
+import { type OpenAIPrototype, unsupportedFramework, wrapOpenAIFetch } from '@agentlightning/core/adapter';
+import { openAIPrototype, tryInstrument } from '@agentlightning/core/internal';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
 /** Options of {@link instrumentOpenAI}. */

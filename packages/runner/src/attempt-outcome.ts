@@ -1,5 +1,5 @@
-import { AgentLightningError, type AttemptedRollout } from '@agentlightning/core';
-import type { FailureOrigin } from '@agentlightning/core/store';
+import { AgentLightningError } from '@agentlightning/core';
+import type { AttemptedRollout, FailureOrigin } from '@agentlightning/core/store';
 
 /**
  * How an attempt ended: `cancelled` when the store ended it, `returned` when the runner stopped and returned the rollout to

@@ -1,6 +1,7 @@
-import type { AgentLightningError, AttemptedRollout, Clock, JsonValue, SpanInput } from '@agentlightning/core';
+import type { AgentLightningError, Clock, JsonValue, SpanInput } from '@agentlightning/core';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { SpanSinkFailure } from '@agentlightning/core/spans';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import type { Agent, AgentContext } from './agent.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { RunnerStore } from './runner-store.ts';

@@ -3,10 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { AttemptedRollout, Clock, Rollout, Run, Store } from '@agentlightning/core';
-import { AgentLightningError, ValidationError } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  type Clock,
+  type Rollout,
+  type Run,
+  type Store,
+  ValidationError,
+} from '@agentlightning/core';
 import { AttemptTokens, attemptTokenDigest } from '@agentlightning/core/protocol';
 import type {
+  AttemptedRollout,
   ClaimOptions,
   DeletionCounts,
   RetentionPolicy,

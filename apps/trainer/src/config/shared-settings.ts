@@ -1,7 +1,6 @@
 import path from 'node:path';
 import type { TaskSchema } from '@agentlightning/core/internal';
-import type { AttemptTokens } from '@agentlightning/core/protocol';
-import { type Prices, pricesSchema } from '@agentlightning/core/store';
+import { type AttemptTokens, type Prices, pricesSchema } from '@agentlightning/core/protocol';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';

@@ -1,4 +1,5 @@
-import type { ProxyLlmResource, Store } from '@agentlightning/core';
+import type { Store } from '@agentlightning/core';
+import type { ProxyLlmResource } from '@agentlightning/core/store';
 import { environmentVariables } from '../config/environment.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { keySourceText, type ResolvedEndpoint } from '../config/resolve-prompt-search.ts';

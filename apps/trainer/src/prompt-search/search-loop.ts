@@ -9,9 +9,8 @@ import type {
 } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
 import { runMetrics } from '@agentlightning/core/metrics';
-import type { TrainingSummary } from '@agentlightning/core/protocol';
+import { addUsage, type TrainingSummary } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
-import { addUsage } from '@agentlightning/core/store';
 import { costMetrics } from '../run/cost-metrics.ts';
 import { type MeasuredRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';

@@ -1,8 +1,8 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
-import type { PromptsOutcome } from '@agentlightning/core/protocol';
-import { type ModelUsage, modelUsageSchema } from '@agentlightning/core/store';
+import { modelUsageSchema, type PromptsOutcome } from '@agentlightning/core/protocol';
+import type { ModelUsage } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { isSearchRun } from '../run/run-state.ts';
 import { type StoredEvaluation, storedEvaluationSchema } from '../run/stored-evaluation.ts';

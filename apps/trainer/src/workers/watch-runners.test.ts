@@ -1,4 +1,4 @@
-import { workerLeaseKey } from '@agentlightning/core/store';
+import { workerLeaseKey } from '@agentlightning/core/protocol';
 import { ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 import type { AttributeValue, ModelCall, Span } from '@agentlightning/core';
-import { isAgentAmong, tagsFromSpan } from '@agentlightning/core/spans';
+import { isAgentAmong } from '@agentlightning/core/internal';
+import { tagsFromSpan } from '@agentlightning/core/spans';
 import type { CapturedCalls } from './captured-calls.ts';
 import type { JudgedTrace } from './reward-rule.ts';
 import { SpanTree } from './span-tree.ts';

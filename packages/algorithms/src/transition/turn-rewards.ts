@@ -1,5 +1,6 @@
 import type { EmittedReward, Span } from '@agentlightning/core';
-import { findLinkedSpans, findRewards, genAiAttributes, linksFromSpan } from '@agentlightning/core/spans';
+import { genAiAttributes, linksFromSpan } from '@agentlightning/core/internal';
+import { findLinkedSpans, findRewards } from '@agentlightning/core/spans';
 import { SpanTree } from './span-tree.ts';
 import type { Turns } from './turns.ts';
 

@@ -1,9 +1,17 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Attributes } from '@agentlightning/core';
-import { AgentLightningError, type Clock, type Span } from '@agentlightning/core';
-import { backoffMs, errorMessage, parseRetryAfterMs, systemClock, withRetry } from '@agentlightning/core/internal';
-import { calledModel, genAiAttributes, joinModelCalls, modelCallAttributes } from '@agentlightning/core/spans';
+import { AgentLightningError, type Attributes, type Clock, type Span } from '@agentlightning/core';
+import {
+  backoffMs,
+  calledModel,
+  errorMessage,
+  genAiAttributes,
+  modelCallAttributes,
+  parseRetryAfterMs,
+  systemClock,
+  withRetry,
+} from '@agentlightning/core/internal';
+import { joinModelCalls } from '@agentlightning/core/spans';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import type { ExportedContent } from './export-attributes.ts';

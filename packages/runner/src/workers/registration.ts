@@ -1,5 +1,5 @@
 import type { Clock, JsonObject, Store } from '@agentlightning/core';
-import { workerLeaseKey } from '@agentlightning/core/store';
+import { workerLeaseKey } from '@agentlightning/core/protocol';
 
 /** Options of a {@link Registration}. */
 export interface RegistrationOptions {

@@ -1,6 +1,7 @@
 import type { Rollout, RolloutMode, Store } from '@agentlightning/core';
 import { quantityText, systemClock } from '@agentlightning/core/internal';
-import { maxTraceRollouts, terminalRolloutStatuses, unfinishedRunStatuses } from '@agentlightning/core/store';
+import { maxTraceRollouts, unfinishedRunStatuses } from '@agentlightning/core/protocol';
+import { terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OtlpProtocol, TraceExportCounts, TraceTool } from '@agentlightning/otel';
 import { importOpenTelemetry } from '../../metrics/import-open-telemetry.ts';
 import { openExistingStore } from '../open-existing-store.ts';

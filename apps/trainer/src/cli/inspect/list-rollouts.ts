@@ -1,10 +1,9 @@
 import type { Store } from '@agentlightning/core';
 import { quantityText } from '@agentlightning/core/internal';
+import { hasAttempt, lostClaimsReasonKey } from '@agentlightning/core/protocol';
 import {
   type FoundRollout,
-  hasAttempt,
   isTerminalRolloutStatus,
-  lostClaimsReasonKey,
   type RolloutSearchPage,
   type RunStatistics,
 } from '@agentlightning/core/store';

@@ -1,5 +1,5 @@
 import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
-import { costOfCalls, pricesOf, usageOfSpans } from '@agentlightning/core/store';
+import { costOfCalls, pricesOf, usageOfSpans } from '@agentlightning/core/protocol';
 import { traceHtml, traceMermaid, traceSteps } from '@agentlightning/trace';
 import { attemptsText, costText, durationText, rolloutText, type ShownRollout } from '../../report/rollout-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';

@@ -1,6 +1,6 @@
 import { AgentLightningError, type Rollout } from '@agentlightning/core';
-import { assertId } from '@agentlightning/core/protocol';
-import { failureMetadata, type RolloutPatch } from '@agentlightning/core/store';
+import { assertId, failureMetadata } from '@agentlightning/core/protocol';
+import type { RolloutPatch } from '@agentlightning/core/store';
 import type { RolloutRecord } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation.ts';
 import { toJson } from '../../sql/row-value.ts';
