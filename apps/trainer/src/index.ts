@@ -16,7 +16,6 @@ export type {
 } from '@agentlightning/core/protocol';
 export { defineConfig } from './config/define-config.ts';
 export type { PolicyConfig } from './config/policies.ts';
-export type { ResolvedConfig } from './config/resolve-config.ts';
 export type { AgentsConfig } from './config/sections/agents-config.ts';
 export type { CheckpointsConfig } from './config/sections/checkpoints-config.ts';
 export type { CollectionConfig, CurriculumConfig } from './config/sections/collection-config.ts';

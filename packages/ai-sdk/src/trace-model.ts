@@ -12,9 +12,12 @@ import { requestOf } from './sdk-messages.ts';
 
 /** A language model of the AI SDK, in any version of its specification. */
 export interface WrappableModel {
+  /** Id of the model. */
   readonly modelId: string;
   // Prompts and results differ between versions; they are read as unknown.
+  /** Calls the model and returns the whole response. */
   doGenerate(options: never): PromiseLike<unknown>;
+  /** Calls the model and returns a stream. */
   doStream(options: never): PromiseLike<unknown>;
 }
 

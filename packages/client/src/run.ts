@@ -11,7 +11,9 @@ import { readRunEvents } from './run-events.ts';
 
 /** An OpenAI-compatible endpoint: the options of a client such as `new OpenAI({ baseURL, apiKey })`, and the model. */
 export interface ModelEndpoint {
+  /** Address up to and with `/v1`. */
   readonly baseURL: string;
+  /** Key of the endpoint. */
   readonly apiKey: string;
   /** The name of the trained model. */
   readonly model: string;
@@ -19,7 +21,9 @@ export interface ModelEndpoint {
 
 /** The result of a finished run. */
 export interface RunResult extends RunInfo {
+  /** Mean reward on the test tasks before training. */
   readonly rewardBefore: number;
+  /** Mean reward on the test tasks after training. */
   readonly rewardAfter: number;
   /** Serves the trained model. */
   readonly endpoint: ModelEndpoint;
@@ -39,6 +43,7 @@ interface StoppableWorker {
 
 /** A run on the server, and its worker on this machine where there is one. */
 export class ClientRun {
+  /** Id of the run. */
   readonly runId: string;
   readonly #server: ServerConnection;
   readonly #createWorker: (() => StoppableWorker) | null;

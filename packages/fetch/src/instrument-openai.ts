@@ -7,6 +7,7 @@ export type InstrumentOpenAIOptions = Omit<TraceFetchOptions, 'fetch'>;
 
 /** The class `OpenAI`, as any copy of the package exports it. */
 export interface OpenAIClass {
+  /** The prototype with the methods of the client. */
   readonly prototype: object;
 }
 

@@ -9,8 +9,11 @@ export type AttemptEnding = 'succeeded' | 'failed' | 'timeout' | 'cancelled' | '
 
 /** The outcome of an attempt. */
 export interface AttemptOutcome {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
+  /** How the attempt ended. */
   readonly ending: AttemptEnding;
   /** The primary value of the final reward; null without a reward. */
   readonly reward: number | null;

@@ -19,6 +19,7 @@ const maxPartMs = 60_000;
 
 /** What {@link scoreOutput} knows beside the output. */
 export interface ScoringOptions {
+  /** The clock. */
   readonly clock: Clock;
   /** The time of each part, in milliseconds. @default 60000 */
   readonly timeoutMs?: number;

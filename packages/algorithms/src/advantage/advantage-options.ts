@@ -36,6 +36,7 @@ export const advantageTypes: readonly AdvantageType[] = Object.keys(estimators).
 
 /** Advantage estimator by name, as in a configuration file. */
 export interface AdvantageOptions {
+  /** The estimator. */
   readonly type: AdvantageType;
 }
 

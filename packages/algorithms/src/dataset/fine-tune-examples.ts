@@ -6,7 +6,9 @@ import { type DatasetOptions, rolloutCalls } from './rollout-calls.ts';
 
 /** A line of a file for supervised fine-tuning, in OpenAI's chat format. */
 export interface FineTuneExample {
+  /** The conversation, which ends with the response to learn. */
   readonly messages: readonly ChatMessage[];
+  /** The tools of the conversation, as in the request. */
   readonly tools?: JsonValue;
 }
 

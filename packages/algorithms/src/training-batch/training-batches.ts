@@ -7,6 +7,7 @@ import { splitByTokens } from './split-by-tokens.ts';
 
 /** Options of {@link trainingBatches}. */
 export interface TrainingBatchOptions {
+  /** How the losses of tokens become one. */
   readonly aggregation: Aggregation;
   /**
    * Whether batches include rows whose advantages are all 0. Such rows have no policy gradient and are needed only for

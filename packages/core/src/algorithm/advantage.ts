@@ -1,6 +1,8 @@
 /** Outcome of one rollout, as input of an advantage estimator. */
 export interface RolloutReturn {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of its group. */
   readonly groupId: string;
   /**
    * The rollout's return; null without one. A null return is not zero: it gets no advantage and is not part of any

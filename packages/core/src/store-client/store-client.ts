@@ -141,15 +141,18 @@ export class StoreClient extends RemoteStore implements Store {
     return inBatches(identified, (input) => this.#transport.call(operationRoutes.enqueueRollouts, { input }));
   }
 
+  /** Creates a rollout that this client runs itself. */
   startRollout(request: StartRolloutRequest): Promise<AttemptedRollout> {
     const input = { rolloutId: newId('rollout'), ...request };
     return this.#transport.call(operationRoutes.startRollout, { input });
   }
 
+  /** Claims queued rollouts. */
   claimRollouts(options: ClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
     return claimOverHttp(this.#waiting(), { ...options, signal: this.#untilClosed(options.signal) });
   }
 
+  /** The rollout, with its latest attempt if it has one. */
   async getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout> {
     try {
       return await this.#transport.call(operationRoutes.getRollout, { parameters: [rolloutId] });
@@ -160,14 +163,17 @@ export class StoreClient extends RemoteStore implements Store {
     }
   }
 
+  /** Waits until rollouts have ended. */
   waitForRollouts(rolloutIds: readonly string[], options: WaitOptions = {}): Promise<readonly Rollout[]> {
     return waitOverHttp(this.#waiting(), rolloutIds, { ...options, signal: this.#untilClosed(options.signal) });
   }
 
+  /** The changes of the store as they happen. It resumes after a lost connection. */
   watchChanges(options: WatchOptions = {}): AsyncIterable<StoreChange> {
     return watchOverHttp(this.#waiting(), { ...options, signal: this.#untilClosed(options.signal) });
   }
 
+  /** Changes an attempt. */
   updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt> {
     // A repeated heartbeat has the same effect; a status does not.
     const isRepeatable = patch.status === undefined;
@@ -175,28 +181,34 @@ export class StoreClient extends RemoteStore implements Store {
     return this.#transport.call(operationRoutes.updateAttempt, { parameters, input: patch, isRepeatable });
   }
 
+  /** Appends spans of attempts. */
   async appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
     return spans.length === 0 ? [] : this.#spans.append(spans);
   }
 
+  /** Reserves the next sequence id of each attempt. */
   nextSpanSequenceIds(attempts: readonly AttemptReference[]): Promise<readonly number[]> {
     return this.#spans.reserve(attempts);
   }
 
+  /** A snapshot of resources. */
   async getResources(resourcesId: string): Promise<ResourcesSnapshot> {
     const snapshot = await this.#transport.call(specialRoutes.getResources, { parameters: [resourcesId] });
     if (snapshot === null) throw new NotFoundError('Resources', resourcesId);
     return snapshot;
   }
 
+  /** Counts of the records in the store. */
   async statistics(): Promise<StoreStatistics> {
     return { ...(await this.#transport.call(operationRoutes.statistics)), name: 'http' };
   }
 
+  /** The archive of a run. */
   exportRun(runId: string): AsyncIterable<Uint8Array> {
     return exportOverHttp(this.#transport, runId);
   }
 
+  /** Stores the run of an archive. */
   importRun(archive: AsyncIterable<Uint8Array>): Promise<Run> {
     return importOverHttp(this.#transport, archive);
   }
@@ -216,10 +228,12 @@ export class StoreClient extends RemoteStore implements Store {
     return token;
   }
 
+  /** Ends the validity of a token. */
   async revokeAttemptToken(token: string): Promise<void> {
     await this.#transport.call(specialRoutes.revokeAttemptToken, { input: token });
   }
 
+  /** The revoked tokens, as digests. */
   async revokedAttemptTokens(): Promise<readonly string[]> {
     try {
       return await this.#transport.call(operationRoutes.revokedAttemptTokens);
@@ -230,6 +244,7 @@ export class StoreClient extends RemoteStore implements Store {
     }
   }
 
+  /** Closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort();
   }

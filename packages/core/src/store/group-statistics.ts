@@ -1,6 +1,8 @@
 /** The training rollouts of one task in one training step. */
 export interface GroupStatistics {
+  /** The training step. */
   readonly step: number;
+  /** Position of the task in the step. */
   readonly taskIndex: number;
   /** Number of rollouts. */
   readonly rollouts: number;

@@ -22,6 +22,7 @@ import { hasValidIds, toReadableSpan } from './to-readable-span.ts';
 
 /** Options of a {@link TraceExporter}. */
 export interface TraceExporterOptions extends ExportedContent {
+  /** Where traces are sent. */
   readonly target: TraceTarget;
   /** Resource attributes of all spans, such as the id of the run. @default the service name `agentlightning` */
   readonly resource?: Readonly<Record<string, string>>;
@@ -41,6 +42,7 @@ export interface TraceExporterOptions extends ExportedContent {
 export interface TraceExportCounts {
   /** Spans that the receiver has accepted. */
   readonly spans: number;
+  /** Number of requests. */
   readonly requests: number;
   /** Rewards that the receiver has accepted as scores. */
   readonly scores: number;
@@ -114,6 +116,7 @@ export class TraceExporter {
     this.#resource = resourceFromAttributes({ 'service.name': 'agentlightning', ...options.resource });
   }
 
+  /** What was exported, and what was lost. */
   get counts(): TraceExportCounts {
     return {
       spans: this.#spans,
