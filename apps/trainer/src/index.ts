@@ -30,6 +30,7 @@ export type {
   PromptSearchConfig,
 } from './config/sections/prompt-search-config.ts';
 export type { ConfiguredReward, RewardConfig } from './config/sections/reward-config.ts';
+export type { RunConfig } from './config/sections/run-config.ts';
 export type { RuntimeConfig, RuntimeTls } from './config/sections/runtime-config.ts';
 export type { SamplingConfig } from './config/sections/sampling-config.ts';
 export type { StopConfig } from './config/sections/stop-config.ts';

@@ -70,7 +70,7 @@ export function subjectOverrides(
   } = {},
 ): ConfigOverrides {
   const given = givenFlags({
-    seed: flags.seed,
+    run: { seed: flags.seed },
     agents: {
       processes: further.processes ?? flags.processes,
       inProcess: flags.inProcess,
@@ -79,7 +79,7 @@ export function subjectOverrides(
     evaluation: { maxMissingShare: further.maxMissingShare },
     gateway: { tokenSecret: process.env['AGL_TOKEN_SECRET'] },
   });
-  return { ...given, ...connectionOverrides(flags) };
+  return connectionOverrides(flags, given);
 }
 
 function flagError(message: string, remedy: string): AgentLightningError {

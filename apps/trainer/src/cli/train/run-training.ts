@@ -195,9 +195,7 @@ function moreSteps({ training, rewardCurve }: TrainingSummary): number | null {
 export function overridesFrom(flags: TrainFlags): ConfigOverrides {
   const given = givenFlags({
     steps: flags.steps,
-    seed: flags.seed,
-    name: flags.name,
-    tags: flags.tags,
+    run: { seed: flags.seed, name: flags.name, tags: flags.tags },
     checkpoints: { from: flags.from },
     agents: {
       concurrency: flags.concurrency,
@@ -207,7 +205,7 @@ export function overridesFrom(flags: TrainFlags): ConfigOverrides {
     evaluation: { maxMissingShare: flags.maxMissing },
     gateway: { tokenSecret: process.env['AGL_TOKEN_SECRET'], url: flags.gateway },
   });
-  return { ...given, ...connectionOverrides(flags) };
+  return connectionOverrides(flags, given);
 }
 
 function chooseReport(redirected: RedirectedStdout | null): Report {

@@ -74,6 +74,6 @@ export interface PromptSearchConfig<TTask = unknown, TOutput = unknown> extends 
   readonly sampling?: SamplingConfig;
   /** Evaluation on `tasks.test`. */
   readonly evaluation?: Omit<EvaluationConfig, 'every'>;
-  /** Output file for the result, as JSON. @default `prompts/<run>.json` in `dataDir` */
+  /** Output file for the result, as JSON. @default `prompts/<run>.json` in `run.dataDir` */
   readonly promptsFile?: string;
 }
