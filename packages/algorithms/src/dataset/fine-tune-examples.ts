@@ -1,6 +1,6 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
-import { type Selection, selectBest } from '../supervised/select-best.ts';
+import { type Selection, selectBest } from '../supervised/supervised.ts';
 import { type ChatMessage, formatMessage, isSameMessage, requestMessages, responseMessage } from './chat-message.ts';
 import { type DatasetOptions, rolloutCalls } from './rollout-calls.ts';
 
