@@ -9,11 +9,10 @@ import type { EvaluationConfig } from './sections/evaluation-config.ts';
 import type { GatewayConfig } from './sections/gateway-config.ts';
 import type { LimitsConfig } from './sections/limits-config.ts';
 import type { ConfiguredReward } from './sections/reward-config.ts';
-import type { RunConfig } from './sections/run-config.ts';
+import type { RunConfig, StoreConfig } from './sections/run-config.ts';
 import type { RuntimeConfig } from './sections/runtime-config.ts';
 import type { SamplingConfig } from './sections/sampling-config.ts';
 import type { StopConfig } from './sections/stop-config.ts';
-import type { StoreConfig } from './sections/store-config.ts';
 
 /** What trainings and prompt searches have in common. */
 export interface SharedConfig<TTask = unknown, TOutput = unknown> {

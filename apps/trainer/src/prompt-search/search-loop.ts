@@ -16,7 +16,7 @@ import { type MeasuredRewards, type StoredEvaluation, summariseRewards, summaryO
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { promptsFileOf, writePromptsFile } from './prompts-file.ts';
-import { limitsOf } from './search-limits.ts';
+import { limitsOf } from './search-run-state.ts';
 import type { SearchSession } from './search-session.ts';
 import { summariseSearch } from './summarise-search.ts';
 import { tryTasks } from './try-tasks.ts';

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { ConfigOverrides } from '../../config/load-config.ts';
 import type { EndpointModel } from '../../evaluation-run/evaluate-options.ts';
 import { type ConnectionFlags, connectionOverrides, givenFlags } from '../connection-overrides.ts';
-import { formerWorkers, wholeNumber } from '../number-flag.ts';
-import { storeHelp } from '../store-option.ts';
+import { formerWorkers, storeHelp, wholeNumber } from '../flags.ts';
 
 /** The flags that `agl eval` and `agl dev` share. */
 export interface SubjectFlags extends ConnectionFlags {

@@ -4,9 +4,9 @@ import { maxTraceRollouts, unfinishedRunStatuses } from '@agentlightning/core/pr
 import { terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OtlpProtocol, TraceExportCounts, TraceTool } from '@agentlightning/otel';
 import { importOpenTelemetry } from '../../metrics/import-open-telemetry.ts';
+import { writeOutcome } from '../error-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
-import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export traces`. */
 export interface ExportTracesFlags {

@@ -8,7 +8,7 @@ import {
   type RunStatistics,
 } from '@agentlightning/core/store';
 import { type RolloutFilter, rolloutSearch } from '@agentlightning/dashboard';
-import { textTable } from '../../report/text-table.ts';
+import { textTable } from '../../report/text-formats.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl rollouts`. */

@@ -1,7 +1,7 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import type { TrainingEvent, TrainingSummary } from '@agentlightning/core/protocol';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
 import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';

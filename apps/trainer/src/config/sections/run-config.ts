@@ -1,6 +1,27 @@
 import { type Prices, pricesSchema } from '@agentlightning/core/protocol';
+import type { ModelPrice } from '@agentlightning/core/store';
 import { z } from 'zod';
-import type { PricesConfig } from './prices-config.ts';
+
+/** Location of the store. */
+export interface StoreConfig {
+  /** `sqlite:<file>` for an embedded store (relative to the configuration file), `http(s)://…` for a store server. @default 'sqlite:<dataDir>/agl.db' */
+  readonly url?: string;
+  /** The store server's key. @default none */
+  readonly apiKey?: string;
+}
+
+/** Prices of model calls and of the training runtime. There is no built-in list: prices change. */
+export interface PricesConfig {
+  /** The currency of all prices, as a code of three letters. @default 'USD' */
+  readonly currency?: string;
+  /** Prices per million tokens, by model name at the upstream. @default {} */
+  readonly models?: Readonly<Record<string, ModelPrice>>;
+  /**
+   * Price of an hour of the machine of the training runtime. It counts for the time of finished steps; evaluations and
+   * interrupted steps are not included. @default none
+   */
+  readonly runtimePerHour?: number;
+}
 
 /** What a run is called, and where its data are. */
 export interface RunConfig {
