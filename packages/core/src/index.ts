@@ -1,14 +1,11 @@
-export type { AdvantageEstimator } from './algorithm/advantage.ts';
+export type { AdvantageEstimator, CreditAssignment } from './algorithm/advantage.ts';
 export type { Algorithm } from './algorithm/algorithm.ts';
-export type { CreditAssignment } from './algorithm/credit-assignment.ts';
 export type { PromptSearch } from './algorithm/prompt-search.ts';
-export { AgentLightningError } from './base/agent-lightning-error.ts';
+export type { ValidationIssue } from './base/agent-lightning-error.ts';
+export { AgentLightningError, NotFoundError, ValidationError } from './base/agent-lightning-error.ts';
 export type { Clock } from './base/clock.ts';
 export type { ErrorCode } from './base/error-catalogue.ts';
 export type { JsonObject, JsonValue } from './base/json.ts';
-export { NotFoundError } from './base/not-found-error.ts';
-export type { ValidationIssue } from './base/validation-error.ts';
-export { ValidationError } from './base/validation-error.ts';
 export type { ModelCall, RolloutMode } from './spans/model-call.ts';
 export type { EmittedReward, Reward } from './spans/reward.ts';
 export type { Attributes, AttributeValue, Span, SpanInput, SpanStatus } from './spans/span.ts';

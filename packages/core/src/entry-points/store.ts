@@ -4,15 +4,14 @@
  * @module
  */
 
+export { IllegalTransitionError } from '../base/agent-lightning-error.ts';
 export type { IdKind } from '../base/id.ts';
 export { newId, newSpanId, newTraceId } from '../base/id.ts';
-export { IllegalTransitionError } from '../base/illegal-transition-error.ts';
 export type { RevokedTokens } from '../base/revoked-tokens.ts';
 export { isTerminalAttemptStatus } from '../store/attempt.ts';
 export type { Cost } from '../store/cost.ts';
 export type { FailureOrigin } from '../store/failure-origin.ts';
 export { attemptFailureOrigin } from '../store/failure-origin.ts';
-export type { GroupQuery, GroupStatistics } from '../store/group-statistics.ts';
 export type { ModelUsage } from '../store/model-usage.ts';
 export type { ModelPrice } from '../store/prices.ts';
 export type {
@@ -50,5 +49,5 @@ export type {
   WaitOptions,
 } from '../store/store.ts';
 export type { StoreChange, WatchOptions } from '../store/store-change.ts';
-export type { StoreStatistics } from '../store/store-statistics.ts';
+export type { GroupQuery, GroupStatistics, StoreStatistics } from '../store/store-statistics.ts';
 export type { Worker, WorkerStatus } from '../store/worker.ts';

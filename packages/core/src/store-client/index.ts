@@ -7,6 +7,6 @@
 export type { AttemptClaims, AttemptTokenRequest, AttemptTokensOptions } from '../protocol/access/attempt-token.ts';
 export { AttemptTokens } from '../protocol/access/attempt-token.ts';
 export { readEvents } from './events.ts';
-export type { StoreClientOptions } from './options.ts';
+export type { StoreClientOptions } from './store-client.ts';
 export { StoreClient } from './store-client.ts';
 export { StoreTransport } from './transport.ts';

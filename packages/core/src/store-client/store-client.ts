@@ -1,8 +1,7 @@
-import { AgentLightningError } from '../base/agent-lightning-error.ts';
-import { systemClock } from '../base/clock.ts';
+import { AgentLightningError, NotFoundError } from '../base/agent-lightning-error.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/error-message.ts';
 import { newId } from '../base/id.ts';
-import { NotFoundError } from '../base/not-found-error.ts';
 import type { AttemptTokenRequest } from '../protocol/access/attempt-token.ts';
 import { operationRoutes } from '../protocol/routes/operation-routes.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
@@ -19,10 +18,32 @@ import type { AttemptPatch, ClaimOptions, Store, WaitOptions } from '../store/st
 import type { StoreChange, WatchOptions } from '../store/store-change.ts';
 import type { StoreStatistics } from '../store/store-statistics.ts';
 import { watchOverHttp } from './events.ts';
-import type { StoreClientOptions } from './options.ts';
 import { inBatches, SpanWriting } from './spans.ts';
 import { StoreTransport } from './transport.ts';
 import { claimOverHttp, type HttpWaiting, waitOverHttp } from './wait.ts';
+
+/** Connection options of a store client. */
+export interface StoreClientOptions {
+  /** The server's URL: `http://localhost:4747`, without a user or a password. */
+  readonly baseUrl: string;
+  /** The server's key, if it requires one. @default none */
+  readonly apiKey?: string;
+  /** Whether `apiKey` may be sent over plain `http:` to another machine, on a trusted network. @default false */
+  readonly allowInsecureKey?: boolean;
+  /** @default the platform's */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Source of time. @default the system clock */
+  readonly clock?: Clock;
+  /** Timeout of one request attempt, in milliseconds. @default 30000 */
+  readonly requestTimeoutMs?: number;
+  /** Maximum number of retries while the server is unreachable or fails: 6 cover about six seconds. @default 6 */
+  readonly maxRetries?: number;
+  /**
+   * Retry limit for requests while the server is unreachable or fails, in milliseconds, instead of a number of retries.
+   * @default limited by `maxRetries`
+   */
+  readonly unreachableAfterMs?: number;
+}
 
 /** Media type of a run archive. */
 const archiveType = 'application/gzip';

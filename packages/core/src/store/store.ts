@@ -3,7 +3,6 @@ import type { RevokedTokens } from '../base/revoked-tokens.ts';
 import type { RolloutMode } from '../spans/model-call.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Attempt, AttemptStatus } from './attempt.ts';
-import type { GroupQuery, GroupStatistics } from './group-statistics.ts';
 import type {
   AttemptQuery,
   MetricQuery,
@@ -28,7 +27,7 @@ import type { RolloutTrace } from './rollout-trace.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from './run.ts';
 import type { SpanSearch, SpanSearchPage } from './span-search.ts';
 import type { StoreChange, WatchOptions } from './store-change.ts';
-import type { StoreStatistics } from './store-statistics.ts';
+import type { GroupQuery, GroupStatistics, StoreStatistics } from './store-statistics.ts';
 import type { Worker } from './worker.ts';
 
 /** Options of a claim. */

@@ -1,4 +1,4 @@
-import { ValidationError } from '../base/validation-error.ts';
+import { ValidationError } from '../base/agent-lightning-error.ts';
 import type { PromptTemplateResource } from '../store/resource.ts';
 import { formatPrompt, type PromptValue, promptVariables, strayBrace } from './prompt-template.ts';
 import { currentRollout } from './rollout-context.ts';

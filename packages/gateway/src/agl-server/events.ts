@@ -2,7 +2,7 @@ import type { AgentLightningError, Clock, JsonObject, Rollout, Store } from '@ag
 import type { SecretFields } from '@agentlightning/core/internal';
 import { hasAttempt, lateRewardRefusal } from '@agentlightning/core/protocol';
 import type { AttemptedRollout } from '@agentlightning/core/store';
-import { findAttempt } from '../attempts/find-attempt.ts';
+import { findAttempt } from '../attempts/attempt-directory.ts';
 import { eventFromSpan, eventToSpan } from './event-span.ts';
 import type { ServedVersion } from './model-request-event.ts';
 import { attemptNameOf, eventAttemptName, sectionOf } from './rollout-section.ts';
