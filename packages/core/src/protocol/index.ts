@@ -5,7 +5,7 @@
  * @module
  */
 
-export { headerNames, ownHeaderPrefix } from '../base/header-names.ts';
+export { headerNames, ownHeaderPrefix, requestIdFrom } from '../base/header-names.ts';
 export { type ClosingServer, closeServer } from '../server/close-server.ts';
 export { crossOriginReason, type RequestProvenance } from '../server/cross-origin-request.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
