@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { listPackageFolders, repositoryRoot } from './repository-files.ts';
 
@@ -14,7 +14,10 @@ import { listPackageFolders, repositoryRoot } from './repository-files.ts';
 const reportFolder = join(repositoryRoot, 'docs/api');
 
 /** Entry points that need Vitest, start a program or are marked internal have no report. */
-const unreported = /^\.\/(testing|contracts|internal|metrics|register|main|package\.json)$/;
+const unreported = /^\.\/(testing|contracts|internal|metrics|protocol|register|main|package\.json)$/;
+
+/** Entry points that still have members without documentation; in all others they are an error. */
+const partlyDocumented = /^rewards\.api\.md$/;
 
 interface EntryPoint {
   readonly packageFolder: string;
@@ -41,8 +44,14 @@ function entryPoints(): readonly EntryPoint[] {
   });
 }
 
-/** Whether the committed report equals the current surface; writes it unless only checking. */
-function updateReport({ packageFolder, report, declarations }: EntryPoint, isCheck: boolean): boolean {
+interface UpdatedReport {
+  readonly isChanged: boolean;
+  /** Members without documentation, with their places. */
+  readonly undocumented: readonly string[];
+}
+
+/** Compares a report with the current surface; writes it unless only checking. */
+function updateReport({ packageFolder, report, declarations }: EntryPoint, isCheck: boolean): UpdatedReport {
   const config = ExtractorConfig.prepare({
     configObject: {
       projectFolder: packageFolder,
@@ -71,25 +80,46 @@ function updateReport({ packageFolder, report, declarations }: EntryPoint, isChe
       tsdocMetadata: { enabled: false },
       messages: {
         compilerMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
-        extractorMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
+        extractorMessageReporting: {
+          default: { logLevel: ExtractorLogLevel.None },
+          'ae-undocumented': { logLevel: ExtractorLogLevel.Warning },
+        },
         tsdocMessageReporting: { default: { logLevel: ExtractorLogLevel.None } },
       },
     },
     configObjectFullPath: undefined,
     packageJsonFullPath: join(packageFolder, 'package.json'),
   });
+  const undocumented: string[] = [];
   const { apiReportChanged } = Extractor.invoke(config, {
     localBuild: !isCheck,
-    messageCallback: (message) => (message.handled = true),
+    messageCallback: (message) => {
+      message.handled = true;
+      if (message.messageId !== 'ae-undocumented') return;
+      const file = relative(repositoryRoot, message.sourceFilePath ?? declarations);
+      undocumented.push(`${file}:${message.sourceFileLine ?? 0}: ${message.text}`);
+    },
   });
-  return !apiReportChanged;
+  return { isChanged: apiReportChanged, undocumented };
 }
 
 mkdirSync(reportFolder, { recursive: true });
 const isCheck = process.argv.includes('--check');
-for (const entry of entryPoints()) {
+const entries = entryPoints();
+for (const entry of entries) {
   if (!existsSync(entry.declarations)) throw new Error(`${entry.declarations} is missing: run \`pnpm build\`.`);
-  if (updateReport(entry, isCheck)) continue;
-  console.log(`${isCheck ? 'out of date' : 'updated'}: docs/api/${entry.report}`);
+  const { isChanged, undocumented } = updateReport(entry, isCheck);
+  if (isChanged) {
+    console.log(`${isCheck ? 'out of date' : 'updated'}: docs/api/${entry.report}`);
+    if (isCheck) process.exitCode = 1;
+  }
+  if (undocumented.length > 0 && !partlyDocumented.test(entry.report)) {
+    console.log(undocumented.join('\n'));
+    process.exitCode = 1;
+  }
+}
+for (const report of readdirSync(reportFolder).filter((file) => !entries.some((entry) => entry.report === file))) {
+  if (!isCheck) rmSync(join(reportFolder, report));
+  console.log(`${isCheck ? 'without an entry point' : 'removed'}: docs/api/${report}`);
   if (isCheck) process.exitCode = 1;
 }

@@ -1,5 +1,6 @@
 /**
- * `pnpm bench floors`: the size and the shape of the source code, as a table: files, public names, files of one recorded call.
+ * `pnpm bench floors`: the size and the shape of the source code, as a table: files, public names, configuration keys, files of
+ * one recorded call. `--names` lists the public names by entry point, `--files` the files of the call.
  *
  * @module
  */
@@ -47,10 +48,15 @@ console.table({
   'public names': count(reports, /^export /gm),
   'public names of the root of core': count(ofCore, /^export /gm),
   'public members without documentation': count(reports, /\(undocumented\)/g),
+  'configuration keys of a training at the top level': keysOf(typescript, /config\/train-config\.ts$/),
+  'configuration keys in its groups': keysOf(typescript, /config\/sections\/(?!prompt-search)[\w-]+-config\.ts$/),
   'files that run for a recorded call': called.length,
   'of them in the gateway': called.filter((file) => file.startsWith('packages/gateway/')).length,
   'rows of the code map in ARCHITECTURE.md': rowsOfCodeMap(read('ARCHITECTURE.md').text),
 });
+if (process.argv.includes('--names')) {
+  for (const report of reports) console.log(`${path.basename(report.path)}: ${count([report], /^export /gm)}`);
+}
 if (process.argv.includes('--files')) process.stdout.write(`${called.join('\n')}\n`);
 
 function read(file: string): SourceFile {
@@ -64,6 +70,15 @@ function sum(files: readonly SourceFile[]): number {
 
 function count(files: readonly SourceFile[], pattern: RegExp): number {
   return files.reduce((total, { text }) => total + [...text.matchAll(pattern)].length, 0);
+}
+
+/** The members of the interfaces `…Config` in these files. */
+function keysOf(files: readonly SourceFile[], which: RegExp): number {
+  const texts = files.filter(({ path: file }) => which.test(file)).map(({ text }) => text);
+  const interfaces = texts.flatMap((text) => [
+    ...text.matchAll(/^export interface \w+Config\b[^{]*\{\n([\s\S]*?)^\}/gm),
+  ]);
+  return interfaces.reduce((total, [, body = '']) => total + [...body.matchAll(/^ {2}readonly \w+\??:/gm)].length, 0);
 }
 
 function isFragment({ path: file, lines }: SourceFile): boolean {

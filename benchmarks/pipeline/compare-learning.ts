@@ -40,7 +40,12 @@ async function heldOutReward(seed: number, collection: Collection): Promise<numb
     train: path.resolve(path.dirname(example), String(config.tasks.train)),
     test: path.resolve(path.dirname(example), String(config.tasks.test)),
   };
-  const summary = await new Trainer({ ...config, tasks, seed, collection, dataDir: dataDir.path }).fit();
+  const summary = await new Trainer({
+    ...config,
+    tasks,
+    run: { ...config.run, seed, dataDir: dataDir.path },
+    collection,
+  }).fit();
   return summary.after.reward;
 }
 

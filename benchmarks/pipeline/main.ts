@@ -42,7 +42,7 @@ async function measure(mode: keyof typeof modes): Promise<Measured> {
     tasksPerStep,
     agents: { concurrency: tasksPerStep * groupSize },
     collection: modes[mode],
-    dataDir: dataDir.path,
+    run: { dataDir: dataDir.path },
   };
   const metrics: Readonly<Record<string, number>>[] = [];
   let seconds = 0;

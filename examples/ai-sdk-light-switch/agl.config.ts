@@ -23,7 +23,7 @@ async function agent(task: LampTask): Promise<number> {
 }
 
 export default defineConfig({
-  name: 'light-switch',
+  run: { name: 'light-switch' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: lampTask },
   algorithm: {

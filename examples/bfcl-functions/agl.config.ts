@@ -12,7 +12,7 @@ export const grpo = {
 } as const;
 
 export default defineConfig({
-  name: 'bfcl-functions',
+  run: { name: 'bfcl-functions' },
   agent: functionCaller,
   tasks: {
     train: 'node_modules/.cache/tasks/train.jsonl',

@@ -4,7 +4,7 @@ import config, { grpo } from './agl.config.ts';
 /** A control: supervised fine-tuning on every correct response of the same number of rollouts. */
 export default defineConfig({
   ...config,
-  name: 'bfcl-functions on own successes',
+  run: { ...config.run, name: 'bfcl-functions on own successes' },
   algorithm: {
     type: 'rejection-sampling',
     groupSize: grpo.groupSize,

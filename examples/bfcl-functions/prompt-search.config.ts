@@ -20,7 +20,7 @@ const editor = await startScriptedEndpoint(() => {
  * `npx -y pnpm@12 bfcl prompt-search.config.ts --weights weights`, with the weights of the warm-up that `bfcl export weights` wrote.
  */
 export default defineConfig({
-  name: 'bfcl-functions prompt search',
+  run: { name: 'bfcl-functions prompt search' },
   agent: async (task) => {
     const messages = [
       { role: 'system', content: instructions.format() },

@@ -5,6 +5,6 @@ import { shuffledAdvantage } from './shuffled-advantage.ts';
 /** A control: GRPO on rewards that are permuted within each batch. */
 export default defineConfig({
   ...config,
-  name: 'bfcl-functions with shuffled rewards',
+  run: { ...config.run, name: 'bfcl-functions with shuffled rewards' },
   algorithm: { ...grpo, advantage: shuffledAdvantage() },
 });

@@ -9,7 +9,7 @@ export const warmUp = { algorithm: { type: 'sft', groupSize: 1, learningRate: 1e
 /** Supervised fine-tuning on right calls of training questions; it is evaluated on the same held-out questions as the training. */
 export default defineConfig({
   ...config,
-  name: 'bfcl-functions warm-up',
+  run: { ...config.run, name: 'bfcl-functions warm-up' },
   agent: (task, { mode }) => (mode === 'train' ? replayDemonstration(conversation(task)) : functionCaller(task)),
   ...warmUp,
   tasksPerStep: 8,

@@ -18,7 +18,7 @@ async function agent({ question, answer }: ProblemTask): Promise<number> {
 }
 
 export default defineConfig({
-  name: 'calc-x',
+  run: { name: 'calc-x' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: problemTask },
   algorithm: {

@@ -31,7 +31,7 @@ const { stop: _, ...shared } = config;
 /** Supervised fine-tuning on demonstrations; it is evaluated on the same held-out problems as the training. */
 export default defineConfig({
   ...shared,
-  name: 'calc-x warm-up',
+  run: { ...shared.run, name: 'calc-x warm-up' },
   agent: (task, context) =>
     'expression' in task ? replayDemonstration(conversation(task)) : config.agent(task, context),
   tasks: {

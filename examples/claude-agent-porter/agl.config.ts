@@ -14,7 +14,7 @@ async function agent({ message, door }: VisitorTask): Promise<number> {
 }
 
 export default defineConfig({
-  name: 'porter',
+  run: { name: 'porter' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: visitorTask },
   algorithm: {

@@ -2,7 +2,7 @@ import { defineConfig } from '@agentlightning/trainer';
 import { codeTask, writeProgram } from './agent.ts';
 
 export default defineConfig({
-  name: 'code-agent',
+  run: { name: 'code-agent' },
   agent: async (task) => await writeProgram(task),
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: codeTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },

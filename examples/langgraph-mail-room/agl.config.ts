@@ -23,7 +23,7 @@ async function agent(task: MailTask): Promise<number> {
 }
 
 export default defineConfig({
-  name: 'mail-room',
+  run: { name: 'mail-room' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: mailTask },
   algorithm: {

@@ -27,7 +27,7 @@ async function agent({ message, before, after }: GuestTask): Promise<number> {
 }
 
 export default defineConfig({
-  name: 'table-booking',
+  run: { name: 'table-booking' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: guestTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },

@@ -2,7 +2,7 @@ import { defineConfig } from '@agentlightning/trainer';
 import { dayTask, workDay } from './agent.ts';
 
 export default defineConfig({
-  name: 'memory-agent',
+  run: { name: 'memory-agent' },
   agent: workDay,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: dayTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },

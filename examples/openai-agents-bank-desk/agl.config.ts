@@ -33,7 +33,7 @@ async function agent({ words, balances, answer }: CustomerTask): Promise<number>
 }
 
 export default defineConfig({
-  name: 'bank-desk',
+  run: { name: 'bank-desk' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: customerTask },
   algorithm: {

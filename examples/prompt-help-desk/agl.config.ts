@@ -21,7 +21,7 @@ const models = isScripted
     };
 
 export default defineConfig<TicketTask>({
-  name: 'help-desk',
+  run: { name: 'help-desk' },
   // 1 for the right queue and nothing else, 0 otherwise.
   agent: async ({ ticket, queue }) => ((await sortTicket(ticket)) === queue ? 1 : 0),
   prompts: [sorting],

@@ -32,7 +32,7 @@ async function agent(task: FilmTask) {
 }
 
 export default defineConfig({
-  name: 'rag',
+  run: { name: 'rag' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: filmTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },

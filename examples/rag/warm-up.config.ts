@@ -31,7 +31,7 @@ const { stop: _, reward: __, ...shared } = config;
 /** Supervised fine-tuning on demonstrations; it is evaluated on the same held-out questions as the training. */
 export default defineConfig({
   ...shared,
-  name: 'rag warm-up',
+  run: { ...shared.run, name: 'rag warm-up' },
   agent: (task, context) =>
     'response' in task ? replayDemonstration(conversation(task)) : config.agent(task, context),
   tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl', schema: z.union([demonstration, filmTask]) },

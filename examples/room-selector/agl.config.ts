@@ -19,7 +19,7 @@ const models = isSimulated
 
 /** What both searches have in common. */
 export const search: PromptSearchConfig<RoomTask> = {
-  name: 'room-selector',
+  run: { name: 'room-selector' },
   agent: async (task) => {
     const { reward, problems } = gradeAnswer(await selectRoom(task), task);
     // The optimiser model reads these messages.

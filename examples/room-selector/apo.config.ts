@@ -4,7 +4,7 @@ import { search } from './agl.config.ts';
 /** The same search by APO: criticism, rewriting, beam search. */
 export default defineConfig({
   ...search,
-  name: 'room-selector-apo',
+  run: { ...search.run, name: 'room-selector-apo' },
   algorithm: {
     type: 'apo',
     rounds: 7,

@@ -2,7 +2,7 @@ import { defineConfig } from '@agentlightning/trainer';
 import { capitals, cityTask } from './agent.ts';
 
 export default defineConfig({
-  name: 'smollm2-capitals',
+  run: { name: 'smollm2-capitals' },
   agent: capitals,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: cityTask },
   // `node train.ts` starts the runtime at its own address; `--runtime` names another.

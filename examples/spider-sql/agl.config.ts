@@ -28,7 +28,7 @@ function valuesOf(result: ReturnType<typeof query>): readonly unknown[][] | null
 }
 
 export default defineConfig({
-  name: 'spider-sql',
+  run: { name: 'spider-sql' },
   agent,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: questionTask },
   runtime: { type: 'embedded', model: 'tiny-reader' },

@@ -52,7 +52,7 @@ const { stop: _, ...shared } = config;
 /** Supervised fine-tuning on demonstrations; it is evaluated on the same held-out questions as the training. */
 export default defineConfig({
   ...shared,
-  name: 'spider-sql warm-up',
+  run: { ...shared.run, name: 'spider-sql warm-up' },
   agent: (task, context) => ('written' in task ? replay(task) : config.agent(task, context)),
   tasks: {
     train: 'tasks/demonstrations.jsonl',

@@ -2,7 +2,7 @@ import { defineConfig } from '@agentlightning/trainer';
 import { stockClerk, stockTask } from './agent.ts';
 
 export default defineConfig({
-  name: 'stock-clerk',
+  run: { name: 'stock-clerk' },
   agent: stockClerk,
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: stockTask },
   algorithm: {

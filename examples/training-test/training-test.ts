@@ -33,7 +33,12 @@ export function testTraining<TTask>(config: TrainConfig<TTask>, expected: Expect
       const dataDir = mkdtempSync(path.join(tmpdir(), 'agl-example-'));
       onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
       const tasks = { train: taskFile('train'), test: taskFile('test') };
-      const { before, after, storeUrl } = await new Trainer({ ...config, ...changes, tasks, dataDir }).fit();
+      const { before, after, storeUrl } = await new Trainer({
+        ...config,
+        ...changes,
+        tasks,
+        run: { ...config.run, dataDir },
+      }).fit();
       expect(before.reward).toBeLessThan(rewardBefore);
       expect(after.reward).toBeGreaterThan(before.reward + gain);
       expect(await traceOutlines(storeUrl)).toEqual(expect.arrayContaining([...traces]));

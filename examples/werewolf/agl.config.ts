@@ -8,7 +8,7 @@ export const baseModel = 'tiny-reader';
 
 /** Self-play, and games against the outside model. It begins with a checkpoint of the warm-up: `--from werewolf-warm-up@final`. */
 export default defineConfig({
-  name: 'werewolf',
+  run: { name: 'werewolf' },
   agent: async (task) => await playTask(task),
   tasks: { train: 'tasks/train.jsonl', test: 'tasks/test.jsonl', schema: gameTask },
   runtime: { type: 'embedded', model: baseModel },

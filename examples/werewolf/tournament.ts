@@ -27,7 +27,7 @@ const [train, test] = ['tasks/train.jsonl', values.tasks].map((file) => path.joi
 const trainer = new Trainer({
   ...config,
   tasks: { train: train ?? '', test: test ?? '' },
-  dataDir: path.join(folder, '.agl'),
+  run: { ...config.run, dataDir: path.join(folder, '.agl') },
 });
 
 /** The win rate of each team against the outside model, as `agl eval --of <run>@<step>` measures it. */

@@ -34,7 +34,7 @@ export function conversation({ system, user, action, target }: Demonstration) {
 /** Supervised fine-tuning on random legal turns. It is evaluated on the same held-out games as the training. */
 export default defineConfig({
   ...config,
-  name: 'werewolf warm-up',
+  run: { ...config.run, name: 'werewolf warm-up' },
   agent: async (task) => ('system' in task ? await replayDemonstration(conversation(task)) : await playTask(task)),
   tasks: { train: 'tasks/demonstrations.jsonl', test: 'tasks/test.jsonl', schema: z.union([demonstration, gameTask]) },
   algorithm: {

@@ -1,5 +1,4 @@
 export type { ReplayModel } from './api/replay-views.ts';
-export type { RolloutSort } from './api/rollout-views.ts';
 export type { DashboardHandler, DashboardHandlerOptions } from './server/dashboard-handler.ts';
 export { createDashboardHandler } from './server/dashboard-handler.ts';
 export type { DashboardStore } from './server/dashboard-store.ts';

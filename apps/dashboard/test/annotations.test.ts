@@ -1,4 +1,4 @@
-import { annotationFromSpan, findAnnotations } from '@agentlightning/core/spans';
+import { annotationFromSpan, findAnnotations } from '@agentlightning/core/internal';
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RolloutDetail, RolloutPage } from '../src/api/rollout-views.ts';

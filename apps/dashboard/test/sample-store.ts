@@ -1,14 +1,8 @@
-import type { AttemptedRollout, JsonObject, JsonValue } from '@agentlightning/core';
-import { AgentLightningError } from '@agentlightning/core';
-import {
-  agentLightningAttributes,
-  genAiAttributes,
-  modelCallToSpan,
-  scoredOutputAttributes,
-  spanNames,
-  trainingToSpan,
-} from '@agentlightning/core/spans';
-import { failureMetadata } from '@agentlightning/core/store';
+import { AgentLightningError, type JsonObject, type JsonValue } from '@agentlightning/core';
+import { genAiAttributes, scoredOutputAttributes, trainingToSpan } from '@agentlightning/core/internal';
+import { failureMetadata } from '@agentlightning/core/protocol';
+import { agentLightningAttributes, modelCallToSpan, spanNames } from '@agentlightning/core/spans';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { aModelCall, aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import type { SqlStore } from '@agentlightning/store';
 import type { Replayer } from '../src/index.ts';

@@ -58,7 +58,7 @@ describeWithPython(environment, 'the GPU runtime with Codex', (python) => {
       steps: 1,
       tasksPerStep: 1,
       agents: { concurrency: 1 },
-      dataDir: folder,
+      run: { dataDir: folder },
     };
     const metrics: Readonly<Record<string, number>>[] = [];
     await new Trainer(config).fit({

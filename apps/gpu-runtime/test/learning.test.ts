@@ -36,7 +36,7 @@ describeWithPython(environment, 'the GPU runtime with a trainer', (python) => {
         steps: 20,
         tasksPerStep: 10,
         agents: { concurrency: 40 },
-        dataDir: folder,
+        run: { dataDir: folder },
       };
       const { before, after, isImproved } = await new Trainer(config).fit();
       expect(before.reward).toBeLessThan(0.2);

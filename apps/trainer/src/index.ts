@@ -16,14 +16,12 @@ export type {
 } from '@agentlightning/core/protocol';
 export { defineConfig } from './config/define-config.ts';
 export type { PolicyConfig } from './config/policies.ts';
-export type { ResolvedConfig } from './config/resolve-config.ts';
 export type { AgentsConfig } from './config/sections/agents-config.ts';
 export type { CheckpointsConfig } from './config/sections/checkpoints-config.ts';
 export type { CollectionConfig, CurriculumConfig } from './config/sections/collection-config.ts';
 export type { EvaluationConfig } from './config/sections/evaluation-config.ts';
 export type { GatewayConfig } from './config/sections/gateway-config.ts';
 export type { LimitsConfig } from './config/sections/limits-config.ts';
-export type { PricesConfig } from './config/sections/prices-config.ts';
 export type {
   EndpointRuntimeConfig,
   OptimizerConfig,
@@ -31,10 +29,10 @@ export type {
   PromptSearchConfig,
 } from './config/sections/prompt-search-config.ts';
 export type { ConfiguredReward, RewardConfig } from './config/sections/reward-config.ts';
+export type { PricesConfig, RunConfig, StoreConfig } from './config/sections/run-config.ts';
 export type { RuntimeConfig, RuntimeTls } from './config/sections/runtime-config.ts';
 export type { SamplingConfig } from './config/sections/sampling-config.ts';
 export type { StopConfig } from './config/sections/stop-config.ts';
-export type { StoreConfig } from './config/sections/store-config.ts';
 export type { TrainConfig } from './config/train-config.ts';
 export type { DevOptions, DevReport, DevRollout } from './evaluation-run/dev-options.ts';
 export type { EndpointModel, EvaluateOptions, SubjectOptions } from './evaluation-run/evaluate-options.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { annotationToSpan, type RolloutAnnotation } from '@agentlightning/core/spans';
+import { annotationToSpan, type RolloutAnnotation } from '@agentlightning/core/internal';
 import type { FoundRollout } from '@agentlightning/core/store';
 import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';

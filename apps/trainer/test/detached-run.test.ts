@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { initialRunState } from '../src/run/run-state.ts';
-import { writeState } from '../src/run/write-state.ts';
+import { initialRunState, writeState } from '../src/run/run-state.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder, smallConfigFile, smallSteps, waitingConfigFile } from './run-folder.ts';
 

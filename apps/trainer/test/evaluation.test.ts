@@ -206,7 +206,7 @@ describe('what cannot be evaluated', () => {
 
 test('versions of a prompt search, and prompts of a file, are evaluated', async () => {
   await using models = await PlantedModels.start();
-  const trainer = new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder });
+  const trainer = new Trainer({ ...plantedConfig(models.baseUrl), run: { dataDir: folder } });
   await trainer.fit({ runId: 'search' });
   await expect(trainer.test({ of: 'search@best' })).rejects.toMatchObject({
     code: 'CONFIG',

@@ -4,8 +4,7 @@ import { connectRuntime } from '@agentlightning/runtime';
 import { startCpuRuntime } from '@agentlightning/runtime-cpu';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { onlyPolicy } from '../src/config/policies.ts';
-import { initialRunState } from '../src/run/run-state.ts';
-import { writeState } from '../src/run/write-state.ts';
+import { initialRunState, writeState } from '../src/run/run-state.ts';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder, smallConfigFile } from './run-folder.ts';
 

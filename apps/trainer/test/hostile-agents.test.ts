@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Attempt } from '@agentlightning/core';
-import { attemptFailureOrigin, recordedFailure } from '@agentlightning/core/store';
+import { recordedFailure } from '@agentlightning/core/protocol';
+import { attemptFailureOrigin } from '@agentlightning/core/store';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AglProcess } from './agl-process.ts';
 import { RunFolder } from './run-folder.ts';

@@ -88,7 +88,7 @@ test('a run whose runtime is killed while it learns does that step again', { tag
   const trainer = new Trainer({
     ...smallConfig,
     limits: { maxRestarts: 0 },
-    dataDir: folder.path,
+    run: { ...smallConfig.run, dataDir: folder.path },
     runtime: runtimeOf(address),
   });
   const ended = trainer.fit({
@@ -101,7 +101,9 @@ test('a run whose runtime is killed while it learns does that step again', { tag
   await expect(ended).rejects.toMatchObject({ code: 'RUNTIME_UNAVAILABLE' });
   await using another = startRuntime('0');
   const elsewhere = runtimeOf(String((await another.event('ready'))['address']));
-  await new Trainer({ ...smallConfig, dataDir: folder.path, runtime: elsewhere }).fit({ resume: 'learning' });
+  await new Trainer({ ...smallConfig, run: { ...smallConfig.run, dataDir: folder.path }, runtime: elsewhere }).fit({
+    resume: 'learning',
+  });
   await folder.expectWholeRun('learning');
 });
 
@@ -196,7 +198,7 @@ test('a gateway that is away for a while ends no run, and is not measured as fai
       if (started === 3) await gateway.kill();
       return await smallConfig.agent(task, context);
     },
-    dataDir: folder.path,
+    run: { dataDir: folder.path },
     steps: 0,
     agents: { concurrency: 2 },
     runtime: { type: 'grpc', model: 'tiny-random', address: String(address), apiKey: 'key-of-the-runtime' },
@@ -226,7 +228,7 @@ test('a run whose disk is full stops with a clear message and resumes when space
   tags: ['long'],
 }, async () => {
   const file = path.join(folder.path, 'agl.db');
-  const trainer = new Trainer({ ...smallConfig, dataDir: folder.path });
+  const trainer = new Trainer({ ...smallConfig, run: { ...smallConfig.run, dataDir: folder.path } });
   const small = await openStore(file, { maxSizeBytes: 600_000 });
   const ended = trainer.fit({ store: small, runId: 'full' });
   await expect(ended).rejects.toMatchObject({ code: 'STORE_FULL' });

@@ -55,7 +55,7 @@ function urisOf(events: readonly TrainingEvent[]): readonly string[] {
 test('run "a" with policy "b" and run "a-b" keep what they save apart', async () => {
   const one = await trainSmall(trainerOfB(1), { runId: 'a' });
   const saved = readFileSync(checkpoints('a--b', 'step-000001.safetensors'));
-  const other = await trainSmall(smallTrainer(folder, { runtime, seed: 7 }), { runId: 'a-b' });
+  const other = await trainSmall(smallTrainer(folder, { runtime, run: { seed: 7 } }), { runId: 'a-b' });
   expect([one.error, other.error]).toEqual([null, null]);
   expect([urisOf(one.events).at(-1), urisOf(other.events).at(-1)]).toEqual(['a--b/step-000001', 'a-b/step-000001']);
   expect(readFileSync(checkpoints('a--b', 'step-000001.safetensors')).equals(saved)).toBe(true);

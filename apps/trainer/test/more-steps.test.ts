@@ -98,7 +98,7 @@ test('an interrupted run has the learning rates and the weights of an uninterrup
   const algorithm = { type: 'grpo', groupSize: 2, learningRate, epochs: 2, minibatches: 2 } as const;
   const settings = { algorithm, checkpoints: { every: 2 }, runtime };
   const place = (name: string): string => path.join(folder, name);
-  const trainerIn = (name: string): Trainer<SmallTask> => trainer(5, { ...settings, dataDir: place(name) });
+  const trainerIn = (name: string): Trainer<SmallTask> => trainer(5, { ...settings, run: { dataDir: place(name) } });
   await trainSmall(trainerIn('whole'), { runId: 'cosine' });
   const stop = new AbortController();
   const onEvent = (event: TrainingEvent): void => {
@@ -172,7 +172,7 @@ test('a finished run whose checkpoint is gone says what to do, and stays what it
     message: expect.stringContaining(
       `the last checkpoint of run cleaned, cleaned/step-000001, is not in ${path.join(folder, 'checkpoints')}`,
     ),
-    remedy: expect.stringMatching(/`dataDir`.*restore the checkpoint from a backup.*start a new run/),
+    remedy: expect.stringMatching(/`run.dataDir`.*restore the checkpoint from a backup.*start a new run/),
   });
   expect(await runOf('cleaned')).toEqual(before);
   const again = await trainSmall(trainer(1, { runtime }), { resume: 'cleaned' });

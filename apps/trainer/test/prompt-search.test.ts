@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { definePrompt } from '@agentlightning/core';
-import { costOfCalls, costOfRun, pricesOf } from '@agentlightning/core/store';
+import { costOfCalls, costOfRun, pricesOf } from '@agentlightning/core/protocol';
 import { serveGateway } from '@agentlightning/gateway';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
@@ -45,7 +45,10 @@ async function searched(
 ): Promise<Searched> {
   const events: TrainingEvent[] = [];
   const onEvent = (event: TrainingEvent): void => void events.push(event);
-  const trainer = new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder, ...changes });
+  const trainer = new Trainer({
+    ...plantedConfig(models.baseUrl, changes),
+    run: { dataDir: folder, ...changes.run },
+  });
   try {
     return { summary: await trainer.fit({ ...options, onEvent }), error: null, events };
   } catch (error) {
@@ -62,7 +65,9 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
   await using models = await PlantedModels.start();
   const outcome = await searched(models, {
     algorithm: { type: 'gepa', maxRollouts: 400, maxOptimizerCalls: 70 },
-    prices: { models: { 'task-model': { input: 1, output: 2 }, 'optimizer-model': { input: 10, output: 20 } } },
+    run: {
+      prices: { models: { 'task-model': { input: 1, output: 2 }, 'optimizer-model': { input: 10, output: 20 } } },
+    },
   });
   expect(worthOf(bestTemplate(outcome))).toBe(1);
   const { prompts, before, after, isImproved } = outcome.summary ?? {};
@@ -215,7 +220,7 @@ test('a request to a busy optimiser is retried; a rejection stops the search, wh
 test('a model that is gone makes no prompt bad: the search stops, and ends where it would have once it is back', async () => {
   const small = { algorithm: { type: 'gepa', maxRollouts: 66, proposals: 1 } } as const;
   await using whole = await PlantedModels.start();
-  const undisturbed = await searched(whole, { ...small, dataDir: path.join(folder, 'whole') });
+  const undisturbed = await searched(whole, { ...small, run: { dataDir: path.join(folder, 'whole') } });
   let isLocked = true;
   await using models = await PlantedModels.start({
     disturb: ({ model }) => {

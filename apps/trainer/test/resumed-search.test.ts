@@ -30,7 +30,9 @@ function search(
   changes: Partial<PromptSearchConfig<PlantedTask>>,
   options: FitOptions = { runId: 'planted' },
 ): Promise<TrainingSummary> {
-  return new Trainer({ ...plantedConfig(models.baseUrl), dataDir: folder, ...changes }).fit(options);
+  return new Trainer({ ...plantedConfig(models.baseUrl), run: { ...changes.run, dataDir: folder }, ...changes }).fit(
+    options,
+  );
 }
 
 const resume = { resume: 'planted' };

@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 /** Metrics and weights of a run of two steps, in a separate store and with a separate id. */
 async function learned(name: string, seed: number): Promise<unknown> {
   const algorithm = { type: 'grpo', groupSize: 4, learningRate: 1e-2 } as const;
-  const trainer = smallTrainer(path.join(folder, name), { algorithm, steps: 2, seed });
+  const trainer = smallTrainer(path.join(folder, name), { algorithm, steps: 2, run: { seed } });
   const { events } = await trainSmall(trainer, { runId: name });
   return events.flatMap((event): unknown[] => {
     if (event.type === 'evaluated') return [event.summary.reward];

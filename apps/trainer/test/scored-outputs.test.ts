@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { RewardParts } from '@agentlightning/core/algorithm';
-import { findScoredOutput } from '@agentlightning/core/spans';
+import { findScoredOutput } from '@agentlightning/core/internal';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AglProcess, summaryOf } from './agl-process.ts';

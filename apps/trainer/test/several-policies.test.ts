@@ -109,7 +109,7 @@ async function train(
     checkpoints: { every: 1 },
     tasksPerStep: 6,
     agents: { concurrency: 48 },
-    dataDir: folder,
+    run: { ...changes.run, dataDir: folder },
     ...changes,
   });
   const summary = await trainer.fit({ runId, onEvent: (event) => events.push(event) });
@@ -243,7 +243,7 @@ test('a run of several policies resumes each of them from its last state', {
     steps: 3,
     checkpoints: { every: 1 },
     tasksPerStep: 4,
-    dataDir: folder,
+    run: { dataDir: folder },
     store: { url: `sqlite:${path.join(folder, 'resumed.db')}` },
   };
   const stop = new AbortController();

@@ -35,8 +35,8 @@ export function smallConfig(folder: string, changes: Partial<TrainConfig<SmallTa
     runtime: sharedRuntime,
     steps: 1,
     tasksPerStep: 4,
-    dataDir: folder,
     ...changes,
+    run: { dataDir: folder, ...changes.run },
     // As with an embedded runtime.
     checkpoints: { every: 1, ...changes.checkpoints },
   };

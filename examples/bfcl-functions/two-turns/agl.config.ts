@@ -5,7 +5,7 @@ import { twoTurnCaller } from './agent.ts';
 /** GRPO on the three categories of the leaderboard, with a second turn that reports the result of the call. */
 export default defineConfig({
   ...config,
-  name: 'bfcl-functions in two turns',
+  run: { ...config.run, name: 'bfcl-functions in two turns' },
   agent: twoTurnCaller,
   tasks: {
     train: '../node_modules/.cache/tasks/two-turns-train.jsonl',

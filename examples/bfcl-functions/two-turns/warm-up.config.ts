@@ -7,7 +7,7 @@ import { twoTurnConversation } from './conversation.ts';
 /** Supervised fine-tuning on right conversations of training questions. */
 export default defineConfig({
   ...config,
-  name: 'bfcl-functions warm-up in two turns',
+  run: { ...config.run, name: 'bfcl-functions warm-up in two turns' },
   agent: (task, { mode }) => (mode === 'train' ? replayDemonstration(twoTurnConversation(task)) : twoTurnCaller(task)),
   ...warmUp,
   evaluation: { tasks: 48 },

@@ -28,7 +28,7 @@ async function run(tasks: readonly ProblemTask[], expression: string, answer: st
     ...config,
     tasks: { train: tasks, test: tasks },
     sampling: {}, // A tool call of the scripted model has more tokens.
-    dataDir: folder,
+    run: { ...config.run, dataDir: folder },
   });
   const { rollouts } = await trainer.dev({ tasks, endpoint: { baseUrl: model.baseUrl, model: 'any' } });
   return { rewards: rollouts.map(({ reward }) => reward), requests: model.requests };

@@ -25,7 +25,7 @@ const timeoutMs = 1_800_000;
 test(
   'the warm-up teaches the calculator, and reinforcement learning the operations',
   async () => {
-    const shared = { evaluation: { tasks: 96 }, dataDir: folder };
+    const shared = { evaluation: { tasks: 96 }, run: { dataDir: folder } };
     const { before, after } = await new Trainer({
       ...warmUp,
       ...shared,

@@ -24,7 +24,7 @@ test(
     const trainer = new Trainer<CodeTask>({
       ...config,
       tasks: { train: taskFile('train'), test: taskFile('test') },
-      dataDir: folder,
+      run: { ...config.run, dataDir: folder },
       steps: 40,
       evaluation: { every: 40 },
     });

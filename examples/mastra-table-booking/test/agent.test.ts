@@ -43,7 +43,7 @@ test.each(scenes)('the reward of $name', async ({ task, step, reward }) => {
     ...config,
     tasks: { train: tasks, test: tasks },
     sampling: {},
-    dataDir: folder,
+    run: { ...config.run, dataDir: folder },
   });
   const { rollouts } = await trainer.dev({ tasks, endpoint: { baseUrl: model.baseUrl, model: 'any' } });
   expect(rollouts.map((rollout) => rollout.reward)).toEqual([reward]);

@@ -28,7 +28,7 @@ test(
       ...config,
       tasks: { train: taskFile('train'), validation: taskFile('validation'), test: taskFile('test') },
       algorithm: { type: 'gepa', maxRollouts: 400, proposals: 3, reflectionTasks: 4 },
-      dataDir: folder,
+      run: { ...config.run, dataDir: folder },
     });
     const { before, after, isImproved, prompts } = await trainer.fit();
     expect([before.reward, isImproved, prompts?.measuredOn]).toEqual([0, true, 'test']);

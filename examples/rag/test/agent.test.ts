@@ -28,7 +28,7 @@ async function run(task: FilmTask, words: string, response: string) {
     ...config,
     tasks: { train: [task], test: [task] },
     sampling: {}, // A tool call of the scripted model has more tokens.
-    dataDir: folder,
+    run: { ...config.run, dataDir: folder },
   });
   const { rollouts } = await trainer.dev({ tasks: [task], endpoint: { baseUrl: model.baseUrl, model: 'any' } });
   return { reward: rollouts[0]?.reward, requests: model.requests };

@@ -23,7 +23,7 @@ test(
     const trainer = new Trainer({
       ...config,
       tasks: { train: taskFile('train'), test: taskFile('test') },
-      dataDir: folder,
+      run: { ...config.run, dataDir: folder },
       steps: 10,
     });
     const { before, after, isImproved } = await trainer.fit();

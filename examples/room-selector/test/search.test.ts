@@ -26,7 +26,7 @@ async function search(config: PromptSearchConfig<RoomTask>) {
   const trainer = new Trainer<RoomTask>({
     ...config,
     tasks: { train: taskFile('train'), validation: taskFile('validation'), test: taskFile('test') },
-    dataDir: folder,
+    run: { ...config.run, dataDir: folder },
   });
   const { before, after, prompts } = await trainer.fit();
   const { template } = JSON.parse(readFileSync(prompts?.file ?? '', 'utf8')).prompts.selecting;

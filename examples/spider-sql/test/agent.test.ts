@@ -21,7 +21,7 @@ async function run(task: QuestionTask, responses: readonly string[]) {
     ...config,
     tasks: { train: [task], test: [task] },
     sampling: {}, // A response of the scripted model has more tokens.
-    dataDir: folder,
+    run: { ...config.run, dataDir: folder },
   });
   const { rollouts } = await trainer.dev({ tasks: [task], endpoint: { baseUrl: model.baseUrl, model: 'any' } });
   return { reward: rollouts[0]?.reward, requests: model.requests.map(({ messages }) => messages) };

@@ -24,13 +24,13 @@ test(
     await new Trainer({
       ...warmUp,
       tasks: { train: taskFile('demonstrations'), test: taskFile('test') },
-      dataDir: folder,
+      run: { ...warmUp.run, dataDir: folder },
       steps: 100,
     }).fit({ runId: 'warm-up' });
     const { before, after, isImproved } = await new Trainer({
       ...config,
       tasks: { train: taskFile('train'), test: taskFile('test') },
-      dataDir: folder,
+      run: { ...config.run, dataDir: folder },
       checkpoints: { from: 'warm-up@final' },
       steps: 10,
     }).fit();

@@ -27,7 +27,7 @@ async function train(changes: Partial<TrainConfig<StockTask>>): Promise<Training
     ...config,
     tasks: { train: taskFile('train'), test: taskFile('test') },
     evaluation: { tasks: 64 },
-    dataDir: folder,
+    run: { ...config.run, ...changes.run, dataDir: folder },
     ...changes,
   });
   return await trainer.fit();

@@ -34,7 +34,7 @@ test(
       agent: async (task) =>
         'system' in task ? await replayDemonstration(conversation(task)) : await legalShare(task),
       tasks: { ...warmUp.tasks, train: taskFile('demonstrations'), test: taskFile('test') },
-      dataDir: folder,
+      run: { ...warmUp.run, dataDir: folder },
       steps: 30,
       evaluation,
     }).fit({ runId: 'warm-up' });
@@ -45,7 +45,7 @@ test(
       ...config,
       agent: legalShare,
       tasks: { ...config.tasks, train: taskFile('train'), test: taskFile('test') },
-      dataDir: folder,
+      run: { ...config.run, dataDir: folder },
       checkpoints: { from: 'warm-up@final' },
       steps: 2,
       tasksPerStep: 2,

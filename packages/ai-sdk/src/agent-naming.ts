@@ -7,6 +7,7 @@ export interface AISDKCall {
   readonly operation: string;
   /** The call's `telemetry.functionId`; null when it has none. */
   readonly functionId: string | null;
+  /** Id of the called model; null when the call has none. */
   readonly model: string | null;
   /** The system instructions, if they are a string and the user records inputs. */
   readonly instructions: string | null;

@@ -1,4 +1,4 @@
-import { type Fields, fieldsOf } from '@agentlightning/core/adapter';
+import { type Fields, fieldsOf } from '@agentlightning/core/internal';
 import { newSpanId } from '@agentlightning/core/store';
 import type { Operation } from './operation.ts';
 import { patchTool } from './patch-tool.ts';

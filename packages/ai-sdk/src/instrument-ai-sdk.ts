@@ -1,9 +1,5 @@
-import {
-  installedVersion,
-  type RedirectOptions,
-  redirectGlobalFetch,
-  sharedInstrumentation,
-} from '@agentlightning/core/adapter';
+import { type RedirectOptions, redirectGlobalFetch, sharedInstrumentation } from '@agentlightning/core/adapter';
+import { installedVersion } from '@agentlightning/core/internal';
 import type { AgentNaming } from './agent-naming.ts';
 import { operations } from './recorded-operations.ts';
 import { type LanguageModelProvider, provideStringModels } from './string-models.ts';

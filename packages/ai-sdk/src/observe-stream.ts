@@ -1,4 +1,5 @@
-import { fieldsOf, type StreamTap, tapStream } from '@agentlightning/core/adapter';
+import { type StreamTap, tapStream } from '@agentlightning/core/adapter';
+import { fieldsOf } from '@agentlightning/core/internal';
 
 /** The methods that read or cancel a stream. */
 const readings = ['pipeThrough', 'getReader', 'pipeTo', 'tee', 'cancel', Symbol.asyncIterator] as const;

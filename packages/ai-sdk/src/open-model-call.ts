@@ -3,13 +3,16 @@ import {
   type AgentStepEnd,
   type AgentSteps,
   modelResponseAttributes,
+  type StreamTap,
+} from '@agentlightning/core/adapter';
+import {
+  genAiAttributes,
+  modelCallAttributes,
   type PartsResponse,
   partsResponseBody,
   type StreamedParts,
-  type StreamTap,
   withoutAttributes,
-} from '@agentlightning/core/adapter';
-import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
+} from '@agentlightning/core/internal';
 
 /** The operation of a model call, which receives its result. */
 export interface ModelCallOwner {

@@ -1,4 +1,5 @@
-import { type AgentStepEnd, fieldsOf, plainText } from '@agentlightning/core/adapter';
+import type { AgentStepEnd } from '@agentlightning/core/adapter';
+import { fieldsOf, plainText } from '@agentlightning/core/internal';
 
 /** The end of a step, by its error. An abort is not a failure. */
 export function endOf(error: unknown): AgentStepEnd {

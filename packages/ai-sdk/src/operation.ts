@@ -3,16 +3,19 @@ import {
   type AgentStep,
   type AgentStepEnd,
   type AgentSteps,
-  fieldsOf,
   modelRequestAttributes,
   modelResponseAttributes,
+  type StreamTap,
+} from '@agentlightning/core/adapter';
+import {
+  exceptionAttributes,
+  fieldsOf,
+  genAiAttributes,
   type PartsResponse,
   partsResponseBody,
   StreamedParts,
-  type StreamTap,
   toolCallAttributes,
-} from '@agentlightning/core/adapter';
-import { exceptionAttributes, genAiAttributes } from '@agentlightning/core/spans';
+} from '@agentlightning/core/internal';
 import { observeStream } from './observe-stream.ts';
 import {
   insideModelCalls,

@@ -5,15 +5,8 @@
  *
  * @module
  */
-import {
-  fieldsOf,
-  hasFields,
-  hasMethod,
-  isAsyncIterable,
-  iterateWithin,
-  patchMethod,
-  type Within,
-} from '@agentlightning/core/adapter';
+import { iterateWithin, patchMethod, type Within } from '@agentlightning/core/adapter';
+import { fieldsOf, hasFields, hasMethod, isAsyncIterable } from '@agentlightning/core/internal';
 
 /** A tool call that is about to be made. */
 export interface ToolCallInProgress {

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { PartsResponse } from '@agentlightning/core/adapter';
+import type { PartsResponse } from '@agentlightning/core/internal';
 
 /** The fields common to all events of version 7. */
 export interface SdkEvent {

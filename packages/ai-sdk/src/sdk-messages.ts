@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { assistantMessage, type Fields, fieldsOf, partsOf, plainText } from '@agentlightning/core/adapter';
+import { assistantMessage, type Fields, fieldsOf, partsOf, plainText } from '@agentlightning/core/internal';
 import type { SdkPrompt } from './sdk-events.ts';
 
 /**

@@ -2,6 +2,7 @@ import { currentRollout } from '@agentlightning/core';
 
 /** A minimal AI SDK provider, such as the result of `createOpenAICompatible(…)`. */
 export interface LanguageModelProvider {
+  /** The model of an id. */
   languageModel(modelId: string): unknown;
 }
 

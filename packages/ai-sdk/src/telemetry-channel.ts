@@ -1,6 +1,6 @@
 import type { TracingChannel } from 'node:diagnostics_channel';
 import { currentRollout, type RolloutContext } from '@agentlightning/core';
-import { rolloutStorage } from '@agentlightning/core/adapter';
+import { rolloutStorage } from '@agentlightning/core/internal';
 import type { Operation } from './operation.ts';
 import { endOf } from './operation-end.ts';
 import type { SdkStart, SdkStepStart, SdkToolEvent } from './sdk-events.ts';

@@ -1,5 +1,5 @@
 import { currentRollout } from '@agentlightning/core';
-import { warnOnce } from '@agentlightning/core/adapter';
+import { warnOnce } from '@agentlightning/core/internal';
 import { type AgentNaming, agentNameOf } from './agent-naming.ts';
 import type { ModelCallStart, Operation } from './operation.ts';
 import type { Operations } from './operations.ts';

@@ -1,6 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
-import { modelRequestAttributes, type PartsResponse, withMembers } from '@agentlightning/core/adapter';
-import { genAiAttributes } from '@agentlightning/core/spans';
+import { modelRequestAttributes } from '@agentlightning/core/adapter';
+import { genAiAttributes, type PartsResponse, withMembers } from '@agentlightning/core/internal';
 import { newSpanId } from '@agentlightning/core/store';
 import { observeStream } from './observe-stream.ts';
 import { insideModelCalls, requestAttributes } from './open-model-call.ts';
@@ -12,9 +12,12 @@ import { requestOf } from './sdk-messages.ts';
 
 /** A language model of the AI SDK, in any version of its specification. */
 export interface WrappableModel {
+  /** Id of the model. */
   readonly modelId: string;
   // Prompts and results differ between versions; they are read as unknown.
+  /** Calls the model and returns the whole response. */
   doGenerate(options: never): PromiseLike<unknown>;
+  /** Calls the model and returns a stream. */
   doStream(options: never): PromiseLike<unknown>;
 }
 

@@ -1,11 +1,6 @@
 import { type AttributeValue, currentRollout, type RolloutContext } from '@agentlightning/core';
-import {
-  type AgentSteps,
-  rolloutStorage,
-  type TracePosition,
-  unsupportedFramework,
-} from '@agentlightning/core/adapter';
-import { agentPathText } from '@agentlightning/core/spans';
+import { type AgentSteps, type TracePosition, unsupportedFramework } from '@agentlightning/core/adapter';
+import { agentPathText, rolloutStorage } from '@agentlightning/core/internal';
 import { isWaiting, type OpenModelCall } from './open-model-call.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { PolicyGradientOptions } from './policy-gradient/policy-gradient-options.ts';
-import type { PreferenceOptions } from './preference/preference-options.ts';
 import type { CustomOptions } from './recipes/custom.ts';
+import type { PreferenceOptions } from './recipes/dpo.ts';
 import type { SupervisedOptions } from './supervised/supervised-options.ts';
 
 /** The recipes of the policy-gradient family. They take the same options and differ in their defaults. */

@@ -1,6 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { describe, expect, test } from 'vitest';
-import { meanCentredAdvantage } from './advantage/mean-centred-advantage.ts';
+import { meanCentredAdvantage } from './advantage/group-advantages.ts';
 import { algorithmTypes, createAlgorithm, parseAlgorithmOptions } from './registry.ts';
 
 test('an algorithm is made by name, with the vetted defaults', () => {

@@ -1,17 +1,19 @@
 import type { Algorithm } from '@agentlightning/core';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
-import { cispo } from './recipes/cispo.ts';
 import { custom } from './recipes/custom.ts';
-import { dapo } from './recipes/dapo.ts';
 import { dpo } from './recipes/dpo.ts';
-import { drGrpo } from './recipes/dr-grpo.ts';
-import { grpo } from './recipes/grpo.ts';
-import { gspo } from './recipes/gspo.ts';
-import { ppo } from './recipes/ppo.ts';
-import { reinforcePlusPlus } from './recipes/reinforce-plus-plus.ts';
-import { rejectionSampling } from './recipes/rejection-sampling.ts';
-import { rloo } from './recipes/rloo.ts';
-import { sft } from './recipes/sft.ts';
+import {
+  cispo,
+  dapo,
+  drGrpo,
+  grpo,
+  gspo,
+  ppo,
+  reinforcePlusPlus,
+  rejectionSampling,
+  rloo,
+} from './recipes/policy-gradient-recipes.ts';
+import { sft } from './supervised/supervised.ts';
 import { unknownRecipe } from './unknown-recipe.ts';
 
 /** All algorithms. Each validates its options. */

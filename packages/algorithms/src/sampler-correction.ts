@@ -10,6 +10,7 @@ import { z } from 'zod';
  * - `mask`: it is multiplied by `ρ` where `min ≤ ρ ≤ max`, else by 0.
  */
 export interface SamplerCorrection {
+  /** Whether ratios are truncated, or their tokens excluded. */
   readonly type: 'truncate' | 'mask';
   /**
    * `token`: each separately. `sequence`: the product over the row's trained tokens, for all of them. Turns excluded from

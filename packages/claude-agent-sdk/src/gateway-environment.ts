@@ -1,5 +1,5 @@
 import type { RolloutContext } from '@agentlightning/core';
-import { type Fields, fieldsOf, gatewayHeaders, positionOfContext } from '@agentlightning/core/adapter';
+import { type Fields, fieldsOf, gatewayHeaders, positionOfContext } from '@agentlightning/core/internal';
 
 /**
  * The option of a query that sends its model calls to the endpoint of a rollout, with their trace position; empty without

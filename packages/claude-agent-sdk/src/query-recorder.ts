@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject, RolloutContext } from '@agentlightning/core';
+import { AgentSteps } from '@agentlightning/core/adapter';
 import {
-  AgentSteps,
   type ConversationStart,
   ConversationSteps,
   contentText,
+  isJsonObject,
   objectsOf,
   textOf,
-} from '@agentlightning/core/adapter';
-import { isJsonObject } from '@agentlightning/core/internal';
+} from '@agentlightning/core/internal';
 
 const steps = new AgentSteps({ framework: 'claude-agent-sdk' });
 

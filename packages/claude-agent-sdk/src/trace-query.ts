@@ -1,17 +1,15 @@
 import { currentRollout, type JsonObject, withRollout } from '@agentlightning/core';
+import { type Method, type RedirectOptions, tapGenerator } from '@agentlightning/core/adapter';
 import {
   abortControllerWithin,
   type ConversationStart,
   type Fields,
   fieldsOf,
   isAsyncIterable,
-  type Method,
   quietly,
-  type RedirectOptions,
-  tapGenerator,
   tapIterable,
   withMembers,
-} from '@agentlightning/core/adapter';
+} from '@agentlightning/core/internal';
 import { gatewayOption } from './gateway-environment.ts';
 import { QueryRecorder } from './query-recorder.ts';
 

@@ -56,7 +56,7 @@ export interface TrainOptions<TTask = unknown> extends JoinOptions<TTask> {
   readonly steps?: number;
   /** Number of tasks per step. @default that of the server, or 16 */
   readonly tasksPerStep?: number;
-  /** Further keys of the training configuration, such as `sampling`, `evaluation` and `seed`. @default {} */
+  /** Further keys of the training configuration, such as `sampling`, `evaluation` and `run` with a seed. @default {} */
   readonly training?: JsonObject;
 }
 

@@ -16,7 +16,9 @@ export type TaskSource = string | URL | Iterable<unknown>;
 
 /** The digests of uploaded data sets. */
 export interface UploadedData {
+  /** Id of the training tasks. */
   readonly train: string;
+  /** Id of the test tasks. */
   readonly test: string;
 }
 

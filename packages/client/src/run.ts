@@ -1,12 +1,19 @@
 import { AgentLightningError, type Rollout } from '@agentlightning/core';
-import { type FailedEvent, type RunEvent, type RunInfo, serverRoutes } from '@agentlightning/core/protocol';
-import { unfinishedRunStatuses } from '@agentlightning/core/store';
+import {
+  type FailedEvent,
+  type RunEvent,
+  type RunInfo,
+  serverRoutes,
+  unfinishedRunStatuses,
+} from '@agentlightning/core/protocol';
 import type { StoreClient, StoreTransport } from '@agentlightning/core/store-client';
 import { readRunEvents } from './run-events.ts';
 
 /** An OpenAI-compatible endpoint: the options of a client such as `new OpenAI({ baseURL, apiKey })`, and the model. */
 export interface ModelEndpoint {
+  /** Address up to and with `/v1`. */
   readonly baseURL: string;
+  /** Key of the endpoint. */
   readonly apiKey: string;
   /** The name of the trained model. */
   readonly model: string;
@@ -14,7 +21,9 @@ export interface ModelEndpoint {
 
 /** The result of a finished run. */
 export interface RunResult extends RunInfo {
+  /** Mean reward on the test tasks before training. */
   readonly rewardBefore: number;
+  /** Mean reward on the test tasks after training. */
   readonly rewardAfter: number;
   /** Serves the trained model. */
   readonly endpoint: ModelEndpoint;
@@ -34,6 +43,7 @@ interface StoppableWorker {
 
 /** A run on the server, and its worker on this machine where there is one. */
 export class ClientRun {
+  /** Id of the run. */
   readonly runId: string;
   readonly #server: ServerConnection;
   readonly #createWorker: (() => StoppableWorker) | null;

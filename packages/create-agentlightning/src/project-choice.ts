@@ -5,6 +5,8 @@ import type { Goal } from './goals.ts';
 export interface ProjectChoice {
   /** The name of the package: that of its folder. */
   readonly name: string;
+  /** The framework of the agent. */
   readonly framework: Framework;
+  /** What the project is for. */
   readonly goal: Goal;
 }

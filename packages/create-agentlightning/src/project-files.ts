@@ -126,7 +126,7 @@ test('the right answer has reward 1, any other has reward 0', { timeout: 120_000
   try {
     const task: Task = { question: 'How many B7 are in stock?', stock: { B7: 'is R9 now', R9: '81' }, answer: '81' };
     const lookUp = (part: string) => ({ toolCalls: [{ name: 'count_stock', arguments: { part } }] });
-    const { rollouts, problems } = await new Trainer({ ...config, dataDir }).dev({
+    const { rollouts, problems } = await new Trainer({ ...config, run: { ...config.run, dataDir } }).dev({
       tasks: [task, task],
       script: [lookUp('B7'), lookUp('R9'), '81', lookUp('B7'), '17'],
     });

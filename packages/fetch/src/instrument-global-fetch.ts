@@ -1,4 +1,4 @@
-import { layGlobalFetch } from '@agentlightning/core/adapter';
+import { layGlobalFetch } from '@agentlightning/core/internal';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
 /** Options of {@link instrumentGlobalFetch}. */

@@ -1,10 +1,5 @@
-import {
-  type OpenAIPrototype,
-  openAIPrototype,
-  tryInstrument,
-  unsupportedFramework,
-  wrapOpenAIFetch,
-} from '@agentlightning/core/adapter';
+import { type OpenAIPrototype, unsupportedFramework, wrapOpenAIFetch } from '@agentlightning/core/adapter';
+import { openAIPrototype, tryInstrument } from '@agentlightning/core/internal';
 import { type TraceFetchOptions, traceFetch } from './trace-fetch.ts';
 
 /** Options of {@link instrumentOpenAI}. */
@@ -12,6 +7,7 @@ export type InstrumentOpenAIOptions = Omit<TraceFetchOptions, 'fetch'>;
 
 /** The class `OpenAI`, as any copy of the package exports it. */
 export interface OpenAIClass {
+  /** The prototype with the methods of the client. */
   readonly prototype: object;
 }
 

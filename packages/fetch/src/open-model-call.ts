@@ -7,23 +7,20 @@ import type {
   RolloutContext,
   SpanInput,
 } from '@agentlightning/core';
+import type { ModelApi, ModelRequest } from '@agentlightning/core/adapter';
 import {
-  type ModelApi,
-  type ModelRequest,
-  numberOf,
-  samplingAttributes,
-  textOf,
-  usageAttributes,
-} from '@agentlightning/core/adapter';
-import { isJsonObject, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
-import {
-  agentLightningAttributes,
   agentPathOf,
   genAiAttributes,
+  isJsonObject,
   modelCallAttributes,
-  modelCallToSpan,
-  spanNames,
-} from '@agentlightning/core/spans';
+  numberOf,
+  type SecretFields,
+  samplingAttributes,
+  textOf,
+  untrainableReason,
+  usageAttributes,
+} from '@agentlightning/core/internal';
+import { agentLightningAttributes, modelCallToSpan, spanNames } from '@agentlightning/core/spans';
 import { newSpanId } from '@agentlightning/core/store';
 import { ResponseReader } from './response-reader.ts';
 

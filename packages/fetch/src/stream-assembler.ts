@@ -1,6 +1,11 @@
 import type { JsonObject } from '@agentlightning/core';
-import { type ModelApi, StreamedAnthropicMessage, StreamedResponse } from '@agentlightning/core/adapter';
-import { isJsonObject, StreamedMessage } from '@agentlightning/core/internal';
+import type { ModelApi } from '@agentlightning/core/adapter';
+import {
+  isJsonObject,
+  StreamedAnthropicMessage,
+  StreamedMessage,
+  StreamedResponse,
+} from '@agentlightning/core/internal';
 
 /** Assembles the events of a stream into the equivalent non-streaming body. */
 export interface StreamAssembler {

@@ -1,19 +1,20 @@
 import { type Clock, currentRollout, type RolloutContext, withRollout } from '@agentlightning/core';
+import type { ModelRequest } from '@agentlightning/core/adapter';
 import {
   bareFetch,
   headersOf,
   isForGateway,
   isRedirected,
-  type ModelRequest,
   markLayer,
   nextFetch,
   positionOfLayers,
   readFetch,
+  SecretFields,
   signalOf,
+  systemClock,
   tapResponse,
   throughGateway,
-} from '@agentlightning/core/adapter';
-import { SecretFields, systemClock } from '@agentlightning/core/internal';
+} from '@agentlightning/core/internal';
 import { OpenModelCall } from './open-model-call.ts';
 
 /** Options of {@link traceFetch}. */

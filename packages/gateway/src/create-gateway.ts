@@ -30,6 +30,7 @@ export interface Gateway {
   resume(): void;
   /** Resolves when every admitted call is complete and recorded. @throws AgentLightningError TIMEOUT */
   drain(timeoutMs?: number): Promise<void>;
+  /** Upstreams, calls in flight and pauses. */
   state(): GatewayState;
   /** The metrics in Prometheus text format. */
   metrics(): Promise<string>;

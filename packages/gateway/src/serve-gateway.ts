@@ -33,6 +33,7 @@ const closeGraceMs = 2000;
 export interface ServedGateway extends Gateway {
   /** Without `/v1`: `http://127.0.0.1:41234`. */
   readonly url: string;
+  /** The port that it listens on. */
   readonly port: number;
 }
 

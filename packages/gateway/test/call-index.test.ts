@@ -1,4 +1,5 @@
-import type { Attempt, AttemptedRollout } from '@agentlightning/core';
+import type { Attempt } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { ManualClock, respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';

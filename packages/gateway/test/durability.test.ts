@@ -1,4 +1,5 @@
-import { AgentLightningError, type AttemptedRollout, type Store } from '@agentlightning/core';
+import { AgentLightningError, type Store } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import type { AttemptedRollout } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { callTool, respondWith, type ScriptedResponse, type ScriptedStep } from '@agentlightning/core/testing';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AttemptedRollout, ModelCall, RolloutMode, Span, Store } from '@agentlightning/core';
+import type { ModelCall, RolloutMode, Span, Store } from '@agentlightning/core';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import { attemptBaseUrl } from '@agentlightning/core/store';
+import { type AttemptedRollout, attemptBaseUrl } from '@agentlightning/core/store';
 import { ScriptedModel, type ScriptedModelScript, type ScriptedStep } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import OpenAI from 'openai';

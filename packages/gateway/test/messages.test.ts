@@ -1,4 +1,4 @@
-import type { AttemptedRollout } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { failWith, respondWith, type ScriptedResponse } from '@agentlightning/core/testing';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
-import type { AttemptedRollout, JsonObject, JsonValue } from '@agentlightning/core';
+import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { callTool, respondWith } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-import type { AttemptedRollout } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { callTool, respondWith } from '@agentlightning/core/testing';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,5 @@
-import type { AttemptedRollout, Store } from '@agentlightning/core';
+import type { Store } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { respondWith } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import Anthropic from '@anthropic-ai/sdk';

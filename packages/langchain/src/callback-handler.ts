@@ -1,4 +1,4 @@
-import { quietly } from '@agentlightning/core/adapter';
+import { quietly } from '@agentlightning/core/internal';
 import { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import type { MessageLike } from './chat-message.ts';
 import type { LangChainRuns } from './langchain-runs.ts';

@@ -1,4 +1,5 @@
-import { type AgentStepKind, fieldsOf } from '@agentlightning/core/adapter';
+import type { AgentStepKind } from '@agentlightning/core/adapter';
+import { fieldsOf } from '@agentlightning/core/internal';
 import { textOf } from './framework-value.ts';
 import type { RunOrigin } from './run-attributes.ts';
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { plainText } from '@agentlightning/core/adapter';
+import { plainText } from '@agentlightning/core/internal';
 import { jsonOf, textOf } from './framework-value.ts';
 
 /** The fields that are read of LangChain's messages, in all versions and copies. */

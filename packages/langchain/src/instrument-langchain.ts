@@ -1,8 +1,5 @@
 import type { AgentLightningError } from '@agentlightning/core';
 import {
-  fieldsOf,
-  installedVersion,
-  openAIPrototype,
   type RedirectedFetchOptions,
   type RedirectOptions,
   redirectedFetch,
@@ -11,6 +8,7 @@ import {
   unsupportedFramework,
   wrapOpenAIFetch,
 } from '@agentlightning/core/adapter';
+import { fieldsOf, installedVersion, openAIPrototype } from '@agentlightning/core/internal';
 import type { BaseCallbackHandler } from '@langchain/core/callbacks/base';
 import * as managerModule from '@langchain/core/callbacks/manager';
 import { AgentLightningCallbackHandler } from './callback-handler.ts';

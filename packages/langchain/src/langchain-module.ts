@@ -1,14 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
-import {
-  fieldsOf,
-  hasFields,
-  hasMethod,
-  iterateWithin,
-  type Method,
-  noteSignal,
-  patchMethods,
-  withMembers,
-} from '@agentlightning/core/adapter';
+import { iterateWithin, type Method } from '@agentlightning/core/adapter';
+import { fieldsOf, hasFields, hasMethod, noteSignal, patchMethods, withMembers } from '@agentlightning/core/internal';
 import type { AgentLightningCallbackHandler } from './callback-handler.ts';
 import { handlerName } from './callback-handler.ts';
 import type { LangChainRuns, ModelCallScope } from './langchain-runs.ts';

@@ -1,15 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Attributes, currentRollout } from '@agentlightning/core';
-import {
-  type AgentStep,
-  type AgentStepEnd,
-  AgentSteps,
-  fieldsOf,
-  plainText,
-  type TracePosition,
-  toolCallAttributes,
-} from '@agentlightning/core/adapter';
-import { genAiAttributes, linkAttributes } from '@agentlightning/core/spans';
+import { type AgentStep, type AgentStepEnd, AgentSteps, type TracePosition } from '@agentlightning/core/adapter';
+import { fieldsOf, genAiAttributes, plainText, toolCallAttributes } from '@agentlightning/core/internal';
+import { linkAttributes } from '@agentlightning/core/spans';
 import { agentHintsOf, type ChainRun, chainStepOf, createdAs, isNode, nameOf, type RunParent } from './chain-step.ts';
 import type { MessageLike } from './chat-message.ts';
 import { textOf } from './framework-value.ts';

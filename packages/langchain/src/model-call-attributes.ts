@@ -1,6 +1,6 @@
 import type { Attributes, JsonObject } from '@agentlightning/core';
-import { fieldsOf, modelRequestAttributes, modelResponseAttributes } from '@agentlightning/core/adapter';
-import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
+import { modelRequestAttributes, modelResponseAttributes } from '@agentlightning/core/adapter';
+import { fieldsOf, genAiAttributes, modelCallAttributes } from '@agentlightning/core/internal';
 import { type MessageLike, toChatMessage } from './chat-message.ts';
 import { jsonOf, textOf, withoutNulls } from './framework-value.ts';
 import { modelIdOf, type PartialResponse } from './partial-response.ts';

@@ -1,5 +1,5 @@
 import type { Attributes, AttributeValue } from '@agentlightning/core';
-import { plainText } from '@agentlightning/core/adapter';
+import { plainText } from '@agentlightning/core/internal';
 import { textOf } from './framework-value.ts';
 
 /** Metadata from the framework and the user, sent with each event. */

@@ -1,5 +1,6 @@
 import type { Attributes } from '@agentlightning/core';
-import { type AgentStepEnd, fieldsOf, plainText } from '@agentlightning/core/adapter';
+import type { AgentStepEnd } from '@agentlightning/core/adapter';
+import { fieldsOf, plainText } from '@agentlightning/core/internal';
 import { textOf } from './framework-value.ts';
 import { langchainAttributes } from './run-attributes.ts';
 

@@ -1,14 +1,11 @@
 import { currentRollout } from '@agentlightning/core';
 import {
-  fieldsOf,
-  hasMethod,
-  noteSignal,
-  patchMethods,
   type RedirectOptions,
   redirectGlobalFetch,
   sharedInstrumentation,
   unsupportedFramework,
 } from '@agentlightning/core/adapter';
+import { fieldsOf, hasMethod, noteSignal, patchMethods } from '@agentlightning/core/internal';
 import { MastraSpan } from './mastra-span.ts';
 
 /** The class `Agent` of `@mastra/core/agent`, in any version. */

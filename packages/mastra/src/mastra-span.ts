@@ -1,12 +1,5 @@
-import {
-  type AgentStepKind,
-  AgentSteps,
-  type Fields,
-  fieldsOf,
-  LoopSteps,
-  tapStream,
-  toolCallAttributes,
-} from '@agentlightning/core/adapter';
+import { type AgentStepKind, AgentSteps, tapStream } from '@agentlightning/core/adapter';
+import { type Fields, fieldsOf, LoopSteps, toolCallAttributes } from '@agentlightning/core/internal';
 import { newSpanId } from '@agentlightning/core/store';
 
 /** Steps of all agents in this process. */

@@ -1,5 +1,5 @@
 import { currentRollout } from '@agentlightning/core';
-import { fieldsOf, patchMethods } from '@agentlightning/core/adapter';
+import { fieldsOf, patchMethods } from '@agentlightning/core/internal';
 
 /** A class of the framework. */
 interface FrameworkClass {

@@ -1,4 +1,4 @@
-import { hasMethod } from '@agentlightning/core/adapter';
+import { hasMethod } from '@agentlightning/core/internal';
 import type { TraceProvider } from './framework.ts';
 import { unsupported } from './supported-version.ts';
 

@@ -1,6 +1,11 @@
 import type { JsonObject } from '@agentlightning/core';
-import { objectsOf, StreamedResponse } from '@agentlightning/core/adapter';
-import { errorMessageOf, parseJsonObject, StreamedMessage } from '@agentlightning/core/internal';
+import {
+  errorMessageOf,
+  objectsOf,
+  parseJsonObject,
+  StreamedMessage,
+  StreamedResponse,
+} from '@agentlightning/core/internal';
 
 /** Response bytes beyond this limit are forwarded to the agent but not recorded. */
 const maxKeptBytes = 16 * 1024 * 1024;

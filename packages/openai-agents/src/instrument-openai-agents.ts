@@ -1,13 +1,6 @@
 import type { Clock } from '@agentlightning/core';
-import {
-  fieldsOf,
-  layGlobalFetch,
-  openAIPrototype,
-  quietly,
-  type RedirectOptions,
-  sharedInstrumentation,
-  wrapOpenAIFetch,
-} from '@agentlightning/core/adapter';
+import { type RedirectOptions, sharedInstrumentation, wrapOpenAIFetch } from '@agentlightning/core/adapter';
+import { fieldsOf, layGlobalFetch, openAIPrototype, quietly } from '@agentlightning/core/internal';
 import type { TraceProvider } from './framework.ts';
 import { isFrameworkModule, replaceModels } from './framework-classes.ts';
 import { patchTraceProvider } from './global-trace-provider.ts';

@@ -1,5 +1,6 @@
 import { currentRollout } from '@agentlightning/core';
-import { type Method, patchMethod, quietly } from '@agentlightning/core/adapter';
+import { type Method, patchMethod } from '@agentlightning/core/adapter';
+import { quietly } from '@agentlightning/core/internal';
 import { type FrameworkSpan, type FrameworkTrace, noopId, type TraceProvider } from './framework.ts';
 
 /** Receives the framework's span events. */

@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { loadModule, type ModuleRequire, moduleRequires, resolveModule } from '@agentlightning/core/adapter';
-import { parseJsonObject } from '@agentlightning/core/internal';
+import {
+  loadModule,
+  type ModuleRequire,
+  moduleRequires,
+  parseJsonObject,
+  resolveModule,
+} from '@agentlightning/core/internal';
 
 /** The package with the OpenAI models. Loading the main package would replace the trace processors. */
 const openAIPart = '@openai/agents-openai';

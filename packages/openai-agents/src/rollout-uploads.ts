@@ -1,6 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { fieldsOf, markLayer } from '@agentlightning/core/adapter';
-import { isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
+import { fieldsOf, isJsonObject, markLayer, parseJsonObject } from '@agentlightning/core/internal';
 
 /** Limit for stored trace ids and for pending uploads; the framework's own queue holds a thousand. */
 const maxItems = 4096;

@@ -1,12 +1,12 @@
 import type { Attributes, AttributeValue, JsonObject } from '@agentlightning/core';
+import { modelRequestAttributes, modelResponseAttributes } from '@agentlightning/core/adapter';
 import {
   fieldsOf,
-  modelRequestAttributes,
-  modelResponseAttributes,
+  genAiAttributes,
+  isJsonObject,
+  modelCallAttributes,
   withoutAttributes,
-} from '@agentlightning/core/adapter';
-import { isJsonObject } from '@agentlightning/core/internal';
-import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
+} from '@agentlightning/core/internal';
 import type { FrameworkTrace, SpanData, SpanError } from './framework.ts';
 import type { HttpExchange } from './http-exchange.ts';
 

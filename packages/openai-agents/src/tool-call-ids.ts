@@ -1,7 +1,5 @@
 import type { Attributes, JsonObject, JsonValue } from '@agentlightning/core';
-import { objectsOf, textOf } from '@agentlightning/core/adapter';
-import { isJsonObject } from '@agentlightning/core/internal';
-import { genAiAttributes } from '@agentlightning/core/spans';
+import { genAiAttributes, isJsonObject, objectsOf, textOf } from '@agentlightning/core/internal';
 import type { SpanData } from './framework.ts';
 
 /** A tool call that a model requested. */

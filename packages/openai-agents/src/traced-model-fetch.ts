@@ -1,13 +1,11 @@
 import { currentRollout } from '@agentlightning/core';
 import {
   type ModelRequest,
-  markLayer,
-  quietly,
   type RedirectedFetchOptions,
   redirectedFetch,
   type TracePosition,
-  tapResponse,
 } from '@agentlightning/core/adapter';
+import { markLayer, quietly, tapResponse } from '@agentlightning/core/internal';
 import type { HttpExchange } from './http-exchange.ts';
 
 /** Looks up the model call in progress. */

@@ -1,4 +1,5 @@
-import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
+import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/internal';
+import { agentLightningAttributes } from '@agentlightning/core/spans';
 import { callTool, respondWith, ScriptedModel } from '@agentlightning/core/testing';
 import {
   Agent,

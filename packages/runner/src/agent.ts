@@ -2,12 +2,15 @@ import type { JsonObject, NamedResources, RewardValue, RolloutEndpoint, RolloutM
 
 /** The second argument of an agent. Most agents do not use it. */
 export interface AgentContext {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
   /** The number of the attempt, from 1. */
   readonly attemptNumber: number;
   /** The purpose of the rollout; null if unspecified. */
   readonly mode: RolloutMode | null;
+  /** Metadata of the rollout. */
   readonly metadata: JsonObject | null;
   /** The model endpoints and prompts of this rollout, by name. Endpoints are specific to the attempt. */
   readonly resources: NamedResources;

@@ -1,4 +1,4 @@
-import type { AttemptedRollout } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { AttemptAborted } from './attempt-outcome.ts';
 import { keepAlive } from './heartbeat.ts';
 import type { ModelCalls } from './model-calls.ts';

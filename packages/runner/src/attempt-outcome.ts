@@ -1,5 +1,5 @@
-import { AgentLightningError, type AttemptedRollout } from '@agentlightning/core';
-import type { FailureOrigin } from '@agentlightning/core/store';
+import { AgentLightningError } from '@agentlightning/core';
+import type { AttemptedRollout, FailureOrigin } from '@agentlightning/core/store';
 
 /**
  * How an attempt ended: `cancelled` when the store ended it, `returned` when the runner stopped and returned the rollout to
@@ -9,8 +9,11 @@ export type AttemptEnding = 'succeeded' | 'failed' | 'timeout' | 'cancelled' | '
 
 /** The outcome of an attempt. */
 export interface AttemptOutcome {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
+  /** How the attempt ended. */
   readonly ending: AttemptEnding;
   /** The primary value of the final reward; null without a reward. */
   readonly reward: number | null;

@@ -1,12 +1,11 @@
 import {
-  type AttemptedRollout,
   type NamedResources,
   NotFoundError,
   type PromptTemplateResource,
   type Resource,
   type RolloutEndpoint,
 } from '@agentlightning/core';
-import { attemptBaseUrl } from '@agentlightning/core/store';
+import { type AttemptedRollout, attemptBaseUrl } from '@agentlightning/core/store';
 import type { RunnerStore } from './runner-store.ts';
 
 /** The resources of an attempt. */

@@ -1,5 +1,6 @@
-import type { ActiveSpan, AttemptedRollout, SpanInput, SpanSink } from '@agentlightning/core';
+import type { ActiveSpan, SpanInput, SpanSink } from '@agentlightning/core';
 import { findFinalReward, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import type { RunnerStore } from './runner-store.ts';
 
 /** A sink that forwards spans and stores the value of the last reward. */

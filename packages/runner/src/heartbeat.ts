@@ -1,5 +1,5 @@
-import type { AttemptedRollout, Clock } from '@agentlightning/core';
-import { isTerminalAttemptStatus } from '@agentlightning/core/store';
+import type { Clock } from '@agentlightning/core';
+import { type AttemptedRollout, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { AttemptAborted } from './attempt-outcome.ts';
 import type { RunnerStore } from './runner-store.ts';
 

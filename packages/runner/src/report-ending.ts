@@ -1,6 +1,7 @@
-import type { AgentLightningError, AttemptedRollout, AttemptStatus } from '@agentlightning/core';
+import type { AgentLightningError, AttemptStatus } from '@agentlightning/core';
 import { withRetry } from '@agentlightning/core/internal';
-import { failureMetadata } from '@agentlightning/core/store';
+import { failureMetadata } from '@agentlightning/core/protocol';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import type { AttemptInput } from './runner-services.ts';
 import type { RunnerStore } from './runner-store.ts';

@@ -1,19 +1,21 @@
-import type { RewardValue, Span, SpanInput, SpanSink } from '@agentlightning/core';
 import {
   type ActiveSpan,
   AgentLightningError,
-  type AttemptedRollout,
   currentRollout,
   emitAnnotation,
   emitException,
   emitReward,
   type JsonValue,
+  type RewardValue,
+  type Span,
+  type SpanInput,
+  type SpanSink,
   withRollout,
 } from '@agentlightning/core';
-import { rolloutStorage } from '@agentlightning/core/adapter';
-import { isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
-import { rewardAttributes, rewardFromSpan, rewardsOfScores, scoredOutputAttributes } from '@agentlightning/core/spans';
-import { failureOriginOf, isTerminalAttemptStatus } from '@agentlightning/core/store';
+import { rewardsOfScores, rolloutStorage, scoredOutputAttributes } from '@agentlightning/core/internal';
+import { failureOriginOf, isRewardedByEvaluator, rewardSourceKey } from '@agentlightning/core/protocol';
+import { rewardAttributes, rewardFromSpan } from '@agentlightning/core/spans';
+import { type AttemptedRollout, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import type { AgentContext } from './agent.ts';
 import type { AttemptLifetime } from './attempt-lifetime.ts';
 import { AttemptAborted, attemptError } from './attempt-outcome.ts';

@@ -1,8 +1,8 @@
-import { AgentLightningError, type AttemptedRollout, type RolloutContext, withRollout } from '@agentlightning/core';
+import { AgentLightningError, type RolloutContext, withRollout } from '@agentlightning/core';
 import { withRetry } from '@agentlightning/core/internal';
-import { type AttemptTokenRequest, isRewardedByEvaluator } from '@agentlightning/core/protocol';
+import { type AttemptTokenRequest, failureOriginOf, isRewardedByEvaluator } from '@agentlightning/core/protocol';
 import { AttemptSpans, spanNames } from '@agentlightning/core/spans';
-import { failureOriginOf, newTraceId } from '@agentlightning/core/store';
+import { type AttemptedRollout, newTraceId } from '@agentlightning/core/store';
 import type { AgentContext } from './agent.ts';
 import { AttemptLifetime } from './attempt-lifetime.ts';
 import { AttemptAborted, type AttemptEnding, type AttemptOutcome, attemptError } from './attempt-outcome.ts';

@@ -30,6 +30,7 @@ export async function runRollouts<TTask = unknown>(options: RunnerOptions<TTask>
 
 /** Options of {@link runTask}. */
 export interface RunTaskOptions<TTask> extends AttemptOptions<TTask> {
+  /** The store of the rollout. */
   readonly store: Store;
   /** The task and the other fields of its rollout. */
   readonly task: EnqueueRolloutRequest;

@@ -1,6 +1,7 @@
-import type { AgentLightningError, AttemptedRollout, Clock, JsonValue, SpanInput } from '@agentlightning/core';
+import type { AgentLightningError, Clock, JsonValue, SpanInput } from '@agentlightning/core';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
 import type { SpanSinkFailure } from '@agentlightning/core/spans';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import type { Agent, AgentContext } from './agent.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { RunnerStore } from './runner-store.ts';
@@ -24,7 +25,9 @@ export interface RunnerEvents {
 
 /** The argument of a hook. */
 export interface HookedRollout {
+  /** The rollout with its attempt. */
   readonly rollout: AttemptedRollout;
+  /** What the agent receives. */
   readonly context: AgentContext;
 }
 
@@ -33,6 +36,7 @@ export interface HookedRollout {
  * `onError` and otherwise ignored.
  */
 export interface RunnerHooks {
+  /** Called before the agent runs. */
   readonly onRolloutStart?: (rollout: HookedRollout) => void | Promise<void>;
   /** `error` is null when the agent succeeded. */
   readonly onRolloutEnd?: (
@@ -42,7 +46,9 @@ export interface RunnerHooks {
 
 /** Options of an attempt. */
 export interface AttemptOptions<TTask> {
+  /** The store of the rollouts. */
   readonly store: RunnerStore;
+  /** The agent to run. */
   readonly agent: Agent<TTask, unknown>;
   /**
    * Computes the reward from what the agent returned, after the agent and within the rollout's timeout. Without it, the agent
@@ -72,7 +78,9 @@ export interface AttemptOptions<TTask> {
   readonly createAttemptToken?: (request: AttemptTokenRequest) => Promise<string>;
   /** The dimension to train on, for agents that return several. @default `primary`, or the only one */
   readonly primaryReward?: string;
+  /** Functions around each rollout. */
   readonly hooks?: RunnerHooks;
+  /** Receives events of the runner. */
   readonly events?: RunnerEvents;
   /** @default systemClock */
   readonly clock?: Clock;
@@ -101,9 +109,14 @@ export interface RunnerOptions<TTask = unknown> extends AttemptOptions<TTask> {
 
 /** The number of ended attempts, by ending. */
 export interface RunnerSummary {
+  /** Number of rollouts that succeeded. */
   readonly succeeded: number;
+  /** Number of rollouts that failed. */
   readonly failed: number;
+  /** Number of rollouts that took too long. */
   readonly timeout: number;
+  /** Number of rollouts that were cancelled. */
   readonly cancelled: number;
+  /** Number of rollouts that were returned to the queue. */
   readonly returned: number;
 }

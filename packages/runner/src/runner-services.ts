@@ -1,14 +1,7 @@
-import {
-  AgentLightningError,
-  type AttemptedRollout,
-  type Clock,
-  createTracer,
-  type SpanInput,
-  type SpanSink,
-  type Tracer,
-} from '@agentlightning/core';
-import { errorMessage, systemClock } from '@agentlightning/core/internal';
+import { AgentLightningError, type Clock, type SpanInput, type SpanSink, type Tracer } from '@agentlightning/core';
+import { createTracer, errorMessage, systemClock } from '@agentlightning/core/internal';
 import { StoreSpanSink } from '@agentlightning/core/spans';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import type { AttemptOutcome } from './attempt-outcome.ts';
 import type { AttemptOptions } from './runner-options.ts';
 

@@ -1,6 +1,6 @@
-import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
 import { isTransient, traceActivity } from '@agentlightning/core/internal';
-import { newId } from '@agentlightning/core/store';
+import { type AttemptedRollout, newId } from '@agentlightning/core/store';
 import type { AttemptEnding } from './attempt-outcome.ts';
 import { reportEnding } from './report-ending.ts';
 import { runAttempt } from './run-attempt.ts';

@@ -1,5 +1,6 @@
 import { currentRollout, emitMessage, type Store } from '@agentlightning/core';
-import { findRewards, findScoredOutput } from '@agentlightning/core/spans';
+import { findScoredOutput } from '@agentlightning/core/internal';
+import { findRewards } from '@agentlightning/core/spans';
 import { ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';

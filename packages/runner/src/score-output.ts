@@ -7,8 +7,8 @@ import type {
   RewardParts,
   RewardResult,
 } from '@agentlightning/core/algorithm';
-import { errorMessage } from '@agentlightning/core/internal';
-import { type PartScore, primaryRewardName, toRewards } from '@agentlightning/core/spans';
+import { errorMessage, primaryRewardName, toRewards } from '@agentlightning/core/internal';
+import type { PartScore } from '@agentlightning/core/spans';
 import { after } from './time-limit.ts';
 
 /** How outputs are scored: one function, or parts by name. */
@@ -19,6 +19,7 @@ const maxPartMs = 60_000;
 
 /** What {@link scoreOutput} knows beside the output. */
 export interface ScoringOptions {
+  /** The clock. */
   readonly clock: Clock;
   /** The time of each part, in milliseconds. @default 60000 */
   readonly timeoutMs?: number;

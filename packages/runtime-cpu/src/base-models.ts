@@ -13,7 +13,9 @@ export interface LoadOptions extends EngineOptions {
 
 /** A base model. */
 export interface BaseModel {
+  /** Name of the model. */
   readonly name: string;
+  /** Its dimensions. */
   readonly config: ModelConfig;
   /** Creates an engine from it; the seed determines random weights, and the samples of requests without a seed. */
   readonly load: (seed: number, options?: LoadOptions) => Promise<ModelEngine>;

@@ -14,9 +14,13 @@ import { ProgramCache } from './training/program-cache.ts';
 
 /** A written checkpoint. */
 export interface SavedCheckpoint {
+  /** Folder of the checkpoint. */
   readonly path: string;
+  /** Its size. */
   readonly sizeBytes: number;
+  /** The step at which it was saved. */
   readonly step: number;
+  /** The version of the weights. */
   readonly weightVersion: number;
 }
 
@@ -43,6 +47,7 @@ export interface EngineOptions {
  * ```
  */
 export class ModelEngine {
+  /** Dimensions of the model. */
   readonly config: ModelConfig;
   readonly #programs: ProgramCache;
   readonly #yieldToSampling: EngineOptions['yieldToSampling'];

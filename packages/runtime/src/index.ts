@@ -6,7 +6,7 @@ export type { OperationStatus } from './client/operation-status.ts';
 export type { RuntimeModel } from './client/runtime-model.ts';
 export type { RuntimeMetric, WatchMetricsOptions } from './client/watch-metrics.ts';
 export { ErrorReason } from './gen/agentlightning/runtime/v1/error_pb.ts';
-export { type MemoryShortage, RuntimeError, type RuntimeErrorOptions, type Staleness } from './runtime-error.ts';
+export { RuntimeError } from './runtime-error.ts';
 export type { RuntimeLimits } from './runtime-limits.ts';
 export type {
   EngineArtifact,
@@ -30,4 +30,4 @@ export {
   serveRuntime,
 } from './server/serve-runtime.ts';
 export type { ServerTls } from './server/server-credentials.ts';
-export { type EncodedBatch, encodeBatch } from './wire/batch.ts';
+export { encodeBatch } from './wire/batch.ts';

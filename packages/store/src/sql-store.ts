@@ -3,10 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { AttemptedRollout, Clock, Rollout, Run, Store } from '@agentlightning/core';
-import { AgentLightningError, ValidationError } from '@agentlightning/core';
+import {
+  AgentLightningError,
+  type Clock,
+  type Rollout,
+  type Run,
+  type Store,
+  ValidationError,
+} from '@agentlightning/core';
 import { AttemptTokens, attemptTokenDigest } from '@agentlightning/core/protocol';
 import type {
+  AttemptedRollout,
   ClaimOptions,
   DeletionCounts,
   RetentionPolicy,
@@ -110,10 +117,12 @@ export class SqlStore extends SqlStoreOperations implements Store {
     this.#driver.onBusy?.(listener);
   }
 
+  /** Claims queued rollouts. */
   override claimRollouts(options: SqlClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
     return this.#untilEnded(this.#claimOrWait(options));
   }
 
+  /** Waits until rollouts have ended. */
   waitForRollouts(rolloutIds: readonly string[], options: WaitOptions = {}): Promise<readonly Rollout[]> {
     const waiting = waitForFinish(
       {
@@ -131,6 +140,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
     return this.#untilEnded(waiting);
   }
 
+  /** Rollouts by their text, rewards, labels and times. */
   override async searchRollouts(search: RolloutSearch = {}): Promise<RolloutSearchPage> {
     if (search.text !== undefined) await this.#untilEnded(this.#indexer.indexTexts(textBatchesPerSearch));
     return super.searchRollouts(search);
@@ -154,6 +164,7 @@ export class SqlStore extends SqlStoreOperations implements Store {
     };
   }
 
+  /** The changes of the store as they happen. */
   async *watchChanges(options: WatchOptions = {}): AsyncGenerator<StoreChange, void, undefined> {
     for await (const { change } of this.readChanges(options)) yield change;
   }
@@ -178,11 +189,13 @@ export class SqlStore extends SqlStoreOperations implements Store {
     );
   }
 
+  /** Counts of the records in the store. */
   async statistics(): Promise<StoreStatistics> {
     const counts = await this.runner.read((context) => countRows(context));
     return { name: this.#driver.name, ...counts, uptimeMs: this.#clock.now() - this.#openedAtMs };
   }
 
+  /** Deletes a run with its rollouts. */
   async deleteRun(
     runId: string,
     options: SqlDeletionOptions & { readonly force?: boolean } = {},
@@ -196,27 +209,33 @@ export class SqlStore extends SqlStoreOperations implements Store {
     return known ?? this.#deleteInBatches((context) => deleteBatchOfRun(context, runId), request);
   }
 
+  /** Deletes what a retention policy no longer keeps. */
   async applyRetention(policy: RetentionPolicy, options: SqlDeletionOptions = {}): Promise<DeletionCounts> {
     assertRetentionPolicy(policy);
     return this.#deleteInBatches((context) => applyRetentionBatch(context, policy), options.idempotency);
   }
 
+  /** Ends the validity of a token. */
   revokeAttemptToken(token: string): Promise<void> {
     return this.runner.write((context) => revokeAttemptToken(context, token));
   }
 
+  /** The revoked tokens, as digests. */
   revokedAttemptTokens(): Promise<readonly string[]> {
     return this.runner.read(revokedAttemptTokens);
   }
 
+  /** The archive of a run. */
   exportRun(runId: string): AsyncIterable<Uint8Array> {
     return exportRun(this.runner, runId);
   }
 
+  /** Stores the run of an archive. */
   importRun(archive: AsyncIterable<Uint8Array>): Promise<Run> {
     return this.#untilEnded(importRun(this.runner, archive));
   }
 
+  /** Closes the database. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#journal.close();

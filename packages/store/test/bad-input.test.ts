@@ -1,5 +1,5 @@
-import type { AttemptedRollout } from '@agentlightning/core';
 import { spanInputCodec } from '@agentlightning/core/protocol';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { aSpan } from '@agentlightning/core/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore } from '../src/index.ts';

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { AgentLightningError, type AttemptedRollout, type Span } from '@agentlightning/core';
+import { AgentLightningError, type Span } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';

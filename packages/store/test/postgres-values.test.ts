@@ -3,7 +3,7 @@ import { maxSequenceId } from '@agentlightning/core/protocol';
 import { aSpan } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeText, encodeText } from '../src/drivers/postgres-text.ts';
+import { decodeText, encodeText } from '../src/drivers/postgres-dialect.ts';
 import { openStore } from '../src/index.ts';
 import { createTestDatabase } from './postgres/database.ts';
 import { describePostgres } from './postgres/describe-postgres.ts';

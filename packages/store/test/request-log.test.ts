@@ -54,14 +54,14 @@ test('a request keeps its id, or is assigned one, and is logged in one line', as
     },
   });
   const made = (await fetch(`${server.url}/v1/agl/statistics`)).headers.get('x-request-id');
-  expect(made).toMatch(/^[0-9a-f-]{36}$/);
+  expect(made).toMatch(/^req-[0-9a-f-]{36}$/);
   expect(await lineOf(made)).toBeDefined();
   expect(lines).toHaveLength(2);
 });
 
 test.each(['with space', 'x'.repeat(129), '<script>', ''])('an id like "%s" is not taken', async (id) => {
   const { headers } = await fetch(`${server.url}/v1/agl/health`, { headers: { 'x-request-id': id } });
-  expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  expect(headers.get('x-request-id')).toMatch(/^req-[0-9a-f-]{36}$/);
 });
 
 test('names the sender and the error, but never a key, wherever the client puts it', async () => {

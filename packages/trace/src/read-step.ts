@@ -1,17 +1,14 @@
 import type { Attributes, AttributeValue, Span } from '@agentlightning/core';
 import {
-  agentLightningAttributes,
   agentPathFromText,
   type CalledModel,
   calledModel,
   genAiAttributes,
   modelCallAttributes,
-  modelCallFromSpan,
   newestPolicyVersion,
   pythonReaderAttributes,
-  rewardFromSpan,
-  spanNames,
-} from '@agentlightning/core/spans';
+} from '@agentlightning/core/internal';
+import { agentLightningAttributes, modelCallFromSpan, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
 import { traceMessages } from './step-messages.ts';
 import type { TraceStep, TraceStepKind, TraceStepOutcome, TraceTokens } from './trace-step.ts';
 

@@ -8,7 +8,7 @@ import {
   tracer,
   withRollout,
 } from '@agentlightning/core';
-import { warnOnce } from '@agentlightning/core/adapter';
+import { warnOnce } from '@agentlightning/core/internal';
 import { AttemptSpans, spanNames } from '@agentlightning/core/spans';
 import { newId, newTraceId } from '@agentlightning/core/store';
 

@@ -16,14 +16,21 @@ import { walkSteps } from './walk-steps.ts';
 
 /** The second argument of an agent that runs in {@link traceOnce}: that of a training run, without resources. */
 export interface TraceOnceContext {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
+  /** Number of the attempt, from 1. */
   readonly attemptNumber: number;
+  /** Always `test`: nothing is trained. */
   readonly mode: 'test';
+  /** Always null. */
   readonly metadata: null;
+  /** The resources by name. */
   readonly resources: NamedResources;
   /** None: the agent calls the model that it is configured with. */
   readonly endpoint: null;
+  /** Always null. */
   readonly attemptToken: null;
   /** The signal of the options. */
   readonly signal: AbortSignal;

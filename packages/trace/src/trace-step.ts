@@ -9,6 +9,7 @@ export type TraceStepOutcome = 'ok' | 'error' | 'partial' | 'abandoned';
 
 /** A message of a request or a response. */
 export interface TraceMessage {
+  /** Author of the message. */
   readonly role: string;
   /** Its parts as text: text, `tool(arguments)`, result, attachment. */
   readonly parts: readonly TraceMessagePart[];
@@ -16,7 +17,9 @@ export interface TraceMessage {
 
 /** A part of a message. */
 export interface TraceMessagePart {
+  /** Kind of the part. */
   readonly type: 'text' | 'reasoning' | 'tool-call' | 'tool-result' | 'attachment';
+  /** Text of the part. */
   readonly text: string;
   /** The call that a part of type `tool-call` requests. */
   readonly toolCall?: { readonly id: string | null; readonly name: string };
@@ -24,6 +27,7 @@ export interface TraceMessagePart {
 
 /** The tokens of a model call. */
 export interface TraceTokens {
+  /** Number of tokens of the prompts; null when unknown. */
   readonly prompt: number | null;
   /** Of all choices together. */
   readonly response: number | null;
@@ -33,14 +37,17 @@ export interface TraceTokens {
   readonly newestPolicyVersion: number | null;
   /** Null when the tokens were not captured. */
   readonly isTrainable: boolean | null;
+  /** Why the call cannot be trained on; null when it can. */
   readonly untrainableReason: string | null;
 }
 
 /** One step of a trace, with its child steps in order. */
 export interface TraceStep {
+  /** Id of the span. */
   readonly spanId: string;
   /** The order among the rollout's spans. */
   readonly sequenceId: number;
+  /** What the step is. */
   readonly kind: TraceStepKind;
   /** The agent's or tool's name, that of the model that responded, or the span's own. */
   readonly title: string;
@@ -52,6 +59,7 @@ export interface TraceStep {
   readonly startTimeMs: number | null;
   /** Unix milliseconds. */
   readonly endTimeMs: number | null;
+  /** How the step ended. */
   readonly outcome: TraceStepOutcome;
   /** The message of the error; null when the step did not fail. */
   readonly error: string | null;
@@ -59,16 +67,20 @@ export interface TraceStep {
   readonly stackTrace: string | null;
   /** The messages of the request; empty unless the step is a model call. */
   readonly inputMessages: readonly TraceMessage[];
+  /** The response. */
   readonly outputMessages: readonly TraceMessage[];
   /** The arguments of a tool call, as JSON or text; null for other steps. */
   readonly toolArguments: string | null;
+  /** The result of a tool call; null for other steps. */
   readonly toolResult: string | null;
   /** The id of the tool call in the model's response; null when it was not recorded. */
   readonly toolCallId: string | null;
+  /** Token counts of a model call; null for other steps. */
   readonly tokens: TraceTokens | null;
   /** The rewards that the step records. */
   readonly rewards: readonly Reward[];
   /** All recorded attributes. */
   readonly attributes: Attributes;
+  /** The steps within it, in order. */
   readonly children: readonly TraceStep[];
 }

@@ -1,5 +1,6 @@
 import type { Span } from '@agentlightning/core';
-import { foreignModelCall, joinModelCalls, spanNames } from '@agentlightning/core/spans';
+import { foreignModelCall } from '@agentlightning/core/internal';
+import { joinModelCalls, spanNames } from '@agentlightning/core/spans';
 import { readStep } from './read-step.ts';
 import type { TraceStep } from './trace-step.ts';
 

@@ -2,6 +2,7 @@ import type { TraceStep } from './trace-step.ts';
 
 /** A step with its position in the tree. */
 export interface WalkedStep {
+  /** The step. */
   readonly step: TraceStep;
   /** 0 for a root. */
   readonly depth: number;

@@ -2,6 +2,7 @@ import type { TraceMessage } from '@agentlightning/trace';
 
 /** A model that can repeat recorded requests. */
 export interface ReplayModel {
+  /** The name that requests send as `model`. */
   readonly id: string;
   /** `final checkpoint`, `checkpoint of step 40`, `endpoint gpt-4.1-mini`. */
   readonly label: string;

@@ -8,8 +8,10 @@ import type {
   RolloutStatus,
 } from '@agentlightning/core';
 import type { CallTraining } from '@agentlightning/core/algorithm';
-import type { RolloutAnnotations, RolloutLabel, ScoredOutput } from '@agentlightning/core/spans';
-import type { Cost, RecordedFailure } from '@agentlightning/core/store';
+import type { RolloutAnnotations } from '@agentlightning/core/internal';
+import type { RecordedFailure } from '@agentlightning/core/protocol';
+import type { RolloutLabel, ScoredOutput } from '@agentlightning/core/spans';
+import type { Cost } from '@agentlightning/core/store';
 import type { TraceMessage, TraceStepKind, TraceStepOutcome, TraceTokens } from '@agentlightning/trace';
 
 /** A rollout in a list. */

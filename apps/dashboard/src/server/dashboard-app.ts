@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { AgentLightningError } from '@agentlightning/core';
-import { parse } from '@agentlightning/core/internal';
+import { annotationToSpan, parse, type RolloutAnnotation } from '@agentlightning/core/internal';
 import { errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
-import { annotationToSpan, type RolloutAnnotation } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { Hono } from 'hono';
 import { getCookie } from 'hono/cookie';

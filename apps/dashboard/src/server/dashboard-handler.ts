@@ -43,6 +43,7 @@ export interface DashboardHandlerOptions {
 
 /** The HTTP application of a dashboard, to be served, or mounted in a server. */
 export interface DashboardHandler {
+  /** Responds to a request. */
   fetch(request: Request, env?: object): Response | Promise<Response>;
   /** Ends open event streams, with a notice that open pages show. */
   close(notice?: string): void;

@@ -20,6 +20,7 @@ export interface Replayer {
 
 /** A request to repeat. */
 export interface ReplayRequest {
+  /** The run of the rollout; null without one. */
   readonly runId: string | null;
   /** Id of one of the models. */
   readonly model: string;

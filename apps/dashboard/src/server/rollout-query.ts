@@ -10,12 +10,17 @@ const sorts = ['newest', 'oldest', 'reward-high', 'reward-low'] as const satisfi
 
 /** The filters and the order of a list of rollouts. */
 export interface RolloutFilter {
+  /** Id of the run. */
   readonly run?: string | undefined;
+  /** Any of these statuses. */
   readonly status?: readonly RolloutStatus[] | undefined;
+  /** Any of these purposes. */
   readonly mode?: readonly RolloutMode[] | undefined;
   /** Index of the task. */
   readonly task?: number | undefined;
+  /** The training step. */
   readonly step?: number | undefined;
+  /** Id of the group. */
   readonly group?: string | undefined;
   /** A part of the rollout's id. */
   readonly id?: string | undefined;
@@ -25,6 +30,7 @@ export interface RolloutFilter {
   readonly label?: RolloutSearch['label'] | undefined;
   /** Rollouts without a reward do not match a bound. */
   readonly minReward?: number | undefined;
+  /** Largest final reward. */
   readonly maxReward?: number | undefined;
   /** @default 'newest' */
   readonly sort?: RolloutSort | undefined;

@@ -1,23 +1,20 @@
-import type { JsonObject } from '@agentlightning/core';
-import { type Attempt, NotFoundError, type Span } from '@agentlightning/core';
+import { type Attempt, type JsonObject, NotFoundError, type Span } from '@agentlightning/core';
 import {
   findAnnotations,
-  findFinalReward,
   findScoredOutput,
   modelCallAttributes,
-  modelCallFromSpan,
-  spanNames,
   trainingFromSpan,
-} from '@agentlightning/core/spans';
+} from '@agentlightning/core/internal';
 import {
   costOfCalls,
-  type FoundRollout,
   hasAttempt,
   type Prices,
   pricesOf,
   recordedFailure,
   usageOfSpans,
-} from '@agentlightning/core/store';
+} from '@agentlightning/core/protocol';
+import { findFinalReward, modelCallFromSpan, spanNames } from '@agentlightning/core/spans';
+import type { FoundRollout } from '@agentlightning/core/store';
 import type {
   CallTokens,
   RolloutDetail,

@@ -1,7 +1,7 @@
 import type { Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
-import type { RunKind, RunProgress } from '@agentlightning/core/protocol';
-import { type RunStatus, unfinishedRunStatuses } from '@agentlightning/core/store';
+import { type RunKind, type RunProgress, unfinishedRunStatuses } from '@agentlightning/core/protocol';
+import type { RunStatus } from '@agentlightning/core/store';
 import { z } from 'zod';
 
 /** Which runs a list has. */

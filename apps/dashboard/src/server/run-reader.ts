@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Run } from '@agentlightning/core';
 import { familyPart, isMetricOf, runMetrics } from '@agentlightning/core/metrics';
-import { readRunProgress, storeTimeOf } from '@agentlightning/core/protocol';
-import { costOfRun, type ModelUsage, unfinishedRunStatuses } from '@agentlightning/core/store';
+import { costOfRun, readRunProgress, storeTimeOf, unfinishedRunStatuses } from '@agentlightning/core/protocol';
+import type { ModelUsage } from '@agentlightning/core/store';
 import type { PromptVersions } from '../api/prompt-views.ts';
 import type { RunComparison, RunDetail, RunList, RunLiveness, RunMetrics, RunSummary } from '../api/run-views.ts';
 import { compareRuns } from './compare-runs.ts';

@@ -17,6 +17,7 @@ export interface DashboardOptions extends DashboardHandlerOptions {
 export interface Dashboard {
   /** `http://127.0.0.1:4770` */
   readonly url: string;
+  /** The port that it listens on. */
   readonly port: number;
   /**
    * Stops listening and ends open connections. The store stays open.

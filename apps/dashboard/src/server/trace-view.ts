@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Reward, Span } from '@agentlightning/core';
-import { findRewards, joinModelCalls, linksFromSpan, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
+import { linksFromSpan } from '@agentlightning/core/internal';
+import { findRewards, joinModelCalls, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
 import { type TraceMessage, type TraceStep, traceSteps, walkSteps } from '@agentlightning/trace';
 import type { ConversationTurn, TraceNode } from '../api/rollout-views.ts';
 

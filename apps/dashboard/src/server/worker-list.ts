@@ -1,5 +1,5 @@
-import { readRunner } from '@agentlightning/core/protocol';
-import { type Worker, workerLeaseKey } from '@agentlightning/core/store';
+import { readRunner, workerLeaseKey } from '@agentlightning/core/protocol';
+import type { Worker } from '@agentlightning/core/store';
 import { z } from 'zod';
 import type { GatewayView, OtherWorkerView, RunnerView, WorkerList } from '../api/store-views.ts';
 

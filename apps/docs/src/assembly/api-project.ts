@@ -18,7 +18,7 @@ export interface ApiProject {
 }
 
 /** Entry points for tests and programs, and those that are internal. */
-const undocumented = /^\.\/(testing|contracts|internal|metrics|register|main|package\.json)$/;
+const undocumented = /^\.\/(testing|contracts|internal|metrics|protocol|register|main|package\.json)$/;
 
 /** Reads the public API of all packages with its documentation comments. */
 export async function readApi(): Promise<ApiProject> {

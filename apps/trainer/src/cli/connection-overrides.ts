@@ -10,10 +10,18 @@ export interface ConnectionFlags {
   readonly runtime?: string;
 }
 
-/** The values of these flags, with the keys of the environment. Paths of flags are relative to the current folder. */
-export function connectionOverrides({ dataDir, store, runtime }: ConnectionFlags): ConfigOverrides {
+/**
+ * Adds the values of these flags, with the keys of the environment, to the settings of other flags. Paths of flags are relative
+ * to the current folder.
+ */
+export function connectionOverrides(
+  { dataDir, store, runtime }: ConnectionFlags,
+  given: ConfigOverrides = {},
+): ConfigOverrides {
+  const run = isGroup(given['run']) ? given['run'] : {};
   return {
-    ...(dataDir === undefined ? {} : { dataDir: path.resolve(dataDir) }),
+    ...given,
+    ...(dataDir === undefined ? {} : { run: { ...run, dataDir: path.resolve(dataDir) } }),
     ...(store === undefined ? {} : { store: withKey(fromHere(store)) }),
     ...(runtime === undefined ? {} : { runtime: runtimeAt(runtime) }),
   };

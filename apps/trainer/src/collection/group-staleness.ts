@@ -1,4 +1,5 @@
-import { modelCallFromSpan, newestPolicyVersion } from '@agentlightning/core/spans';
+import { newestPolicyVersion } from '@agentlightning/core/internal';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import type { SessionPolicy } from '../session/session-policies.ts';
 

@@ -28,6 +28,7 @@ import type { TrainConfig } from './train-config.ts';
 export function defineConfig<TTask, TOutput = unknown>(
   config: PromptSearchConfig<TTask, TOutput>,
 ): PromptSearchConfig<TTask>;
+/** Returns the configuration of a training with its types checked in an editor. */
 export function defineConfig<TTask, TOutput = unknown>(config: TrainConfig<TTask, TOutput>): TrainConfig<TTask>;
 export function defineConfig<TTask, TOutput = unknown>(
   config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput>,

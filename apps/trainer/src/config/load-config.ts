@@ -2,8 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
-import { defaultExport } from '../user-modules/default-export.ts';
-import { importUserModule } from '../user-modules/import-user-module.ts';
+import { defaultExport, importUserModule } from '../user-modules/import-user-module.ts';
 import { isGroup } from './renamed-keys.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './resolve-run.ts';
 

@@ -4,7 +4,7 @@ import { errorMessage } from '@agentlightning/core/internal';
 import { parseSettings } from '@agentlightning/core/settings';
 import type { Upstream } from '@agentlightning/gateway';
 import { z } from 'zod';
-import { secretFromEnvironment, variableName } from './secret-from-environment.ts';
+import { secretFromEnvironment, variableName } from './environment.ts';
 
 /** An entry of an upstreams file. Keys are in the environment; the file names the variables. */
 const entrySchema = z.strictObject({

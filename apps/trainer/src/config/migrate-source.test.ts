@@ -19,6 +19,8 @@ test.each([
   ['{ steps: 1, diagnosis: {} }', '{ steps: 1 }'],
   ['{ evaluation: { tasks: 4, rewardRange: [0, 2] } }', '{ evaluation: { tasks: 4 }, reward: { range: [0, 2] } }'],
   ['{ finish, keepCheckpoints: 2 }', '{ checkpoints: { finish, keep: 2 } }'],
+  ["{ name: 'a', agent, seed: 1 }", "{ run: { name: 'a', seed: 1 }, agent }"],
+  ['{ ...base, dataDir, steps: 1 }', '{ ...base, run: { ...base.run, dataDir }, steps: 1 }'],
   ['{ steps: 1 }', '{ steps: 1 }'],
 ])('%s', (before, after) => {
   expect(migrated(before)).toBe(after);
@@ -46,7 +48,7 @@ test('keeps types, comments and lines, and names what was renamed', () => {
 });
 
 test('leaves other objects alone, and names a file that is not JavaScript', () => {
-  const source = 'runner({ workers: 2 });\nnew Trainer({ seed: 1 });\n';
+  const source = 'runner({ workers: 2 });\nnew Trainer({ steps: 1 });\n';
   expect(migrateSource(source, 'train.mjs')).toEqual({ text: source, renamed: [] });
   expect(() => migrateSource('export default {', 'agl.config.ts')).toThrow(/agl\.config\.ts cannot be parsed/);
 });

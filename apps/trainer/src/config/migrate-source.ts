@@ -125,7 +125,7 @@ function editsOf(source: string, config: ObjectExpression, moved: readonly Moved
     }
     const present = propertyOf(config, group);
     const whole = members.find(({ to }) => to === group);
-    const texts = members.flatMap(({ property, to }) => {
+    const added = members.flatMap(({ property, to }) => {
       const value = source.slice(property.value.start, property.value.end);
       const key = to?.split('.')[1];
       return key === undefined ? `...${value}` : [value === key ? key : `${key}: ${value}`];
@@ -137,22 +137,36 @@ function editsOf(source: string, config: ObjectExpression, moved: readonly Moved
       edits.push({ start: property.start, end: property.key.end, text });
       continue;
     }
-    if (present !== null) edits.push(...insertion(source, present, texts));
+    if (present !== null) edits.push(...insertion(source, present, added));
     const [first, ...others] = members;
     const kept = present === null && first?.parent === config ? first : null;
     if (kept !== null) {
       const { start, end } = kept.property;
+      const texts = [...spreadGroups(config, group, start), ...added];
       edits.push({ start, end, text: `${group}: { ${texts.map(inlined).join(', ')} }` });
     } else if (present === null && first !== undefined) {
       // The keys come from inner objects only: the group becomes the last property.
       const last = config.properties.at(-1);
       if (last !== undefined)
-        edits.push({ start: last.end, end: last.end, text: `, ${group}: { ${texts.join(', ')} }` });
+        edits.push({
+          start: last.end,
+          end: last.end,
+          text: `, ${group}: { ${[...spreadGroups(config, group, last.end), ...added].join(', ')} }`,
+        });
     }
     const removed = kept === null ? members : others;
     edits.push(...removed.map(({ property, parent }) => removal(source, parent, property)));
   }
   return edits;
+}
+
+/** A new group keeps those of the configurations that are spread before it: `{ ...config, dataDir }` has `...config.run`. */
+function spreadGroups({ properties }: ObjectExpression, group: string, before: number): readonly string[] {
+  return properties.flatMap((property) =>
+    property.type === 'SpreadElement' && property.argument.type === 'Identifier' && property.end <= before
+      ? [`...${property.argument.name}.${group}`]
+      : [],
+  );
 }
 
 /** The properties of a spread object literal stand in the group themselves. */

@@ -35,6 +35,11 @@ export const renamedKeys: Readonly<Record<string, string | null>> = {
   stopWhen: 'stop',
   maxLogprobGap: 'stop.maxLogprobGap',
   curriculum: 'collection.curriculum',
+  name: 'run.name',
+  tags: 'run.tags',
+  seed: 'run.seed',
+  dataDir: 'run.dataDir',
+  prices: 'run.prices',
   diagnosis: null,
 };
 

@@ -164,6 +164,7 @@ test('former keys of a recorded request are read, and do not replace present one
 
 test.each([
   ['workers', 'is now "agents.processes"'],
+  ['dataDir', 'is now "run.dataDir"'],
   ['diagnosis', 'has no effect any more'],
   ['steps', null],
   ['constructor', null],

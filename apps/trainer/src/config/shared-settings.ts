@@ -1,7 +1,6 @@
 import path from 'node:path';
 import type { TaskSchema } from '@agentlightning/core/internal';
-import type { AttemptTokens } from '@agentlightning/core/protocol';
-import { type Prices, pricesSchema } from '@agentlightning/core/store';
+import type { AttemptTokens, Prices } from '@agentlightning/core/protocol';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
@@ -10,22 +9,23 @@ import { type AgentsSettings, agentsSchema } from './sections/agents-config.ts';
 import { type GatewaySettings, gatewaySchema } from './sections/gateway-config.ts';
 import { type LimitsSettings, limitsSchema } from './sections/limits-config.ts';
 import { type RewardsSettings, rewardSchema } from './sections/reward-config.ts';
+import { type RunGroupSettings, runSchema } from './sections/run-config.ts';
 
 /** Settings that trainings and prompt searches share, with the defaults of their schemas. */
 interface PlainSettings {
-  readonly tags: readonly string[];
   readonly agent: Agent<unknown, unknown>;
   readonly agents: AgentsSettings;
   readonly limits: LimitsSettings;
   readonly rewards: RewardsSettings;
-  /** Null without prices. */
-  readonly prices: Prices | null;
-  readonly seed: number;
 }
 
 /** Settings that trainings and prompt searches share, with defaults and absolute paths. */
 export interface SharedSettings extends PlainSettings {
   readonly name: string;
+  readonly tags: readonly string[];
+  readonly seed: number;
+  /** Null without prices. */
+  readonly prices: Prices | null;
   /** Module with the agent, for worker processes; null for an agent that exists only in this process. */
   readonly agentFile: string | null;
   readonly taskSchema: TaskSchema | null;
@@ -39,23 +39,14 @@ export interface SharedSettings extends PlainSettings {
 /** The validated settings; those that depend on the configuration's folder have no default yet. */
 export interface GivenSharedSettings extends Omit<PlainSettings, 'rewards'> {
   readonly reward: RewardsSettings;
-  readonly name?: string | undefined;
+  readonly run: RunGroupSettings;
   readonly store?: { readonly url?: string | undefined; readonly apiKey?: string | undefined } | undefined;
   readonly gateway: GatewaySettings;
-  readonly dataDir: string;
 }
 
 /** Fields of the shared settings, for the schema of a configuration. */
 export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.ZodType<GivenSharedSettings[TName]> } = {
-  name: z.string().min(1).optional(),
-  tags: z
-    .array(
-      z
-        .string()
-        .min(1)
-        .regex(/^[^,]*$/, { error: 'must not contain commas' }),
-    )
-    .default([]),
+  run: runSchema.prefault({}),
   agent: z.custom<Agent<unknown, unknown>>(
     (value) => typeof value === 'function',
     'must be a function (task, context) => reward',
@@ -65,9 +56,6 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   reward: rewardSchema.prefault({}),
   store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
   gateway: gatewaySchema.prefault({}),
-  prices: pricesSchema.nullable().default(null),
-  dataDir: z.string().min(1).default('.agl'),
-  seed: z.int().min(0).max(0xffffffff).default(0),
 };
 
 /** A schema of tasks, of any library with Standard Schema. */
@@ -86,9 +74,10 @@ export function sharedSettings(
   given: GivenSharedSettings,
   { folder, taskSchema }: { readonly folder: string; readonly taskSchema: TaskSchema | undefined },
 ): SharedSettings {
-  const { name = path.basename(folder), tags, agent, agents, limits, reward: rewards, store, prices, seed } = given;
+  const { agent, agents, limits, reward: rewards, store } = given;
+  const { name = path.basename(folder), tags, seed, prices } = given.run;
   const { tokenSecret, ...gateway } = given.gateway;
-  const dataDir = path.resolve(folder, given.dataDir);
+  const dataDir = path.resolve(folder, given.run.dataDir);
   return {
     name,
     tags,

@@ -8,19 +8,14 @@ import type { CollectionConfig } from './sections/collection-config.ts';
 import type { EvaluationConfig } from './sections/evaluation-config.ts';
 import type { GatewayConfig } from './sections/gateway-config.ts';
 import type { LimitsConfig } from './sections/limits-config.ts';
-import type { PricesConfig } from './sections/prices-config.ts';
 import type { ConfiguredReward } from './sections/reward-config.ts';
+import type { RunConfig, StoreConfig } from './sections/run-config.ts';
 import type { RuntimeConfig } from './sections/runtime-config.ts';
 import type { SamplingConfig } from './sections/sampling-config.ts';
 import type { StopConfig } from './sections/stop-config.ts';
-import type { StoreConfig } from './sections/store-config.ts';
 
 /** What trainings and prompt searches have in common. */
 export interface SharedConfig<TTask = unknown, TOutput = unknown> {
-  /** Display name. @default the configuration file's folder */
-  readonly name?: string;
-  /** Labels that the dashboard filters runs by. @default none */
-  readonly tags?: readonly string[];
   /** The agent: runs one task, returns its reward; with `reward`, its output. */
   readonly agent: Agent<TTask, TOutput>;
   /** How agents run. @default {} */
@@ -38,15 +33,8 @@ export interface SharedConfig<TTask = unknown, TOutput = unknown> {
    * @default {}, for an agent that returns its reward
    */
   readonly reward?: ConfiguredReward<TTask, TOutput>;
-  /**
-   * Prices of model calls and of the training runtime, from which `agl runs`, `agl show` and the dashboard compute costs. They
-   * are recorded when the run is created. @default none: no cost is shown
-   */
-  readonly prices?: PricesConfig;
-  /** Folder of run data. @default '.agl' in the folder of the configuration file */
-  readonly dataDir?: string;
-  /** Seed of all random draws. @default 0 */
-  readonly seed?: number;
+  /** Name, tags, seed, folder and prices of the run. @default {} */
+  readonly run?: RunConfig;
 }
 
 /** The configuration of a training. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addOutcomes, type PassRates, readPassRates, smoothedPassRate, writePassRates } from '../run/pass-rates.ts';
 import { drawTasks } from './draw-tasks.ts';
-import { effectiveTasks, taskWeights } from './task-weights.ts';
+import { effectiveTasks, taskWeights } from './task-sampler.ts';
 
 /** Results of up to 30 tasks. */
 const outcomes = fc.array(fc.record({ task: fc.nat(29), passed: fc.double({ min: 0, max: 1, noNaN: true }) }), {

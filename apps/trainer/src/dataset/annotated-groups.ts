@@ -1,12 +1,7 @@
 import type { Span } from '@agentlightning/core';
 import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algorithm';
-import {
-  findAnnotations,
-  primaryRewardName,
-  rewardAttributes,
-  rewardFromSpan,
-  spanNames,
-} from '@agentlightning/core/spans';
+import { findAnnotations, primaryRewardName } from '@agentlightning/core/internal';
+import { rewardAttributes, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
 
 /** The reward that stands for the label `good`; `bad` is 0. */
 export const goodReward = 1;

@@ -37,7 +37,7 @@ function checkFolder(file: string): Finding {
       name: 'store',
       status: 'error',
       detail,
-      remedy: 'Change the permissions, or set `dataDir` to another folder.',
+      remedy: 'Change the permissions, or set `run.dataDir` to another folder.',
     };
   }
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
-import { defaultStoreUrl } from '../config/default-store-url.ts';
+import { defaultStoreUrl } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
 import { projectDependencies } from '../project-setup/installed-packages.ts';

@@ -27,7 +27,9 @@ export interface DevReport {
 
 /** A rollout in development. */
 export interface DevRollout {
+  /** The rollout as it ended. */
   readonly rollout: Rollout;
+  /** Its attempts, in order. */
   readonly attempts: readonly Attempt[];
   /** The spans of the latest attempt. */
   readonly spans: readonly Span[];

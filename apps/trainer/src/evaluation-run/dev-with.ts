@@ -9,7 +9,7 @@ import { collectRollouts } from '../rollouts/collect-rollouts.ts';
 import { failureText } from '../rollouts/rollout-failures.ts';
 import { planRollouts } from '../rollouts/rollout-plan.ts';
 import { withClosers } from '../session/close-all.ts';
-import { primaryReward } from '../trace/primary-reward.ts';
+import { primaryReward } from '../trace/conversation.ts';
 import type { DevOptions, DevReport, DevRollout } from './dev-options.ts';
 import type { EvaluationEvent } from './evaluation-event.ts';
 import { type EvaluationSession, openEvaluationSession } from './evaluation-session.ts';

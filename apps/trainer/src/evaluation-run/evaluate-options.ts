@@ -5,6 +5,7 @@ import type { EvaluationListener } from './evaluation-event.ts';
 export interface EndpointModel {
   /** Up to and with `/v1`. */
   readonly baseUrl: string;
+  /** The name that requests send as `model`. */
   readonly model: string;
   /** The environment variable that holds the key. @default none is sent */
   readonly apiKeyEnv?: string;

@@ -10,6 +10,7 @@ export interface EvaluationReport {
   readonly tasks: number;
   /** The number of rollouts of each task. */
   readonly samples: number;
+  /** What was evaluated. */
   readonly of: EvaluatedSubject;
   /** Null without a comparison. */
   readonly against: EvaluatedSubject | null;
@@ -63,12 +64,16 @@ export interface EvaluationComparison {
 export interface TaskDifference {
   /** The index of the task, from 0. */
   readonly index: number;
+  /** The input of the task. */
   readonly task: JsonValue;
   /** The mean over the samples of the task. */
   readonly of: number;
+  /** Mean reward of the compared subject. */
   readonly against: number;
+  /** The first mean minus the second. */
   readonly difference: number;
   /** The rollouts of the first sample with both rewards. */
   readonly rolloutOf: string;
+  /** A rollout of the compared subject. */
   readonly rolloutAgainst: string;
 }

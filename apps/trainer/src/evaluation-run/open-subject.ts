@@ -1,9 +1,9 @@
-import type { ProxyLlmResource, Store } from '@agentlightning/core';
-import { environmentVariables } from '../config/environment.ts';
+import type { Store } from '@agentlightning/core';
+import type { ProxyLlmResource } from '@agentlightning/core/store';
+import { environmentVariables, secretFromEnvironment } from '../config/environment.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { keySourceText, type ResolvedEndpoint } from '../config/resolve-prompt-search.ts';
 import { isPromptSearch } from '../config/resolve-run.ts';
-import { secretFromEnvironment } from '../config/secret-from-environment.ts';
 import { servePolicies } from '../opening/serve-policies.ts';
 import { openSearchModel } from '../prompt-search/open-search-model.ts';
 import { acquireRunLease, leaseIntervalMs } from '../run/run-lease.ts';

@@ -5,6 +5,15 @@ import { mean } from '../events/mean.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 
 /**
+ * The loss of a step that imitates rollouts with equal rewards, such as demonstrations: their reward says nothing about the
+ * policy. Null for another step, and for one without an update.
+ */
+export function imitationLoss(metrics: Readonly<Record<string, number>>): number | null {
+  const isImitated = (metrics[runMetrics.rolloutsImitated.name] ?? 0) > 0 && metrics[runMetrics.rewardStd.name] === 0;
+  return isImitated ? (metrics[runMetrics.policyLoss.name] ?? null) : null;
+}
+
+/**
  * Metrics of the rewards of a step: those outside of their declared range and, with several dimensions, those of each over the
  * rollouts that have it.
  *

@@ -1,7 +1,8 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
+import { isAgentAmong } from '@agentlightning/core/internal';
 import type { RunWarning } from '@agentlightning/core/protocol';
-import { isAgentAmong, modelCallFromSpan } from '@agentlightning/core/spans';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { policyKey } from '../config/policies.ts';
 import type { SessionPolicy } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';

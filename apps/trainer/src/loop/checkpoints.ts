@@ -2,14 +2,30 @@ import { AgentLightningError } from '@agentlightning/core';
 import { traceActivity } from '@agentlightning/core/internal';
 import { policyKey } from '../config/policies.ts';
 import type { CheckpointsSettings } from '../config/sections/checkpoints-config.ts';
-import { bestCheckpoint } from '../run/best-checkpoint.ts';
+import { bestCheckpoint } from '../run/choose-checkpoint.ts';
 import { completionReason } from '../run/completion-reason.ts';
-import type { RunState, SavedStep } from '../run/run-state.ts';
-import { writeState } from '../run/write-state.ts';
+import { type RunState, type SavedStep, writeState } from '../run/run-state.ts';
 import { type TrainedPolicy, trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { endsWithBest } from './run-evaluations.ts';
-import { unlessAborted } from './unless-aborted.ts';
+
+/**
+ * Returns the result of the work, or throws the signal's reason when the signal aborts first. The work is not cancelled;
+ * its result is ignored.
+ */
+export async function unlessAborted<TResult>(work: Promise<TResult>, signal: AbortSignal): Promise<TResult> {
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
 
 /**
  * Saves the models after every `checkpoints.every` steps, before evaluations, and after the last step.

@@ -1,6 +1,6 @@
 import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { emitEvaluated, evaluate, measure } from '../evaluation/evaluate.ts';
-import { bestCheckpoint } from '../run/best-checkpoint.ts';
+import { bestCheckpoint } from '../run/choose-checkpoint.ts';
 import type { RunState } from '../run/run-state.ts';
 import { summaryOf } from '../run/stored-evaluation.ts';
 import type { TrainingSession } from '../session/training-session.ts';

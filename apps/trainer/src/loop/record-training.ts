@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AgentLightningError, type SpanInput } from '@agentlightning/core';
 import type { AttemptTraining, CollectedRollout } from '@agentlightning/core/algorithm';
-import { type RecordedTraining, trainingToSpan } from '@agentlightning/core/spans';
+import { type RecordedTraining, trainingToSpan } from '@agentlightning/core/internal';
 import type { TrainingSession } from '../session/training-session.ts';
 import type { PolicyStep } from './step-outcome.ts';
 

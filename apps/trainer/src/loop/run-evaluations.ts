@@ -2,9 +2,8 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { fewTasksText } from '../diagnosis/verdict.ts';
 import { evaluate } from '../evaluation/evaluate.ts';
 import { overlapText } from '../run/run-shape.ts';
-import type { RunState } from '../run/run-state.ts';
+import { type RunState, writeState } from '../run/run-state.ts';
 import { summaryOf } from '../run/stored-evaluation.ts';
-import { writeState } from '../run/write-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { warnOfEvaluation } from './emit-run-warnings.ts';
 

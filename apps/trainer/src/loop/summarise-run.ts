@@ -3,7 +3,7 @@ import type { ConstantResponse, FinalCheckpoint, TrainingSummary } from '@agentl
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { bestConstantResponse } from '../evaluation/constant-response.ts';
-import { allEvaluations } from '../run/best-checkpoint.ts';
+import { allEvaluations } from '../run/choose-checkpoint.ts';
 import { completionReason } from '../run/completion-reason.ts';
 import { overlapText, type RunTasks } from '../run/run-shape.ts';
 import type { RunState } from '../run/run-state.ts';

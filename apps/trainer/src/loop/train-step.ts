@@ -8,8 +8,7 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
 import { failingShare } from '../diagnosis/run-conditions.ts';
 import { warnOfFailed, warnOfLost } from '../evaluation/collect-evaluation.ts';
-import { imitationLoss } from '../evaluation/imitation-loss.ts';
-import { rewardMetrics } from '../evaluation/reward-metrics.ts';
+import { imitationLoss, rewardMetrics } from '../evaluation/reward-metrics.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { meanReward, rolloutReward } from '../results/rollout-reward.ts';
 import { callMetrics, lengthMetrics, overriddenSampling, trainableCalls } from '../rollouts/call-metrics.ts';
@@ -18,20 +17,34 @@ import { allFailed, failureText } from '../rollouts/rollout-failures.ts';
 import type { CollectedStep, Collector } from '../run/collector.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
 import { withPublications } from '../run/publication.ts';
-import type { RunState } from '../run/run-state.ts';
-import { writeState } from '../run/write-state.ts';
+import { type RunState, writeState } from '../run/run-state.ts';
 import { trainedPolicies } from '../session/session-policies.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { checkSelectors } from './check-selectors.ts';
-import { discardOldCheckpoints, saveCheckpoint } from './checkpoints.ts';
+import { discardOldCheckpoints, saveCheckpoint, unlessAborted } from './checkpoints.ts';
 import { warnOfStep } from './emit-run-warnings.ts';
 import { planPolicyUpdate } from './plan-policy-update.ts';
 import { recordTraining } from './record-training.ts';
 import { type PolicyStep, policyMetrics, type StepMetrics } from './step-outcome.ts';
-import type { TimeEstimate } from './time-estimate.ts';
-import { unlessAborted } from './unless-aborted.ts';
 import { updateWeights } from './update-weights.ts';
 import { warnExcluded } from './warn-excluded.ts';
+
+/** Estimates the remaining time of a run from a moving average of step durations. */
+export class TimeEstimate {
+  readonly #steps: number;
+  #secondsPerStep: number | null = null;
+
+  /** @param steps - the total number of steps */
+  constructor(steps: number) {
+    this.#steps = steps;
+  }
+
+  /** Records the duration of a step, and returns the estimated duration of the steps after it, in seconds. */
+  secondsLeft(step: number, seconds: number): number {
+    this.#secondsPerStep = this.#secondsPerStep === null ? seconds : 0.7 * this.#secondsPerStep + 0.3 * seconds;
+    return (this.#steps - step) * this.#secondsPerStep;
+  }
+}
 
 /** Runs one training step, and returns the state after it. */
 export async function trainStep(options: {

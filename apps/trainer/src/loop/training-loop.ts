@@ -10,8 +10,7 @@ import { saveCheckpoint } from './checkpoints.ts';
 import { finishRun } from './finish-run.ts';
 import { evaluateBefore, evaluateDuring, isEvaluationDue, saveState } from './run-evaluations.ts';
 import { summariseRun } from './summarise-run.ts';
-import { TimeEstimate } from './time-estimate.ts';
-import { trainStep } from './train-step.ts';
+import { TimeEstimate, trainStep } from './train-step.ts';
 
 /**
  * The training loop: evaluate; for each step collect rollouts, plan and apply updates, publish the weights; then select the final

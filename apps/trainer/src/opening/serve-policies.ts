@@ -1,4 +1,5 @@
-import { AgentLightningError, type ProxyLlmResource, type Store } from '@agentlightning/core';
+import { AgentLightningError, type Store } from '@agentlightning/core';
+import type { ProxyLlmResource } from '@agentlightning/core/store';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { policyKey } from '../config/policies.ts';
 import { learnerOf, needsValueHead } from '../config/policy-learner.ts';

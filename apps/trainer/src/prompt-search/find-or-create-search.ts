@@ -6,8 +6,13 @@ import { recordedSource } from '../config/task-source.ts';
 import { type Found, findOrCreateRecord, type RunChoice } from '../run/find-or-create-record.ts';
 import { fingerprint } from '../run/run-shape.ts';
 import { promptsDigest } from './prompt-resources.ts';
-import { areOtherLimits, limitsOf } from './search-limits.ts';
-import { initialSearchState, readSearchState, type SearchRunState } from './search-run-state.ts';
+import {
+  areOtherLimits,
+  initialSearchState,
+  limitsOf,
+  readSearchState,
+  type SearchRunState,
+} from './search-run-state.ts';
 import type { SearchTasks } from './search-session.ts';
 
 /** A search leased by this process, and its state. */

@@ -1,6 +1,7 @@
 import path from 'node:path';
-import { AgentLightningError, type ProxyLlmResource, type Run, type Store } from '@agentlightning/core';
+import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
+import type { ProxyLlmResource } from '@agentlightning/core/store';
 import type { GatewayOptions, Upstream } from '@agentlightning/gateway';
 import type { ResolvedEndpoint, ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { assertReachable } from '../runtime/assert-reachable.ts';

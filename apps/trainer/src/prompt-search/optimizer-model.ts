@@ -9,8 +9,8 @@ import {
   withoutPasswords,
   withRetry,
 } from '@agentlightning/core/internal';
-import { assertKeyIsEncrypted } from '@agentlightning/core/protocol';
-import { addUsage, type ModelUsage } from '@agentlightning/core/store';
+import { addUsage, assertKeyIsEncrypted } from '@agentlightning/core/protocol';
+import type { ModelUsage } from '@agentlightning/core/store';
 import { z } from 'zod';
 import { areInsecureKeysAllowed } from '../config/environment.ts';
 import type { ResolvedOptimizer } from '../config/resolve-prompt-search.ts';

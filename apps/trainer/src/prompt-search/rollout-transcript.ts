@@ -1,5 +1,5 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
-import { findScoredOutput } from '@agentlightning/core/spans';
+import { findScoredOutput } from '@agentlightning/core/internal';
 import { type TraceMessage, type TraceStep, traceSteps } from '@agentlightning/trace';
 
 /** Maximum length of the transcript of one rollout, in characters. */

@@ -9,15 +9,14 @@ import type {
 } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
 import { runMetrics } from '@agentlightning/core/metrics';
-import type { TrainingSummary } from '@agentlightning/core/protocol';
+import { addUsage, type TrainingSummary } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
-import { addUsage } from '@agentlightning/core/store';
 import { costMetrics } from '../run/cost-metrics.ts';
 import { type MeasuredRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';
 import { promptsDigest } from './prompt-resources.ts';
 import { promptsFileOf, writePromptsFile } from './prompts-file.ts';
-import { limitsOf } from './search-limits.ts';
+import { limitsOf } from './search-run-state.ts';
 import type { SearchSession } from './search-session.ts';
 import { summariseSearch } from './summarise-search.ts';
 import { tryTasks } from './try-tasks.ts';

@@ -1,7 +1,7 @@
 import type { Run, Store } from '@agentlightning/core';
 import type { MetricPoint, RunStatus } from '@agentlightning/core/store';
 import type { RunLease } from '../run/run-lease.ts';
-import { writeState } from '../run/write-state.ts';
+import { writeState } from '../run/run-state.ts';
 import type { SearchRunState } from './search-run-state.ts';
 
 /** Data written in one transaction with a change. */

@@ -1,11 +1,31 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
-import type { PromptsOutcome } from '@agentlightning/core/protocol';
-import { type ModelUsage, modelUsageSchema } from '@agentlightning/core/store';
+import { modelUsageSchema, type PromptsOutcome } from '@agentlightning/core/protocol';
+import type { ModelUsage } from '@agentlightning/core/store';
 import { z } from 'zod';
+import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { isSearchRun } from '../run/run-state.ts';
 import { type StoredEvaluation, storedEvaluationSchema } from '../run/stored-evaluation.ts';
+
+/** The configured limits of a search. */
+export function limitsOf({ search, algorithm }: Pick<ResolvedPromptSearch, 'search' | 'algorithm'>): SearchLimits {
+  const { maxRollouts, maxOptimizerCalls } = search.budget;
+  const { rounds, stopAtScore } = algorithm;
+  return { maxRollouts, maxOptimizerCalls, rounds: numberOf(rounds), stopAtScore: numberOf(stopAtScore) };
+}
+
+/** Whether the limits of an ended search have changed, so that it may continue. */
+export function areOtherLimits(ended: SearchLimits | null, now: SearchLimits): boolean {
+  if (ended === null) return false;
+  return limitNames.some((name) => ended[name] !== now[name]);
+}
+
+const limitNames = ['maxRollouts', 'maxOptimizerCalls', 'rounds', 'stopAtScore'] as const;
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}
 
 /** Limits of a search by option; null for none, and for options with default values. */
 export type SearchLimits = Readonly<

@@ -1,6 +1,5 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
-import type { PromptsOutcome, TrainingSummary } from '@agentlightning/core/protocol';
-import { costOfCalls, pricesOf } from '@agentlightning/core/store';
+import { costOfCalls, type PromptsOutcome, pricesOf, type TrainingSummary } from '@agentlightning/core/protocol';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { judgeImprovement } from '../diagnosis/verdict.ts';
 import { pickExamples } from '../loop/summarise-run.ts';

@@ -1,7 +1,6 @@
 import { addressText } from '@agentlightning/core/internal';
-import { defaultStoreUrl } from '../config/default-store-url.ts';
-import { relativePath } from './relative-path.ts';
-import { shellQuote } from './shell-quote.ts';
+import { defaultStoreUrl } from '../config/environment.ts';
+import { relativePath, shellQuote } from './text-formats.ts';
 
 /** The program name and the store for printed commands. */
 export interface CommandContext {

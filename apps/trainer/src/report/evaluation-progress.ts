@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import type { EvaluationEvent, EvaluationListener } from '../evaluation-run/evaluation-event.ts';
-import { bar } from './progress-bar.ts';
+import { bar } from './text-formats.ts';
 
 /** Shows the progress of an evaluation. */
 export interface EvaluationProgress {

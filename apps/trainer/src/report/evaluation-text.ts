@@ -8,8 +8,7 @@ import type {
 } from '../evaluation-run/evaluation-report.ts';
 import { type CommandContext, completeCommands, storeFlag } from './complete-commands.ts';
 import { countOf } from './evaluation-progress.ts';
-import { percent, pValueText, shortDuration } from './number-text.ts';
-import { textTable } from './text-table.ts';
+import { percent, pValueText, shortDuration, textTable } from './text-formats.ts';
 
 /** Maximum length of a shown task, in characters. */
 const maxTaskLength = 80;

@@ -6,10 +6,10 @@ import type {
   StepSummary,
   TrainingEvent,
 } from '@agentlightning/core/protocol';
-import { imitationLoss } from '../evaluation/imitation-loss.ts';
-import { percent, shortDuration } from './number-text.ts';
+import { imitationLoss } from '../evaluation/reward-metrics.ts';
 import type { Report } from './report.ts';
 import { terminalText } from './terminal-text.ts';
+import { percent, shortDuration } from './text-formats.ts';
 
 /** Number of requests to the optimiser model after which a log has another line. */
 const requestsPerLine = 10;

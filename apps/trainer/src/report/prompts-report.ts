@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { terminalText } from '@agentlightning/trace';
 import { promptDiff } from '../prompt-search/prompt-diff.ts';
-import { textTable } from './text-table.ts';
+import { textTable } from './text-formats.ts';
 
 /** A table of prompt versions with their scores and parents. */
 export function versionTable(versions: readonly JudgedPrompts[], best: string | null): string[] {

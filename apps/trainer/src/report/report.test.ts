@@ -3,15 +3,13 @@ import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import type { StepSummary, TrainingEvent, TrainingSummary } from '@agentlightning/core/protocol';
 import { expect, test } from 'vitest';
 import { jsonReport } from './json-report.ts';
-import { percent, shortDuration } from './number-text.ts';
 import { plainReport } from './plain-report.ts';
-import { bar } from './progress-bar.ts';
 import { diffLines } from './prompts-report.ts';
 import type { Report } from './report.ts';
 import { rewardCurve } from './reward-curve.ts';
 import { summaryText } from './summary.ts';
 import { terminalReport } from './terminal-report.ts';
-import { textTable } from './text-table.ts';
+import { bar, percent, shortDuration, textTable } from './text-formats.ts';
 
 const step: StepSummary = {
   step: 3,

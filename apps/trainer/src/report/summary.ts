@@ -5,13 +5,11 @@ import type { EvaluationSummary, PromptsOutcome, TrainingSummary } from '@agentl
 import { conversationLines } from '../trace/conversation.ts';
 import { storeFlag } from './complete-commands.ts';
 import { constantResponseText } from './evaluation-text.ts';
-import { percent, pValueText, shortDuration } from './number-text.ts';
 import { exceptionsText } from './plain-report.ts';
-import { bar } from './progress-bar.ts';
 import { diffLines, versionTable } from './prompts-report.ts';
-import { relativePath } from './relative-path.ts';
 import { rewardCurve } from './reward-curve.ts';
 import { costText } from './rollout-text.ts';
+import { bar, percent, pValueText, relativePath, shortDuration } from './text-formats.ts';
 
 /** The rollouts to show as examples. */
 export interface SummaryExamples {

@@ -1,9 +1,8 @@
 import { styleText } from 'node:util';
 import type { StepSummary, TrainingEvent } from '@agentlightning/core/protocol';
-import { shortDuration } from './number-text.ts';
 import { learnedText, plainLine } from './plain-report.ts';
-import { bar } from './progress-bar.ts';
 import type { Report } from './report.ts';
+import { bar, shortDuration } from './text-formats.ts';
 
 /** The terminal that a report is drawn on. */
 export interface TerminalOutput {

@@ -1,6 +1,7 @@
 import type { Attempt, Span } from '@agentlightning/core';
+import { recordedFailure } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import { attemptFailureOrigin, recordedFailure } from '@agentlightning/core/store';
+import { attemptFailureOrigin } from '@agentlightning/core/store';
 
 /**
  * Why a rollout cannot be trained on: the agent threw (`agent_error`), exceeded its timeout, ended its process (`crash`), or

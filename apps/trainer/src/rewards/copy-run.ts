@@ -1,11 +1,6 @@
 import type { JsonObject, Reward, Store } from '@agentlightning/core';
-import {
-  annotationSpan,
-  primaryRewardName,
-  rewardAttributes,
-  rewardFromSpan,
-  scoredOutputAttributes,
-} from '@agentlightning/core/spans';
+import { annotationSpan, primaryRewardName, scoredOutputAttributes } from '@agentlightning/core/internal';
+import { rewardAttributes, rewardFromSpan } from '@agentlightning/core/spans';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import type { RescoredRollout } from './rescore-run.ts';
 

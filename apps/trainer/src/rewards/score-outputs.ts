@@ -1,8 +1,8 @@
 import type { RewardChoice } from '@agentlightning/algorithms';
 import type { JsonValue, Span } from '@agentlightning/core';
 import type { RewardInput } from '@agentlightning/core/algorithm';
-import { systemClock } from '@agentlightning/core/internal';
-import { findScoredOutput, type PartScore, rewardsOfScores } from '@agentlightning/core/spans';
+import { findScoredOutput, rewardsOfScores, systemClock } from '@agentlightning/core/internal';
+import type { PartScore } from '@agentlightning/core/spans';
 import { type OutputScoring, primaryPart, scoreOutput } from '@agentlightning/runner';
 import { choiceOfParts } from '../config/reward-definition.ts';
 import type { RewardsSettings } from '../config/sections/reward-config.ts';

@@ -2,7 +2,7 @@ import { familyMetric, runMetrics } from '@agentlightning/core/metrics';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { type FailureCause, failureCauses } from '../results/failure-cause.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
-import { primaryReward } from '../trace/primary-reward.ts';
+import { primaryReward } from '../trace/conversation.ts';
 
 /**
  * The number of rollouts of a step by failure cause, as metrics: `failures/timeout`. `failures/agent_share` is the share of

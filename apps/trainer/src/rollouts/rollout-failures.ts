@@ -1,6 +1,6 @@
 import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
-import { recordedFailure } from '@agentlightning/core/store';
+import { recordedFailure } from '@agentlightning/core/protocol';
 import type { ServiceListener } from '../events/training-listener.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { failureLocation } from './failure-location.ts';

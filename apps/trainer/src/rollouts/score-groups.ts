@@ -1,14 +1,13 @@
 import { AgentLightningError, type SpanInput, type Store } from '@agentlightning/core';
 import type { RewardInput, RewardPart, RewardVerdict } from '@agentlightning/core/algorithm';
-import { systemClock } from '@agentlightning/core/internal';
 import {
   annotationSpan,
   findScoredOutput,
-  type PartScore,
-  rewardAttributes,
   rewardsOfScores,
   scoredOutputAttributes,
-} from '@agentlightning/core/spans';
+  systemClock,
+} from '@agentlightning/core/internal';
+import { type PartScore, rewardAttributes } from '@agentlightning/core/spans';
 import { type OutputScoring, primaryPart, scoreInTime, scoringError, verdictScore } from '@agentlightning/runner';
 import pMap from 'p-map';
 import type { FinishedRollout } from '../results/finished-rollout.ts';

@@ -1,6 +1,6 @@
 import type { Run, Store } from '@agentlightning/core';
 import { runMetrics } from '@agentlightning/core/metrics';
-import { costOfRun } from '@agentlightning/core/store';
+import { costOfRun } from '@agentlightning/core/protocol';
 
 /** The metric of the cost of all model calls of a run so far, in the currency of its prices; none without a known price. */
 export async function costMetrics({

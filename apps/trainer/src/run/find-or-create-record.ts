@@ -3,7 +3,7 @@ import { newId } from '@agentlightning/core/store';
 import { isRunId } from '../config/model-name.ts';
 import { acquireRunLease, type RunLease } from './run-lease.ts';
 import { assertSameShape, shapeKey } from './run-shape.ts';
-import { writeState } from './write-state.ts';
+import { writeState } from './run-state.ts';
 
 /** The run to create or resume. */
 export interface RunChoice {

@@ -3,7 +3,7 @@ import { addressText } from '@agentlightning/core/internal';
 import { recordedRuntime } from '../config/recorded-runtime.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { recordedSource } from '../config/task-source.ts';
-import { allEvaluations } from './best-checkpoint.ts';
+import { allEvaluations } from './choose-checkpoint.ts';
 import { completionReason } from './completion-reason.ts';
 import { type Found, findOrCreateRecord, type RunChoice } from './find-or-create-record.ts';
 import { fingerprintsOf, type RunTasks, rolloutShape } from './run-shape.ts';

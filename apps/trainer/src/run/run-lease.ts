@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { AgentLightningError, type Clock, type JsonObject, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
-import { trainerWorkerPrefix, type Worker } from '@agentlightning/core/store';
+import { trainerWorkerPrefix } from '@agentlightning/core/protocol';
+import type { Worker } from '@agentlightning/core/store';
 import { z } from 'zod';
 
 /** The interval of lease renewals, in milliseconds. */

@@ -1,7 +1,6 @@
 import type { Run } from '@agentlightning/core';
 import { expect, test } from 'vitest';
-import { initialRunState, readRunState } from './run-state.ts';
-import { writeState } from './write-state.ts';
+import { initialRunState, readRunState, writeState } from './run-state.ts';
 
 const initial = { steps: 5, seed: 3, dataDir: '/data' };
 const run = (state: Run['state']): Run => ({

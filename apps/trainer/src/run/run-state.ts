@@ -1,4 +1,4 @@
-import { AgentLightningError, type Run } from '@agentlightning/core';
+import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import {
   type EvaluationSummary,
@@ -16,6 +16,11 @@ import { onlyPolicy } from '../config/policies.ts';
 import { type CollectionState, collectionStateSchema } from './collector.ts';
 import { type StoredPassRates, storedPassRatesSchema } from './pass-rates.ts';
 import { type StoredEvaluation, storedEvaluationSchema } from './stored-evaluation.ts';
+
+/** The state of a run in its stored form. */
+export function writeState(state: object): JsonObject {
+  return JSON.parse(JSON.stringify(state)) as JsonObject;
+}
 
 /** The state of a run that is needed to resume it, stored with the run. */
 export interface RunState {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { resolveRunSettings, runSettings } from './run-config.ts';
-import type { TrainingChoice } from './run-request.ts';
+import { parseRunRequest, type TrainingChoice } from './run-request.ts';
 import { resolveSettings } from './settings/resolve-settings.ts';
 
 /** The configuration of a run on a server with these variables. */
@@ -61,4 +61,10 @@ test('settings of a client precede those of the server', () => {
   expect(configOf(environment, { sampling: { temperature: 1, maxTokens: 8 } }).sampling).toMatchObject({
     maxTokens: 8,
   });
+});
+
+test('a client chooses seed, tags and prices of its run, but neither folder nor name there', () => {
+  expect(configOf({}, { run: { seed: 7, tags: ['one'] } })).toMatchObject({ seed: 7, tags: ['one'], name: 'run' });
+  const request = { data: { train: 'a', test: 'b' }, training: { run: { dataDir: '/elsewhere' } } };
+  expect(() => parseRunRequest(request)).toThrow(/dataDir/);
 });

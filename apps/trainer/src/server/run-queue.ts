@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { AgentLightningError, type Run } from '@agentlightning/core';
-import { type RunStatus, unfinishedRunStatuses } from '@agentlightning/core/store';
+import { unfinishedRunStatuses } from '@agentlightning/core/protocol';
+import type { RunStatus } from '@agentlightning/core/store';
 import { RunJob, type RunServices } from './run-job.ts';
 import { RunLog } from './run-log.ts';
 import type { RunSlot, RunSlots } from './run-slots.ts';

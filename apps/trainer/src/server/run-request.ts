@@ -13,7 +13,6 @@ const trainingKeys = [
   'algorithm',
   'steps',
   'tasksPerStep',
-  'seed',
   'sampling',
   'evaluation',
   'reward',
@@ -21,11 +20,15 @@ const trainingKeys = [
   'stop',
   'limits',
   'checkpoints',
-  'prices',
 ] as const;
 
+/** The keys of the group `run` that a client may choose. */
+const runKeys = ['tags', 'seed', 'prices'] as const;
+
 /** The settings of a training that a client may choose. The resolution of the configuration validates the values. */
-export type TrainingChoice = Readonly<Partial<Record<(typeof trainingKeys)[number], unknown>>>;
+export type TrainingChoice = Readonly<Partial<Record<(typeof trainingKeys)[number], unknown>>> & {
+  readonly run?: Readonly<Partial<Record<(typeof runKeys)[number], unknown>>> | undefined;
+};
 
 /** The request to create a run. */
 export interface RunRequest {
@@ -46,8 +49,15 @@ const maxRunnerTimeoutMs = 3_600_000;
 const requestShape = {
   name: z.string().min(1).max(200).default('run'),
   data: z.strictObject({ train: z.string(), test: z.string() }),
-  training: z.strictObject(Object.fromEntries(trainingKeys.map((key) => [key, z.unknown().optional()]))).default({}),
+  training: z
+    .strictObject({ ...unknownValues(trainingKeys), run: z.strictObject(unknownValues(runKeys)).optional() })
+    .default({}),
 };
+
+function unknownValues<TKey extends string>(keys: readonly TKey[]): Record<TKey, z.ZodOptional<z.ZodUnknown>> {
+  const entries = keys.map((key) => [key, z.unknown().optional()]);
+  return Object.fromEntries(entries) as Record<TKey, z.ZodOptional<z.ZodUnknown>>;
+}
 
 /** Requests of former versions have former keys. */
 const storedSchema: z.ZodType<RunRequest> = z.object({

@@ -1,7 +1,7 @@
 import type { JsonObject, Run } from '@agentlightning/core';
 import type { RunCheckpoint, RunInfo } from '@agentlightning/core/protocol';
 import { judgeImprovement } from '../diagnosis/verdict.ts';
-import { allEvaluations, bestCheckpoint } from '../run/best-checkpoint.ts';
+import { allEvaluations, bestCheckpoint } from '../run/choose-checkpoint.ts';
 import { type RunState, readRunState, type SavedStep } from '../run/run-state.ts';
 import type { RunRequest } from './run-request.ts';
 

@@ -8,8 +8,8 @@ import {
   type ServerRoutes,
   type StoreRoute,
   serverRoutes,
+  unfinishedRunStatuses,
 } from '@agentlightning/core/protocol';
-import { unfinishedRunStatuses } from '@agentlightning/core/store';
 import type { StoreHandler } from '@agentlightning/store';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';

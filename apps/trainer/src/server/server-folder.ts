@@ -3,6 +3,19 @@ import path from 'node:path';
 import { defaultProject } from '@agentlightning/core/protocol';
 import { isRunId } from '../config/model-name.ts';
 
+/** The keys of a server, from the environment. */
+export interface ServerSecrets {
+  /** The key of the server; null for the one in the data directory. */
+  readonly serverKey: string | null;
+  /** The key of runners, with the role worker; null for none. */
+  readonly workerKey: string | null;
+  /** Secrets that sign the tokens of attempts; null for the one in the data directory. */
+  readonly tokenSecret: string | null;
+  /** The keys of a configured runtime and of its model endpoint. */
+  readonly runtimeKey: string | null;
+  readonly inferenceKey: string | null;
+}
+
 /** The files in the data directory of a server. */
 export class ServerFolder {
   readonly path: string;

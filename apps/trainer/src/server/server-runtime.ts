@@ -11,8 +11,7 @@ import { launchGpuRuntime } from '../runtime/gpu-runtime.ts';
 import type { LaunchedRuntime } from '../runtime/launch-runtime.ts';
 import { type OpenRuntime, openRuntime } from '../runtime/open-runtime.ts';
 import { type RuntimeChoice, tooFewGpus } from './choose-runtime.ts';
-import type { ServerFolder } from './server-folder.ts';
-import type { ServerSecrets } from './server-secrets.ts';
+import type { ServerFolder, ServerSecrets } from './server-folder.ts';
 import type { ServerSettings } from './settings/server-settings.ts';
 
 /** Options of a {@link ServerRuntime}. */

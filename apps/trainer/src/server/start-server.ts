@@ -6,17 +6,15 @@ import type { pino } from 'pino';
 import type { Registry } from 'prom-client';
 import { attemptTokensOf } from '../config/attempt-tokens.ts';
 import { packageVersion } from '../events/package-version.ts';
-import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
-import { readOrCreateSecret } from '../runtime/secret-file.ts';
+import { readOrCreateSecret, requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import { chooseRuntime } from './choose-runtime.ts';
 import { DashboardSessions } from './dashboard-sessions.ts';
 import { RunSlots } from './run-slots.ts';
 import { serverProtocol } from './server-app.ts';
-import { ServerFolder } from './server-folder.ts';
+import { ServerFolder, type ServerSecrets } from './server-folder.ts';
 import { createServerListener } from './server-listener.ts';
 import { ServerProjects } from './server-projects.ts';
 import { ServerRuntime } from './server-runtime.ts';
-import type { ServerSecrets } from './server-secrets.ts';
 import type { ServerSettings } from './settings/server-settings.ts';
 
 /** Options of {@link startServer}. */

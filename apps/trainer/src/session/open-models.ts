@@ -112,7 +112,7 @@ function missingOrigin({ state: { from, dataDir }, config }: ModelSource, cause?
     code: 'NOT_FOUND',
     message: `the checkpoint ${name} that the run began with is not in ${checkpointPlace(config, dataDir)}`,
     remedy:
-      'Restore it from a backup, set `dataDir` (`--data-dir`) to the directory of that run, or choose another one.',
+      'Restore it from a backup, set `run.dataDir` (`--data-dir`) to the directory of that run, or choose another one.',
     cause,
   });
 }
@@ -136,7 +136,7 @@ async function loadSaved(
       code: 'NOT_FOUND',
       message: `the last checkpoint of run ${run.runId}, ${uri}, is not in ${place}`,
       remedy:
-        'Set `dataDir` (`--data-dir`) to the directory that the run was started with, restore the checkpoint from a backup, ' +
+        'Set `run.dataDir` (`--data-dir`) to the directory that the run was started with, restore the checkpoint from a backup, ' +
         'or start a new run.',
       details: { uri },
       cause: error,

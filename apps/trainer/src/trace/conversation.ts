@@ -1,4 +1,5 @@
 import type { Span } from '@agentlightning/core';
+import { findFinalReward } from '@agentlightning/core/spans';
 import {
   finalCalls,
   type TraceMessage,
@@ -8,7 +9,11 @@ import {
   traceSteps,
   walkSteps,
 } from '@agentlightning/trace';
-import { primaryReward } from './primary-reward.ts';
+
+/** The primary dimension of an attempt's final reward; null when it has none. */
+export function primaryReward(spans: readonly Span[]): number | null {
+  return findFinalReward(spans)?.rewards[0]?.value ?? null;
+}
 
 /**
  * The conversations of an attempt as lines of text, and its reward. A conversation is a model call that no later call continues:

@@ -5,6 +5,12 @@ import { pathToFileURL } from 'node:url';
 import { register } from 'tsx/esm/api';
 import { userModuleHooks } from './user-module-hooks.ts';
 
+/** The default export of a module, also of CommonJS that was compiled from ES modules; of a promise, its value. */
+export async function defaultExport({ default: exported }: Readonly<Record<string, unknown>>): Promise<unknown> {
+  const isCompiled = typeof exported === 'object' && exported !== null && '__esModule' in exported;
+  return await (isCompiled && 'default' in exported ? exported.default : exported);
+}
+
 let isRegistered = false;
 
 /**

@@ -1,12 +1,24 @@
-import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { AgentLightningError, type JsonObject, type Run, type Store } from '@agentlightning/core';
 import { newId } from '@agentlightning/core/store';
 import { runRollouts } from '@agentlightning/runner';
 import { WorkerPool } from '@agentlightning/runner/workers';
 import type { SharedSettings } from '../config/shared-settings.ts';
+import { packageVersion } from '../events/package-version.ts';
 import type { ServiceListener } from '../events/training-listener.ts';
-import { agentWorkerEntry } from './agent-worker-entry.ts';
-import { runnerStatistics } from './runner-statistics.ts';
 import { watchRunners } from './watch-runners.ts';
+
+/** The constant part of a runner's statistics; its worker pool adds the load. */
+export function runnerStatistics(runId: string | null): JsonObject {
+  return { kind: 'runner', version: packageVersion(), host: hostname(), pid: process.pid, run_id: runId };
+}
+
+/** The file of the worker processes' program. It is in the folder of this file, in the sources and in the bundle. */
+export function agentWorkerEntry(): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return fileURLToPath(new URL(`./agent-worker.${extension}`, import.meta.url));
+}
 
 /** Options of {@link startRunner}. */
 export interface StartRunnerOptions {

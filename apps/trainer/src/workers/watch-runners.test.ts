@@ -1,9 +1,9 @@
-import { workerLeaseKey } from '@agentlightning/core/store';
+import { workerLeaseKey } from '@agentlightning/core/protocol';
 import { ManualClock } from '@agentlightning/core/testing';
 import { openStore } from '@agentlightning/store';
 import { expect, test } from 'vitest';
 import type { ServiceEvent } from '../events/training-listener.ts';
-import { runnerStatistics } from './runner-statistics.ts';
+import { runnerStatistics } from './start-runner.ts';
 import { watchRunners } from './watch-runners.ts';
 
 test('a registered runner that claims nothing does not count after 30 seconds, until it does', async () => {

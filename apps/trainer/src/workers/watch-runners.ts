@@ -1,7 +1,7 @@
 import { AgentLightningError, type Clock, type RolloutStatus, type Run, type Store } from '@agentlightning/core';
 import { addressText, systemClock } from '@agentlightning/core/internal';
-import { readRunner, storeTimeOf } from '@agentlightning/core/protocol';
-import { trainerWorkerPrefix, type Worker } from '@agentlightning/core/store';
+import { readRunner, storeTimeOf, trainerWorkerPrefix } from '@agentlightning/core/protocol';
+import type { Worker } from '@agentlightning/core/store';
 import type { ServiceListener } from '../events/training-listener.ts';
 
 /** Options of {@link watchRunners}. */

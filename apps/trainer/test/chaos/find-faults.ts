@@ -1,7 +1,8 @@
 import type { Rollout, Store } from '@agentlightning/core';
 import { runMetrics } from '@agentlightning/core/metrics';
+import { recordedFailure } from '@agentlightning/core/protocol';
 import { findRewards, modelCallFromSpan } from '@agentlightning/core/spans';
-import { isTerminalRolloutStatus, type MetricPoint, recordedFailure } from '@agentlightning/core/store';
+import { isTerminalRolloutStatus, type MetricPoint } from '@agentlightning/core/store';
 import { type FinishedRollout, readFinishedRollouts } from '../../src/results/finished-rollout.ts';
 import { groupRollouts } from '../../src/rollouts/collect-rollouts.ts';
 

@@ -6,7 +6,8 @@ import type {
   SequenceScores,
   StepPlan,
 } from '@agentlightning/core/algorithm';
-import { agentLightningAttributes, genAiAttributes } from '@agentlightning/core/spans';
+import { genAiAttributes } from '@agentlightning/core/internal';
+import { agentLightningAttributes } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { type ModelEngine, parseResponse, renderPrompt } from '@agentlightning/runtime-cpu';
 

@@ -1,13 +1,11 @@
 import type { AdvantageEstimator } from '@agentlightning/core';
 import { z } from 'zod';
 import { batchStdAdvantage } from './batch-std-advantage.ts';
+import { meanCentredAdvantage, opoAdvantage, rlooAdvantage } from './group-advantages.ts';
 import { grpoAdvantage } from './grpo-advantage.ts';
 import { maxRlAdvantage } from './maxrl-advantage.ts';
-import { meanCentredAdvantage } from './mean-centred-advantage.ts';
-import { opoAdvantage } from './opo-advantage.ts';
 import { reinforcePlusPlusAdvantage } from './reinforce-plus-plus-advantage.ts';
 import { reinforcePlusPlusBaselineAdvantage } from './reinforce-plus-plus-baseline-advantage.ts';
-import { rlooAdvantage } from './rloo-advantage.ts';
 
 /** The names of the advantage estimators. */
 export type AdvantageType =
@@ -36,6 +34,7 @@ export const advantageTypes: readonly AdvantageType[] = Object.keys(estimators).
 
 /** Advantage estimator by name, as in a configuration file. */
 export interface AdvantageOptions {
+  /** The estimator. */
   readonly type: AdvantageType;
 }
 

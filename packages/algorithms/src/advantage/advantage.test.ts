@@ -4,8 +4,8 @@ import { describeAdvantageEstimatorContract } from '@agentlightning/core/contrac
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { advantageEstimator, advantageTypes } from './advantage-options.ts';
+import { meanCentredAdvantage } from './group-advantages.ts';
 import { grpoAdvantage } from './grpo-advantage.ts';
-import { meanCentredAdvantage } from './mean-centred-advantage.ts';
 
 for (const type of advantageTypes)
   describeAdvantageEstimatorContract({

@@ -6,6 +6,7 @@ import { z } from 'zod';
  * together with the policy.
  */
 export interface GaeOptions {
+  /** Generalised advantage estimation. */
   readonly type: 'gae';
   /** Discount factor per token, `γ`, from 0 to 1. @default 1 */
   readonly discount?: number;

@@ -3,11 +3,10 @@ import type { RolloutReturn, Trajectory } from '@agentlightning/core/algorithm';
 import { type ATurn, aTrajectory, aTrajectoryRow } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { byAgentCredit } from '../credit-assignment/by-agent-credit.ts';
-import { lastTurnCredit } from '../credit-assignment/last-turn-credit.ts';
+import { lastTurnCredit, terminalCredit } from '../credit-assignment/credit-assignment-options.ts';
 import { perTurnCredit } from '../credit-assignment/per-turn-credit.ts';
-import { terminalCredit } from '../credit-assignment/terminal-credit.ts';
+import { meanCentredAdvantage } from './group-advantages.ts';
 import { grpoAdvantage } from './grpo-advantage.ts';
-import { meanCentredAdvantage } from './mean-centred-advantage.ts';
 import { scoreTrajectories } from './score-trajectories.ts';
 
 const rollout = (rolloutId: string, reward: number | null, rows: readonly (readonly ATurn[])[]): Trajectory =>

@@ -4,6 +4,7 @@ import { trainedTokensOf } from '../rows/training-datum.ts';
 
 /** A trajectory with the advantage of each turn. */
 export interface ScoredTrajectory {
+  /** The trajectory whose steps are scored. */
   readonly trajectory: Trajectory;
   /** `advantages[row][interval]`, the shape of the trajectory; null for a turn that is not trained on. */
   readonly advantages: readonly (readonly (number | null)[])[];

@@ -1,9 +1,49 @@
 import type { CreditAssignment } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 import { type ByAgentCreditOptions, byAgentCredit } from './by-agent-credit.ts';
-import { lastTurnCredit } from './last-turn-credit.ts';
 import { type PerTurnCreditOptions, perTurnCredit } from './per-turn-credit.ts';
-import { terminalCredit } from './terminal-credit.ts';
+
+/**
+ * Credits every turn with the reward of the rollout. The simplest assignment; it is unbiased, with more variance for turns
+ * that did not affect the outcome.
+ *
+ * `G_k = R` for every turn `k` (LightningRL, arXiv 2508.03680, section 3.3: identical assignment).
+ *
+ * @example
+ * ```ts
+ * terminalCredit().assign(trajectory); // [[1, 1], [1]] for a trajectory of two rows with reward 1
+ * ```
+ */
+export function terminalCredit(): CreditAssignment {
+  return {
+    name: 'terminal',
+    scope: 'rollout',
+    assign: ({ reward, rows }: Trajectory) =>
+      reward === null ? null : rows.map((row) => row.trained.map(() => reward)),
+  };
+}
+
+/**
+ * Credits only the last turn: `G_K = R` for the last turn `K`. The other turns have no return and are not trained on. For
+ * agents with given earlier turns, such as a recorded conversation.
+ *
+ * @example
+ * ```ts
+ * lastTurnCredit().assign(trajectory); // [[null, 1]] for a trajectory of one row with two turns and reward 1
+ * ```
+ */
+export function lastTurnCredit(): CreditAssignment {
+  return {
+    name: 'last-turn',
+    scope: 'rollout',
+    assign: ({ reward, rows }: Trajectory) => {
+      if (reward === null) return null;
+      const last = rows.flatMap((row) => row.trained).reduce((max, turn) => Math.max(max, turn.sequenceId), -Infinity);
+      return rows.map((row) => row.trained.map(({ sequenceId }) => (sequenceId === last ? reward : null)));
+    },
+  };
+}
 
 /** A credit assignment by name, with its options, as in a configuration file. */
 export type CreditAssignmentOptions =

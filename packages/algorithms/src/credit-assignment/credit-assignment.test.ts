@@ -4,10 +4,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { teamwork } from '../../test/teamwork.ts';
 import { byAgentCredit } from './by-agent-credit.ts';
-import { creditAssignment } from './credit-assignment-options.ts';
-import { lastTurnCredit } from './last-turn-credit.ts';
+import { creditAssignment, lastTurnCredit, terminalCredit } from './credit-assignment-options.ts';
 import { perTurnCredit } from './per-turn-credit.ts';
-import { terminalCredit } from './terminal-credit.ts';
 
 describeCreditAssignmentContract({ name: 'terminal', create: terminalCredit });
 describeCreditAssignmentContract({ name: 'per-turn', create: perTurnCredit });

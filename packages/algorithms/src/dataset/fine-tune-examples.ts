@@ -1,12 +1,14 @@
 import type { JsonValue, ModelCall } from '@agentlightning/core';
 import type { CollectedGroup } from '@agentlightning/core/algorithm';
-import { type Selection, selectBest } from '../supervised/select-best.ts';
+import { type Selection, selectBest } from '../supervised/supervised.ts';
 import { type ChatMessage, formatMessage, isSameMessage, requestMessages, responseMessage } from './chat-message.ts';
 import { type DatasetOptions, rolloutCalls } from './rollout-calls.ts';
 
 /** A line of a file for supervised fine-tuning, in OpenAI's chat format. */
 export interface FineTuneExample {
+  /** The conversation, which ends with the response to learn. */
   readonly messages: readonly ChatMessage[];
+  /** The tools of the conversation, as in the request. */
   readonly tools?: JsonValue;
 }
 

@@ -6,13 +6,17 @@ import { type DatasetOptions, rolloutCalls } from './rollout-calls.ts';
 
 /** A line of a file for direct preference optimisation, in OpenAI's format. */
 export interface PreferenceExample {
+  /** The conversation before the responses. */
   readonly input: { readonly messages: readonly ChatMessage[]; readonly tools?: JsonValue };
+  /** The response with the higher reward. */
   readonly preferred_output: readonly ChatMessage[];
+  /** The response with the lower reward. */
   readonly non_preferred_output: readonly ChatMessage[];
 }
 
 /** Preference examples, and the number of pairs without one. */
 export interface PreferenceExamples {
+  /** The pairs. */
   readonly examples: readonly PreferenceExample[];
   /** Number of pairs whose rollouts do not have a request in common. */
   readonly withoutCommonPrompt: number;

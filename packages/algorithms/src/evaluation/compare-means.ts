@@ -9,6 +9,7 @@ export interface MeanComparison {
   readonly difference: number;
   /** Bounds of the difference's confidence interval. */
   readonly low: number;
+  /** Upper limit of the interval of the difference. */
   readonly high: number;
   /** Probability of a difference as large, in either direction, if nothing had changed. */
   readonly pValue: number;

@@ -4,8 +4,11 @@ import { twoSidedQuantile } from './student-t.ts';
 
 /** A mean with its confidence interval. */
 export interface MeanInterval {
+  /** The mean. */
   readonly mean: number;
+  /** Lower limit of the interval. */
   readonly low: number;
+  /** Upper limit of the interval. */
   readonly high: number;
   /** Number of values. */
   readonly count: number;

@@ -3,7 +3,7 @@ import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { spanNames } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aRollout, aSpan } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
-import { grpo } from '../recipes/grpo.ts';
+import { grpo } from '../recipes/policy-gradient-recipes.ts';
 import type { RewardRule } from '../transition/reward-rule.ts';
 import { transitionsFromSpans } from '../transition/transitions-from-spans.ts';
 import { air } from './automatic-intermediate-rewards.ts';

@@ -4,7 +4,7 @@ import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout, type aTrajectory } from '@agentlightning/core/testing';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
-import { grpo } from '../recipes/grpo.ts';
+import { grpo } from '../recipes/policy-gradient-recipes.ts';
 
 describeAlgorithmContract({
   name: 'grpo with everything switched on',

@@ -1,5 +1,4 @@
-import type { Algorithm } from '@agentlightning/core';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type Algorithm } from '@agentlightning/core';
 import type {
   CollectedGroup,
   ModelUpdate,
@@ -17,8 +16,7 @@ import { type ScoresByRow, scoresByRow, scoringData } from '../rows/row-scores.t
 import { mergedColumns, type RowColumns } from '../rows/training-datum.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamAt, batchLimit, collectStep, finalLearningRate } from '../step/step-options.ts';
-import { minibatches } from '../training-batch/minibatches.ts';
-import { trainingBatches } from '../training-batch/training-batches.ts';
+import { minibatches, trainingBatches } from '../training-batch/training-batches.ts';
 import { type AdvantageEstimation, advantageEstimationOf, klOf } from './advantage-estimation.ts';
 import { attemptTrainings } from './attempt-trainings.ts';
 import { hasGradientWithoutAdvantage, isEntropyOnly, lossSpec } from './loss-options.ts';

@@ -4,11 +4,9 @@ import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
+import { terminalCredit } from '../credit-assignment/credit-assignment-options.ts';
 import { perTurnCredit } from '../credit-assignment/per-turn-credit.ts';
-import { terminalCredit } from '../credit-assignment/terminal-credit.ts';
-import { grpo } from '../recipes/grpo.ts';
-import { ppo } from '../recipes/ppo.ts';
-import { rloo } from '../recipes/rloo.ts';
+import { grpo, ppo, rloo } from '../recipes/policy-gradient-recipes.ts';
 
 const corrected = (): Algorithm => grpo({ samplerCorrection: { type: 'truncate' }, advantage: { type: 'dr-grpo' } });
 const penalised = (): Algorithm => rloo({ klCoefficient: 0.5, groupSize: 2 });

@@ -2,8 +2,7 @@ import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { aCollectedRollout } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { grpo } from '../recipes/grpo.ts';
-import { ppo } from '../recipes/ppo.ts';
+import { grpo, ppo } from '../recipes/policy-gradient-recipes.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 
 /**

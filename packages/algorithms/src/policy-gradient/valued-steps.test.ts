@@ -4,8 +4,7 @@ import { describeAlgorithmContract } from '@agentlightning/core/contracts';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, test } from 'vitest';
-import { grpo } from '../recipes/grpo.ts';
-import { ppo } from '../recipes/ppo.ts';
+import { grpo, ppo } from '../recipes/policy-gradient-recipes.ts';
 import type { PolicyGradientOptions } from './policy-gradient-options.ts';
 
 describeAlgorithmContract({

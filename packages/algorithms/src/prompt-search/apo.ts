@@ -2,13 +2,11 @@ import type { PromptSearch } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSearchContext, PromptSearchResult, PromptSet } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 import { type ApoOptions, type ApoSettings, parseApoOptions } from './apo-options.ts';
-import { meanScore } from './mean-reward.ts';
 import { replyFormat } from './optimizer-replies.ts';
-import { randomForPosition, sampleTasks } from './random-selection.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
 import { type LimitedOptimizer, SearchBudget, spentSchema } from './search-budget.ts';
 import { judgedSchema, readState, writeState } from './search-state.ts';
-import { transcriptsText } from './transcripts.ts';
+import { meanScore, randomForPosition, sampleTasks, transcriptsText } from './trials.ts';
 
 /**
  * Automatic prompt optimisation: the agent runs on a few tasks, a model criticises the prompt (a "textual gradient") and

@@ -9,15 +9,40 @@ import type {
 } from '@agentlightning/core/algorithm';
 import { z } from 'zod';
 import { type GepaOptions, type GepaSettings, parseGepaOptions } from './gepa-options.ts';
-import { meanReward, meanScore } from './mean-reward.ts';
-import { mergePrompts } from './merge-prompts.ts';
 import { replyFormat } from './optimizer-replies.ts';
 import { paretoFront } from './pareto-front.ts';
-import { randomForPosition, sampleTasks, sampleWeighted } from './random-selection.ts';
 import { corrections, rewritePrompt } from './rewrite-prompt.ts';
 import { type LimitedOptimizer, SearchBudget, spentSchema } from './search-budget.ts';
 import { promptSetSchema, readState, writeState } from './search-state.ts';
-import { transcriptsText } from './transcripts.ts';
+import { meanReward, meanScore, randomForPosition, sampleTasks, sampleWeighted, transcriptsText } from './trials.ts';
+
+/** Two versions and their common ancestor. */
+export interface PromptMerge {
+  readonly ancestor: PromptSet;
+  readonly one: PromptSet;
+  readonly other: PromptSet;
+}
+
+/**
+ * Merges the changes of two versions since their common ancestor. For a prompt that both changed, the first version takes
+ * precedence.
+ *
+ * @returns null when the changes of one version are a subset of the other's
+ */
+export function mergePrompts({ ancestor, one, other }: PromptMerge): PromptSet | null {
+  const names = Object.keys(ancestor);
+  const changedBy = (version: PromptSet): readonly string[] =>
+    names.filter((name) => version[name]?.template !== ancestor[name]?.template);
+  const byOne = changedBy(one);
+  const onlyByOther = changedBy(other).filter((name) => !byOne.includes(name));
+  const onlyByOne = byOne.filter((name) => !changedBy(other).includes(name));
+  if (onlyByOne.length === 0 || onlyByOther.length === 0) return null;
+  const taken = onlyByOther.flatMap((name) => {
+    const prompt = other[name];
+    return prompt === undefined ? [] : [[name, prompt] as const];
+  });
+  return { ...one, ...Object.fromEntries(taken) };
+}
 
 /**
  * Reflective prompt evolution: a model reads transcripts of a few tasks and proposes a better prompt. A version that scores

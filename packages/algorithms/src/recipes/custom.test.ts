@@ -2,7 +2,7 @@ import type { Algorithm } from '@agentlightning/core';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
 import { describe, expect, test } from 'vitest';
 import { createAlgorithm, parseAlgorithmOptions } from '../registry.ts';
-import { policyGradientRecipe } from './policy-gradient-recipe.ts';
+import { policyGradientRecipe } from './policy-gradient-recipes.ts';
 
 const silent: Algorithm = { name: 'silent', groupSize: 3, planStep: () => ({ updates: [], metrics: { silence: 1 } }) };
 

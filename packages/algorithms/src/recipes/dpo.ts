@@ -1,16 +1,40 @@
-import type { Algorithm } from '@agentlightning/core';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, type Algorithm } from '@agentlightning/core';
 import type { StepContext, Trajectory } from '@agentlightning/core/algorithm';
 import { runMetrics } from '@agentlightning/core/metrics';
+import { parseSettings } from '@agentlightning/core/settings';
+import { z } from 'zod';
 import { mean } from '../advantage/sample-statistics.ts';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
 import { pairLoss, type ScoredResponse } from '../preference/preference-loss.ts';
-import { type PreferenceOptions, parsePreferenceOptions } from '../preference/preference-options.ts';
-import { type PreferencePair, preferencePairs } from '../preference/preference-pairs.ts';
+import { type PairOptions, type PreferencePair, preferencePairs } from '../preference/preference-pairs.ts';
 import { type ScoresByRow, scoresByRow, scoringData } from '../rows/row-scores.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
-import { adamAt, batchLimit, collectStep } from '../step/step-options.ts';
+import { adamAt, batchLimit, collectStep, type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
+
+/** Options of direct preference optimisation. */
+export interface PreferenceOptions extends Omit<StepOptions, 'aggregation' | 'epochs' | 'minibatches'>, PairOptions {
+  /** Strength of the constraint to the reference policy, above 0. Smaller values allow a larger divergence. @default 0.1 */
+  readonly beta?: number;
+}
+
+const { aggregation, epochs, minibatches, ...shape } = stepOptionsShape;
+const optionsObject = z.strictObject({
+  ...shape,
+  beta: z.number().positive().exactOptional(),
+  minGap: z.number().min(0).exactOptional(),
+  pairsPerTask: z.int().min(1).exactOptional(),
+});
+
+/**
+ * Validates options from outside.
+ *
+ * @throws AgentLightningError with code `CONFIG` that names every wrong option
+ */
+export function parsePreferenceOptions(options: unknown): PreferenceOptions {
+  const schema: z.ZodType<PreferenceOptions> = optionsObject;
+  return parseSettings(schema, options, { what: 'algorithm dpo' });
+}
 
 /**
  * Direct preference optimisation: prefers the best rollout of every task to the worst, regularised by the initial model of

@@ -2,8 +2,8 @@ import type { StepContext, StepPlan } from '@agentlightning/core/algorithm';
 import { aCollectedGroup, aCollectedRollout } from '@agentlightning/core/testing';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { expect, test } from 'vitest';
-import { rejectionSampling } from '../recipes/rejection-sampling.ts';
-import { sft } from '../recipes/sft.ts';
+import { rejectionSampling } from '../recipes/policy-gradient-recipes.ts';
+import { sft } from './supervised.ts';
 
 const context: StepContext = { step: 1, totalSteps: 10, policyVersion: 0, seed: 1 };
 const dataOf = (plan: StepPlan): readonly TrainingDatum[] =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { minibatches } from './minibatches.ts';
+import { minibatches } from './training-batches.ts';
 
 const items = Array.from({ length: 10 }, (_, index) => index);
 

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ScoredTrajectory } from '../advantage/score-trajectories.ts';
 import { aggregations, tokenWeights } from './aggregation.ts';
-import { withReferenceLogprobs } from './reference-logprobs.ts';
-import { type TrainingBatchOptions, trainingBatches } from './training-batches.ts';
+import { type TrainingBatchOptions, trainingBatches, withReferenceLogprobs } from './training-batches.ts';
 
 /** A rollout with a row for each list of turn lengths, all turns with the same advantage. */
 function scored(rolloutId: string, rows: readonly (readonly number[])[], advantage: number | null): ScoredTrajectory {

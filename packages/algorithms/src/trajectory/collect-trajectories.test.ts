@@ -1,7 +1,7 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { aCollectedRollout } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
-import { sft } from '../recipes/sft.ts';
+import { sft } from '../supervised/supervised.ts';
 import { collectTrajectories } from './collect-trajectories.ts';
 
 /** A rollout whose agent emitted the reward 0.7 and then failed. */

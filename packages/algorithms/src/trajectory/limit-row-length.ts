@@ -13,6 +13,7 @@ export interface RowLengthLimit {
 
 /** A trajectory with limited rows. */
 export interface LimitedTrajectory {
+  /** The trajectory, within the limit. */
   readonly trajectory: Trajectory;
   /** Number of dropped rows, including rows without trained tokens after truncation. */
   readonly dropped: number;

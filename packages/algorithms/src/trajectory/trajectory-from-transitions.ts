@@ -22,7 +22,9 @@ export type RowLevel = 'trajectory' | 'transition';
 
 /** Input of {@link trajectoryFromTransitions}. */
 export interface TrajectoryInput {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
   /** Rollouts with the same group id are compared with each other. */
   readonly groupId: string;
@@ -40,6 +42,7 @@ export interface TrajectoryInput {
 
 /** A trajectory and the reasons for its rows. */
 export interface BuiltTrajectory {
+  /** The trajectory. */
   readonly trajectory: Trajectory;
   /** Number of rows after the first, by reason. */
   readonly splits: ReasonCounts;

@@ -1,5 +1,6 @@
 import type { Span } from '@agentlightning/core';
-import { genAiAttributes, linkAttributes, rewardAttributes, toRewards } from '@agentlightning/core/spans';
+import { genAiAttributes, toRewards } from '@agentlightning/core/internal';
+import { linkAttributes, rewardAttributes } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import { expect, test } from 'vitest';
 import { air } from '../intermediate-reward/automatic-intermediate-rewards.ts';

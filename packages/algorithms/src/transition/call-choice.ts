@@ -1,8 +1,32 @@
 import type { AttributeValue, ModelCall, Span } from '@agentlightning/core';
-import { isAgentAmong, tagsFromSpan } from '@agentlightning/core/spans';
+import { isAgentAmong } from '@agentlightning/core/internal';
+import { tagsFromSpan } from '@agentlightning/core/spans';
 import type { CapturedCalls } from './captured-calls.ts';
 import type { JudgedTrace } from './reward-rule.ts';
-import { SpanTree } from './span-tree.ts';
+
+/** The spans of an attempt as a tree. */
+export class SpanTree {
+  readonly #bySpanId: ReadonlyMap<string, Span>;
+
+  /** @param spans - the spans of one attempt, in any order */
+  constructor(spans: readonly Span[]) {
+    this.#bySpanId = new Map(spans.map((span) => [span.spanId, span]));
+  }
+
+  /** The span of this id; null when the tree does not have it. */
+  get(spanId: string): Span | null {
+    return this.#bySpanId.get(spanId) ?? null;
+  }
+
+  /** A span and its ancestors, from the inside out. */
+  *around(spanId: string): Generator<Span> {
+    const seen = new Set<string>();
+    for (let span = this.get(spanId); span !== null && !seen.has(span.spanId); span = this.get(span.parentId ?? '')) {
+      seen.add(span.spanId);
+      yield span;
+    }
+  }
+}
 
 /**
  * Selection of the model calls to train on. A call must match every given option; other calls remain as context and are

@@ -1,13 +1,6 @@
 import type { AttributeValue, ModelCall, Span } from '@agentlightning/core';
-import {
-  agentLightningAttributes,
-  agentPathFromText,
-  agentPathText,
-  foreignModelCall,
-  genAiAttributes,
-  joinModelCalls,
-  modelCallFromSpan,
-} from '@agentlightning/core/spans';
+import { agentPathFromText, agentPathText, foreignModelCall, genAiAttributes } from '@agentlightning/core/internal';
+import { agentLightningAttributes, joinModelCalls, modelCallFromSpan } from '@agentlightning/core/spans';
 
 /** The model calls of an attempt, joined from its spans. */
 export interface CapturedCalls {

@@ -1,5 +1,6 @@
 import { AgentLightningError, type AttributeValue, type ModelCall, type Span } from '@agentlightning/core';
-import { agentLightningAttributes, genAiAttributes } from '@agentlightning/core/spans';
+import { genAiAttributes } from '@agentlightning/core/internal';
+import { agentLightningAttributes } from '@agentlightning/core/spans';
 import type { RewardRule, ToolCall } from '../transition/reward-rule.ts';
 import type { Turns } from '../transition/turns.ts';
 

@@ -2,7 +2,9 @@ import type { ModelCall, Span } from '@agentlightning/core';
 
 /** A tool call, as recorded by a framework adapter. */
 export interface ToolCall {
+  /** Span of the tool call. */
   readonly spanId: string;
+  /** Position of the span in its attempt. */
   readonly sequenceId: number;
   /** The name of the tool. */
   readonly name: string;
@@ -28,7 +30,9 @@ export interface JudgedTrace {
 
 /** The reward that a rule gives to a step. */
 export interface RuleVerdict {
+  /** Span of the judged tool call. */
   readonly spanId: string;
+  /** The reward of the call. */
   readonly value: number;
 }
 
@@ -36,5 +40,6 @@ export interface RuleVerdict {
 export interface RewardRule {
   /** Shown in the trace. */
   readonly name: string;
+  /** The verdicts on the tool calls of a trace. */
   judge(trace: JudgedTrace): readonly RuleVerdict[];
 }

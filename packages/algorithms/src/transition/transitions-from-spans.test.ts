@@ -1,5 +1,6 @@
 import type { Span } from '@agentlightning/core';
-import { genAiAttributes, linkAttributes, rewardAttributes, spanNames } from '@agentlightning/core/spans';
+import { genAiAttributes } from '@agentlightning/core/internal';
+import { linkAttributes, rewardAttributes, spanNames } from '@agentlightning/core/spans';
 import { aModelCallSpan, aRewardSpan, aSpan, logprobOf } from '@agentlightning/core/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

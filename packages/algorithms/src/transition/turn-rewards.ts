@@ -1,6 +1,7 @@
 import type { EmittedReward, Span } from '@agentlightning/core';
-import { findLinkedSpans, findRewards, genAiAttributes, linksFromSpan } from '@agentlightning/core/spans';
-import { SpanTree } from './span-tree.ts';
+import { genAiAttributes, linksFromSpan } from '@agentlightning/core/internal';
+import { findLinkedSpans, findRewards } from '@agentlightning/core/spans';
+import { SpanTree } from './call-choice.ts';
 import type { Turns } from './turns.ts';
 
 /** Selection or weighting of reward dimensions. */

@@ -1,5 +1,5 @@
 import type { ModelCall, Span } from '@agentlightning/core';
-import { genAiAttributes } from '@agentlightning/core/spans';
+import { genAiAttributes } from '@agentlightning/core/internal';
 import type { CapturedCalls } from './captured-calls.ts';
 
 /**

@@ -25,6 +25,7 @@ export interface AgentStep {
   readonly id: string;
   /** The framework's id of the parent step; null or unknown for an outermost step. */
   readonly parentId: string | null;
+  /** What the step is. */
   readonly kind: AgentStepKind;
   /** Name of the agent, tool, model or node. */
   readonly name: string;
@@ -34,7 +35,7 @@ export interface AgentStep {
    * @default the agent of the parent step
    */
   readonly agentName?: string | undefined;
-  /** @default {} */
+  /** Attributes of the span. @default {} */
   readonly attributes?: Attributes;
   /**
    * Whether the step is internal to the framework. A hidden step is not recorded: its children become children of its
@@ -54,7 +55,7 @@ export interface AgentStep {
 
 /** How a step ended. */
 export interface AgentStepEnd {
-  /** @default {} */
+  /** Attributes to add to the span. @default {} */
   readonly attributes?: Attributes;
   /** The thrown error. @default none */
   readonly error?: unknown;
@@ -64,7 +65,9 @@ export interface AgentStepEnd {
 
 /** Position of a model call in a trace, recorded by the gateway. */
 export interface TracePosition {
+  /** Id of the parent span; null at the root. */
   readonly parentSpanId: string | null;
+  /** Name of the agent; null outside of one. */
   readonly agentName: string | null;
   /** From the outermost agent to `agentName`. */
   readonly agentPath: readonly string[];

@@ -6,10 +6,13 @@ export type ModelApi = 'chat-completions' | 'completions' | 'responses' | 'embed
 
 /** A request to a model. */
 export interface ModelRequest {
+  /** The API of the request. */
   readonly api: ModelApi;
+  /** The address. */
   readonly url: URL;
   /** Path below the API root, with the query: `/chat/completions`. */
   readonly path: string;
+  /** The body. */
   readonly body: JsonObject;
   /** The body to send. */
   readonly text: string;

@@ -1,5 +1,6 @@
 /** Callbacks for the events of a stream. They must not throw. */
 export interface StreamTap<TPart> {
+  /** Called with each part of the stream. */
   readonly take: (part: TPart) => void;
   /** The source failed. */
   readonly failed: (error: unknown) => void;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withMembers } from './with-members.ts';
+import { withMembers } from './tap-generator.ts';
 
 class Counter {
   #count = 1;

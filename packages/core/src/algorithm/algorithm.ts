@@ -5,8 +5,11 @@ import type { AttemptTraining } from './attempt-training.ts';
 
 /** A finished rollout with the spans of its latest attempt. */
 export interface CollectedRollout {
+  /** The rollout as it ended. */
   readonly rollout: Rollout;
+  /** The attempt that the spans are of; null without an attempt. */
   readonly attemptId: string | null;
+  /** The spans of the attempt, in order. */
   readonly spans: readonly Span[];
   /**
    * Reward of a rollout whose agent failed, instead of those that it emitted. Infrastructure failures have none.
@@ -18,7 +21,9 @@ export interface CollectedRollout {
 
 /** The finished rollouts of one task in one training step. */
 export interface CollectedGroup {
+  /** Id of the group. */
   readonly groupId: string;
+  /** The rollouts of the same task. */
   readonly rollouts: readonly CollectedRollout[];
 }
 
@@ -30,7 +35,9 @@ export type ScoringPolicy = 'current' | 'reference' | 'critic';
 
 /** Sequences to score before a step can be planned. */
 export interface ScoringRequest {
+  /** Sources of the scores. */
   readonly policies: readonly ScoringPolicy[];
+  /** The rows to score. */
   readonly data: readonly TrainingDatum[];
 }
 
@@ -44,6 +51,7 @@ export type SequenceScores = Readonly<Partial<Record<ScoringPolicy, readonly Flo
 export interface StepContext {
   /** From 1. */
   readonly step: number;
+  /** Number of steps of the run. */
   readonly totalSteps: number;
   /** Policy version at the start of the step. */
   readonly policyVersion: number;
@@ -57,8 +65,11 @@ export interface StepContext {
 
 /** One optimizer step: batches whose gradients are summed, then Adam. */
 export interface ModelUpdate {
+  /** The batches, in order. */
   readonly batches: readonly TrainingBatch[];
+  /** The loss of all batches. */
   readonly loss: LossSpec;
+  /** Parameters of the optimizer step after the batches. */
   readonly optimizer: AdamParameters;
 }
 

@@ -23,7 +23,10 @@ export interface CallTraining {
 
 /** How a step trained on the model calls of an attempt. Calls that cannot be trained on are not among them. */
 export interface AttemptTraining {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
+  /** How each model call was trained on. */
   readonly calls: readonly CallTraining[];
 }

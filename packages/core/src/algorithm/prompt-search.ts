@@ -6,7 +6,9 @@ export type PromptSet = Readonly<Record<string, PromptTemplateResource>>;
 
 /** A request to run the agent on tasks with a set of prompts. */
 export interface PromptTrial {
+  /** The prompts to evaluate. */
   readonly prompts: PromptSet;
+  /** The tasks to evaluate on. */
   readonly split: 'train' | 'validation';
   /** Task indices in the split. */
   readonly tasks: readonly number[];
@@ -29,12 +31,15 @@ export interface TriedTask {
 
 /** A message to the optimiser model. */
 export interface OptimizerMessage {
+  /** Author of the message. */
   readonly role: 'system' | 'user';
+  /** Text of the message. */
   readonly content: string;
 }
 
 /** Options of a request to the optimiser model. */
 export interface OptimizerRequest {
+  /** Sampling temperature. */
   readonly temperature: number;
   /** Idempotency key of the request; see {@link PromptTrial.occasion}. */
   readonly occasion: string;
@@ -68,6 +73,7 @@ export interface PromptSearchContext {
 export interface JudgedPrompts {
   /** `v0` is the initial version. */
   readonly version: string;
+  /** The evaluated prompts. */
   readonly prompts: PromptSet;
   /** The versions it was derived from; empty for the initial version. */
   readonly parents: readonly string[];
@@ -81,6 +87,7 @@ export interface JudgedPrompts {
 
 /** Candidates and cost of a search so far. */
 export interface PromptSearchStanding {
+  /** The best prompts so far. */
   readonly best: JudgedPrompts;
   /** Every candidate, in order of creation. */
   readonly history: readonly JudgedPrompts[];
@@ -113,9 +120,12 @@ export interface PromptSearchBudget {
  * It is deterministic for the same seed, tasks, and responses of model and agent.
  */
 export interface PromptSearch {
+  /** Distinguishes prompt searches from trainings. */
   readonly kind: 'prompt-search';
   /** Name in configurations, such as `apo`. */
   readonly name: string;
+  /** The limits of the search. */
   readonly budget: PromptSearchBudget;
+  /** Searches, and returns the best prompts. */
   run(context: PromptSearchContext): Promise<PromptSearchResult>;
 }

@@ -1,9 +1,12 @@
 /** A half-open interval `[start, end)` of token positions that one model call sampled. */
 export interface TrainedInterval {
+  /** First position. */
   readonly start: number;
+  /** Position after the last one. */
   readonly end: number;
   /** Position of the model call among the rollout's spans. */
   readonly sequenceId: number;
+  /** The agent that made the call; null without a name. */
   readonly agentName: string | null;
   /** Reward of this turn; null without one. */
   readonly reward: number | null;
@@ -30,7 +33,9 @@ export interface TrajectoryRow {
 
 /** Training data of one finished rollout: token rows and reward. */
 export interface Trajectory {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
   /** Rollouts with the same group id are compared with each other. */
   readonly groupId: string;
@@ -54,6 +59,8 @@ export interface Trajectory {
 
 /** Trajectories of rollouts of the same task, which group-relative methods compare. */
 export interface TrajectoryGroup {
+  /** Id of the group. */
   readonly groupId: string;
+  /** The trajectories of its rollouts. */
   readonly trajectories: readonly Trajectory[];
 }

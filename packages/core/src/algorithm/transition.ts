@@ -1,14 +1,18 @@
 /** One model call as state (prompt), action (response) and reward. */
 export interface Transition {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
   /** The span of the model call. */
   readonly spanId: string;
   /** Position of the call among the rollout's spans. */
   readonly sequenceId: number;
+  /** The agent that made the call; null without a name. */
   readonly agentName: string | null;
   /** The active agents, from the outermost to `agentName`; null when unknown. */
   readonly agentPath: readonly string[] | null;
+  /** Token ids of the prompt. */
   readonly promptTokenIds: readonly number[];
   /** The sampled tokens. Never empty. */
   readonly responseTokenIds: readonly number[];

@@ -52,3 +52,50 @@ export class AgentLightningError extends Error {
     return typeof value === 'object' && value !== null && 'isAgentLightningError' in value;
   }
 }
+
+/** One invalid field. */
+export interface ValidationIssue {
+  /** Path of the field, as in `tasks[3].question`. Empty for the value itself. */
+  readonly path: string;
+  /** Description of the problem. */
+  readonly message: string;
+}
+
+/** Thrown when an external value (file, request, response) is invalid. */
+export class ValidationError extends AgentLightningError {
+  /** All invalid fields. */
+  readonly issues: readonly ValidationIssue[];
+
+  constructor(what: string, issues: readonly ValidationIssue[], cause?: unknown) {
+    const list = issues.map((issue) => (issue.path === '' ? issue.message : `${issue.path}: ${issue.message}`));
+    super({ code: 'VALIDATION', message: `${what} is not valid: ${list.join('; ')}`, cause, details: { issues } });
+    this.issues = issues;
+  }
+}
+
+/**
+ * Thrown for an unknown id: `Rollout ro-123 not found`.
+ *
+ * The third argument overrides the catalogue's remedy, which applies to runs and rollouts.
+ */
+export class NotFoundError extends AgentLightningError {
+  constructor(kind: string, id: string, remedy?: string) {
+    super({
+      code: 'NOT_FOUND',
+      message: `${kind} ${id} not found`,
+      details: { kind, id },
+      ...(remedy === undefined ? {} : { remedy }),
+    });
+  }
+}
+
+/** Thrown for a status transition that the state machine does not permit, such as `succeeded` to `running`. */
+export class IllegalTransitionError extends AgentLightningError {
+  constructor(subject: string, from: string, to: string) {
+    super({
+      code: 'ILLEGAL_TRANSITION',
+      message: `${subject} is ${from} and cannot become ${to}`,
+      details: { subject, from, to },
+    });
+  }
+}

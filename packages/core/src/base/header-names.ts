@@ -29,3 +29,11 @@ export const headerNames = {
 
 /** The prefix of the headers that are not forwarded to upstreams. */
 export const ownHeaderPrefix = 'x-agl-';
+
+/** Accepted request ids of clients: short and without characters that need quoting. */
+const requestIdPattern = /^[\w.:-]{1,128}$/;
+
+/** The request id that a client sent, if it is valid in logs and headers; else a new one. */
+export function requestIdFrom(given: unknown): string {
+  return typeof given === 'string' && requestIdPattern.test(given) ? given : `req-${crypto.randomUUID()}`;
+}

@@ -3,5 +3,6 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 
 /** A JSON object. */
 export interface JsonObject {
+  /** The value of a key. */
   readonly [key: string]: JsonValue;
 }

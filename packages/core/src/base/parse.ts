@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ValidationError, type ValidationIssue } from './validation-error.ts';
+import { ValidationError, type ValidationIssue } from './agent-lightning-error.ts';
 
 /**
  * Parses an external value, or throws an error that lists every invalid field.

@@ -4,19 +4,16 @@
  * @module
  */
 
+export { IllegalTransitionError } from '../base/agent-lightning-error.ts';
 export type { IdKind } from '../base/id.ts';
 export { newId, newSpanId, newTraceId } from '../base/id.ts';
 export type { RevokedTokens } from '../base/revoked-tokens.ts';
 export { isTerminalAttemptStatus } from '../store/attempt.ts';
 export type { Cost } from '../store/cost.ts';
-export { costOfCalls, costOfRun, pricesOf } from '../store/cost.ts';
-export type { FailureOrigin, RecordedFailure } from '../store/failure-origin.ts';
-export { attemptFailureOrigin, failureMetadata, failureOriginOf, recordedFailure } from '../store/failure-origin.ts';
-export type { GroupQuery, GroupStatistics } from '../store/group-statistics.ts';
+export type { FailureOrigin } from '../store/failure-origin.ts';
+export { attemptFailureOrigin } from '../store/failure-origin.ts';
 export type { ModelUsage } from '../store/model-usage.ts';
-export { addUsage, modelUsageSchema, usageOfSpans } from '../store/model-usage.ts';
-export type { ModelPrice, Prices } from '../store/prices.ts';
-export { pricesSchema } from '../store/prices.ts';
+export type { ModelPrice } from '../store/prices.ts';
 export type {
   AttemptQuery,
   MetricQuery,
@@ -27,25 +24,22 @@ export type {
   SpanQuery,
   WorkerQuery,
 } from '../store/queries.ts';
-export type { ResourcesSnapshot } from '../store/resource.ts';
+export type { LlmResource, ProxyLlmResource, ResourcesSnapshot } from '../store/resource.ts';
 export { attemptBaseUrl } from '../store/resource.ts';
 export type { DeletionCounts, RetentionPolicy, RetentionPreview } from '../store/retention.ts';
-export type { EnqueueRolloutRequest, StartRolloutRequest } from '../store/rollout.ts';
-export { defaultRolloutConfig, hasAttempt } from '../store/rollout.ts';
+export type { AttemptedRollout, EnqueueRolloutRequest, StartRolloutRequest } from '../store/rollout.ts';
+export { defaultRolloutConfig } from '../store/rollout.ts';
 export type { FoundRollout, RolloutSearch, RolloutSearchPage } from '../store/rollout-search.ts';
 export type { RetryPolicy } from '../store/rollout-status.ts';
 export {
   assertRolloutTransition,
   isTerminalRolloutStatus,
-  lostClaimsReasonKey,
   rolloutStatusFromAttempt,
   rolloutTransitions,
   terminalRolloutStatuses,
 } from '../store/rollout-status.ts';
 export type { RolloutTrace } from '../store/rollout-trace.ts';
-export { maxTraceRollouts } from '../store/rollout-trace.ts';
 export type { MetricPoint, RunStatistics, RunStatus } from '../store/run.ts';
-export { unfinishedRunStatuses } from '../store/run.ts';
 export type { SpanSearch, SpanSearchPage } from '../store/span-search.ts';
 export type {
   AttemptPatch,
@@ -55,6 +49,5 @@ export type {
   WaitOptions,
 } from '../store/store.ts';
 export type { StoreChange, WatchOptions } from '../store/store-change.ts';
-export type { StoreStatistics } from '../store/store-statistics.ts';
+export type { GroupQuery, GroupStatistics, StoreStatistics } from '../store/store-statistics.ts';
 export type { Worker, WorkerStatus } from '../store/worker.ts';
-export { trainerWorkerPrefix, workerLeaseKey } from '../store/worker.ts';

@@ -1,14 +1,30 @@
-export { headerNames, ownHeaderPrefix } from '../base/header-names.ts';
+/**
+ * The protocol of the store and the servers: codecs, routes, records, tokens. For the packages of this repository; not covered
+ * by semantic versioning.
+ *
+ * @module
+ */
+
+export { headerNames, ownHeaderPrefix, requestIdFrom } from '../base/header-names.ts';
 export { type ClosingServer, closeServer } from '../server/close-server.ts';
 export { crossOriginReason, type RequestProvenance } from '../server/cross-origin-request.ts';
 export { assertKeyIsEncrypted } from '../server/insecure-key.ts';
 export { isLoopback } from '../server/is-loopback.ts';
-export { isSameSecret } from '../server/is-same-secret.ts';
-export { type ListeningServer, listen } from '../server/listen.ts';
+export { type ListeningServer, listen, listenError } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
-export { listenError } from '../server/listen-error.ts';
-export { assertStrongKey, type ServerKey } from '../server/strong-key.ts';
+export { assertStrongKey, isSameSecret, type ServerKey } from '../server/strong-key.ts';
 export { isReservedAttribute } from '../spans/span-attributes.ts';
+export { costOfCalls, costOfRun, pricesOf } from '../store/cost.ts';
+export type { RecordedFailure } from '../store/failure-origin.ts';
+export { failureMetadata, failureOriginOf, recordedFailure } from '../store/failure-origin.ts';
+export { addUsage, modelUsageSchema, usageOfSpans } from '../store/model-usage.ts';
+export type { Prices } from '../store/prices.ts';
+export { pricesSchema } from '../store/prices.ts';
+export { hasAttempt } from '../store/rollout.ts';
+export { lostClaimsReasonKey } from '../store/rollout-status.ts';
+export { maxTraceRollouts } from '../store/rollout-trace.ts';
+export { unfinishedRunStatuses } from '../store/run.ts';
+export { trainerWorkerPrefix, workerLeaseKey } from '../store/worker.ts';
 export {
   type AccessRight,
   type AccessRole,

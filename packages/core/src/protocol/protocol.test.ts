@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AgentLightningError } from '../base/agent-lightning-error.ts';
+import {
+  AgentLightningError,
+  IllegalTransitionError,
+  NotFoundError,
+  ValidationError,
+} from '../base/agent-lightning-error.ts';
 import { defaultRemedies, type ErrorCode } from '../base/error-catalogue.ts';
-import { IllegalTransitionError } from '../base/illegal-transition-error.ts';
-import { NotFoundError } from '../base/not-found-error.ts';
 import { parse } from '../base/parse.ts';
-import { ValidationError } from '../base/validation-error.ts';
 import { anAttemptedRollout } from '../testing/a-rollout.ts';
 import { aSpan } from '../testing/a-span.ts';
 import { errorCodec, errorFromWire, httpStatusOf } from './wire/wire-error.ts';

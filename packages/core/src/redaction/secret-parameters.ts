@@ -1,5 +1,15 @@
-import { isSecret } from './secret-name.ts';
 import type { TextScanner } from './text-scanner.ts';
+
+/**
+ * Names of secrets. `token` matches, `maxTokens` does not; environment variable settings match because a key may be
+ * given by mistake.
+ */
+const secretName = /key|secret|pass(word|wd|phrase)|credential|authorization|cookie|token$|env$/i;
+
+/** Whether a field of this name is secret. */
+export function isSecret(name: PropertyKey | undefined): boolean {
+  return typeof name === 'string' && secretName.test(name);
+}
 
 /** Placeholder for redacted text. */
 export const redacted = '…';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { listenError } from './listen-error.ts';
+import { listenError } from './listen.ts';
 
 /** The error of a failed listen call. */
 async function failureAt(host: string, port: number): Promise<Error> {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import { addressText, withoutPasswords } from '../redaction/address-text.ts';
-import { isSecret } from '../redaction/secret-name.ts';
+import { isSecret } from '../redaction/secret-parameters.ts';
 import { issueMessage } from './issue-message.ts';
 import { fieldOf, knownKeys } from './known-keys.ts';
 import { didYouMean } from './nearest-name.ts';

@@ -1,4 +1,4 @@
-import { ValidationError } from '../base/validation-error.ts';
+import { ValidationError } from '../base/agent-lightning-error.ts';
 import { toAttributeList } from './attribute-value.ts';
 import type { Attributes, AttributeValue } from './span.ts';
 

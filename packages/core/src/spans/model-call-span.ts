@@ -24,9 +24,11 @@ export interface ModelCallRecording {
   readonly traceId?: string;
   /** The enclosing span. @default null */
   readonly parentId?: string | null;
+  /** The purpose of the rollout. */
   readonly mode?: RolloutMode | null;
   /** API of the agent's request: `chat-completions`, `completions`, `responses` or `messages`. */
   readonly api?: string;
+  /** Whether the response was streamed. */
   readonly isStreamed?: boolean;
   /** Whether the response ended prematurely. */
   readonly isPartial?: boolean;

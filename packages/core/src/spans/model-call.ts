@@ -5,6 +5,7 @@ export type RolloutMode = 'train' | 'val' | 'test';
 
 /** One of the choices of a model response; a request with `n > 1` has several. */
 export interface ModelCallChoice {
+  /** Position among the choices of the response. */
   readonly index: number;
   /** Sampled token ids; empty when the engine does not report them. */
   readonly responseTokenIds: readonly number[];
@@ -15,6 +16,7 @@ export interface ModelCallChoice {
    * only responses that were sampled while weights were published have it.
    */
   readonly responsePolicyVersions?: readonly number[];
+  /** Why the response ended, as the engine reports it. */
   readonly finishReason: string | null;
 }
 
@@ -32,8 +34,11 @@ export function newestPolicyVersion({
 
 /** One model request and its response, with token ids as the engine used them: the unit of training data. */
 export interface ModelCall {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
+  /** Id of the span. */
   readonly spanId: string;
   /** The order of the call among the rollout's spans. */
   readonly sequenceId: number;
@@ -49,6 +54,7 @@ export interface ModelCall {
   readonly agentName: string | null;
   /** The active agents, from the outermost to `agentName`; null when unknown. */
   readonly agentPath: readonly string[] | null;
+  /** Token ids of the prompt. */
   readonly promptTokenIds: readonly number[];
   /** At least one, in order of index. */
   readonly choices: readonly ModelCallChoice[];
@@ -56,6 +62,7 @@ export interface ModelCall {
   readonly temperature: number;
   /** False when the call must not be used for training: partial, failed, or with inconsistent token counts. */
   readonly isTrainable: boolean;
+  /** Why the call cannot be trained on; null when it can. */
   readonly untrainableReason: string | null;
   /** Request parameters by which the recorded log-probabilities differ from the policy's, such as `top_p`. @default none */
   readonly alteredSampling?: readonly string[];

@@ -8,6 +8,7 @@ export interface Reward {
 
 /** A reward emitted in an attempt, with its position among the spans. */
 export interface EmittedReward {
+  /** Id of the span. */
   readonly spanId: string;
   /** Position among the rollout's spans: the reward applies to the preceding model calls. */
   readonly sequenceId: number;

@@ -17,6 +17,7 @@ export interface PartScore {
 export interface ScoredOutput {
   /** The JSON form of the output; undefined where it was not recorded: larger than {@link maxOutputLength}, or not JSON. */
   readonly output: unknown;
+  /** The score of each part of the reward, by name. */
   readonly scores: Readonly<Record<string, PartScore>>;
 }
 

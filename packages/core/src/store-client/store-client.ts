@@ -1,8 +1,7 @@
-import { AgentLightningError } from '../base/agent-lightning-error.ts';
-import { systemClock } from '../base/clock.ts';
+import { AgentLightningError, NotFoundError } from '../base/agent-lightning-error.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { errorMessage } from '../base/error-message.ts';
 import { newId } from '../base/id.ts';
-import { NotFoundError } from '../base/not-found-error.ts';
 import type { AttemptTokenRequest } from '../protocol/access/attempt-token.ts';
 import { operationRoutes } from '../protocol/routes/operation-routes.ts';
 import { specialRoutes } from '../protocol/routes/special-routes.ts';
@@ -19,10 +18,32 @@ import type { AttemptPatch, ClaimOptions, Store, WaitOptions } from '../store/st
 import type { StoreChange, WatchOptions } from '../store/store-change.ts';
 import type { StoreStatistics } from '../store/store-statistics.ts';
 import { watchOverHttp } from './events.ts';
-import type { StoreClientOptions } from './options.ts';
 import { inBatches, SpanWriting } from './spans.ts';
 import { StoreTransport } from './transport.ts';
 import { claimOverHttp, type HttpWaiting, waitOverHttp } from './wait.ts';
+
+/** Connection options of a store client. */
+export interface StoreClientOptions {
+  /** The server's URL: `http://localhost:4747`, without a user or a password. */
+  readonly baseUrl: string;
+  /** The server's key, if it requires one. @default none */
+  readonly apiKey?: string;
+  /** Whether `apiKey` may be sent over plain `http:` to another machine, on a trusted network. @default false */
+  readonly allowInsecureKey?: boolean;
+  /** @default the platform's */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Source of time. @default the system clock */
+  readonly clock?: Clock;
+  /** Timeout of one request attempt, in milliseconds. @default 30000 */
+  readonly requestTimeoutMs?: number;
+  /** Maximum number of retries while the server is unreachable or fails: 6 cover about six seconds. @default 6 */
+  readonly maxRetries?: number;
+  /**
+   * Retry limit for requests while the server is unreachable or fails, in milliseconds, instead of a number of retries.
+   * @default limited by `maxRetries`
+   */
+  readonly unreachableAfterMs?: number;
+}
 
 /** Media type of a run archive. */
 const archiveType = 'application/gzip';
@@ -141,15 +162,18 @@ export class StoreClient extends RemoteStore implements Store {
     return inBatches(identified, (input) => this.#transport.call(operationRoutes.enqueueRollouts, { input }));
   }
 
+  /** Creates a rollout that this client runs itself. */
   startRollout(request: StartRolloutRequest): Promise<AttemptedRollout> {
     const input = { rolloutId: newId('rollout'), ...request };
     return this.#transport.call(operationRoutes.startRollout, { input });
   }
 
+  /** Claims queued rollouts. */
   claimRollouts(options: ClaimOptions = {}): Promise<readonly AttemptedRollout[]> {
     return claimOverHttp(this.#waiting(), { ...options, signal: this.#untilClosed(options.signal) });
   }
 
+  /** The rollout, with its latest attempt if it has one. */
   async getRollout(rolloutId: string): Promise<Rollout | AttemptedRollout> {
     try {
       return await this.#transport.call(operationRoutes.getRollout, { parameters: [rolloutId] });
@@ -160,14 +184,17 @@ export class StoreClient extends RemoteStore implements Store {
     }
   }
 
+  /** Waits until rollouts have ended. */
   waitForRollouts(rolloutIds: readonly string[], options: WaitOptions = {}): Promise<readonly Rollout[]> {
     return waitOverHttp(this.#waiting(), rolloutIds, { ...options, signal: this.#untilClosed(options.signal) });
   }
 
+  /** The changes of the store as they happen. It resumes after a lost connection. */
   watchChanges(options: WatchOptions = {}): AsyncIterable<StoreChange> {
     return watchOverHttp(this.#waiting(), { ...options, signal: this.#untilClosed(options.signal) });
   }
 
+  /** Changes an attempt. */
   updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt> {
     // A repeated heartbeat has the same effect; a status does not.
     const isRepeatable = patch.status === undefined;
@@ -175,28 +202,34 @@ export class StoreClient extends RemoteStore implements Store {
     return this.#transport.call(operationRoutes.updateAttempt, { parameters, input: patch, isRepeatable });
   }
 
+  /** Appends spans of attempts. */
   async appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
     return spans.length === 0 ? [] : this.#spans.append(spans);
   }
 
+  /** Reserves the next sequence id of each attempt. */
   nextSpanSequenceIds(attempts: readonly AttemptReference[]): Promise<readonly number[]> {
     return this.#spans.reserve(attempts);
   }
 
+  /** A snapshot of resources. */
   async getResources(resourcesId: string): Promise<ResourcesSnapshot> {
     const snapshot = await this.#transport.call(specialRoutes.getResources, { parameters: [resourcesId] });
     if (snapshot === null) throw new NotFoundError('Resources', resourcesId);
     return snapshot;
   }
 
+  /** Counts of the records in the store. */
   async statistics(): Promise<StoreStatistics> {
     return { ...(await this.#transport.call(operationRoutes.statistics)), name: 'http' };
   }
 
+  /** The archive of a run. */
   exportRun(runId: string): AsyncIterable<Uint8Array> {
     return exportOverHttp(this.#transport, runId);
   }
 
+  /** Stores the run of an archive. */
   importRun(archive: AsyncIterable<Uint8Array>): Promise<Run> {
     return importOverHttp(this.#transport, archive);
   }
@@ -216,10 +249,12 @@ export class StoreClient extends RemoteStore implements Store {
     return token;
   }
 
+  /** Ends the validity of a token. */
   async revokeAttemptToken(token: string): Promise<void> {
     await this.#transport.call(specialRoutes.revokeAttemptToken, { input: token });
   }
 
+  /** The revoked tokens, as digests. */
   async revokedAttemptTokens(): Promise<readonly string[]> {
     try {
       return await this.#transport.call(operationRoutes.revokedAttemptTokens);
@@ -230,6 +265,7 @@ export class StoreClient extends RemoteStore implements Store {
     }
   }
 
+  /** Closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort();
   }

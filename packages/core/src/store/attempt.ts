@@ -13,10 +13,13 @@ export function isTerminalAttemptStatus(status: AttemptStatus): boolean {
 
 /** One execution of a rollout. Retries create further attempts; only the latest one determines the rollout's status. */
 export interface Attempt {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
   /** The attempt's number within its rollout, from 1. */
   readonly sequenceId: number;
+  /** State of the attempt. */
   readonly status: AttemptStatus;
   /** The claiming worker. */
   readonly workerId: string | null;
@@ -26,5 +29,6 @@ export interface Attempt {
   readonly endTimeMs: number | null;
   /** Time of the last heartbeat or span, in Unix milliseconds. */
   readonly lastHeartbeatTimeMs: number | null;
+  /** Metadata. */
   readonly metadata: JsonObject | null;
 }

@@ -31,7 +31,7 @@ test('cached tokens without a price have that of all input', () => {
 
 test('a model without a price is named with the setting that it needs, and the others are summed', () => {
   const other = { ...usage, model: 'constructor' };
-  const missing = ['no price of model constructor (prices.models["constructor"])'];
+  const missing = ['no price of model constructor (run.prices.models["constructor"])'];
   expect(costOfCalls([usage, other], prices)).toMatchObject({ amount: expect.closeTo(0.36, 10), missing });
   expect(costOfCalls([other], prices)).toMatchObject({ amount: null, missing });
   expect(costOfCalls([{ ...other, inputTokens: 0, outputTokens: 0 }], null).missing).toEqual([]);
@@ -42,7 +42,7 @@ test('calls are priced by the model that responded, also by its name without a d
   const responding = (responseModel: string) => usageOfSpans([modelCallToSpan({ ...call, responseModel })]);
   expect(responding('small-2025-04-14')[0]?.model).toBe('small-2025-04-14');
   const { missing } = costOfCalls(responding('other'), null);
-  expect(missing).toEqual(['no price of model other (prices.models["other"])']);
+  expect(missing).toEqual(['no price of model other (run.prices.models["other"])']);
   for (const model of ['small-2025-04-14', 'small-20250414']) {
     expect(costOfCalls([{ ...usage, model }], prices).amount).toBeCloseTo(0.36, 10);
   }
@@ -60,7 +60,7 @@ test('a run costs its calls, its optimiser model and the time of its steps', () 
 
 test('a run without a price for its runtime says so, and a model of the runtime may have a price', () => {
   const policy = { ...usage, isPolicy: true };
-  const missing = ['no price of the training runtime (prices.runtimePerHour)'];
+  const missing = ['no price of the training runtime (run.prices.runtimePerHour)'];
   const recorded = { usage: [policy], metrics: [step(600)] };
   expect(costOfCalls([policy], null)).toEqual({ amount: null, currency: 'USD', missing: [] });
   expect(costOfRun({ config: {}, state: {} }, recorded)).toEqual({ amount: null, currency: 'USD', missing });

@@ -52,7 +52,7 @@ export function costOfRun(
   return { ...calls, amount: (calls.amount ?? 0) + (perHour * stepMs) / msPerHour };
 }
 
-const missingRuntimePrice = 'no price of the training runtime (prices.runtimePerHour)';
+const missingRuntimePrice = 'no price of the training runtime (run.prices.runtimePerHour)';
 
 /**
  * The cost of model calls. Those of a training runtime have none unless their model has a price.
@@ -67,7 +67,7 @@ export function costOfCalls(usage: readonly ModelUsage[], prices: Prices | null)
     const price = priceOf(used, prices);
     if (price !== null) amount = (amount ?? 0) + costOfUsage(used, price);
     else if (!isPolicy && inputTokens + outputTokens > 0) {
-      missing.add(`no price of model ${model} (prices.models[${JSON.stringify(model)}])`);
+      missing.add(`no price of model ${model} (run.prices.models[${JSON.stringify(model)}])`);
     }
   }
   return { amount, currency: prices?.currency ?? 'USD', missing: [...missing] };

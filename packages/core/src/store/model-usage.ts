@@ -9,11 +9,13 @@ export interface ModelUsage {
   readonly model: string;
   /** Whether a training runtime served the calls: its responses have a policy version. */
   readonly isPolicy: boolean;
+  /** Number of model calls. */
   readonly calls: number;
   /** Tokens of the prompts, cached ones included. */
   readonly inputTokens: number;
   /** Tokens of the prompts that the model server had cached. */
   readonly cachedInputTokens: number;
+  /** Number of generated tokens. */
   readonly outputTokens: number;
 }
 

@@ -5,9 +5,11 @@ import type { WorkerStatus } from './worker.ts';
 
 /** One page of a list. */
 export interface Page<TItem> {
+  /** The items of the page. */
   readonly items: readonly TItem[];
   /** The requested limit; -1 for none. */
   readonly limit: number;
+  /** Number of items before the page. */
   readonly offset: number;
   /** Total number of items. */
   readonly total: number;
@@ -15,22 +17,28 @@ export interface Page<TItem> {
 
 /** Sorting and pagination of a list. */
 export interface PageOptions<TSortField extends string> {
+  /** Field to sort by. */
   readonly sortBy?: TSortField;
   /** @default 'asc' */
   readonly sortOrder?: 'asc' | 'desc';
   /** At least 1, or -1 for all. @default -1 */
   readonly limit?: number;
-  /** @default 0 */
+  /** Number of items to skip. @default 0 */
   readonly offset?: number;
 }
 
 /** Rollout filters. An empty list of statuses or ids matches nothing. */
 export interface RolloutQuery
   extends PageOptions<'startTimeMs' | 'endTimeMs' | 'status' | 'rolloutId' | 'mode' | 'resourcesId'> {
+  /** Any of these statuses. */
   readonly statusIn?: readonly RolloutStatus[];
+  /** Any of these ids. */
   readonly rolloutIdIn?: readonly string[];
+  /** Part of the id. */
   readonly rolloutIdContains?: string;
+  /** Any of these purposes. */
   readonly modeIn?: readonly RolloutMode[];
+  /** Only rollouts of this run. */
   readonly runId?: string;
   /** Top-level metadata fields that must be equal. */
   readonly metadata?: JsonObject;
@@ -56,16 +64,25 @@ export interface SpanQuery
   extends PageOptions<
     'sequenceId' | 'startTimeMs' | 'endTimeMs' | 'name' | 'attemptId' | 'traceId' | 'spanId' | 'parentId'
   > {
+  /** The rollout of the spans. */
   readonly rolloutId: string;
   /** An attempt's id, or `latest`; every attempt by default. */
   readonly attemptId?: string;
+  /** Only spans of this trace. */
   readonly traceId?: string;
+  /** Part of the trace id. */
   readonly traceIdContains?: string;
+  /** Only the span of this id. */
   readonly spanId?: string;
+  /** Part of the span id. */
   readonly spanIdContains?: string;
+  /** Only children of this span. */
   readonly parentId?: string;
+  /** Part of the parent's id. */
   readonly parentIdContains?: string;
+  /** Only spans of this name. */
   readonly name?: string;
+  /** Part of the name. */
   readonly nameContains?: string;
   /** How the filters combine; rollout and attempt must match. @default 'and' */
   readonly filterLogic?: 'and' | 'or';
@@ -77,7 +94,7 @@ export interface MetricQuery {
   readonly sortOrder?: 'asc' | 'desc';
   /** At least 1, or -1 for all. @default -1 */
   readonly limit?: number;
-  /** @default 0 */
+  /** Number of points to skip. @default 0 */
   readonly offset?: number;
 }
 
@@ -93,7 +110,9 @@ export interface WorkerQuery
     | 'currentRolloutId'
     | 'currentAttemptId'
   > {
+  /** Any of these statuses. */
   readonly statusIn?: readonly WorkerStatus[];
+  /** Part of the id. */
   readonly workerIdContains?: string;
   /** How the filters combine. @default 'and' */
   readonly filterLogic?: 'and' | 'or';
@@ -101,6 +120,8 @@ export interface WorkerQuery
 
 /** Resources snapshot filters. */
 export interface ResourcesQuery extends PageOptions<'resourcesId' | 'version' | 'createTimeMs' | 'updateTimeMs'> {
+  /** Only the snapshot of this id. */
   readonly resourcesId?: string;
+  /** Part of the id. */
   readonly resourcesIdContains?: string;
 }

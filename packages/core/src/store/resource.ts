@@ -2,10 +2,13 @@ import type { JsonObject } from '../base/json.ts';
 
 /** A model endpoint that an agent calls directly. */
 export interface LlmResource {
+  /** The kind of the resource. */
   readonly resourceType: 'llm';
   /** The base URL of an OpenAI-compatible API, up to and with `/v1`. */
   readonly endpoint: string;
+  /** The name that requests send as `model`. */
   readonly model: string;
+  /** Key of the endpoint; null without one. */
   readonly apiKey: string | null;
   /** Recommended sampling parameters: temperature, max_tokens and so on. */
   readonly samplingParameters: JsonObject;
@@ -13,17 +16,23 @@ export interface LlmResource {
 
 /** A model endpoint behind the gateway: every attempt has a separate URL (see `attemptBaseUrl`). */
 export interface ProxyLlmResource {
+  /** The kind of the resource. */
   readonly resourceType: 'proxy_llm';
   /** The gateway's base URL, up to and with `/v1`. */
   readonly endpoint: string;
+  /** The name that requests send as `model`. */
   readonly model: string;
+  /** Key of the endpoint; null without one. */
   readonly apiKey: string | null;
+  /** Parameters of each request. */
   readonly samplingParameters: JsonObject;
 }
 
 /** A prompt template, which prompt optimisation rewrites. */
 export interface PromptTemplateResource {
+  /** The kind of the resource. */
   readonly resourceType: 'prompt_template';
+  /** Text of the template. */
   readonly template: string;
   /** Placeholder syntax: `{name}` in `f-string`, `{{ name }}` in `jinja`. */
   readonly engine: 'f-string' | 'jinja' | 'poml';
@@ -37,9 +46,11 @@ export type NamedResources = Readonly<Record<string, Resource>>;
 
 /** One version of a set of resources. */
 export interface ResourcesSnapshot {
+  /** Id of the snapshot. */
   readonly resourcesId: string;
   /** From 1, incremented by every update. */
   readonly version: number;
+  /** The resources by name. */
   readonly resources: NamedResources;
   /** Unix milliseconds. */
   readonly createTimeMs: number;

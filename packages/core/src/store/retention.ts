@@ -20,8 +20,12 @@ export interface RetentionPreview extends DeletionCounts {
 
 /** Numbers of deleted records. */
 export interface DeletionCounts {
+  /** Number of deleted runs. */
   readonly runs: number;
+  /** Number of deleted rollouts. */
   readonly rollouts: number;
+  /** Number of deleted attempts. */
   readonly attempts: number;
+  /** Number of deleted spans. */
   readonly spans: number;
 }

@@ -38,6 +38,7 @@ export interface FoundRollout {
 
 /** One page of found rollouts. */
 export interface RolloutSearchPage {
+  /** The rollouts of the page. */
   readonly items: readonly FoundRollout[];
   /** Cursor of the next page; null on the last one. */
   readonly nextCursor: string | null;

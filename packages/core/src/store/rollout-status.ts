@@ -1,4 +1,4 @@
-import { IllegalTransitionError } from '../base/illegal-transition-error.ts';
+import { IllegalTransitionError } from '../base/agent-lightning-error.ts';
 import type { AttemptStatus } from './attempt.ts';
 
 /** Lifecycle status of a rollout. */

@@ -3,6 +3,7 @@ import type { Attempt } from './attempt.ts';
 
 /** The latest attempt of a rollout, with its spans. */
 export interface RolloutTrace {
+  /** Id of the rollout. */
   readonly rolloutId: string;
   /** Null for a rollout that was never claimed. */
   readonly attempt: Attempt | null;

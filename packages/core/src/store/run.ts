@@ -13,9 +13,11 @@ export const unfinishedRunStatuses: readonly RunStatus[] = ['queued', 'running',
 
 /** A training run: a group of rollouts, with the state for resuming after a crash. */
 export interface Run {
+  /** Id of the run. */
   readonly runId: string;
   /** Display name; need not be unique. */
   readonly name: string;
+  /** State of the run. */
   readonly status: RunStatus;
   /** The initial configuration. */
   readonly config: JsonObject;
@@ -29,6 +31,7 @@ export interface Run {
 
 /** The metrics of one training step of a run. */
 export interface MetricPoint {
+  /** Id of the run. */
   readonly runId: string;
   /** Training step, from 1; 0 is before training. */
   readonly step: number;
@@ -40,8 +43,11 @@ export interface MetricPoint {
 
 /** Progress of the rollouts of a run. */
 export interface RunStatistics {
+  /** Id of the run. */
   readonly runId: string;
+  /** Number of rollouts. */
   readonly totalRollouts: number;
+  /** Number of attempts. */
   readonly totalAttempts: number;
   /** Number of rollouts by status; 0 for an unused status. */
   readonly rolloutsByStatus: Readonly<Record<RolloutStatus, number>>;

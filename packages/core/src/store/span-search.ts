@@ -6,10 +6,13 @@ export interface SpanSearch {
   readonly runId?: string;
   /** Only spans of these rollouts. @default any */
   readonly rolloutIdIn?: readonly string[];
+  /** Only spans of this name. */
   readonly name?: string;
+  /** Part of the name. */
   readonly nameContains?: string;
   /** Attribute values that must be equal. */
   readonly attributes?: Attributes;
+  /** Any of these outcomes. */
   readonly statusIn?: readonly SpanStatus['code'][];
   /** Only spans that started at or after this time, in Unix milliseconds. */
   readonly startTimeFromMs?: number;
@@ -28,6 +31,7 @@ export interface SpanSearch {
  * examines a bounded number of spans at a time, which bounds its latency.
  */
 export interface SpanSearchPage {
+  /** The spans of the page. */
   readonly items: readonly Span[];
   /** Cursor of the next page; null when the search is complete. */
   readonly nextCursor: string | null;

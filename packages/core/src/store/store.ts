@@ -3,7 +3,6 @@ import type { RevokedTokens } from '../base/revoked-tokens.ts';
 import type { RolloutMode } from '../spans/model-call.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Attempt, AttemptStatus } from './attempt.ts';
-import type { GroupQuery, GroupStatistics } from './group-statistics.ts';
 import type {
   AttemptQuery,
   MetricQuery,
@@ -28,11 +27,12 @@ import type { RolloutTrace } from './rollout-trace.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from './run.ts';
 import type { SpanSearch, SpanSearchPage } from './span-search.ts';
 import type { StoreChange, WatchOptions } from './store-change.ts';
-import type { StoreStatistics } from './store-statistics.ts';
+import type { GroupQuery, GroupStatistics, StoreStatistics } from './store-statistics.ts';
 import type { Worker } from './worker.ts';
 
 /** Options of a claim. */
 export interface ClaimOptions {
+  /** The worker that claims. */
   readonly workerId?: string | null;
   /** Maximum number of rollouts. @default 1 */
   readonly limit?: number;
@@ -54,26 +54,37 @@ export interface WaitOptions {
 
 /** Changes to a rollout. An absent field is unchanged; null is written. */
 export interface RolloutPatch {
+  /** The task. */
   readonly input?: JsonValue;
+  /** The purpose. */
   readonly mode?: RolloutMode | null;
+  /** Snapshot of the resources. */
   readonly resourcesId?: string | null;
+  /** State of the rollout. */
   readonly status?: RolloutStatus;
+  /** Timeouts and retries. */
   readonly config?: RolloutConfig;
+  /** Metadata. */
   readonly metadata?: JsonObject | null;
 }
 
 /** Changes to an attempt. An absent field is unchanged. */
 export interface AttemptPatch {
+  /** State of the attempt. */
   readonly status?: AttemptStatus;
   /** An empty id clears it. */
   readonly workerId?: string;
+  /** Time of the last heartbeat, in Unix milliseconds. */
   readonly lastHeartbeatTimeMs?: number;
+  /** Metadata. */
   readonly metadata?: JsonObject;
 }
 
 /** Changes to a run. An absent field is unchanged. */
 export interface RunPatch {
+  /** State of the run. */
   readonly status?: RunStatus;
+  /** State of the training. */
   readonly state?: JsonObject;
 }
 
@@ -126,7 +137,9 @@ export interface Store extends RevokedTokens {
   /** Resolves with the finished rollouts: all of them, or fewer when the wait ended early. */
   waitForRollouts(rolloutIds: readonly string[], options?: WaitOptions): Promise<readonly Rollout[]>;
 
+  /** The attempts of a rollout. */
   queryAttempts(rolloutId: string, query?: AttemptQuery): Promise<Page<Attempt>>;
+  /** The latest attempt of a rollout; null before the first. */
   getLatestAttempt(rolloutId: string): Promise<Attempt | null>;
   /** `latest` is the id of the latest attempt. */
   updateAttempt(rolloutId: string, attemptId: string, patch: AttemptPatch): Promise<Attempt>;
@@ -137,6 +150,7 @@ export interface Store extends RevokedTokens {
   nextSpanSequenceIds(
     attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
   ): Promise<readonly number[]>;
+  /** The spans of a rollout. */
   querySpans(query: SpanQuery): Promise<Page<Span>>;
   /**
    * Reads the traces of rollouts, in the order of the ids: those of the first ids whose spans have about one MiB in total,
@@ -152,19 +166,23 @@ export interface Store extends RevokedTokens {
   addResources(resources: NamedResources): Promise<ResourcesSnapshot>;
   /** Writes the next version of a snapshot, or its first. */
   updateResources(resourcesId: string, resources: NamedResources): Promise<ResourcesSnapshot>;
+  /** A snapshot of resources. */
   getResources(resourcesId: string): Promise<ResourcesSnapshot>;
   /** Null without any resources. */
   getLatestResources(): Promise<ResourcesSnapshot | null>;
+  /** The snapshots of resources. */
   queryResources(query?: ResourcesQuery): Promise<Page<ResourcesSnapshot>>;
 
   /** Records a heartbeat of a worker; without statistics, the previous ones are kept. */
   updateWorker(workerId: string, heartbeatStats?: JsonObject): Promise<Worker>;
   /** Null for an unknown worker. */
   getWorker(workerId: string): Promise<Worker | null>;
+  /** The workers. */
   queryWorkers(query?: WorkerQuery): Promise<Page<Worker>>;
 
   /** Creates a run; CONFLICT when the id exists. */
   createRun(run: { readonly runId: string; readonly name: string; readonly config: JsonObject }): Promise<Run>;
+  /** A run. */
   getRun(runId: string): Promise<Run>;
   /** Newest first. */
   queryRuns(options?: { readonly limit?: number; readonly offset?: number }): Promise<Page<Run>>;
@@ -213,6 +231,7 @@ export interface Store extends RevokedTokens {
    * ```
    */
   watchChanges(options?: WatchOptions): AsyncIterable<StoreChange>;
+  /** Counts of the records in the store. */
   statistics(): Promise<StoreStatistics>;
   /** Completes pending operations and releases files and connections. */
   close(): Promise<void>;

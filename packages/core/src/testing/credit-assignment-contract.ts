@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CreditAssignment } from '../algorithm/credit-assignment.ts';
+import type { CreditAssignment } from '../algorithm/advantage.ts';
 import type { Trajectory } from '../algorithm/trajectory.ts';
 import { aTrajectory, aTrajectoryRow } from './a-trajectory.ts';
 import { deepFreeze } from './deep-freeze.ts';

@@ -34,20 +34,24 @@ export class AttemptSpans implements SpanSink {
     this.#onLateSpan = options.onLateSpan;
   }
 
+  /** Records that a span is open. */
   spanStarted(span: ActiveSpan): void {
     if (!this.#isClosed) this.#open.set(span.spanId, span);
   }
 
+  /** Forgets an open span. */
   spanDiscarded(spanId: string): void {
     this.#open.delete(spanId);
   }
 
+  /** Appends a span of the attempt; late ones are dropped. */
   append(span: SpanInput): void {
     this.#open.delete(span.spanId);
     if (this.#isClosed) this.#onLateSpan?.(span);
     else this.#sink.append(span);
   }
 
+  /** Sends what is not yet stored. */
   flush(): Promise<void> {
     return this.#sink.flush();
   }

@@ -1,5 +1,5 @@
+import { ValidationError } from '../base/agent-lightning-error.ts';
 import { errorMessage } from '../base/error-message.ts';
-import { ValidationError } from '../base/validation-error.ts';
 import { exceptionAttributes } from '../spans/exception-attributes.ts';
 import { flattenAttributes, type NestedAttributes } from '../spans/flatten-attributes.ts';
 import type { Attributes, SpanStatus } from '../spans/span.ts';

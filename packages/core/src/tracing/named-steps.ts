@@ -39,6 +39,7 @@ export function asAgent<TThis, TArguments extends readonly unknown[], TResult>(
   name: string,
   run: NamedFunction<TThis, TArguments, TResult>,
 ): NamedFunction<TThis, TArguments, TResult>;
+/** A decorator of methods that records an agent. */
 export function asAgent(name?: string): NamingDecorator;
 export function asAgent<TThis, TArguments extends readonly unknown[], TResult>(
   name?: string,
@@ -63,6 +64,7 @@ export function asTool<TThis, TArguments extends readonly unknown[], TResult>(
   name: string,
   run: NamedFunction<TThis, TArguments, TResult>,
 ): NamedFunction<TThis, TArguments, TResult>;
+/** A decorator of methods that records a tool. */
 export function asTool(name?: string): NamingDecorator;
 export function asTool<TThis, TArguments extends readonly unknown[], TResult>(
   name?: string,

@@ -1,4 +1,4 @@
-import { ValidationError } from '../base/validation-error.ts';
+import { ValidationError } from '../base/agent-lightning-error.ts';
 import type { PromptTemplateResource } from '../store/resource.ts';
 
 /** Type of a prompt variable's value. */

@@ -1,4 +1,4 @@
-import { ValidationError } from '../base/validation-error.ts';
+import { ValidationError } from '../base/agent-lightning-error.ts';
 import type { PromptTemplateResource } from '../store/resource.ts';
 import { formatPrompt, type PromptValue, promptVariables, strayBrace } from './prompt-template.ts';
 import { currentRollout } from './rollout-context.ts';
@@ -31,6 +31,7 @@ export type PromptArguments<TVariable extends string> = [TVariable] extends [nev
 
 /** A named prompt of an agent, which `agl train` can optimise. */
 export interface Prompt<TVariable extends string = string> {
+  /** Name of the prompt. */
   readonly name: string;
   /** The default template; a rollout can override it. */
   readonly template: string;

@@ -10,6 +10,7 @@ export interface SpanSink {
   spanStarted?(span: ActiveSpan): void;
   /** Called when a started span will not be recorded. */
   spanDiscarded?(spanId: string): void;
+  /** Takes a span that ended. It never throws. */
   append(span: SpanInput): void;
   /** Resolves when all appended spans are stored or given up. */
   flush(): Promise<void>;
@@ -19,14 +20,19 @@ export interface SpanSink {
 export interface RolloutEndpoint {
   /** The attempt's own base URL, up to and with `/v1`. */
   readonly baseUrl: string;
+  /** The name that requests send as `model`. */
   readonly model: string;
+  /** Key of the endpoint; null without one. */
   readonly apiKey: string | null;
 }
 
 /** The rollout of the running code. */
 export interface RolloutContext {
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
+  /** The purpose; null without one. */
   readonly mode: RolloutMode | null;
   /** Trace id of all spans of the attempt. */
   readonly traceId: string;
@@ -36,6 +42,7 @@ export interface RolloutContext {
   readonly agentName: string | null;
   /** Names of the active agents, from the outermost to `agentName`. @default only `agentName` */
   readonly agentPath?: readonly string[];
+  /** Receives the spans. */
   readonly sink: SpanSink;
   /** Null when the agent is traced without redirection. */
   readonly endpoint: RolloutEndpoint | null;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { AgentLightningError } from '../base/agent-lightning-error.ts';
-import { NotFoundError } from '../base/not-found-error.ts';
+import { AgentLightningError, NotFoundError } from '../base/agent-lightning-error.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import { aSpan } from '../testing/a-span.ts';
 import { ManualClock } from '../testing/manual-clock.ts';

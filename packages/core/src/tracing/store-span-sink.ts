@@ -29,6 +29,7 @@ export interface StoreSpanSinkOptions {
 
 /** A failed write of spans. */
 export interface SpanSinkFailure {
+  /** What the store threw. */
   readonly error: unknown;
   /** The spans of the write. */
   readonly spans: readonly SpanInput[];
@@ -38,6 +39,7 @@ export interface SpanSinkFailure {
 
 /** Span counts of a sink. */
 export interface SpanSinkCounts {
+  /** Number of stored spans. */
   readonly stored: number;
   /** Dropped after errors, or because the queue was full. */
   readonly lost: number;
@@ -101,6 +103,7 @@ export class StoreSpanSink implements SpanSink {
     return { stored: this.#stored, lost: this.#lost, waiting: this.#queue.length + this.#writing };
   }
 
+  /** Appends a span to the next batch. */
   append(span: SpanInput): void {
     if (!this.#queue.offer(span)) {
       const message = `Span queue is full: ${this.#queue.length} spans are waiting for the store`;
@@ -112,6 +115,7 @@ export class StoreSpanSink implements SpanSink {
     if (this.#queue.length >= this.#options.maxBatchSpans) this.#hurry.abort();
   }
 
+  /** Sends what is not yet stored. */
   async flush(): Promise<void> {
     if (this.#settled === this.#taken) return;
     this.#hurry.abort();

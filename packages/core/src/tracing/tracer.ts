@@ -2,11 +2,17 @@ import type { Attributes, AttributeValue, SpanStatus } from '../spans/span.ts';
 
 /** A step while it is being recorded. */
 export interface ActiveSpan {
+  /** Id of the trace. */
   readonly traceId: string;
+  /** Id of the span. */
   readonly spanId: string;
+  /** Sets an attribute. */
   setAttribute(name: string, value: AttributeValue): void;
+  /** Sets attributes. */
   setAttributes(attributes: Attributes): void;
+  /** Adds an event at the present time. */
   addEvent(name: string, attributes?: Attributes): void;
+  /** Sets the outcome. */
   setStatus(status: SpanStatus): void;
   /** Records an error as an `exception` event and sets the status to ERROR. */
   recordException(error: unknown): void;
@@ -16,6 +22,7 @@ export interface ActiveSpan {
 
 /** Options of a new span. */
 export interface StartSpanOptions {
+  /** Attributes at the start. */
   readonly attributes?: Attributes;
   /** @default the active span of the caller */
   readonly parentSpanId?: string | null;

@@ -21,15 +21,19 @@ export interface TrainingDatum {
   readonly samplingValues?: Float32Array;
   /** Sampling temperature; logits are divided by it. */
   readonly temperature: number;
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of its group. */
   readonly groupId: string;
   /** Lowest and highest policy version of the sequence's tokens. */
   readonly minPolicyVersion: number;
+  /** Highest policy version of the sequence's tokens. */
   readonly maxPolicyVersion: number;
 }
 
 /** Sequences sent to the runtime together. */
 export interface TrainingBatch {
+  /** The rows. */
   readonly data: readonly TrainingDatum[];
   /**
    * Maximum age of the data in policy versions at training time; older data fail the batch with the reason
@@ -43,6 +47,7 @@ export interface TrainingBatch {
  * over training tokens of weight times token loss; formulas are in the contract's documentation.
  */
 export interface LossSpec {
+  /** Name of the loss. */
   readonly name: 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo' | 'gspo' | 'dro' | (string & {});
   /** Numbers by name, such as `clip_low`, `entropy_coefficient`. Unknown names are rejected. */
   readonly parameters: Readonly<Record<string, number>>;
@@ -50,6 +55,7 @@ export interface LossSpec {
 
 /** Adam's parameters for one step (Kingma & Ba 2015, with decoupled weight decay of Loshchilov & Hutter 2019). */
 export interface AdamParameters {
+  /** The learning rate. */
   readonly learningRate: number;
   /** @default 0.9 */
   readonly beta1?: number;
@@ -57,7 +63,7 @@ export interface AdamParameters {
   readonly beta2?: number;
   /** @default 1e-8 */
   readonly epsilon?: number;
-  /** @default 0 */
+  /** Weight decay, separate from the gradient. @default 0 */
   readonly weightDecay?: number;
   /** Gradients with a larger global norm are scaled down to it; 0 does not clip. @default 1 */
   readonly gradientClipNorm?: number;

@@ -27,11 +27,13 @@ export interface LoraConfig {
 
 /** Capabilities of a runtime. */
 export interface RuntimeCapabilities {
+  /** Version of the runtime. */
   readonly runtimeVersion: string;
   /** `cpu`, `cuda:0 NVIDIA H100`. */
   readonly device: string;
   /** Number of accelerators that train a model together. @default 0: the CPU, or not reported */
   readonly deviceCount?: number;
+  /** The base models. */
   readonly models: readonly {
     readonly name: string;
     /** In tokens, prompt and response together. */
@@ -48,13 +50,16 @@ export interface RuntimeCapabilities {
     /** Names of the layers that support LoRA. @default none reported */
     readonly loraTargetModules?: readonly string[];
   }[];
+  /** The losses with their versions. */
   readonly losses: readonly {
     readonly name: string;
     readonly version: number;
     /** All supported parameters with their defaults. */
     readonly defaults: Readonly<Record<string, number>>;
   }[];
+  /** Maximum number of tokens of a batch. */
   readonly maxBatchTokens: number;
+  /** Maximum size of a message. */
   readonly maxMessageBytes: number;
   /** Optional features. @default none */
   readonly features?: readonly RuntimeFeature[];
@@ -70,6 +75,7 @@ export interface InferenceEndpoint {
   readonly baseUrl: string;
   /** The name to send as `model`. */
   readonly model: string;
+  /** The policy version that it serves. */
   readonly policyVersion: number;
   /** Identity of the served weights. Absent without the feature `weight_digest`. */
   readonly weights?: PublishedWeights;
@@ -95,7 +101,9 @@ export interface WeightProbe {
 
 /** State of a model, sufficient for restarting a trainer. */
 export interface ModelState {
+  /** Id of the model. */
   readonly modelId: string;
+  /** Name of the base model. */
   readonly baseModel: string;
   /** Optimizer steps taken. */
   readonly step: number;
@@ -127,6 +135,7 @@ export interface PendingOperation<TResult> {
 export interface BatchResult {
   /** The weighted loss sum. */
   readonly loss: number;
+  /** Number of trained tokens. */
   readonly trainedTokens: number;
   /**
    * `policy/entropy`, `policy/kl_sampler`, `policy/clip_fraction`, `policy/logprob_gap` and runtime-specific metrics.
@@ -148,8 +157,11 @@ export interface StepResult {
 export interface Checkpoint {
   /** Opaque identifier for loading the checkpoint. */
   readonly uri: string;
+  /** The step at which it was saved. */
   readonly step: number;
+  /** The policy version. */
   readonly policyVersion: number;
+  /** Its size. */
   readonly sizeBytes: number;
   /** Client state stored with the weights. */
   readonly clientState: JsonObject;
@@ -191,6 +203,7 @@ export interface ForwardOptions {
  * the runtime has accepted the work, so that `forwardBackward` and `optimStep` can be pipelined.
  */
 export interface TrainableModel {
+  /** Id of the model. */
   readonly modelId: string;
   /** Reads the state of the model. */
   state(): Promise<ModelState>;
@@ -213,6 +226,7 @@ export interface TrainableModel {
   loadCheckpoint(uri: string): Promise<PendingOperation<Checkpoint>>;
   /** Checkpoints of this model, newest first. */
   listCheckpoints(): Promise<readonly Checkpoint[]>;
+  /** Deletes a checkpoint. */
   deleteCheckpoint(uri: string): Promise<void>;
   /** The inference endpoint of the model. */
   endpoint(): Promise<InferenceEndpoint>;
@@ -223,6 +237,7 @@ export interface TrainableModel {
  * advantages and algorithms.
  */
 export interface TrainingRuntime {
+  /** What the runtime can do. */
   capabilities(): Promise<RuntimeCapabilities>;
   /** Creates a model, or returns the existing one with this id. */
   createModel(options: CreateModelOptions): Promise<TrainableModel>;

@@ -1,12 +1,6 @@
 import type { JsonObject, Span, SpanInput } from '@agentlightning/core';
-import { parseJsonObject } from '@agentlightning/core/internal';
-import {
-  agentLightningAttributes,
-  rewardAttributes,
-  rewardFromSpan,
-  spanNames,
-  toRewards,
-} from '@agentlightning/core/spans';
+import { parseJsonObject, toRewards } from '@agentlightning/core/internal';
+import { agentLightningAttributes, rewardAttributes, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
 import { newSpanId, newTraceId } from '@agentlightning/core/store';
 import { modelRequestFromSpan, type ServedVersion } from './model-request-event.ts';
 import type { WireEvent } from './wire.ts';

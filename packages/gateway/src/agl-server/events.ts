@@ -1,8 +1,8 @@
-import type { AgentLightningError, AttemptedRollout, Clock, JsonObject, Rollout, Store } from '@agentlightning/core';
+import type { AgentLightningError, Clock, JsonObject, Rollout, Store } from '@agentlightning/core';
 import type { SecretFields } from '@agentlightning/core/internal';
-import { lateRewardRefusal } from '@agentlightning/core/protocol';
-import { hasAttempt } from '@agentlightning/core/store';
-import { findAttempt } from '../attempts/find-attempt.ts';
+import { hasAttempt, lateRewardRefusal } from '@agentlightning/core/protocol';
+import type { AttemptedRollout } from '@agentlightning/core/store';
+import { findAttempt } from '../attempts/attempt-directory.ts';
 import { eventFromSpan, eventToSpan } from './event-span.ts';
 import type { ServedVersion } from './model-request-event.ts';
 import { attemptNameOf, eventAttemptName, sectionOf } from './rollout-section.ts';

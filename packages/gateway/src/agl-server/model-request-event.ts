@@ -1,12 +1,11 @@
 import type { JsonObject, JsonValue, ModelCall, Span } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
 import {
   genAiAttributes,
-  type ModelCallChoice,
+  isJsonObject,
   modelCallAttributes,
-  modelCallFromSpan,
   pythonReaderAttributes,
-} from '@agentlightning/core/spans';
+} from '@agentlightning/core/internal';
+import { type ModelCallChoice, modelCallFromSpan } from '@agentlightning/core/spans';
 import { endpointAttribute } from '../capture/call-recorder.ts';
 import { listOf, numberOf } from '../wire/json-access.ts';
 

@@ -1,6 +1,7 @@
 import type { JsonObject, Rollout } from '@agentlightning/core';
 import { isJsonObject } from '@agentlightning/core/internal';
-import { hasAttempt, isTerminalRolloutStatus } from '@agentlightning/core/store';
+import { hasAttempt } from '@agentlightning/core/protocol';
+import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { defaultAttemptName, type WireConfig, type WireRollout, type WireState, wireConfigSchema } from './wire.ts';
 
 /** Metadata field of a rollout for the state of the 1.0 protocol. */

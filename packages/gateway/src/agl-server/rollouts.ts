@@ -1,13 +1,7 @@
-import {
-  AgentLightningError,
-  type AttemptedRollout,
-  type Clock,
-  type Rollout,
-  type RolloutConfig,
-  type Store,
-} from '@agentlightning/core';
+import { AgentLightningError, type Clock, type Rollout, type RolloutConfig, type Store } from '@agentlightning/core';
 import { KeyedMutex } from '@agentlightning/core/internal';
-import { type EnqueueRolloutRequest, hasAttempt, isTerminalRolloutStatus } from '@agentlightning/core/store';
+import { hasAttempt } from '@agentlightning/core/protocol';
+import { type AttemptedRollout, type EnqueueRolloutRequest, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { AglServerError, rolloutNotFound } from './agl-server-error.ts';
 import { attemptIdOf, newSection, type RolloutSection, sectionOf, stateOf, withSection } from './rollout-section.ts';
 import { type ServerRun, serverRunId } from './server-run.ts';

@@ -4,8 +4,18 @@ import { spanNames } from '@agentlightning/core/spans';
 import { attemptFailureOrigin, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { GatewayError, storeUnavailable } from '../wire/gateway-error.ts';
 import { type AttemptAddress, attemptTraceId, type CallingAttempt, callIndexAttribute } from './calling-attempt.ts';
-import { findAttempt } from './find-attempt.ts';
 import type { UnattributedCalls } from './unattributed-calls.ts';
+
+/**
+ * Returns an attempt of a rollout; null if it does not exist. Tries the latest attempt first: nearly all calls come from
+ * it, and stores find it fastest. An older one may still be running if it was given up too early.
+ */
+export async function findAttempt(store: Store, rolloutId: string, attemptId: string): Promise<Attempt | null> {
+  const latest = await store.getLatestAttempt(rolloutId);
+  if (latest === null || latest.attemptId === attemptId) return latest;
+  const { items } = await store.queryAttempts(rolloutId);
+  return items.find((attempt) => attempt.attemptId === attemptId) ?? null;
+}
 
 interface KnownAttempt {
   readonly traceId: string;

@@ -2,8 +2,8 @@ import type { Clock, Store } from '@agentlightning/core';
 import { isTerminalAttemptStatus, type StoreChange } from '@agentlightning/core/store';
 import { GatewayError } from '../wire/gateway-error.ts';
 import type { GatewayLog } from '../wire/gateway-options.ts';
+import { findAttempt } from './attempt-directory.ts';
 import type { CallsInFlight } from './calls-in-flight.ts';
-import { findAttempt } from './find-attempt.ts';
 
 /** Dependencies of an attempt watch. */
 export interface AttemptWatchOptions {

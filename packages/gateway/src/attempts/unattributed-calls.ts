@@ -1,4 +1,5 @@
-import type { AttemptedRollout, Clock, Store } from '@agentlightning/core';
+import type { Clock, Store } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import type { GatewayLog } from '../wire/gateway-options.ts';
 import { attemptTraceId, type CallingAttempt } from './calling-attempt.ts';
 

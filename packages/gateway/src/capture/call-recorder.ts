@@ -1,7 +1,12 @@
 import type { Attributes, JsonObject, SpanInput } from '@agentlightning/core';
-import { type CapturedResponse, type SecretFields, untrainableReason } from '@agentlightning/core/internal';
+import {
+  type CapturedResponse,
+  modelCallAttributes,
+  type SecretFields,
+  untrainableReason,
+} from '@agentlightning/core/internal';
 import { headerNames } from '@agentlightning/core/protocol';
-import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
+import { modelCallToSpan } from '@agentlightning/core/spans';
 import { type CallingAttempt, callIndexAttribute } from '../attempts/calling-attempt.ts';
 import { storeUnavailable } from '../wire/gateway-error.ts';
 import type { GatewayLog } from '../wire/gateway-options.ts';

@@ -1,6 +1,5 @@
 import { AgentLightningError, type Clock, type ErrorCode, type SpanInput, type Store } from '@agentlightning/core';
-import { backoffMs, withRetry } from '@agentlightning/core/internal';
-import { genAiAttributes, modelCallAttributes } from '@agentlightning/core/spans';
+import { backoffMs, genAiAttributes, modelCallAttributes, withRetry } from '@agentlightning/core/internal';
 import type { GatewayLog } from '../wire/gateway-options.ts';
 
 /** Names of the attributes that a span lacks because it would be larger than the store accepts. */

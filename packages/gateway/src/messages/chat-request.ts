@@ -8,7 +8,7 @@ import {
   requiredObjects,
 } from '../model-api/bad-request.ts';
 import { joinedSystem } from '../model-api/content-parts.ts';
-import { reasoningEffort } from '../model-api/reasoning-effort.ts';
+import { reasoningEffort } from '../model-api/opaque-reasoning.ts';
 import { definedFields, isJsonList, objectOf, textOf } from '../wire/json-access.ts';
 import { chatMessages, systemText } from './chat-messages.ts';
 

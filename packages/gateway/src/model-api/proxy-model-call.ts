@@ -1,5 +1,5 @@
 import type { Attributes, JsonObject } from '@agentlightning/core';
-import { modelCallAttributes } from '@agentlightning/core/spans';
+import { modelCallAttributes } from '@agentlightning/core/internal';
 import { newSpanId } from '@agentlightning/core/store';
 import type { CallingAttempt } from '../attempts/calling-attempt.ts';
 import { callingAgent, startCall } from '../capture/call-recorder.ts';

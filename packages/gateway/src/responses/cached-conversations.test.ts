@@ -1,5 +1,6 @@
 import type { JsonObject, Span, Store } from '@agentlightning/core';
-import { modelCallAttributes, modelCallToSpan } from '@agentlightning/core/spans';
+import { modelCallAttributes } from '@agentlightning/core/internal';
+import { modelCallToSpan } from '@agentlightning/core/spans';
 import type { Page } from '@agentlightning/core/store';
 import { describe, expect, it } from 'vitest';
 import type { ResponseContext } from '../model-api/translation.ts';

@@ -7,7 +7,7 @@ import {
   optionalText,
   requiredObjects,
 } from '../model-api/bad-request.ts';
-import { reasoningEffort } from '../model-api/reasoning-effort.ts';
+import { reasoningEffort } from '../model-api/opaque-reasoning.ts';
 import type { Conversation } from '../model-api/translation.ts';
 import { definedFields, isJsonList, objectOf, objectsOf, textOf } from '../wire/json-access.ts';
 import { chatMessages } from './chat-messages.ts';

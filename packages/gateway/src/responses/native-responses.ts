@@ -1,6 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { StreamedResponse } from '@agentlightning/core/adapter';
-import { type CapturedResponse, parseJsonObject } from '@agentlightning/core/internal';
+import { type CapturedResponse, parseJsonObject, StreamedResponse } from '@agentlightning/core/internal';
 import { prepareUntokened } from '../model-api/prepared-request.ts';
 import { failureMessage, type LastEntry, type StreamConverter } from '../model-api/stream-converter.ts';
 import type { UpstreamApi } from '../model-api/upstream-api.ts';

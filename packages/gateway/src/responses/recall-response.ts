@@ -1,5 +1,6 @@
 import { AgentLightningError, type JsonObject, type Span, type Store } from '@agentlightning/core';
-import { modelCallAttributes, modelCallFromSpan } from '@agentlightning/core/spans';
+import { modelCallAttributes } from '@agentlightning/core/internal';
+import { modelCallFromSpan } from '@agentlightning/core/spans';
 import { storeUnavailable } from '../wire/gateway-error.ts';
 import { objectsOf, textOf } from '../wire/json-access.ts';
 import { responseOf } from './response-body.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@agentlightning/core';
-import { modelCallAttributes } from '@agentlightning/core/spans';
+import { modelCallAttributes } from '@agentlightning/core/internal';
 import type { ClientApi } from '../model-api/proxy-model-call.ts';
 import type { TranslatedStream, Translation } from '../model-api/translation.ts';
 import { textOf } from '../wire/json-access.ts';

@@ -18,11 +18,13 @@ import { toResponse, toStreamedResponse } from '../wire/call-response.ts';
 import { forwardedHeaders } from '../wire/forwarded-headers.ts';
 import { GatewayError } from '../wire/gateway-error.ts';
 import { assertNotEncoded, bodyBytes, requestText } from '../wire/request-body.ts';
-import { anthropicRequestIdHeader } from '../wire/request-id.ts';
 import { ResponseStream } from '../wire/response-stream.ts';
 import type { CallReport } from './call-observer.ts';
 import type { ModelCallRoute } from './model-call-routes.ts';
 import type { GatewayContext, RouteOptions } from './route-options.ts';
+
+/** The header of a request's id in responses of Anthropic's API. */
+const anthropicRequestIdHeader = 'request-id';
 
 /** Handles the requests of a model API: each is admitted, proxied and recorded. */
 export function modelCallHandler(

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
 import { parseJsonObject } from '@agentlightning/core/internal';
-import { headerNames } from '@agentlightning/core/protocol';
+import { headerNames, requestIdFrom } from '@agentlightning/core/protocol';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { assertRight } from '../access/access.ts';
@@ -11,7 +11,6 @@ import { forwardedHeaders } from '../wire/forwarded-headers.ts';
 import { GatewayError } from '../wire/gateway-error.ts';
 import { numberOf, objectsOf, textOf } from '../wire/json-access.ts';
 import { limitedBody } from '../wire/request-body.ts';
-import { requestIdOf } from '../wire/request-id.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { stateToWire } from './admin-wire.ts';
 import { modelCallHandler } from './handle-model-call.ts';
@@ -25,7 +24,7 @@ const modelLists: readonly string[] = ['/models', '/v1/models'];
 export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   const { log, access } = options;
   app.use(async (c, next) => {
-    c.set('requestId', requestIdOf(c.req.raw.headers));
+    c.set('requestId', requestIdFrom(c.req.raw.headers.get(headerNames.requestId)));
     await next();
     c.res.headers.set(headerNames.requestId, c.var.requestId);
   });

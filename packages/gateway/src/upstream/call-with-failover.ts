@@ -5,9 +5,8 @@ import { acquireUpstreamSlot, type UpstreamSlot } from './acquire-upstream-slot.
 import { firstByteTimeoutMs } from './first-byte-times.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { FailedTry, sendToUpstream, type UpstreamResult, type UpstreamServices } from './send-to-upstream.ts';
-import type { FirstByteWait, UpstreamRequest } from './upstream-client.ts';
+import { type FirstByteWait, isUpstreamTimeout, type UpstreamRequest } from './upstream-client.ts';
 import { describeFailure, upstreamErrored, upstreamFailed, upstreamTimedOut } from './upstream-failure.ts';
-import { isUpstreamTimeout } from './upstream-timeout.ts';
 
 /** The order in which one call tries its upstreams: the healthy ones first, each once in a round. */
 class FailoverOrder {

@@ -2,8 +2,7 @@ import type { Clock } from '@agentlightning/core';
 import { backoffMs, errorMessage } from '@agentlightning/core/internal';
 import type { GatewayLog, HealthCheckOptions } from '../wire/gateway-options.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
-import type { UpstreamClient } from './upstream-client.ts';
-import { UpstreamTimeout } from './upstream-timeout.ts';
+import { type UpstreamClient, UpstreamTimeout } from './upstream-client.ts';
 
 /** The default health checks. */
 export const defaultHealthChecks: HealthCheckOptions = {

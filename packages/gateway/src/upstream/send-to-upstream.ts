@@ -8,9 +8,14 @@ import type { UpstreamSlot } from './acquire-upstream-slot.ts';
 import type { HealthChecker } from './health-checks.ts';
 import type { RegisteredUpstream } from './registered-upstream.ts';
 import { nextDialect, plainDialect, type RequestDialect } from './request-dialect.ts';
-import type { FirstByteWait, UpstreamClient, UpstreamRequest, UpstreamResponse } from './upstream-client.ts';
+import {
+  type FirstByteWait,
+  isUpstreamTimeout,
+  type UpstreamClient,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from './upstream-client.ts';
 import { describeFailure, keyRefused, upstreamFailed, upstreamMessage } from './upstream-failure.ts';
-import { isUpstreamTimeout } from './upstream-timeout.ts';
 
 /** The dependencies of a call to an upstream. */
 export interface UpstreamServices {

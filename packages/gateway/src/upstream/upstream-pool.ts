@@ -1,7 +1,6 @@
 import { AgentLightningError, type ModelCall } from '@agentlightning/core';
-import { addressText } from '@agentlightning/core/internal';
+import { addressText, isAgentAmong } from '@agentlightning/core/internal';
 import { assertKeyIsEncrypted } from '@agentlightning/core/protocol';
-import { isAgentAmong } from '@agentlightning/core/spans';
 import { GatewayError } from '../wire/gateway-error.ts';
 import type { Upstream, UpstreamState } from '../wire/gateway-options.ts';
 import { RegisteredUpstream } from './registered-upstream.ts';

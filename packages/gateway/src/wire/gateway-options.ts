@@ -70,7 +70,9 @@ export interface RejectedKey {
 
 /** The state of an upstream. */
 export interface UpstreamState {
+  /** Id of the upstream. */
   readonly id: string;
+  /** Address of the upstream, up to and with `/v1`. */
   readonly baseUrl: string;
   /** Null when the agent's model name is sent. */
   readonly model: string | null;
@@ -105,7 +107,9 @@ export interface HealthCheckOptions {
 
 /** Sampling parameters that override those in the agent's request. Absent fields are not overridden. */
 export interface SamplingOverrides {
+  /** Sampling temperature. */
   readonly temperature?: number;
+  /** Share of the probability to sample from. */
   readonly topP?: number;
   /** Token limit of a completion; the agent's own limit applies when it is lower. */
   readonly maxTokens?: number;
@@ -135,7 +139,7 @@ export interface RetryOptions {
 
 /** Verifies attempt tokens. Implemented by `AttemptTokens` of `@agentlightning/core/protocol`. */
 export interface AttemptTokenVerifier {
-  /** @throws AgentLightningError UNAUTHENTICATED for an invalid token */
+  /** Returns the claims of a token. @throws AgentLightningError UNAUTHENTICATED for an invalid token */
   verify(token: string): Promise<AttemptClaims>;
 }
 
@@ -149,7 +153,9 @@ export interface KeyAuthenticator {
 export interface GatewayLog {
   /** Called once for every model call. @default none */
   debug?(details: object, message: string): void;
+  /** Logs a warning. */
   warn(details: object, message: string): void;
+  /** Logs an error. */
   error(details: object, message: string): void;
 }
 
@@ -187,6 +193,7 @@ export interface GatewayOptions {
    * @default 'before-response'
    */
   readonly durability?: 'before-response' | 'background';
+  /** Retries of upstreams. */
   readonly retry?: Partial<RetryOptions>;
   /** Maximum request body size, in bytes. @default 33554432 (32 MiB) */
   readonly maxBodyBytes?: number;
@@ -194,6 +201,7 @@ export interface GatewayOptions {
   readonly connectTimeoutMs?: number;
   /** Limit for the time in the queue of an upstream, in milliseconds; then 429. @default 60000 */
   readonly queueTimeoutMs?: number;
+  /** Checks of the health of upstreams. */
   readonly healthChecks?: Partial<HealthCheckOptions>;
   /** Limit for silence within a response of an upstream, in milliseconds. @default 600000 */
   readonly upstreamTimeoutMs?: number;
@@ -269,6 +277,7 @@ export interface PauseOptions {
 
 /** The state of a gateway. */
 export interface GatewayState {
+  /** Whether new calls wait. */
   readonly isPaused: boolean;
   /** Null when it is not paused. */
   readonly reason: string | null;

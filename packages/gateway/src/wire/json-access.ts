@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
 import { hasUnusualNumbers, isJsonObject, parseJsonObject, parseKeepingNumbers } from '@agentlightning/core/internal';
 
-export { numberOf, objectsOf, textOf } from '@agentlightning/core/adapter';
+export { numberOf, objectsOf, textOf } from '@agentlightning/core/internal';
 
 /** Whether a JSON value is a list. */
 export function isJsonList(value: JsonValue | undefined): value is readonly JsonValue[] {

@@ -1,10 +1,6 @@
 import type { Attributes, Span } from '@agentlightning/core';
-import {
-  agentLightningAttributes,
-  genAiAttributes,
-  modelCallAttributes,
-  pythonReaderAttributes,
-} from '@agentlightning/core/spans';
+import { genAiAttributes, modelCallAttributes, pythonReaderAttributes } from '@agentlightning/core/internal';
+import { agentLightningAttributes } from '@agentlightning/core/spans';
 
 /** The part of a trace to export. */
 export interface ExportedContent {

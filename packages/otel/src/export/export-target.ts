@@ -8,7 +8,9 @@ export type OtlpProtocol = 'http/protobuf' | 'http/json';
 export interface TraceTarget {
   /** The complete address, with `/v1/traces` or that of the tool. */
   readonly url: string;
+  /** Headers of each request. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Encoding of the requests. */
   readonly protocol: OtlpProtocol;
   /** Where rewards are sent as scores; absent for tools without them. */
   readonly scores?: ScoreTarget;
@@ -21,7 +23,9 @@ export type TraceTool = 'otlp' | 'langfuse' | 'phoenix' | 'langsmith' | 'mlflow'
 export interface TargetSettings {
   /** Base address of the collector or tool. */
   readonly endpoint?: string | undefined;
+  /** Headers of each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Encoding of the requests. */
   readonly protocol?: OtlpProtocol | undefined;
 }
 

@@ -4,6 +4,7 @@ import type { AttemptScore } from './summarize-roots.ts';
 
 /** Where a tool takes scores, which its list of traces shows and filters. */
 export interface ScoreTarget {
+  /** The tool that receives the scores. */
   readonly tool: 'langfuse' | 'phoenix' | 'mlflow';
   /** The address that takes scores; of MLflow, that of its traces. */
   readonly url: string;

@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue, JsonObject, JsonValue, Span } from '@agentlightning/core';
-import { isJsonObject } from '@agentlightning/core/internal';
-import { findRewards, genAiAttributes, spanNames } from '@agentlightning/core/spans';
+import { genAiAttributes, isJsonObject } from '@agentlightning/core/internal';
+import { findRewards, spanNames } from '@agentlightning/core/spans';
 
 /** Maximum characters of a trace's name. */
 const maxNameLength = 80;

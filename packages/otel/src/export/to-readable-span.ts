@@ -1,5 +1,6 @@
 import type { Attributes, Span } from '@agentlightning/core';
-import { genAiAttributes, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
+import { genAiAttributes } from '@agentlightning/core/internal';
+import { rewardFromSpan, spanNames } from '@agentlightning/core/spans';
 import { type HrTime, type SpanContext, SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import type { ReadableSpan, TimedEvent } from '@opentelemetry/sdk-trace';

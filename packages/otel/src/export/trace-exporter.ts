@@ -1,9 +1,17 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Attributes } from '@agentlightning/core';
-import { AgentLightningError, type Clock, type Span } from '@agentlightning/core';
-import { backoffMs, errorMessage, parseRetryAfterMs, systemClock, withRetry } from '@agentlightning/core/internal';
-import { calledModel, genAiAttributes, joinModelCalls, modelCallAttributes } from '@agentlightning/core/spans';
+import { AgentLightningError, type Attributes, type Clock, type Span } from '@agentlightning/core';
+import {
+  backoffMs,
+  calledModel,
+  errorMessage,
+  genAiAttributes,
+  modelCallAttributes,
+  parseRetryAfterMs,
+  systemClock,
+  withRetry,
+} from '@agentlightning/core/internal';
+import { joinModelCalls } from '@agentlightning/core/spans';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import type { ExportedContent } from './export-attributes.ts';
@@ -14,6 +22,7 @@ import { hasValidIds, toReadableSpan } from './to-readable-span.ts';
 
 /** Options of a {@link TraceExporter}. */
 export interface TraceExporterOptions extends ExportedContent {
+  /** Where traces are sent. */
   readonly target: TraceTarget;
   /** Resource attributes of all spans, such as the id of the run. @default the service name `agentlightning` */
   readonly resource?: Readonly<Record<string, string>>;
@@ -33,6 +42,7 @@ export interface TraceExporterOptions extends ExportedContent {
 export interface TraceExportCounts {
   /** Spans that the receiver has accepted. */
   readonly spans: number;
+  /** Number of requests. */
   readonly requests: number;
   /** Rewards that the receiver has accepted as scores. */
   readonly scores: number;
@@ -106,6 +116,7 @@ export class TraceExporter {
     this.#resource = resourceFromAttributes({ 'service.name': 'agentlightning', ...options.resource });
   }
 
+  /** What was exported, and what was lost. */
   get counts(): TraceExportCounts {
     return {
       spans: this.#spans,

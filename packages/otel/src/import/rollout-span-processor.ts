@@ -5,8 +5,9 @@ import {
   type RolloutContext,
   type SpanInput,
 } from '@agentlightning/core';
+import { genAiAttributes, toAttributeValue } from '@agentlightning/core/internal';
 import { isReservedAttribute } from '@agentlightning/core/protocol';
-import { agentLightningAttributes, genAiAttributes, toAttributeValue } from '@agentlightning/core/spans';
+import { agentLightningAttributes } from '@agentlightning/core/spans';
 import { type OtelSpan, type OtelTime, otelParentId } from './otel-span.ts';
 
 /** Options of {@link RolloutSpanProcessor}. */

@@ -59,6 +59,7 @@ function positive(text: string | undefined): number | null {
 export interface TelemetryOptions {
   /** The service name, unless `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` has one: `agl-server`. */
   readonly serviceName: string;
+  /** Version of the program. */
   readonly serviceVersion: string;
   /** The metrics to export. */
   readonly registry: MetricsRegistry;

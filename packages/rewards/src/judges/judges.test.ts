@@ -1,6 +1,5 @@
-import type { Span } from '@agentlightning/core';
-import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { modelCallAttributes } from '@agentlightning/core/spans';
+import { AgentLightningError, type Clock, type Span } from '@agentlightning/core';
+import { modelCallAttributes } from '@agentlightning/core/internal';
 import {
   aSpan,
   failWith,

@@ -1,5 +1,5 @@
-import type { AttemptedRollout } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { currentAttemptId, encodeExitReport, writeExitReport } from './exit-report.ts';
 import { type BlockedLimits, type EventLoopWatch, watchEventLoop } from './watch-event-loop.ts';
 import { exitReportFd } from './worker-messages.ts';

@@ -1,7 +1,6 @@
-import type { AttemptedRollout } from '@agentlightning/core';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import type { AttemptTokenRequest } from '@agentlightning/core/protocol';
-import { type ClaimOptions, isTerminalAttemptStatus } from '@agentlightning/core/store';
+import { type AttemptedRollout, type ClaimOptions, isTerminalAttemptStatus } from '@agentlightning/core/store';
 import { returnToQueue } from '../report-ending.ts';
 import type { RunnerStore } from '../runner-store.ts';
 import type { ClaimBudget } from './claim-budget.ts';

@@ -1,6 +1,7 @@
-import type { AttemptedRollout, Clock, JsonObject } from '@agentlightning/core';
+import type { Clock, JsonObject } from '@agentlightning/core';
 import { withRetry } from '@agentlightning/core/internal';
-import { failureMetadata } from '@agentlightning/core/store';
+import { failureMetadata } from '@agentlightning/core/protocol';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { returnToQueue } from '../report-ending.ts';
 import type { RunnerStore } from '../runner-store.ts';
 import { storeRetryPolicy } from '../store-retry-policy.ts';

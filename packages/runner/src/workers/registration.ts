@@ -1,9 +1,11 @@
 import type { Clock, JsonObject, Store } from '@agentlightning/core';
-import { workerLeaseKey } from '@agentlightning/core/store';
+import { workerLeaseKey } from '@agentlightning/core/protocol';
 
 /** Options of a {@link Registration}. */
 export interface RegistrationOptions {
+  /** Where the worker is registered. */
   readonly store: Pick<Store, 'updateWorker'>;
+  /** Id of the worker. */
   readonly workerId: string;
   /** Heartbeat timeout after which the store considers the worker lost, in milliseconds. */
   readonly leaseMs: number;
@@ -11,6 +13,7 @@ export interface RegistrationOptions {
   readonly statistics: () => JsonObject;
   /** Called with the first of consecutive failures. */
   readonly onError: (error: unknown) => void;
+  /** The clock. */
   readonly clock: Clock;
 }
 

@@ -19,6 +19,7 @@ export interface EventLoopWorkerData {
 export interface NativeCodeMessage {
   /** The file descriptor. */
   readonly fd: number;
+  /** The message. */
   readonly message: string;
 }
 
@@ -28,6 +29,7 @@ export interface EventLoopWatchOptions {
   readonly exitCode: number;
   /** Called in the asynchronous context of the blocking code, with its function and file, before the process exits. */
   readonly onBlocked: (where: string) => void;
+  /** Announces native code. */
   readonly nativeCode: NativeCodeMessage;
   /** Time limit for pausing the blocking code, in milliseconds. @default 5000 */
   readonly pauseTimeoutMs?: number;
@@ -50,7 +52,9 @@ export interface BlockedLimits {
 
 /** A watch over the event loop of this process. It tolerates a blocked event loop until limits are set. */
 export interface EventLoopWatch {
+  /** Changes the limits. */
   readonly setLimits: (limits: BlockedLimits) => void;
+  /** Ends the watch. */
   readonly stop: () => Promise<void>;
 }
 

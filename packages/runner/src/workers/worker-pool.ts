@@ -12,7 +12,9 @@ import { type WorkerEnd, WorkerProcess, type WorkerProgram } from './worker-proc
 
 /** Options of a pool of worker processes. */
 export interface WorkerPoolOptions {
+  /** The program of each process. */
   readonly program: WorkerProgram;
+  /** The store of rollouts and workers. */
   readonly store: RunnerStore & Pick<Store, 'updateWorker'>;
   /** Creates the token of an attempt, as for a runner. @default none: agents use the key of their endpoint */
   readonly createAttemptToken?: ((request: AttemptTokenRequest) => Promise<string>) | undefined;

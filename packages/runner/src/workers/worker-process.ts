@@ -21,6 +21,7 @@ import {
 export interface WorkerProgram {
   /** The module that calls `serveWorker`. */
   readonly entry: string;
+  /** Arguments of the program. */
   readonly args: readonly string[];
   /**
    * Names of the environment variables that agents get, besides the basic ones of the system and of Node.js. Keys and secrets

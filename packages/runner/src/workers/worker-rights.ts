@@ -1,6 +1,7 @@
-import { AgentLightningError, type AttemptedRollout, type SpanInput } from '@agentlightning/core';
+import { AgentLightningError, type SpanInput } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import { isRewardedByEvaluator, restrictedContentOf, spanInputCodec } from '@agentlightning/core/protocol';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import * as z from 'zod';
 import type { SupervisorMethod } from './worker-messages.ts';
 

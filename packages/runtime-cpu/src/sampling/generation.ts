@@ -38,6 +38,7 @@ export class Generation implements AsyncIterable<TokenChoice> {
     this.result.catch(() => {});
   }
 
+  /** Whether tokens are still generated. */
   get isRunning(): boolean {
     return this.#state === 'running';
   }
@@ -83,6 +84,7 @@ export class Generation implements AsyncIterable<TokenChoice> {
     this.#announce();
   }
 
+  /** The tokens, one by one. */
   async *[Symbol.asyncIterator](): AsyncIterator<TokenChoice> {
     let next = 0;
     for (;;) {

@@ -18,9 +18,11 @@ export interface SampleRequest extends SamplingRule {
 
 /** A complete response. */
 export interface SampleResult {
+  /** Token ids of the prompt. */
   readonly promptTokens: readonly number[];
   /** Every sampled token with its log-probability, the closing `<|end|>` included. */
   readonly choices: readonly TokenChoice[];
+  /** Why the generation ended. */
   readonly finishReason: 'stop' | 'length';
   /** The version of the weights that sampled it. */
   readonly weightVersion: number;

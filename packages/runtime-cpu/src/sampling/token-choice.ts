@@ -10,12 +10,15 @@ export interface SamplingRule {
 
 /** A token and its natural-log probability under the sampling distribution. */
 export interface TokenLogprob {
+  /** The token id. */
   readonly token: number;
+  /** Its log-probability. */
   readonly logprob: number;
 }
 
 /** A sampled token with the likeliest alternatives, the likeliest first. */
 export interface TokenChoice extends TokenLogprob {
+  /** The most likely tokens. */
   readonly top: readonly TokenLogprob[];
 }
 

@@ -1,14 +1,20 @@
 /** A part of a message's content; the embedded model supports only the types `text` and `refusal`. */
 export interface ChatContentPart {
+  /** Kind of the part. */
   readonly type: string;
+  /** Text of the part. */
   readonly text?: string | null | undefined;
+  /** Text of a refusal. */
   readonly refusal?: string | null | undefined;
 }
 
 /** A call of a function tool, in OpenAI's format. */
 export interface ChatToolCall {
+  /** Id of the call. */
   readonly id: string;
+  /** The kind of a call. */
   readonly type: 'function';
+  /** The called function with its arguments as JSON. */
   readonly function: {
     readonly name: string;
     /** A JSON object, as text. */
@@ -20,6 +26,7 @@ export interface ChatToolCall {
 export interface ChatMessage {
   /** `system`, `developer` (equivalent), `user`, `assistant` or `tool`. */
   readonly role: string;
+  /** Text, or parts of text. */
   readonly content?: string | readonly ChatContentPart[] | null | undefined;
   /** Only in assistant messages. */
   readonly tool_calls?: readonly ChatToolCall[] | null | undefined;
@@ -27,7 +34,9 @@ export interface ChatMessage {
 
 /** A function tool of an OpenAI request. The embedded model does not see its description. */
 export interface ChatTool {
+  /** The kind of a tool. */
   readonly type: 'function';
+  /** The function with the schema of its arguments. */
   readonly function: {
     readonly name: string;
     /** A JSON schema of type `object`; the order of its properties is the order of the values in a call. */
@@ -44,5 +53,6 @@ export interface ParsedResponse {
   readonly content: string | null;
   /** Empty when the response calls no tool. */
   readonly toolCalls: readonly ChatToolCall[];
+  /** Why the response ended. */
   readonly finishReason: ChatFinishReason;
 }

@@ -18,6 +18,7 @@ export interface BatchOutcome {
   readonly loss: number;
   /** Tokens of weight other than 0. */
   readonly trainedTokens: number;
+  /** Metrics of the batch. */
   readonly metrics: Readonly<Record<string, number>>;
   /** The log-probability of each trained token, an array for each datum. */
   readonly logprobs: readonly Float32Array[];

@@ -4,7 +4,9 @@ import type { ChannelTls } from './open-transport.ts';
 
 /** A certificate and its key, in PEM. */
 export interface ClientCertificate {
+  /** The certificate in PEM. */
   readonly certificate: string;
+  /** The private key in PEM. */
   readonly privateKey: string;
 }
 

@@ -12,6 +12,7 @@ import { type RuntimeLink, untimed } from './runtime-link.ts';
 export interface ExportedArtifact {
   /** Opaque; pass the whole object to download it. */
   readonly artifactId: string;
+  /** The files of the artifact. */
   readonly files: readonly {
     /** Path within the export, with `/`. */
     readonly path: string;

@@ -2,9 +2,11 @@ import { type Operation, OperationState, QueueReason } from '../gen/agentlightni
 
 /** The status of an operation, reported about once a second. */
 export interface OperationStatus {
+  /** Id of the model. */
   readonly modelId: string;
   /** Its number in the model's sequence. */
   readonly sequence: number;
+  /** State of the operation. */
   readonly state: 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled';
   /** Why it waits; null when it does not wait or the reason is unknown. */
   readonly waitsFor: 'earlier-operation' | 'missing-operation' | 'engine' | 'pause' | null;

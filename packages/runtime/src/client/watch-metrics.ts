@@ -9,6 +9,7 @@ export interface RuntimeMetric {
   readonly modelId: string | null;
   /** Such as `train/tokens_per_second`; the contract lists them. */
   readonly name: string;
+  /** The value. */
   readonly value: number;
   /** The model's optimizer steps at that time. */
   readonly step: number;

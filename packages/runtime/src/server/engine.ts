@@ -15,6 +15,7 @@ export type EngineCapabilities = Omit<RuntimeCapabilities, 'maxMessageBytes'>;
 
 /** A loss validated against the capabilities, with every parameter. */
 export interface ResolvedLoss {
+  /** Name of the loss. */
   readonly name: string;
   /** Every parameter listed in the capabilities: the client's value or the default. */
   readonly parameters: Readonly<Record<string, number>>;
@@ -27,6 +28,7 @@ export type ResolvedAdam = Required<AdamParameters>;
 export interface EngineCheckpoint extends Omit<Checkpoint, 'clientState'> {
   /** The name of the checkpoint. */
   readonly name: string;
+  /** The client's state, as opaque bytes. */
   readonly clientState: Uint8Array;
   /** Unix milliseconds. */
   readonly createdAtMs: number;
@@ -53,6 +55,7 @@ export type ExportFormat = 'safetensors' | 'peft';
 export interface ExportOptions {
   /** A checkpoint of the model. @default the current weights */
   readonly uri?: string;
+  /** Format of the weights. */
   readonly format: ExportFormat;
 }
 
@@ -86,9 +89,11 @@ export type PauseMode = 'drain' | 'abort';
 
 /** Whether a model accepts requests. */
 export interface InferenceState {
+  /** Whether inference is paused. */
   readonly isPaused: boolean;
   /** Number of requests in flight. */
   readonly inFlight: number;
+  /** The policy version that is served. */
   readonly policyVersion: number;
 }
 
@@ -101,8 +106,11 @@ export interface InferenceState {
  * `RESOURCE_EXHAUSTED` or `PRECONDITION_FAILED`; anything else reaches the client as `INTERNAL`.
  */
 export interface EngineModel {
+  /** Id of the model. */
   readonly modelId: string;
+  /** Name of the base model. */
   readonly baseModel: string;
+  /** Seed of the random draws. */
   readonly seed: number;
   /** Must be fast; called at any time. */
   state(): EngineModelState;
@@ -135,7 +143,7 @@ export interface EngineModel {
   loadCheckpoint(uri: string): Promise<EngineCheckpoint>;
   /** The checkpoints of this model id, newest first, including those of earlier processes. */
   listCheckpoints(): Promise<readonly EngineCheckpoint[]>;
-  /** @throws AgentLightningError NOT_FOUND when this model has no such checkpoint */
+  /** Deletes a checkpoint. @throws AgentLightningError NOT_FOUND when this model has no such checkpoint */
   deleteCheckpoint(uri: string): Promise<void>;
   /** Exports weights for other programs; required for the features `export` and `export_peft`. */
   exportWeights?(options: ExportOptions): Promise<EngineArtifact>;

@@ -94,6 +94,7 @@ export interface ServeRuntimeOptions {
 export interface RuntimeServer {
   /** Address for `connectRuntime`: `127.0.0.1:50051`. */
   readonly address: string;
+  /** The port that it listens on. */
   readonly port: number;
   /** Rejects new calls, lets the running operation finish, ends all connections and the engine. */
   close(): Promise<void>;

@@ -6,6 +6,7 @@ import { isLoopback } from '../loopback.ts';
 export interface ServerTls {
   /** The server's certificate, followed by intermediate certificates. */
   readonly certificate: string;
+  /** The private key in PEM. */
   readonly privateKey: string;
   /**
    * Certificates of the authority that signs client certificates. When set, clients without such a certificate cannot

@@ -12,9 +12,11 @@ export type KeyRole = (typeof keyRoles)[number];
 
 /** The record of an access key, without the key. */
 export interface AccessKey {
+  /** Id of the key. */
   readonly keyId: string;
   /** The holder, as named by the creator of the key. */
   readonly name: string;
+  /** The role of the key. */
   readonly role: KeyRole;
   /** The only project that it is for; null for all projects: of the role `admin`. */
   readonly project: string | null;

@@ -1,11 +1,6 @@
 import { AgentLightningError, type Attempt, type Rollout, type Run, type Span } from '@agentlightning/core';
-import { assertId } from '@agentlightning/core/protocol';
-import {
-  isTerminalRolloutStatus,
-  type MetricPoint,
-  type ResourcesSnapshot,
-  unfinishedRunStatuses,
-} from '@agentlightning/core/store';
+import { assertId, unfinishedRunStatuses } from '@agentlightning/core/protocol';
+import { isTerminalRolloutStatus, type MetricPoint, type ResourcesSnapshot } from '@agentlightning/core/store';
 import { isOpen } from '../operations/records/attempt-record.ts';
 import { writeSequenceId } from '../operations/records/span-counter.ts';
 import { requestTextIndex } from '../operations/records/text-index-queue.ts';

@@ -10,7 +10,9 @@ import { bytesOnDisk, checkStoreFile, createPrivateFile, existingStoreFile, with
 export interface StoreBackup {
   /** The file's full path. */
   readonly file: string;
+  /** Size of the backup. */
   readonly bytes: number;
+  /** Version of the schema. */
   readonly schemaVersion: number;
 }
 

@@ -13,7 +13,9 @@ import { existingStoreFile } from './store-file.ts';
 
 /** The result of a migration or dry run. */
 export interface StoreMigration {
+  /** The version before. */
   readonly fromVersion: number;
+  /** The version after. */
   readonly toVersion: number;
   /** The pending migrations, in order. */
   readonly migrations: readonly { readonly version: number; readonly name: string }[];

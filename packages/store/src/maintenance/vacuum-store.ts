@@ -2,8 +2,11 @@ import { bytesOnDisk, existingStoreFile, withFile } from './store-file.ts';
 
 /** The size of a store on disk before and after. */
 export interface VacuumedStore {
+  /** The file of the database. */
   readonly file: string;
+  /** Size before. */
   readonly bytesBefore: number;
+  /** Size after. */
   readonly bytesAfter: number;
 }
 

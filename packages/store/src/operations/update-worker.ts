@@ -1,6 +1,6 @@
 import type { JsonObject } from '@agentlightning/core';
-import { assertId } from '@agentlightning/core/protocol';
-import { type Worker, workerLeaseKey } from '@agentlightning/core/store';
+import { assertId, workerLeaseKey } from '@agentlightning/core/protocol';
+import type { Worker } from '@agentlightning/core/store';
 import type { OperationContext } from '../sql/operation.ts';
 import { toJson } from '../sql/row-value.ts';
 import { loadWorker } from './read-workers.ts';

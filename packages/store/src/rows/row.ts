@@ -1,6 +1,5 @@
 import type {
   Attempt,
-  AttemptedRollout,
   AttemptStatus,
   JsonObject,
   NamedResources,
@@ -11,7 +10,14 @@ import type {
   Span,
   SpanInput,
 } from '@agentlightning/core';
-import type { MetricPoint, ResourcesSnapshot, RunStatus, Worker, WorkerStatus } from '@agentlightning/core/store';
+import type {
+  AttemptedRollout,
+  MetricPoint,
+  ResourcesSnapshot,
+  RunStatus,
+  Worker,
+  WorkerStatus,
+} from '@agentlightning/core/store';
 import {
   readInteger,
   readJson,

@@ -1,6 +1,6 @@
 import { type SpanInput, ValidationError } from '@agentlightning/core';
+import { assertRewardsInRange } from '@agentlightning/core/internal';
 import { assertId, maxSequenceId } from '@agentlightning/core/protocol';
-import { assertRewardsInRange } from '@agentlightning/core/spans';
 import { toJson } from '../sql/row-value.ts';
 import { spanBody } from './row.ts';
 

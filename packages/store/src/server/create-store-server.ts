@@ -33,6 +33,7 @@ export interface StoreServerOptions extends StoreHandlerOptions {
 export interface StoreServer {
   /** Its base URL, such as `http://127.0.0.1:4747`. */
   readonly url: string;
+  /** The port that it listens on. */
   readonly port: number;
   /** Rejects new connections, ends waits and completes active requests. The store stays open. */
   close(): Promise<void>;

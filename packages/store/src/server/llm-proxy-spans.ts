@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentlightning/core';
-import { isJsonObject, parseJsonObject } from '@agentlightning/core/internal';
-import { genAiAttributes, modelCallAttributes, spanNames } from '@agentlightning/core/spans';
+import { genAiAttributes, isJsonObject, modelCallAttributes, parseJsonObject } from '@agentlightning/core/internal';
+import { spanNames } from '@agentlightning/core/spans';
 import type { Hono } from 'hono';
 
 /** Path before that of the protocol, for clients of Python's adapters: `http://localhost:4747/llm-proxy`. */

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import type { AttemptedRollout, Clock } from '@agentlightning/core';
-import { AgentLightningError, NotFoundError } from '@agentlightning/core';
+import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import {
   type AttemptTokens,
@@ -10,6 +9,7 @@ import {
   isRewardedByEvaluator,
   specialRoutes,
 } from '@agentlightning/core/protocol';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { type Context, Hono } from 'hono';
 import type { Registry } from 'prom-client';
 import type { JournalReading } from '../changes/change-journal.ts';

@@ -9,7 +9,8 @@
  * @module
  */
 import type { JsonValue, Span } from '@agentlightning/core';
-import { modelCallAttributes, spanNames } from '@agentlightning/core/spans';
+import { modelCallAttributes } from '@agentlightning/core/internal';
+import { spanNames } from '@agentlightning/core/spans';
 import type { RolloutTrace } from '@agentlightning/core/store';
 import { wordsOf } from './search-words.ts';
 

@@ -1,6 +1,6 @@
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AttemptedRollout, JsonObject } from '@agentlightning/core';
+import type { JsonObject } from '@agentlightning/core';
 import {
   attemptCodec,
   resourcesSnapshotCodec,
@@ -8,6 +8,7 @@ import {
   spanInputCodec,
   workerCodec,
 } from '@agentlightning/core/protocol';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createStoreServer, openStore, type SqlStore, type StoreServer } from '../../src/index.ts';
 import { describeInterop } from './describe-interop.ts';

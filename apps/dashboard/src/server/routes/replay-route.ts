@@ -1,6 +1,5 @@
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
-import { parse, parseJsonObject } from '@agentlightning/core/internal';
-import { modelCallAttributes, toGenAiOutputMessages } from '@agentlightning/core/spans';
+import { modelCallAttributes, parse, parseJsonObject, toGenAiOutputMessages } from '@agentlightning/core/internal';
 import { traceMessages } from '@agentlightning/trace';
 import type { Hono } from 'hono';
 import { getCookie } from 'hono/cookie';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { wholeNumber } from '../number-flag.ts';
-import type { ProgramOptions } from '../program-options.ts';
+import { type ProgramOptions, wholeNumber } from '../flags.ts';
 import type { DevFlags } from './run-dev.ts';
 import { addSubjectOptions } from './subject-options.ts';
 

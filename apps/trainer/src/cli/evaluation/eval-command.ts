@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { shareOf, wholeNumber } from '../number-flag.ts';
-import type { ProgramOptions } from '../program-options.ts';
+import { type ProgramOptions, shareOf, wholeNumber } from '../flags.ts';
 import type { EvalFlags } from './run-eval.ts';
 import { addSubjectOptions } from './subject-options.ts';
 

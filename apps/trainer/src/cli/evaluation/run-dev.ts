@@ -8,7 +8,7 @@ import { type CommandContext, completeCommands } from '../../report/complete-com
 import { countOf } from '../../report/evaluation-progress.ts';
 import { rolloutText } from '../../report/rollout-text.ts';
 import { exitCodes } from '../exit-code.ts';
-import { parseTaskFlag } from '../task-flag.ts';
+import { parseTaskFlag } from '../flags.ts';
 import { runWithReport } from './run-with-report.ts';
 import { endpointOf, type SubjectFlags, subjectOverrides } from './subject-options.ts';
 

@@ -16,5 +16,5 @@ test.each([
 });
 
 test('flags that are absent replace nothing', () => {
-  expect(Object.keys(subjectOverrides({ seed: 3 }, { concurrency: undefined }))).toEqual(['seed']);
+  expect(Object.keys(subjectOverrides({ seed: 3 }, { concurrency: undefined }))).toEqual(['run']);
 });

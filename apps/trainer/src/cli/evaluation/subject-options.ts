@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { ConfigOverrides } from '../../config/load-config.ts';
 import type { EndpointModel } from '../../evaluation-run/evaluate-options.ts';
 import { type ConnectionFlags, connectionOverrides, givenFlags } from '../connection-overrides.ts';
-import { formerWorkers, wholeNumber } from '../number-flag.ts';
-import { storeHelp } from '../store-option.ts';
+import { formerWorkers, storeHelp, wholeNumber } from '../flags.ts';
 
 /** The flags that `agl eval` and `agl dev` share. */
 export interface SubjectFlags extends ConnectionFlags {
@@ -70,7 +69,7 @@ export function subjectOverrides(
   } = {},
 ): ConfigOverrides {
   const given = givenFlags({
-    seed: flags.seed,
+    run: { seed: flags.seed },
     agents: {
       processes: further.processes ?? flags.processes,
       inProcess: flags.inProcess,
@@ -79,7 +78,7 @@ export function subjectOverrides(
     evaluation: { maxMissingShare: further.maxMissingShare },
     gateway: { tokenSecret: process.env['AGL_TOKEN_SECRET'] },
   });
-  return { ...given, ...connectionOverrides(flags) };
+  return connectionOverrides(flags, given);
 }
 
 function flagError(message: string, remedy: string): AgentLightningError {

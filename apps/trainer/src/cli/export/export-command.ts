@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { ProgramOptions } from '../program-options.ts';
+import { type ProgramOptions, storeHelp } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
-import { storeHelp } from '../store-option.ts';
 import { addMetricsCommand } from './export-metrics-command.ts';
 import { addTracesCommand } from './export-traces-command.ts';
 import type { ExportFlags } from './run-export.ts';

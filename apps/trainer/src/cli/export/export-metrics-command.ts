@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
+import { storeHelp } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
-import { storeHelp } from '../store-option.ts';
 import type { ExportMetricsFlags } from './export-metrics.ts';
 
 /** Adds `agl export metrics`. */

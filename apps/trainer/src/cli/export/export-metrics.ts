@@ -2,18 +2,17 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 import { AgentLightningError, type Run, type Store } from '@agentlightning/core';
 import { quantityText, systemClock } from '@agentlightning/core/internal';
+import { unfinishedRunStatuses } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
-import { unfinishedRunStatuses } from '@agentlightning/core/store';
 import { configurationEntries } from '../../metrics-export/configuration-entries.ts';
-import type { MetricSink } from '../../metrics-export/metric-sink.ts';
-import { metricValues } from '../../metrics-export/metric-sink.ts';
+import { type MetricSink, metricValues } from '../../metrics-export/metric-sink.ts';
 import { mlflowServer, openMlflowSink } from '../../metrics-export/mlflow-sink.ts';
 import { eventRecord, headerRecord } from '../../metrics-export/tensorboard-record.ts';
 import { csvSink, openMetricsSink } from '../../metrics-export/text-sinks.ts';
 import { openWandbSink } from '../../metrics-export/wandb-sink.ts';
+import { writeOutcome } from '../error-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
-import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export metrics`. */
 export interface ExportMetricsFlags {

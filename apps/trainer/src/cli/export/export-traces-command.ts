@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { ProgramOptions } from '../program-options.ts';
+import { type ProgramOptions, storeHelp } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
-import { storeHelp } from '../store-option.ts';
 import type { ExportTracesFlags } from './export-traces.ts';
 
 /** Adds `agl export traces`. */

@@ -1,11 +1,12 @@
 import type { Rollout, RolloutMode, Store } from '@agentlightning/core';
 import { quantityText, systemClock } from '@agentlightning/core/internal';
-import { maxTraceRollouts, terminalRolloutStatuses, unfinishedRunStatuses } from '@agentlightning/core/store';
+import { maxTraceRollouts, unfinishedRunStatuses } from '@agentlightning/core/protocol';
+import { terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OtlpProtocol, TraceExportCounts, TraceTool } from '@agentlightning/otel';
 import { importOpenTelemetry } from '../../metrics/import-open-telemetry.ts';
+import { writeOutcome } from '../error-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
-import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export traces`. */
 export interface ExportTracesFlags {

@@ -14,8 +14,8 @@ import { openRuntime } from '../../runtime/open-runtime.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
 import { openModel } from '../../session/open-models.ts';
 import { type ConnectionFlags, connectionOverrides } from '../connection-overrides.ts';
+import { writeOutcome } from '../error-text.ts';
 import { formatBytes } from '../format-bytes.ts';
-import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl export`. */
 export interface ExportFlags extends ConnectionFlags {

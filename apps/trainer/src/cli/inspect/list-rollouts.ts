@@ -1,15 +1,14 @@
 import type { Store } from '@agentlightning/core';
 import { quantityText } from '@agentlightning/core/internal';
+import { hasAttempt, lostClaimsReasonKey } from '@agentlightning/core/protocol';
 import {
   type FoundRollout,
-  hasAttempt,
   isTerminalRolloutStatus,
-  lostClaimsReasonKey,
   type RolloutSearchPage,
   type RunStatistics,
 } from '@agentlightning/core/store';
 import { type RolloutFilter, rolloutSearch } from '@agentlightning/dashboard';
-import { textTable } from '../../report/text-table.ts';
+import { textTable } from '../../report/text-formats.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl rollouts`. */

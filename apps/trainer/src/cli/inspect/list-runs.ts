@@ -1,8 +1,8 @@
 import type { Run, Store } from '@agentlightning/core';
-import { readRunProgress } from '@agentlightning/core/protocol';
-import { type Cost, costOfRun, pricesOf } from '@agentlightning/core/store';
+import { costOfRun, pricesOf, readRunProgress } from '@agentlightning/core/protocol';
+import type { Cost } from '@agentlightning/core/store';
 import { costText } from '../../report/rollout-text.ts';
-import { textTable } from '../../report/text-table.ts';
+import { textTable } from '../../report/text-formats.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 
 /** The flags of `agl runs`. */

@@ -1,6 +1,6 @@
 import { systemClock } from '@agentlightning/core/internal';
 import { type RunnerRecord, readRunner, storeTimeOf } from '@agentlightning/core/protocol';
-import { textTable } from '../../report/text-table.ts';
+import { textTable } from '../../report/text-formats.ts';
 import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 

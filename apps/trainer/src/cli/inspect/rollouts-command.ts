@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
-import { wholeNumber } from '../number-flag.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
+import { storeHelp, wholeNumber } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
-import { storeHelp } from '../store-option.ts';
 import type { RolloutsFlags } from './list-rollouts.ts';
 
 const statuses = ['queuing', 'preparing', 'running', 'succeeded', 'failed', 'requeuing', 'cancelled'];

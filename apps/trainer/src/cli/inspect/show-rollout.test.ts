@@ -77,7 +77,7 @@ test('the cost of the calls is at the prices of the run, and a model without a p
   const flags = { store: place, attempt: 'latest', format: 'tree', output } as const;
   await showRollout(rolloutId, flags);
   expect(await readFile(output, 'utf8')).toContain(
-    'cost     0.007 EUR; no price of model other (prices.models["other"])\n',
+    'cost     0.007 EUR; no price of model other (run.prices.models["other"])\n',
   );
   await showRollout(rolloutId, { ...flags, json: true });
   const { cost } = shownRollout.parse(JSON.parse(await readFile(output, 'utf8'))) as { cost: unknown };

@@ -1,10 +1,9 @@
 import { AgentLightningError, type Attempt, type Rollout, type Store } from '@agentlightning/core';
-import { costOfCalls, pricesOf, usageOfSpans } from '@agentlightning/core/store';
+import { costOfCalls, pricesOf, usageOfSpans } from '@agentlightning/core/protocol';
 import { traceHtml, traceMermaid, traceSteps } from '@agentlightning/trace';
 import { attemptsText, costText, durationText, rolloutText, type ShownRollout } from '../../report/rollout-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
-import type { ShowFlags, ShowFormat } from './show-format.ts';
-import { isColouredOutput, writeOutput } from './write-output.ts';
+import { isColouredOutput, type ShowFlags, type ShowFormat, writeOutput } from './show-format.ts';
 
 /** Writes a rollout with its trace and conversation, to the terminal or into a file. */
 export async function showRollout(rolloutId: string, flags: ShowFlags): Promise<void> {

@@ -14,11 +14,10 @@ import { conversationLines } from '../../trace/conversation.ts';
 import { loadAgent } from '../../user-modules/load-agent.ts';
 import { errorText } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
+import { parseTaskFlag } from '../flags.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
 import { redirectStdout } from '../process/redirect-stdout.ts';
-import { parseTaskFlag } from '../task-flag.ts';
-import type { ShowFormat } from './show-format.ts';
-import { isColouredOutput, writeOutput } from './write-output.ts';
+import { isColouredOutput, type ShowFormat, writeOutput } from './show-format.ts';
 
 /** The flags of `agl trace`. */
 export interface TraceFlags {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { ProgramOptions } from '../program-options.ts';
+import type { ProgramOptions } from '../flags.ts';
 import { showFormats } from './show-format.ts';
 import type { TraceFlags } from './trace-agent.ts';
 

@@ -2,9 +2,9 @@ import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { addressText } from '@agentlightning/core/internal';
 import { type AccessKey, type KeyRole, openStore, type SqlStore } from '@agentlightning/store';
-import { textTable } from '../../report/text-table.ts';
+import { textTable } from '../../report/text-formats.ts';
 import { ServerFolder } from '../../server/server-folder.ts';
-import { writeOutcome } from '../write-outcome.ts';
+import { writeOutcome } from '../error-text.ts';
 
 /** The flags of every `agl keys` command. */
 export interface KeyFlags {

@@ -1,7 +1,7 @@
 import type { KeyRole } from '@agentlightning/store';
 import { type Command, Option } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
-import { durationMs } from '../duration-flag.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
+import { durationMs } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
 import type { CreateKeyFlags, KeyFlags } from './key-actions.ts';
 

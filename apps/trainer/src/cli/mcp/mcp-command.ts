@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
-import { storeHelp } from '../store-option.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
+import { storeHelp } from '../flags.ts';
 import type { McpFlags } from './run-mcp.ts';
 
 const help = `

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ProgramOptions } from '../program-options.ts';
+import type { ProgramOptions } from '../flags.ts';
 import type { DoctorFlags } from './run-doctor.ts';
 
 /** Adds `agl doctor`. */

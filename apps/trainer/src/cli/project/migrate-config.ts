@@ -3,7 +3,7 @@ import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
 import { migrateSource } from '../../config/migrate-source.ts';
-import { writeOutcome } from '../write-outcome.ts';
+import { writeOutcome } from '../error-text.ts';
 
 /** Renames the former keys of a configuration file, and prints what was renamed. */
 export async function migrateConfig(

@@ -1,12 +1,12 @@
 import { quantityText } from '@agentlightning/core/internal';
 import { diagnoseProject } from '../../doctor/diagnose-project.ts';
 import type { Finding } from '../../doctor/finding.ts';
-import { textTable } from '../../report/text-table.ts';
+import { textTable } from '../../report/text-formats.ts';
+import { writeOutcome } from '../error-text.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { exitCodes } from '../exit-code.ts';
 import { redirectStdout } from '../process/redirect-stdout.ts';
 import { withProgramName } from '../program-name.ts';
-import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl doctor`. */
 export interface DoctorFlags {

@@ -12,7 +12,7 @@ import {
   type InitPlan,
   planInit,
 } from '../../project-setup/plan-init.ts';
-import { writeOutcome } from '../write-outcome.ts';
+import { writeOutcome } from '../error-text.ts';
 
 /** The flags of `agl init`. */
 export interface InitFlags {

@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
-import { wholeNumber } from '../number-flag.ts';
-import type { ProgramOptions } from '../program-options.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
+import { type ProgramOptions, storeHelp, wholeNumber } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
-import { storeHelp } from '../store-option.ts';
 import type { ProbeFlags } from './run-probe.ts';
 import type { RescoreFlags } from './run-rescore.ts';
 

@@ -8,7 +8,7 @@ import { rescoreText } from '../../report/reward-text.ts';
 import { RunCopy } from '../../rewards/copy-run.ts';
 import { rescoreRun } from '../../rewards/rescore-run.ts';
 import { computedReward } from '../../rewards/score-outputs.ts';
-import { loadReward } from '../../user-modules/load-reward.ts';
+import { loadReward } from '../../user-modules/load-agent.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
 import { redirectStdout } from '../process/redirect-stdout.ts';

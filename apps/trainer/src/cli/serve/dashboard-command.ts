@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
 import { defaultDashboardPort } from '../../doctor/dashboard-port.ts';
-import { wholeNumber } from '../number-flag.ts';
-import { storeHelp } from '../store-option.ts';
+import { storeHelp, wholeNumber } from '../flags.ts';
 import type { DashboardFlags } from './run-dashboard.ts';
 
 const help = `

@@ -1,7 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { durationMs } from '../duration-flag.ts';
-import { wholeNumber } from '../number-flag.ts';
-import { storeHelp } from '../store-option.ts';
+import { durationMs, storeHelp, wholeNumber } from '../flags.ts';
 import { tokenSecretHelp } from './attempt-token-secret.ts';
 import type { GatewayFlags } from './run-gateway.ts';
 

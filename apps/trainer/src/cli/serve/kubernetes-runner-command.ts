@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { durationMs } from '../duration-flag.ts';
-import { wholeNumber } from '../number-flag.ts';
-import { storeHelp } from '../store-option.ts';
+import { durationMs, storeHelp, wholeNumber } from '../flags.ts';
 import type { KubernetesRunnerFlags } from './run-kubernetes-runner.ts';
 
 const help = `

@@ -1,7 +1,7 @@
 import { addressText } from '@agentlightning/core/internal';
-import { textTable } from '../../report/text-table.ts';
+import { textTable } from '../../report/text-formats.ts';
 import type { SettingOrigin } from '../../server/settings/resolve-settings.ts';
-import { writeOutcome } from '../write-outcome.ts';
+import { writeOutcome } from '../error-text.ts';
 import { loadSettings, type SettingFlags } from './load-settings.ts';
 
 /** Prints each setting with its value and origin. Passwords of addresses are redacted. */

@@ -13,8 +13,7 @@ import { type CommandTelemetry, withTelemetry } from '../../metrics/command-tele
 import { tokensOfStoreFile } from '../../runtime/attempt-secret.ts';
 import { externalGateway } from '../../runtime/open-gateway.ts';
 import { waitForStore } from '../../runtime/wait-for-store.ts';
-import { agentWorkerEntry } from '../../workers/agent-worker-entry.ts';
-import { runnerStatistics } from '../../workers/runner-statistics.ts';
+import { agentWorkerEntry, runnerStatistics } from '../../workers/start-runner.ts';
 import { openCommandMetrics } from '../telemetry/command-metrics.ts';
 import { attemptTokensFromEnvironment } from './attempt-token-secret.ts';
 import { serverLog } from './server-log.ts';

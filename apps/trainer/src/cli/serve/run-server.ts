@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { type CommandTelemetry, withTelemetry } from '../../metrics/command-telemetry.ts';
-import type { ServerSecrets } from '../../server/server-secrets.ts';
+import type { ServerSecrets } from '../../server/server-folder.ts';
 import { startServer, type TrainingServer } from '../../server/start-server.ts';
-import { durationMs } from '../duration-flag.ts';
+import { durationMs } from '../flags.ts';
 import { loadSettings, type SettingFlags } from './load-settings.ts';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';

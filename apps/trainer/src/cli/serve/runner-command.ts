@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { durationMs } from '../duration-flag.ts';
-import { formerWorkers, wholeNumber } from '../number-flag.ts';
-import { storeHelp } from '../store-option.ts';
+import { durationMs, formerWorkers, storeHelp, wholeNumber } from '../flags.ts';
 import type { RunnerFlags } from './run-runner.ts';
 
 const help = `

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { wholeNumber } from '../number-flag.ts';
+import { wholeNumber } from '../flags.ts';
 import type { RuntimeFlags } from './run-runtime.ts';
 
 /** Adds `agl runtime`. */

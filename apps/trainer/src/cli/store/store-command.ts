@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
-import { durationMs } from '../duration-flag.ts';
-import { wholeNumber } from '../number-flag.ts';
+import { writeOutcome } from '../error-text.ts';
+import { durationMs, storeHelp, wholeNumber } from '../flags.ts';
 import { tokenSecretHelp } from '../serve/attempt-token-secret.ts';
-import { storeHelp } from '../store-option.ts';
-import { writeOutcome } from '../write-outcome.ts';
 import type { StoreFlags } from './serve-store.ts';
 import { addStoreFileCommands, examples } from './store-file-commands.ts';
 import { addStoreRunCommands } from './store-run-commands.ts';

@@ -8,9 +8,9 @@ import {
   type KeptFolder,
   type RunCheckpoints,
 } from '../../runtime/embedded-checkpoints.ts';
+import { writeOutcome } from '../error-text.ts';
 import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
-import { writeOutcome } from '../write-outcome.ts';
 import { type RunFlags, withStore } from './store-run-actions.ts';
 
 /** The flags that `agl store delete` and `agl store prune` share. */

@@ -1,6 +1,6 @@
 import { backupStore, migrateStore, restoreStore, vacuumStore } from '@agentlightning/store';
+import { writeOutcome } from '../error-text.ts';
 import { formatBytes } from '../format-bytes.ts';
-import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl store vacuum`. */
 export interface FileFlags {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
 import type { BackupFlags, FileFlags, MigrateFlags } from './store-file-actions.ts';
 
 const fileHelp = 'the store: sqlite:<file>';

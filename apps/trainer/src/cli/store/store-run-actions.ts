@@ -5,9 +5,9 @@ import { pipeline } from 'node:stream/promises';
 import { AgentLightningError, NotFoundError, type Store } from '@agentlightning/core';
 import { quantityText } from '@agentlightning/core/internal';
 import { openStoreByUrl } from '../../runtime/open-store-by-url.ts';
+import { writeOutcome } from '../error-text.ts';
 import { formatBytes } from '../format-bytes.ts';
 import { openExistingStore } from '../open-existing-store.ts';
-import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl store import`. */
 export interface RunFlags {

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
-import { durationMs } from '../duration-flag.ts';
-import { wholeNumber } from '../number-flag.ts';
-import { storeHelp } from '../store-option.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
+import { durationMs, storeHelp, wholeNumber } from '../flags.ts';
 import type { DeleteFlags, PruneFlags } from './store-deletion-actions.ts';
 import { examples } from './store-file-commands.ts';
 import type { ExportFlags, RunFlags } from './store-run-actions.ts';

@@ -5,10 +5,10 @@ import { addressText, systemClock } from '@agentlightning/core/internal';
 import { newId } from '@agentlightning/core/store';
 import { loadConfig } from '../../config/load-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
-import { shellQuote } from '../../report/shell-quote.ts';
+import { shellQuote } from '../../report/text-formats.ts';
+import { writeOutcome } from '../error-text.ts';
 import { exitCodes } from '../exit-code.ts';
 import { programName } from '../program-name.ts';
-import { writeOutcome } from '../write-outcome.ts';
 import { overridesFrom, type TrainingRequest } from './run-training.ts';
 
 /** The time between two checks of the log, in milliseconds. */

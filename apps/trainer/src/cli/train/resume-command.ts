@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { addressText } from '@agentlightning/core/internal';
-import { shellQuote } from '../../report/shell-quote.ts';
+import { shellQuote } from '../../report/text-formats.ts';
 
 /**
  * The command that resumes a run: the one that started it, with `--resume`. Other flags are kept, such as the data folder

@@ -1,7 +1,7 @@
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { withoutPasswords } from '@agentlightning/core/internal';
 import type { TrainingEvent, TrainingSummary } from '@agentlightning/core/protocol';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
 import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
@@ -195,9 +195,7 @@ function moreSteps({ training, rewardCurve }: TrainingSummary): number | null {
 export function overridesFrom(flags: TrainFlags): ConfigOverrides {
   const given = givenFlags({
     steps: flags.steps,
-    seed: flags.seed,
-    name: flags.name,
-    tags: flags.tags,
+    run: { seed: flags.seed, name: flags.name, tags: flags.tags },
     checkpoints: { from: flags.from },
     agents: {
       concurrency: flags.concurrency,
@@ -207,7 +205,7 @@ export function overridesFrom(flags: TrainFlags): ConfigOverrides {
     evaluation: { maxMissingShare: flags.maxMissing },
     gateway: { tokenSecret: process.env['AGL_TOKEN_SECRET'], url: flags.gateway },
   });
-  return { ...given, ...connectionOverrides(flags) };
+  return connectionOverrides(flags, given);
 }
 
 function chooseReport(redirected: RedirectedStdout | null): Report {

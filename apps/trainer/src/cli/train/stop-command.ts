@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { defaultStoreUrl } from '../../config/default-store-url.ts';
-import { durationMs } from '../duration-flag.ts';
-import { storeHelp } from '../store-option.ts';
+import { defaultStoreUrl } from '../../config/environment.ts';
+import { durationMs, storeHelp } from '../flags.ts';
 import type { StopFlags } from './stop-run.ts';
 
 /** Adds `agl stop`. */

@@ -2,8 +2,8 @@ import { AgentLightningError, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import type { RunStatus } from '@agentlightning/core/store';
 import { requestStop } from '../../run/run-lease.ts';
+import { writeOutcome } from '../error-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
-import { writeOutcome } from '../write-outcome.ts';
 
 /** The flags of `agl stop`. */
 export interface StopFlags {

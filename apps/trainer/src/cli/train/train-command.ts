@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { formerWorkers, shareOf, wholeNumber } from '../number-flag.ts';
-import type { ProgramOptions } from '../program-options.ts';
-import { storeHelp } from '../store-option.ts';
+import { formerWorkers, type ProgramOptions, shareOf, storeHelp, wholeNumber } from '../flags.ts';
 import type { TrainFlags } from './run-training.ts';
 
 /** Adds `agl train`. */

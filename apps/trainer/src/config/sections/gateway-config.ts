@@ -6,7 +6,7 @@ export interface GatewayConfig {
   readonly url?: string;
   /**
    * Secret that signs attempt tokens, the credentials of agents. An external gateway requires the same secret. For rotation,
-   * give several, separated by commas: the first one signs. @default a random secret in `dataDir`, for a gateway in this
+   * give several, separated by commas: the first one signs. @default a random secret in `run.dataDir`, for a gateway in this
    * process; none with an external gateway
    */
   readonly tokenSecret?: string;

@@ -8,9 +8,11 @@ import type { SamplingConfig } from './sampling-config.ts';
 
 /** A model that is not trained, behind any OpenAI-compatible API. */
 export interface EndpointRuntimeConfig {
+  /** Selects an endpoint. */
   readonly type: 'endpoint';
   /** Up to and with `/v1`. */
   readonly baseUrl: string;
+  /** The name that requests send as `model`. */
   readonly model: string;
   /** The environment variable that holds the key. @default none is sent */
   readonly apiKeyEnv?: string;
@@ -22,6 +24,7 @@ export interface EndpointRuntimeConfig {
 export interface OptimizerConfig {
   /** Up to and with `/v1`. */
   readonly baseUrl: string;
+  /** The name that requests send as `model`. */
   readonly model: string;
   /** The environment variable that holds the key. @default none is sent */
   readonly apiKeyEnv?: string;
@@ -71,6 +74,6 @@ export interface PromptSearchConfig<TTask = unknown, TOutput = unknown> extends 
   readonly sampling?: SamplingConfig;
   /** Evaluation on `tasks.test`. */
   readonly evaluation?: Omit<EvaluationConfig, 'every'>;
-  /** Output file for the result, as JSON. @default `prompts/<run>.json` in `dataDir` */
+  /** Output file for the result, as JSON. @default `prompts/<run>.json` in `run.dataDir` */
   readonly promptsFile?: string;
 }

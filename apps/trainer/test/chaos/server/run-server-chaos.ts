@@ -1,8 +1,9 @@
 import { AgentLightningClient } from '@agentlightning/client';
 import type { Span, Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
+import { recordedFailure } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import { attemptFailureOrigin, recordedFailure } from '@agentlightning/core/store';
+import { attemptFailureOrigin } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { aSpan } from '@agentlightning/core/testing';
 import { randomNumbers } from '../../../../../tools/random-numbers.ts';

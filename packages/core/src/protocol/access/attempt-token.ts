@@ -7,7 +7,9 @@ import { defaultProject } from './access-rights.ts';
 export interface AttemptClaims {
   /** The project of the attempt. */
   readonly project: string;
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
   /** Whether the bearer may record rewards; false when an evaluator records them. */
   readonly mayReward: boolean;
@@ -19,7 +21,9 @@ export interface AttemptClaims {
 export interface AttemptTokenRequest {
   /** @default 'default' */
   readonly project?: string;
+  /** Id of the rollout. */
   readonly rolloutId: string;
+  /** Id of the attempt. */
   readonly attemptId: string;
   /** @default true */
   readonly mayReward?: boolean;

@@ -1,4 +1,4 @@
-import { ValidationError } from '../../base/validation-error.ts';
+import { ValidationError } from '../../base/agent-lightning-error.ts';
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/;
 /** Number of characters of an invalid id that the error shows. */

@@ -1,10 +1,12 @@
 import * as z from 'zod';
-import { AgentLightningError } from '../../base/agent-lightning-error.ts';
+import {
+  AgentLightningError,
+  IllegalTransitionError,
+  NotFoundError,
+  ValidationError,
+} from '../../base/agent-lightning-error.ts';
 import { defaultRemedies, type ErrorCode } from '../../base/error-catalogue.ts';
-import { IllegalTransitionError } from '../../base/illegal-transition-error.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { NotFoundError } from '../../base/not-found-error.ts';
-import { ValidationError } from '../../base/validation-error.ts';
 import { wireJsonObject } from './wire-json.ts';
 import { errorFromPythonFault } from './wire-python-fault.ts';
 

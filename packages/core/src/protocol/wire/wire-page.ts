@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ValidationError } from '../../base/validation-error.ts';
+import { ValidationError } from '../../base/agent-lightning-error.ts';
 import type { Page, PageOptions } from '../../store/queries.ts';
 import type { WireFields } from './wire-fields.ts';
 

@@ -1,7 +1,5 @@
 import * as z from 'zod';
-import { AgentLightningError } from '../../base/agent-lightning-error.ts';
-import { NotFoundError } from '../../base/not-found-error.ts';
-import { ValidationError } from '../../base/validation-error.ts';
+import { AgentLightningError, NotFoundError, ValidationError } from '../../base/agent-lightning-error.ts';
 
 /** Response body of an Agent Lightning 0.3 server for any exception, with status 500. */
 interface PythonFault {

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import type { EnqueueRolloutRequest, StartRolloutRequest } from '../../store/rollout.ts';
 import type { RolloutPatch } from '../../store/store.ts';
-import { omitNullish } from './omit-nullish.ts';
 import { fieldCodec } from './wire-fields.ts';
-import { wireJson, wireJsonObject } from './wire-json.ts';
+import { omitNullish, wireJson, wireJsonObject } from './wire-json.ts';
 import {
   completeRolloutConfig,
   rolloutConfigCodec,

@@ -5,9 +5,8 @@ import type { MetricQuery } from '../../store/queries.ts';
 import type { MetricPoint, Run, RunStatistics, RunStatus } from '../../store/run.ts';
 import type { RunPatch } from '../../store/store.ts';
 import type { StoreStatistics } from '../../store/store-statistics.ts';
-import { omitNullish } from './omit-nullish.ts';
 import { optionsCodec, recordCodec, seconds } from './wire-fields.ts';
-import { wireJsonObject } from './wire-json.ts';
+import { omitNullish, wireJsonObject } from './wire-json.ts';
 
 /** The statuses of a run. */
 export const wireRunStatusSchema: z.ZodType<RunStatus> = z.enum([

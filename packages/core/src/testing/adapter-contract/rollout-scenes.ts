@@ -8,8 +8,7 @@ import { StoreSpanSink } from '../../tracing/store-span-sink.ts';
 import type { ScriptedModel } from '../scripted-model.ts';
 import { callTool, respondWith, type ScriptedRequest, type ScriptedStep } from '../scripted-model-step.ts';
 import type { AdapterUnderTest, SceneTool } from './adapter-under-test.ts';
-import { aGate } from './gate.ts';
-import { sceneApi } from './scene-api.ts';
+import { aGate, sceneApi } from './scene-api.ts';
 import { ownKey, SceneStage } from './scene-stage.ts';
 import { textOf } from './scene-trace.ts';
 

@@ -1,5 +1,20 @@
 import type { AdapterUnderTest, SceneModelOptions } from './adapter-under-test.ts';
 
+/** A gate that a scene waits for. */
+export interface Gate {
+  readonly opened: Promise<void>;
+  readonly open: () => void;
+}
+
+/** Creates a closed gate. */
+export function aGate(): Gate {
+  let open: () => void = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
 /** API-specific values of the scripted server. */
 export interface SceneApi {
   /** Path below the root of the server, without its query. */

@@ -3,8 +3,7 @@ import type { Span } from '../../spans/span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from '../../spans/span-attributes.ts';
 import { respondWith } from '../scripted-model-step.ts';
 import type { AdapterUnderTest } from './adapter-under-test.ts';
-import { aGate } from './gate.ts';
-import { sceneApi } from './scene-api.ts';
+import { aGate, sceneApi } from './scene-api.ts';
 import { SceneStage } from './scene-stage.ts';
 import { type SceneTrace, textOf } from './scene-trace.ts';
 

@@ -1,4 +1,5 @@
-import type { AttemptedRollout, Clock } from '@agentlightning/core';
+import type { Clock } from '@agentlightning/core';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import type { ChangeFeed, StoreChange } from '../../changes/change-feed.ts';
 import { isQueued } from '../records/rollout-record.ts';
 

@@ -1,5 +1,6 @@
-import { type AttemptedRollout, ValidationError } from '@agentlightning/core';
+import { ValidationError } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
+import type { AttemptedRollout } from '@agentlightning/core/store';
 import type { OperationContext } from '../../sql/operation.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlValue } from '../../sql/sql-value.ts';

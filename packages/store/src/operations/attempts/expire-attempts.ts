@@ -1,5 +1,5 @@
 import type { AttemptStatus, Rollout } from '@agentlightning/core';
-import { lostClaimsReasonKey } from '@agentlightning/core/store';
+import { lostClaimsReasonKey } from '@agentlightning/core/protocol';
 import type { RolloutRecord } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';

@@ -1,13 +1,13 @@
 import {
   type Attempt,
   type AttemptStatus,
-  IllegalTransitionError,
   NotFoundError,
   type Rollout,
   type RolloutStatus,
 } from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
 import {
+  IllegalTransitionError,
   isTerminalAttemptStatus,
   isTerminalRolloutStatus,
   newId,

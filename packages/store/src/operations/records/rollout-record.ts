@@ -1,11 +1,5 @@
-import {
-  type Attempt,
-  type AttemptedRollout,
-  NotFoundError,
-  type Rollout,
-  type RolloutStatus,
-} from '@agentlightning/core';
-import { assertRolloutTransition, isTerminalRolloutStatus } from '@agentlightning/core/store';
+import { type Attempt, NotFoundError, type Rollout, type RolloutStatus } from '@agentlightning/core';
+import { type AttemptedRollout, assertRolloutTransition, isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { attemptedRolloutFromRow, type RolloutRecord, rolloutFromRow, rolloutWithAttempt } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation.ts';
 import { equals } from '../../sql/page.ts';

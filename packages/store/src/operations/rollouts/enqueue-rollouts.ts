@@ -1,12 +1,43 @@
-import type { Rollout, RolloutStatus } from '@agentlightning/core';
+import {
+  type Rollout,
+  type RolloutConfig,
+  type RolloutStatus,
+  ValidationError,
+  type ValidationIssue,
+} from '@agentlightning/core';
 import { assertId } from '@agentlightning/core/protocol';
-import { type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
+import { defaultRolloutConfig, type EnqueueRolloutRequest, newId } from '@agentlightning/core/store';
 import type { OperationContext } from '../../sql/operation.ts';
 import { toJson } from '../../sql/row-value.ts';
 import { assertResourcesExist, findLatestResources } from '../records/read-resources.ts';
 import { loadRun } from '../records/read-runs.ts';
 import { enterQueue, findRollouts, recordRolloutChange } from '../records/rollout-record.ts';
-import { completeConfig } from './complete-config.ts';
+
+/**
+ * Adds defaults to a rollout's configuration.
+ *
+ * @throws ValidationError when a limit is not positive or `maxAttempts` is less than 1
+ */
+export function completeConfig(config: Partial<RolloutConfig> = {}): RolloutConfig {
+  const complete: RolloutConfig = {
+    timeoutMs: config.timeoutMs ?? defaultRolloutConfig.timeoutMs,
+    unresponsiveMs: config.unresponsiveMs ?? defaultRolloutConfig.unresponsiveMs,
+    maxAttempts: config.maxAttempts ?? defaultRolloutConfig.maxAttempts,
+    retryCondition: config.retryCondition ?? defaultRolloutConfig.retryCondition,
+  };
+  const issues: ValidationIssue[] = [];
+  for (const path of ['timeoutMs', 'unresponsiveMs'] as const) {
+    const value = complete[path];
+    if (value !== null && !(value >= 0 && Number.isFinite(value))) {
+      issues.push({ path, message: `must be a number of milliseconds, or null for no limit, got ${value}` });
+    }
+  }
+  if (!Number.isSafeInteger(complete.maxAttempts) || complete.maxAttempts < 1) {
+    issues.push({ path: 'maxAttempts', message: `must be an integer of at least 1, got ${complete.maxAttempts}` });
+  }
+  if (issues.length > 0) throw new ValidationError('Rollout config', issues);
+  return complete;
+}
 
 /** Enqueues rollouts; existing ids are left unchanged. */
 export async function enqueueRollouts(

@@ -1,5 +1,5 @@
-import { type AttemptedRollout, NotFoundError, type Rollout } from '@agentlightning/core';
-import { type RolloutQuery, terminalRolloutStatuses } from '@agentlightning/core/store';
+import { NotFoundError, type Rollout } from '@agentlightning/core';
+import { type AttemptedRollout, type RolloutQuery, terminalRolloutStatuses } from '@agentlightning/core/store';
 import { attemptedRolloutFromRow, rolloutFromRow, rolloutWithAttempt } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation.ts';
 import { allOf, equals, joinFilters, type ListPage, type PageWindow, readPage } from '../../sql/page.ts';

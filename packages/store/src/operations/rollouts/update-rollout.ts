@@ -1,6 +1,6 @@
 import { AgentLightningError, type Rollout } from '@agentlightning/core';
-import { assertId } from '@agentlightning/core/protocol';
-import { failureMetadata, type RolloutPatch } from '@agentlightning/core/store';
+import { assertId, failureMetadata } from '@agentlightning/core/protocol';
+import type { RolloutPatch } from '@agentlightning/core/store';
 import type { RolloutRecord } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation.ts';
 import { toJson } from '../../sql/row-value.ts';
@@ -8,7 +8,7 @@ import type { SqlValue } from '../../sql/sql-value.ts';
 import { closeOpenAttempts } from '../records/attempt-record.ts';
 import { assertResourcesExist } from '../records/read-resources.ts';
 import { isQueued, loadRollout, moveRollout, recordRolloutChange } from '../records/rollout-record.ts';
-import { completeConfig } from './complete-config.ts';
+import { completeConfig } from './enqueue-rollouts.ts';
 
 /** Updates a rollout. An explicit status also closes its open attempts. */
 export async function updateRollout(

@@ -1,5 +1,6 @@
 import { AgentLightningError, type Run } from '@agentlightning/core';
-import { type DeletionCounts, terminalRolloutStatuses, unfinishedRunStatuses } from '@agentlightning/core/store';
+import { unfinishedRunStatuses } from '@agentlightning/core/protocol';
+import { type DeletionCounts, terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OperationContext } from '../../sql/operation.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import { loadRun } from '../records/read-runs.ts';

@@ -1,5 +1,6 @@
 import type { Span, SpanInput } from '@agentlightning/core';
-import { annotationFromSpan, rewardFromSpan } from '@agentlightning/core/spans';
+import { annotationFromSpan } from '@agentlightning/core/internal';
+import { rewardFromSpan } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { assertSpanQuotas, assertWithin, bytesOf } from '../../attempt-quotas.ts';
 import { numbered, type SpanRow, spanColumns, spanRow } from '../../rows/span-row.ts';

@@ -1,5 +1,6 @@
 import { NotFoundError, type Span, ValidationError } from '@agentlightning/core';
-import { maxTraceRollouts, type RolloutTrace } from '@agentlightning/core/store';
+import { maxTraceRollouts } from '@agentlightning/core/protocol';
+import type { RolloutTrace } from '@agentlightning/core/store';
 import { attemptFromRow, latestAttemptColumns, rolloutWithAttempt, spanFromRow } from '../../rows/row.ts';
 import type { OperationContext } from '../../sql/operation.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';

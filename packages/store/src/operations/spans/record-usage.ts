@@ -1,5 +1,6 @@
 import type { Span } from '@agentlightning/core';
-import { type ModelUsage, usageOfSpans } from '@agentlightning/core/store';
+import { usageOfSpans } from '@agentlightning/core/protocol';
+import type { ModelUsage } from '@agentlightning/core/store';
 import type { OperationContext } from '../../sql/operation.ts';
 import { readInteger, readText } from '../../sql/row-value.ts';
 import type { SqlRow } from '../../sql/sql-driver.ts';

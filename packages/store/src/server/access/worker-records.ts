@@ -1,5 +1,5 @@
 import { AgentLightningError, type JsonObject } from '@agentlightning/core';
-import { trainerWorkerPrefix, workerLeaseKey } from '@agentlightning/core/store';
+import { trainerWorkerPrefix, workerLeaseKey } from '@agentlightning/core/protocol';
 import type { Context } from 'hono';
 import type { SqlStore } from '../../sql-store.ts';
 import { assertRight } from './access-control.ts';

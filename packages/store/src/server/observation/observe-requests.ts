@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { headerNames } from '@agentlightning/core/protocol';
+import { headerNames, requestIdFrom } from '@agentlightning/core/protocol';
 import { initRequestAttributes, type RequestAttributes } from './request-attributes.ts';
 import type { StoreMetrics } from './store-metrics.ts';
 
@@ -25,15 +24,10 @@ export interface RequestObservers {
   readonly slowRequestMs: number;
 }
 
-/** Accepted request ids of clients: short and without characters that need quoting. */
-const requestIdPattern = /^[\w.:-]{1,128}$/;
-
 /** Assigns an id to one request, or keeps the client's, and reports its outcome. */
 export function observeRequest(request: IncomingMessage, response: ServerResponse, observers: RequestObservers): void {
   const startMs = performance.now();
-  const given = request.headers[headerNames.requestId];
-  const isUsable = typeof given === 'string' && requestIdPattern.test(given);
-  const attributes = initRequestAttributes(request, isUsable ? given : randomUUID());
+  const attributes = initRequestAttributes(request, requestIdFrom(request.headers[headerNames.requestId]));
   response.setHeader(headerNames.requestId, attributes.requestId);
   response.once('close', () => {
     const status = response.headersSent ? response.statusCode : null;

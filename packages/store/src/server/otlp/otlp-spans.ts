@@ -1,7 +1,7 @@
 import type { Attributes, AttributeValue, JsonValue, SpanInput } from '@agentlightning/core';
-import { errorMessage } from '@agentlightning/core/internal';
+import { assertRewardsInRange, errorMessage, toAttributeValue } from '@agentlightning/core/internal';
 import { maxSequenceId } from '@agentlightning/core/protocol';
-import { agentLightningAttributes, assertRewardsInRange, toAttributeValue } from '@agentlightning/core/spans';
+import { agentLightningAttributes } from '@agentlightning/core/spans';
 import type { AnyValue, KeyValue } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
 import {
   type ExportTraceServiceRequest,

@@ -1,4 +1,27 @@
+import type { TriedTask } from '@agentlightning/core/algorithm';
 import { type SeededRandom, seededRandom, shuffled } from '../base/seeded-random.ts';
+
+/** Transcripts of tasks, in ascending order of reward: failures are the most informative. */
+export function transcriptsText(tried: readonly TriedTask[]): string {
+  return tried
+    .toSorted((one, other) => (one.reward ?? Infinity) - (other.reward ?? Infinity))
+    .map(({ transcript, reward }, index) => {
+      const judged = reward === null ? 'not judged' : `reward ${reward}`;
+      return `--- attempt ${index + 1} (${judged}) ---\n${transcript}`;
+    })
+    .join('\n\n');
+}
+
+/** The mean of the recorded rewards; null without rewards. */
+export function meanReward(tried: readonly TriedTask[]): number | null {
+  return meanScore(tried.map(({ reward }) => reward));
+}
+
+/** The mean of the recorded scores; null without scores. */
+export function meanScore(scores: readonly (number | null)[]): number | null {
+  const known = scores.filter((score) => score !== null);
+  return known.length === 0 ? null : known.reduce((sum, score) => sum + score, 0) / known.length;
+}
 
 /** A random source for one position of a search, so that a resumed search has the same numbers as an uninterrupted one. */
 export function randomForPosition(seed: number, ...position: readonly number[]): SeededRandom {

@@ -1,4 +1,41 @@
+import { AgentLightningError } from '@agentlightning/core';
 import { InvalidArgumentError, Option } from 'commander';
+
+/** The arguments of a command and the callback for its exit code. */
+export interface ProgramOptions {
+  /** The arguments, without the program. */
+  readonly args: readonly string[];
+  readonly setExitCode: (code: number) => void;
+}
+
+/** Help text of `--store`. */
+export const storeHelp = 'sqlite:<file>, postgres://…, or the http address of a store server';
+
+const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A parser for a flag with a duration, such as `90s`, `30m`, `12h` or `30d`; in milliseconds. */
+export function durationMs(text: string): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
+  const unitMs = unitsMs[unit ?? ''];
+  if (amount === undefined || unitMs === undefined) {
+    throw new InvalidArgumentError(`"${text}" is not a duration such as 90s, 30m, 12h or 30d.`);
+  }
+  return Number(amount) * unitMs;
+}
+
+/**
+ * Parses the value of `--task`.
+ *
+ * @throws AgentLightningError CONFIG when it is not JSON
+ */
+export function parseTaskFlag(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const remedy = 'Write one JSON value in single quotes.';
+    throw new AgentLightningError({ code: 'CONFIG', message: `--task is not JSON: ${text}`, remedy, cause });
+  }
+}
 
 /** A parser for a flag with a bounded integer. */
 export function wholeNumber(options: { readonly min: number; readonly max?: number }): (text: string) => number {
