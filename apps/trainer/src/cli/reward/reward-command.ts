@@ -4,10 +4,11 @@ import { wholeNumber } from '../number-flag.ts';
 import type { ProgramOptions } from '../program-options.ts';
 import { examples } from '../store/store-file-commands.ts';
 import { storeHelp } from '../store-option.ts';
+import type { AuditFlags } from './run-audit.ts';
 import type { ProbeFlags } from './run-probe.ts';
 import type { RescoreFlags } from './run-rescore.ts';
 
-/** Adds `agl reward probe` and `agl rescore`. */
+/** Adds `agl reward probe`, `agl audit` and `agl rescore`. */
 export function addRewardCommands(program: Command, options: ProgramOptions): void {
   program
     .command('reward')
@@ -31,6 +32,24 @@ export function addRewardCommands(program: Command, options: ProgramOptions): vo
     .action(async (file: string, flags: ProbeFlags) => {
       const { runProbe } = await import('./run-probe.ts');
       options.setExitCode(await runProbe(file, flags));
+    });
+  program
+    .command('audit')
+    .description('Look for signs in the stored rollouts of a run that its reward was exploited.')
+    .argument('<run>', 'the id of the run')
+    .option('--judge <file>', 'a module with a second reward, which scores the measured rollouts')
+    .option('--store <url>', storeHelp, defaultStoreUrl)
+    .option('--json', 'one JSON object, for programs')
+    .addHelpText(
+      'after',
+      examples(
+        'agl audit run-1a2b3c4d --judge judge.ts',
+        'It measures the run as it was. Exit codes: 0 no finding, 1 findings, 2 invalid flag or unknown run.',
+      ),
+    )
+    .action(async (run: string, flags: AuditFlags) => {
+      const { runAudit } = await import('./run-audit.ts');
+      options.setExitCode(await runAudit(run, flags));
     });
   program
     .command('rescore')

@@ -2,16 +2,13 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { AgentLightningError, type RolloutMode } from '@agentlightning/core';
-import { parseSettings } from '@agentlightning/core/settings';
-import { rewardSchema } from '../../config/sections/reward-config.ts';
 import { rescoreText } from '../../report/reward-text.ts';
 import { RunCopy } from '../../rewards/copy-run.ts';
 import { rescoreRun } from '../../rewards/rescore-run.ts';
-import { computedReward } from '../../rewards/score-outputs.ts';
-import { loadReward } from '../../user-modules/load-reward.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
 import { redirectStdout } from '../process/redirect-stdout.ts';
+import { loadScoring } from './run-audit.ts';
 
 /** The flags of `agl rescore`. */
 export interface RescoreFlags {
@@ -32,8 +29,7 @@ const modes: readonly RolloutMode[] = ['train', 'val', 'test'];
  */
 export async function runRescore(runId: string, flags: RescoreFlags): Promise<void> {
   const chosen = modesOf(flags.mode);
-  const reward = computedReward(parseSettings(rewardSchema, await loadReward(flags.reward), { within: ['reward'] }));
-  if (reward === null) throw noScoring(flags.reward);
+  const reward = await loadScoring(flags.reward);
   const store = await openExistingStore(flags.store);
   const stdout = flags.json === true ? redirectStdout() : null;
   const stop = listenToProcess({ close: () => undefined, onWarning: () => undefined });
@@ -70,12 +66,4 @@ function modesOf(given: readonly string[]): readonly RolloutMode[] {
   const unknown = given.find((mode) => !modes.some((known) => known === mode));
   if (unknown === undefined) return modes.filter((mode) => given.includes(mode));
   throw new AgentLightningError({ code: 'CONFIG', message: `--mode is one of ${modes.join(', ')}, not ${unknown}` });
-}
-
-function noScoring(file: string): AgentLightningError {
-  return new AgentLightningError({
-    code: 'CONFIG',
-    message: `${file} has no part with \`score\` or \`scoreGroup\``,
-    remedy: 'Export a function `({ task, output }) => score`, or `rewards({ … })`.',
-  });
 }
