@@ -84,3 +84,16 @@ test('a part that fails for a group is missing in it, reported once, and the oth
   // Once in the step: single rollouts of evaluations have one verdict each.
   expect(warnings.filter((text) => text.includes('returned 1 verdicts for 2 rollouts'))).toHaveLength(1);
 }, 60_000);
+
+test('the prompt of a judge is a resource, to which the rollouts that it scores refer', async () => {
+  await trainScored({ parts: { judged: { score: () => 1, prompt: 'Grade the output.' } } }, 'sync');
+  const store = await openStore(path.join(folder, 'agl.db'));
+  const { items } = await store.queryRollouts({ limit: 1 });
+  const { resources } = await store.getResources(items[0]?.resourcesId ?? '');
+  await store.close();
+  expect(resources['judge/judged']).toEqual({
+    resourceType: 'prompt_template',
+    template: 'Grade the output.',
+    engine: 'jinja',
+  });
+}, 60_000);

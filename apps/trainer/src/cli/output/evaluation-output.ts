@@ -112,7 +112,9 @@ export const rewardProbe: z.ZodType = z.strictObject({
   ),
   missingParts: z.record(z.string(), z.string()),
   groupsWithSignal: z.strictObject({ groups: z.int(), differing: z.int() }).nullable(),
-  repeatedSpread: z.number().nullable(),
+  repeated: z.strictObject({ times: z.int(), spread: z.number(), deviation: z.number() }).nullable(),
+  step: z.strictObject({ rollouts: z.int(), calls: z.number(), cost: z.number() }).nullable(),
+  run: z.string().nullable().describe('the run whose outputs were scored'),
   millisecondsPerOutput: z.number(),
 });
 

@@ -18,9 +18,9 @@ export function addRewardCommands(program: Command, options: ProgramOptions): vo
       'Score outputs that no honest agent returns, and the stored ones of the agent: can the reward be gamed?',
     )
     .argument('[config]', 'a configuration with `reward`', 'agl.config.ts')
-    .option('--run <id>', "compare with the agent's own outputs, of this run")
+    .option('--run <id>', "the run with the agent's own outputs (default: the newest of the configuration)")
     .option('--tasks <n>', 'number of training tasks', wholeNumber({ min: 1, max: 1000 }), 8)
-    .option('--store <url>', storeHelp, defaultStoreUrl)
+    .option('--store <url>', `${storeHelp} (default: that of the configuration)`)
     .option('--json', 'one JSON object, for programs')
     .addHelpText(
       'after',
