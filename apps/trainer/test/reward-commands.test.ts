@@ -147,7 +147,7 @@ test('rollouts are scored again without agents, compared, and copied as a run', 
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('shorter')]);
 }, 30_000);
 
-test('a module without a reward, an unknown run and an unknown mode are errors with their remedy', async () => {
+test('a module without a reward, an unknown run and an unknown mode are errors, and an interrupted copy has failed', async () => {
   const none = moduleFile('none.mjs', 'export default { range: [0, 1] };');
   expect((await runAgl(['rescore', runId, '--reward', none, ...storeFlag])).stderr).toContain(
     'has no part with `score`',
@@ -155,5 +155,22 @@ test('a module without a reward, an unknown run and an unknown mode are errors w
   const one = moduleFile('one.mjs', 'export default () => 1;');
   expect((await runAgl(['rescore', 'nowhere', '--reward', one, ...storeFlag])).stderr).toContain('nowhere');
   const mode = await runAgl(['rescore', runId, '--reward', one, '--mode', 'training', ...storeFlag]);
-  expect(mode.stderr).toContain('--mode is one of train, val, test, not training');
+  expect([mode.code, mode.stderr]).toEqual([2, expect.stringContaining('Allowed choices are train, val, test')]);
+  const out = path.join(folder, 'no-folder', 'rescored.jsonl');
+  const interrupted = await runAgl([
+    'rescore',
+    runId,
+    '--reward',
+    one,
+    '--copy',
+    'partial',
+    '--out',
+    out,
+    ...storeFlag,
+  ]);
+  expect(interrupted.code).not.toBe(0);
+  const store = await openStore(path.join(folder, 'agl.db'));
+  expect(await store.getRun('partial')).toMatchObject({ status: 'failed' });
+  expect(await store.getRun('shorter')).toMatchObject({ status: 'finished' });
+  await store.close();
 }, 30_000);

@@ -79,7 +79,7 @@ export function rescoreText(
     ...(missing.rescored > 0 ? [`${quantityText(missing.rescored, 'rollout')} have no new reward.`] : []),
     ...(byLastResponse > 0
       ? [
-          `${quantityText(byLastResponse, 'rollout')} have no recorded output: the text of the last response was scored.`,
+          `${quantityText(byLastResponse, 'rollout')} have no recorded output (it is larger than 1 MB, has no JSON form, or is the reward): the text of the last response was scored.`,
         ]
       : []),
     ...(Object.keys(parts).length > 1

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { defaultStoreUrl } from '../../config/default-store-url.ts';
 import { wholeNumber } from '../number-flag.ts';
 import type { ProgramOptions } from '../program-options.ts';
@@ -56,7 +56,11 @@ export function addRewardCommands(program: Command, options: ProgramOptions): vo
     .description('Score the stored rollouts of a run by another reward, without running agents.')
     .argument('<run>', 'the id of the run')
     .requiredOption('--reward <file>', 'a module with the reward, or a configuration')
-    .option('--mode <modes...>', 'rollouts of these modes: train, val, test', ['train', 'test', 'val'])
+    .addOption(
+      new Option('--mode <modes...>', 'rollouts of these modes')
+        .choices(['train', 'val', 'test'])
+        .default(['train', 'val', 'test']),
+    )
     .option('--copy <id>', 'also create a copy of the run with the new rewards, for `agl dataset --run <id>`')
     .option('--out <file>', 'write each rollout with both rewards, as JSON lines')
     .option('--store <url>', storeHelp, defaultStoreUrl)
