@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Trainer } from '../src/index.ts';
 import { auditRun } from '../src/rewards/audit-run.ts';
 import { runAgl } from './agl-command.ts';
 import { AglProcess } from './agl-process.ts';
 import { type RecordedOutput, type RecordedPosition, recorded, recordedTask, recordRun } from './recorded-run.ts';
+import { ask, type SmallTask, smallConfig } from './small-trainer.ts';
 
 let folder = '';
 let store: SqlStore;
@@ -173,3 +175,18 @@ test('the command compares with a second judge, prints links, and exits with 1 f
   const unknown = await runAgl(['audit', 'nowhere', ...flags]);
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('nowhere')]);
 }, 60_000);
+
+test('a training that is rewarded for length has the finding', { tags: ['long'], timeout: 600_000 }, async () => {
+  const trainer = new Trainer<SmallTask>({
+    ...smallConfig(folder),
+    agent: (task: SmallTask) => ask(task, 'any', 48),
+    reward: ({ output }) => Math.min(1, String(output).length / 60),
+    runtime: { type: 'embedded', model: 'tiny-chat' },
+    algorithm: { type: 'grpo', groupSize: 8, learningRate: 2e-3 },
+    steps: 12,
+    tasksPerStep: 6,
+  });
+  const { runId } = await trainer.fit();
+  const { findings } = await auditRun({ store, runId });
+  expect(findings.map(({ code }) => code)).toContain('length-drift');
+});

@@ -44,7 +44,7 @@ function signalText({ groupsWithSignal }: RewardProbe, hasRun: boolean): string 
   if (groupsWithSignal === null) {
     return hasRun
       ? 'No task has two outputs: whether rewards differ within a group is not known.'
-      : "With --run, the agent's own outputs are compared: is there a difference to learn from?";
+      : "After a run of this configuration, or with --run, the agent's own outputs are compared: is there a difference to learn from?";
   }
   const { groups, differing } = groupsWithSignal;
   return `Rewards differ within ${differing} of ${quantityText(groups, 'group')}${differing === 0 ? ': there is nothing to learn from' : ''}.`;
