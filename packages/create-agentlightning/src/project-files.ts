@@ -142,6 +142,7 @@ export const judged = rubric<Task, string>({
 /** The truth, where it is known: it is recorded, and \`npx agl audit <run>\` compares the judge with it. */
 export const correct = exact<Task, string>((task) => task.answer, { weight: 0 });
 
+/** What trains: the judge. */
 export const reward = rewards<Task, string>({ judged, correct });
 `;
 
