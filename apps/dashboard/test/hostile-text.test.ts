@@ -2,7 +2,14 @@ import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Dashboard, serveDashboard } from '../src/index.ts';
 import { type BrowserPages, chromiumPath, startBrowser } from './browser-pages.ts';
-import { fillStore, type SampleTexts, sampleReplayer, sampleRunId, sampleTexts } from './sample-store.ts';
+import {
+  fillStore,
+  type SampleTexts,
+  sampleAuditor,
+  sampleReplayer,
+  sampleRunId,
+  sampleTexts,
+} from './sample-store.ts';
 
 /** The browser starts and draws slowly on a busy machine. */
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
@@ -34,6 +41,7 @@ const views = [
   [`/runs/${sampleRunId}?metric=${encodeURIComponent(corpus[1] ?? '')}`, 'No metric has this name'],
   [`/runs/${sampleRunId}/tasks?task=1&step=2`, 'ro-2-1-2'],
   [`/runs/${sampleRunId}/dataset`, 'The same by program'],
+  [`/runs/${sampleRunId}/audit`, 'A second judge'],
   [`/compare?runs=${sampleRunId},run-hostile&metric=${encodeURIComponent(corpus[1] ?? '')}`, '<svg onload'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?id=${encodeURIComponent(corpus[0] ?? '')}`, 'No rollouts match'],
@@ -62,6 +70,7 @@ describe.skipIf(chromiumPath === null)('text of agents and models', () => {
     dashboard = await serveDashboard({
       store,
       webFolder: browser.webFolder,
+      auditor: sampleAuditor(hostile),
       label: hostile,
       replayer: sampleReplayer(hostile),
     });

@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Dashboard, serveDashboard } from '../src/index.ts';
 import { type BrowserPages, chromiumPath, startBrowser } from './browser-pages.ts';
-import { fillStore, sampleReplayer, sampleRunId, sampleTexts, scoredRollout } from './sample-store.ts';
+import { fillStore, sampleAuditor, sampleReplayer, sampleRunId, sampleTexts, scoredRollout } from './sample-store.ts';
 
 /** The browser starts and draws slowly on a busy machine. */
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
@@ -45,6 +45,7 @@ const pages: readonly (readonly [path: string, text: string])[] = [
   [`/runs/${sampleRunId}?step=2&against=${otherRunId}`, 'Rollouts of step 2'],
   [`/runs/${sampleRunId}/tasks?task=1&step=2&compare=best`, 'ro-2-1-2'],
   [`/runs/${sampleRunId}/dataset?from=rewards&minReward=0.5`, '--min-reward 0.5'],
+  [`/runs/${sampleRunId}/audit`, 'responses became longer'],
   ['/rollouts', '36 rollouts'],
   [`/rollouts?run=${sampleRunId}&sort=reward-low&minReward=0.4`, 'ro-1-0-1'],
   ['/rollouts?text=such', '3 rollouts'],
@@ -85,6 +86,7 @@ describe.skipIf(chromiumPath === null)('web pages', () => {
       store,
       webFolder: browser.webFolder,
       replayer: sampleReplayer('There are 46.'),
+      auditor: sampleAuditor('responses became longer'),
     });
   });
 

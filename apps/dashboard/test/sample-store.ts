@@ -5,7 +5,7 @@ import { agentLightningAttributes, modelCallToSpan, spanNames } from '@agentligh
 import type { AttemptedRollout } from '@agentlightning/core/store';
 import { aModelCall, aRewardSpan, aSpan } from '@agentlightning/core/testing';
 import type { SqlStore } from '@agentlightning/store';
-import type { Replayer } from '../src/index.ts';
+import type { DashboardOptions, Replayer } from '../src/index.ts';
 
 /** Texts of a sample run; a test can replace all of them by hostile ones. */
 export interface SampleTexts {
@@ -37,6 +37,29 @@ export const sampleTexts: SampleTexts = {
 export function sampleReplayer(content: string): Replayer {
   const choices = [{ message: { role: 'assistant', content }, finish_reason: 'stop' }];
   return { models: async () => [{ id: 'final', label: content }], complete: async () => ({ choices }) };
+}
+
+/** An auditor whose findings and notes have a text. */
+export function sampleAuditor(text: string): NonNullable<DashboardOptions['auditor']> {
+  const series = { name: text, isHeldOut: false, steps: [1, 3], values: [0.25, null] };
+  return async (runId) => ({
+    runId,
+    steps: series.steps,
+    rollouts: 24,
+    series: [series, { ...series, isHeldOut: true }],
+    findings: [
+      {
+        code: 'length-drift',
+        message: text,
+        evidence: { correlation: 0.75 },
+        remedy: text,
+        rollouts: [{ rolloutId: 'ro-3-1-2', step: 3, reward: 1 }],
+      },
+    ],
+    judge: { pairs: 12, agreement: 0.5, prefersLonger: 1, prefersEarlier: null },
+    people: null,
+    notes: [text],
+  });
 }
 
 /** The run of {@link fillStore}. */

@@ -81,6 +81,13 @@ const dataset = createRoute({
   component: lazyRouteComponent(() => import('./pages/dataset-page.tsx'), 'DatasetPage'),
 });
 
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$runId/audit',
+  validateSearch: (values: Record<string, unknown>): RolloutFilters => rolloutFilters(values),
+  component: lazyRouteComponent(() => import('./pages/audit-page.tsx'), 'AuditPage'),
+});
+
 const rollout = createRoute({
   getParentRoute: () => root,
   path: '/rollouts/$rolloutId',
@@ -97,7 +104,7 @@ const workers = createRoute({
 /** The router of the page. Every view has an address. */
 export function createAppRouter() {
   return createRouter({
-    routeTree: root.addChildren([runs, compare, run, tasks, prompts, dataset, rollouts, rollout, workers]),
+    routeTree: root.addChildren([runs, compare, run, tasks, prompts, dataset, audit, rollouts, rollout, workers]),
     defaultPreload: 'intent',
     scrollRestoration: true,
   });

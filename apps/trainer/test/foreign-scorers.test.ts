@@ -31,12 +31,25 @@ const cases: readonly (readonly [string, ConfiguredReward<SmallTask, string>])[]
   ['Mastra', rewards({ first: mastra })],
 ];
 
-test.each(cases)('a scorer of %s trains an agent', async (_, reward) => {
-  const agent = (task: SmallTask): Promise<string> => ask(task);
-  const { events, error } = await trainSmall(smallTrainer(folder, { agent, reward }));
-  expect(error).toBeNull();
-  const [metrics = {}] = events.flatMap((event) => (event.type === 'stepped' ? [event.summary.metrics] : []));
-  expect(metrics['failures/no_reward']).toBe(0);
-  // Rewards differ within groups, so that the step has a gradient.
-  expect(metrics['reward/std']).toBeGreaterThan(0);
-});
+/** Enough rollouts that a rise is not chance. */
+const settings = {
+  algorithm: { type: 'grpo', groupSize: 8, learningRate: 5e-3 },
+  steps: 10,
+  tasksPerStep: 4,
+} as const;
+
+test.each(cases)(
+  'training by a scorer of %s raises its score',
+  async (_, reward) => {
+    const agent = (task: SmallTask): Promise<string> => ask(task);
+    const { events, error } = await trainSmall(smallTrainer(folder, { agent, reward, ...settings }));
+    expect(error).toBeNull();
+    const steps = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
+    expect(steps.map(({ metrics }) => metrics['failures/no_reward'])).toEqual(steps.map(() => 0));
+    const meanOf = (part: typeof steps): number => part.reduce((sum, step) => sum + step.reward, 0) / part.length;
+    const spread = steps[0]?.metrics['reward/std'] ?? 0;
+    const rise = meanOf(steps.slice(-3)) - meanOf(steps.slice(0, 3));
+    expect(rise, JSON.stringify(steps.map((step) => step.reward))).toBeGreaterThan(spread / 2);
+  },
+  120_000,
+);

@@ -6,7 +6,7 @@ import type { Attempt, Store } from '@agentlightning/core';
 import { attemptFailureOrigin } from '@agentlightning/core/store';
 import { StoreClient } from '@agentlightning/core/store-client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type AglEvent, AglProcess } from './agl-process.ts';
+import { type AglEvent, AglProcess, summaryOf } from './agl-process.ts';
 import { RunFolder, smallConfigFile, waitingConfigFile } from './run-folder.ts';
 import { withStore } from './with-store.ts';
 
@@ -82,6 +82,21 @@ test('a run without an embedded runner reports this, and is trained by a runner 
   expect(new Set(attempts.map(({ workerId, status }) => `${workerId} ${status}`))).toEqual(
     new Set(['elsewhere succeeded']),
   );
+});
+
+test('the parts of a reward that compare siblings score complete groups of a runner elsewhere, collected asynchronously', async () => {
+  const config = path.join(import.meta.dirname, 'fixtures/ranked.config.ts');
+  await using server = startStore();
+  const store = await urlOf(server);
+  await using trainer = folder.trainFile(config, '--store', store, '--run', 'ranked', '--no-runner');
+  await using runner = startRunner(store, config, '--run', 'ranked');
+  const stepped = summaryOf(await trainer.event('stepped'));
+  runner.terminate();
+  const metrics = stepped['metrics'] as Readonly<Record<string, number>>;
+  // Groups of the small configuration.
+  expect(metrics['reward/siblings/mean']).toBe(4);
+  expect(metrics['reward/rank/mean']).toBeGreaterThanOrEqual(0);
+  expect(metrics['failures/no_reward']).toBe(0);
 });
 
 test('a runner that is killed or drained loses nothing, and its agents have not failed', {

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { RewardParts } from '@agentlightning/core/algorithm';
+import type { RewardInput, RewardParts } from '@agentlightning/core/algorithm';
 import { findScoredOutput } from '@agentlightning/core/internal';
+import { rubric, scorer } from '@agentlightning/rewards';
 import { openStore } from '@agentlightning/store';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { TrainConfig } from '../src/index.ts';
 import { AglProcess, summaryOf } from './agl-process.ts';
 import { ask, type SmallTask, smallTrainer, trainSmall } from './small-trainer.ts';
 
@@ -42,8 +44,13 @@ test('the reward of a configuration scores what agents return in worker processe
 }, 120_000);
 
 /** The metrics of the steps and the warnings of a small training with text as output. */
-async function trainScored(reward: RewardParts<unknown, string>, mode: 'sync' | 'async') {
-  const trainer = smallTrainer(folder, { agent: (task: SmallTask) => ask(task), reward, collection: { mode } });
+async function trainScored(
+  reward: RewardParts<unknown, string>,
+  mode: 'sync' | 'async',
+  limits: TrainConfig<SmallTask>['limits'] = {},
+) {
+  const agent = (task: SmallTask): Promise<string> => ask(task);
+  const trainer = smallTrainer(folder, { agent, reward, collection: { mode }, limits });
   const { events, error } = await trainSmall(trainer);
   expect(error).toBe(null);
   const steps = events.flatMap((event) => (event.type === 'stepped' ? [event.summary] : []));
@@ -84,3 +91,49 @@ test('a part that fails for a group is missing in it, reported once, and the oth
   // Once in the step: single rollouts of evaluations have one verdict each.
   expect(warnings.filter((text) => text.includes('returned 1 verdicts for 2 rollouts'))).toHaveLength(1);
 }, 60_000);
+
+test('the prompt of a judge is a resource, to which the rollouts that it scores refer', async () => {
+  await trainScored({ parts: { judged: { score: () => 1, prompt: 'Grade the output.' } } }, 'sync');
+  const store = await openStore(path.join(folder, 'agl.db'));
+  const { items } = await store.queryRollouts({ limit: 1 });
+  const { resources } = await store.getResources(items[0]?.resourcesId ?? '');
+  await store.close();
+  expect(resources['judge/judged']).toEqual({
+    resourceType: 'prompt_template',
+    template: 'Grade the output.',
+    engine: 'jinja',
+  });
+}, 60_000);
+
+/** Scorers that give no score, with the text of their error. */
+const broken: readonly (readonly [string, RewardParts<unknown, string>['parts'][string], string])[] = [
+  ['without a score', scorer(() => ({ verdict: 'good' })), 'which has no score'],
+  ['outside of its range', scorer(() => 1.5), 'outside of its range 0 to 1'],
+  [
+    'of a judge without a key',
+    rubric({
+      judge: { baseUrl: 'http://127.0.0.1:9/v1', model: 'judge', apiKeyEnv: 'AGL_TEST_NO_KEY' },
+      criteria: { right: 'It is right.' },
+    }),
+    'AGL_TEST_NO_KEY is not set',
+  ],
+  ['that never resolves', { score: () => new Promise<number>(() => undefined) }, 'did not finish within'],
+];
+
+test.each(broken)(
+  'a scorer %s leaves the reward of its rollouts missing, which the run counts',
+  async (_, part, text) => {
+    // Half of the training tasks are scored by the broken part.
+    const isBroken = ({ task, mode }: RewardInput): boolean => mode === 'train' && (task as SmallTask).index % 2 === 1;
+    const score = (input: RewardInput<unknown, string>) =>
+      isBroken(input) ? (part.score?.(input) ?? null) : input.output.length / 16;
+    const { steps, warnings } = await trainScored({ parts: { scored: { ...part, score } } }, 'sync', {
+      rolloutTimeoutMs: 4000,
+    });
+    const missing = steps[0]?.metrics['failures/no_reward'] ?? 0;
+    expect(missing).toBeGreaterThan(0);
+    expect(missing % 2).toBe(0);
+    expect(warnings.join('\n')).toContain(text);
+  },
+  60_000,
+);

@@ -14,10 +14,10 @@ export interface SmallTask {
 
 const client = new OpenAI({ apiKey: 'none', fetch: traceFetch(), maxRetries: 0 });
 
-/** One model call of up to four tokens. */
-export async function ask(task: SmallTask, model = 'any'): Promise<string> {
+/** One model call, of up to four tokens by default. */
+export async function ask(task: SmallTask, model = 'any', maxTokens = 4): Promise<string> {
   const messages = [{ role: 'user' as const, content: task.question }];
-  const completion = await client.chat.completions.create({ model, messages, max_tokens: 4 });
+  const completion = await client.chat.completions.create({ model, messages, max_tokens: maxTokens });
   return completion.choices[0]?.message.content ?? '';
 }
 

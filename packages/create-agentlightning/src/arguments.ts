@@ -18,7 +18,8 @@ export interface Arguments {
 export const helpText: string = `Usage: npm create agentlightning@latest [folder] -- [flags]
 
   --framework <name>  ${Object.keys(frameworks).join(', ')} (default: ${defaultFramework})
-  --goal <name>       rl: reinforcement learning; prompt: prompt optimisation; sft: fine-tuning (default: rl)
+  --goal <name>       rl: reinforcement learning; judge: the same, with a judge as reward;
+                      prompt: prompt optimisation; sft: fine-tuning (default: rl)
   --yes               takes the defaults instead of asking
   --no-install        writes the files only
   --help              this text

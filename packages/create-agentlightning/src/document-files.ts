@@ -55,7 +55,7 @@ ${explanation}
 |---|---|
 | \`agent.ts\` | the agent: replace it with yours |
 | \`tasks/*.jsonl\` | tasks, one JSON object per line; \`test\` is held out |
-| \`agl.config.ts\` | the reward, the algorithm and its settings |
+| \`agl.config.ts\` | ${goal === 'judge' ? '' : 'the reward, '}the algorithm and its settings |${goal === 'judge' ? '\n| `reward.ts` | the judge with its criteria, and the truth as a recorded part |' : ''}
 | \`agent.test.ts\` | a test of agent and reward |
 ${changeText}${goal === 'prompt' ? '' : modelText}`,
     'AGENTS.md': `# Instructions for coding agents
@@ -66,7 +66,7 @@ This project trains an agent on ${label} with Agent Lightning (\`agl\`).
 - \`npx agl dev --json\` runs three rollouts and lists what would prevent training. Run it before a training.
 - \`npm run train\` trains. The exit code is 1 if the held-out reward did not rise significantly.
 - \`npx agl runs\`, \`npx agl rollouts --run <run>\` and \`npx agl show <rollout>\` read the results; all have \`--json\`.
-- The reward is in \`agl.config.ts\`. It must differ between rollouts of a task, otherwise nothing is learned.
+- The reward is in \`${goal === 'judge' ? 'reward.ts' : 'agl.config.ts'}\`. It must differ between rollouts of a task, otherwise nothing is learned.
 - Do not remove the line that is about training in \`agent.ts\`: without it no model call is recorded.
 - Before you change the reward, read \`node_modules/@agentlightning/trainer/skills/write-reward/SKILL.md\`; before you replace the agent,
   \`skills/instrument-agent/SKILL.md\` there. If a run does not learn, follow \`skills/debug-training/SKILL.md\`.

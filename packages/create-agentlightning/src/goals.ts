@@ -1,5 +1,5 @@
 /** Goal of a project. */
-export type Goal = 'rl' | 'prompt' | 'sft';
+export type Goal = 'rl' | 'judge' | 'prompt' | 'sft';
 
 /** Parts of a project with a goal. */
 interface GoalTemplate {
@@ -20,7 +20,7 @@ const [maxRollouts, maxOptimizerCalls] = [100, 20];
 const pricesOf = 'May 2026';
 
 /** List prices in USD for a million tokens. The configuration of the project has them, so a run shows what it has cost. */
-const prices = { 'gpt-4.1-nano': { input: 0.1, output: 0.4 }, 'gpt-4.1': { input: 2, output: 8 } } as const;
+export const prices = { 'gpt-4.1-nano': { input: 0.1, output: 0.4 }, 'gpt-4.1': { input: 2, output: 8 } } as const;
 
 /** An estimate of the tokens of a prompt search: at most four calls in a rollout, and a transcript of several rollouts in a request. */
 const tokens = {
@@ -40,16 +40,28 @@ const assumptions: string = Object.entries(tokens)
   })
   .join(', and ');
 
+/** GRPO on the tiny model. */
+const grpoSettings = `  algorithm: { type: 'grpo', groupSize: 16, learningRate: 2e-3 },
+  steps: 12,
+  tasksPerStep: 8,
+`;
+
 /** The goals that a project can be created for. */
 export const goals: Readonly<Record<Goal, GoalTemplate>> = {
   rl: {
     label: 'Reinforcement learning of a model',
     explanation:
       'Trains a tiny model on the CPU by GRPO, which shows that the loop works. For a real model, set `runtime` to a GPU machine.',
-    settings: `  algorithm: { type: 'grpo', groupSize: 16, learningRate: 2e-3 },
-  steps: 12,
-  tasksPerStep: 8,
-`,
+    settings: grpoSettings,
+  },
+  judge: {
+    label: 'Reinforcement learning with a judge: I have no reward function',
+    explanation:
+      'A judge model scores the outputs by the criteria in `reward.ts`. It needs an API key in JUDGE_API_KEY; JUDGE_BASE_URL and JUDGE_MODEL ' +
+      'select another API. `maxCost` in `reward.ts` bounds what each process pays. Before a training, `npx agl reward probe` shows which ' +
+      'degenerate outputs the judge likes; after it, `npx agl audit <run>` compares it with the recorded truth. The trained model is a tiny ' +
+      'one on the CPU; for a real model, set `runtime` to a GPU machine.',
+    settings: grpoSettings,
   },
   prompt: {
     label: 'Better prompts, with a model API',

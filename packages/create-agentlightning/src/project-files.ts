@@ -1,6 +1,6 @@
 import { documentFiles } from './document-files.ts';
 import { frameworks } from './frameworks.ts';
-import { goals, promptTestTasks } from './goals.ts';
+import { goals, prices, promptTestTasks } from './goals.ts';
 import type { ProjectChoice } from './project-choice.ts';
 
 /**
@@ -19,7 +19,8 @@ export function projectFiles(choice: ProjectChoice): Readonly<Record<string, str
     '.gitignore': 'node_modules/\n.agl/\n.env\n',
     'agent.ts': agentText(choice),
     'agl.config.ts': configText(choice),
-    'agent.test.ts': testText,
+    'agent.test.ts': choice.goal === 'judge' ? judgeTestText : testText,
+    ...(choice.goal === 'judge' ? { 'reward.ts': judgeText } : {}),
     ...(choice.goal === 'prompt' ? { 'try.js': tryText } : {}),
     ...taskFiles(choice),
     ...documentFiles(choice),
@@ -98,17 +99,69 @@ const baseUrl = process.env['OPENAI_BASE_URL'] || 'https://api.openai.com/v1';
 const model = process.env['OPENAI_MODEL'] || undefined;
 `
       : "\n// Model calls go to the model in training, which needs no key.\nprocess.env['OPENAI_API_KEY'] ||= 'none';\n";
+  const isJudged = goal === 'judge';
   return `import { defineConfig } from '@agentlightning/trainer';
 import { ${imported} } from './agent.ts';
-${variables}
+${isJudged ? "import { reward } from './reward.ts';\n" : ''}${variables}
 export default defineConfig<Task>({
   name: ${JSON.stringify(name)},
-  // The reward: 1 for the right answer, 0 for any other.
-  agent: async (task) => ((await answer(task)).trim() === task.answer ? 1 : 0),
+${
+  isJudged
+    ? '  agent: answer,\n  reward,'
+    : '  // The reward: 1 for the right answer, 0 for any other.\n  agent: async (task) => ((await answer(task)).trim() === task.answer ? 1 : 0),'
+}
   tasks: { train: 'tasks/train.jsonl',${validation} test: 'tasks/test.jsonl' },
 ${goals[goal].settings}});
 `;
 }
+
+/** A judge with its criteria; the truth beside it is recorded only. */
+const judgeText = `import { createJudge, exact, rewards, rubric } from '@agentlightning/rewards';
+import type { Task } from './agent.ts';
+
+// Another API than that of OpenAI: its address, up to and with /v1, and its model.
+const judge = createJudge({
+  baseUrl: process.env['JUDGE_BASE_URL'] || 'https://api.openai.com/v1',
+  model: process.env['JUDGE_MODEL'] || 'gpt-4.1-nano',
+  apiKeyEnv: 'JUDGE_API_KEY',
+  // USD for a million tokens, and the most that a process pays: list prices change.
+  price: ${JSON.stringify(prices['gpt-4.1-nano'])},
+  maxCost: 1,
+});
+
+/** What a reader of the output would check: replace the criteria with yours. */
+export const judged = rubric<Task, string>({
+  judge,
+  criteria: {
+    right: 'The output states the count that the stock has for the part, or for its new number.',
+    brief: { description: 'The output is that count only.', weight: 0.3 },
+  },
+  input: ({ question, stock }) => ({ question, stock }),
+});
+
+/** The truth, where it is known: it is recorded, and \`npx agl audit <run>\` compares the judge with it. */
+export const correct = exact<Task, string>((task) => task.answer, { weight: 0 });
+
+/** What trains: the judge. */
+export const reward = rewards<Task, string>({ judged, correct });
+`;
+
+const judgeTestText = `import { expect, test } from 'vitest';
+import type { Task } from './agent.ts';
+import { correct, judged } from './reward.ts';
+
+const task: Task = { question: 'How many B7 are in stock?', stock: { B7: 'is R9 now', R9: '81' }, answer: '81' };
+
+test('the recorded truth is 1 for the right answer, 0 for any other', async () => {
+  expect((await correct.score({ task, output: '81' })).score).toBe(1);
+  expect((await correct.score({ task, output: '17' })).score).toBe(0);
+});
+
+test.skipIf(!process.env['JUDGE_API_KEY'])('the judge prefers the right answer', { timeout: 60_000 }, async () => {
+  const [right, wrong] = await Promise.all(['81', '17'].map((output) => judged.score({ task, output })));
+  expect(Number(right?.score)).toBeGreaterThan(Number(wrong?.score));
+});
+`;
 
 /** A scripted model answers, so the test needs neither a key nor a network. */
 const testText = `import { mkdtempSync, rmSync } from 'node:fs';

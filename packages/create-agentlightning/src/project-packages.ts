@@ -8,8 +8,9 @@ export function projectPackages({ framework, goal }: ProjectChoice): {
 } {
   // The prompt is defined with core.
   const core = goal === 'prompt' ? ['@agentlightning/core'] : [];
+  const rewards = goal === 'judge' ? ['@agentlightning/rewards'] : [];
   return {
-    dependencies: ['@agentlightning/trainer', ...core, ...frameworks[framework].packages],
+    dependencies: ['@agentlightning/trainer', ...core, ...rewards, ...frameworks[framework].packages],
     devDependencies: ['vitest@^5', 'typescript', '@types/node@^24'],
   };
 }

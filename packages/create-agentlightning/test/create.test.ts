@@ -32,7 +32,7 @@ function create(...args: readonly string[]): {
 }
 
 const frameworks = ['ai-sdk', 'openai-agents', 'langgraph', 'mastra', 'fetch'] as const;
-const goals = ['rl', 'prompt', 'sft'] as const;
+const goals = ['rl', 'judge', 'prompt', 'sft'] as const;
 const choices = frameworks.flatMap((framework) => goals.map((goal) => [framework, goal] as const));
 
 test.each(choices)('a project on %s for %s is TypeScript whose imports are installed', (framework, goal) => {
@@ -41,7 +41,12 @@ test.each(choices)('a project on %s for %s is TypeScript whose imports are insta
   const { dependencies, devDependencies } = projectPackages(choice);
   const installed = [...dependencies, ...devDependencies].map((spec) => spec.replace(/(?<=.)@[^@]*$/, ''));
   const sources = Object.entries(files).filter(([name]) => name.endsWith('.ts'));
-  expect(sources.map(([name]) => name)).toEqual(['agent.ts', 'agl.config.ts', 'agent.test.ts']);
+  expect(sources.map(([name]) => name)).toEqual([
+    'agent.ts',
+    'agl.config.ts',
+    'agent.test.ts',
+    ...(goal === 'judge' ? ['reward.ts'] : []),
+  ]);
   for (const [, text] of sources) {
     expect(() => stripTypeScriptTypes(text)).not.toThrow();
     for (const [, name = ''] of text.matchAll(/ from '((?:@[^/']+\/)?[^/'.][^/']*)/g)) {
@@ -185,7 +190,7 @@ test.each(['ai', '@openai/agents', '@langchain/langgraph', '@mastra/core'])('zod
 
 test('the README describes the tiny model only where it is trained, and names existing skills', () => {
   const readmes = goals.map((goal) => projectFiles({ name: 'a', framework: 'fetch', goal })['README.md'] ?? '');
-  expect(readmes.map((text) => text.includes('tiny-reader'))).toEqual([true, false, true]);
+  expect(readmes.map((text) => text.includes('tiny-reader'))).toEqual([true, true, false, true]);
   const skills = [...(readmes[0] ?? '').matchAll(/node_modules\/@agentlightning\/trainer\/([^)]*)/g)];
   expect(skills).toHaveLength(3);
   for (const [, skill = ''] of skills) {

@@ -1,6 +1,6 @@
-export type { GroupPart, OutputOptions, PartOptions, ScoredOutput, ScoredPart } from './base/part.ts';
+export type { GroupPart, OutputOptions, PartOptions, PartSettings, ScoredOutput, ScoredPart } from './base/part.ts';
 export { duplicates } from './groups/duplicates.ts';
-export type { Judge, JudgeLimits, JudgeSettings, JudgeUsage } from './judges/judge.ts';
+export type { AskOptions, Judge, JudgeLimits, JudgeSettings, JudgeUsage } from './judges/judge.ts';
 export { createJudge } from './judges/judge.ts';
 export type { AISDKModel, JudgeEndpoint, JudgeEnvironment, JudgePrompt } from './judges/judge-models.ts';
 export type { VersionedPrompt } from './judges/judge-prompts.ts';

@@ -60,6 +60,8 @@ export interface StoreView {
   readonly canAnnotate: boolean;
   /** Whether the dashboard offers data sets of runs for download. */
   readonly hasDatasets: boolean;
+  /** Whether the dashboard audits the rewards of runs. */
+  readonly hasAudits: boolean;
   readonly statistics: StoreStatistics;
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@agentlightning/core';
+import type { RunAudit } from '@agentlightning/core/protocol';
 import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
 import type { DatasetReader } from './dataset-reader.ts';
 import type { Replayer } from './replayer.ts';
@@ -6,6 +7,9 @@ import { RolloutReader } from './rollout-reader.ts';
 import type { WarningExplanations } from './run-progress.ts';
 import { RunReader } from './run-reader.ts';
 import { TaskMaps } from './task-map.ts';
+
+/** Audits the reward of a run. */
+export type RunAuditor = (runId: string) => Promise<RunAudit>;
 
 /** What the routes of a dashboard share. */
 export interface DashboardContext {
@@ -19,6 +23,8 @@ export interface DashboardContext {
   readonly replayer: Replayer | null;
   /** Reads data sets; null when the dashboard offers none. */
   readonly datasets: DatasetReader | null;
+  /** Audits the reward of runs; null when the dashboard has no audits. */
+  readonly auditor: RunAuditor | null;
   readonly runs: RunReader;
   readonly tasks: TaskMaps;
   readonly rollouts: RolloutReader;
@@ -32,9 +38,10 @@ export function dashboardContext(options: {
   readonly annotator: AnnotationStore | null;
   readonly replayer: Replayer | null;
   readonly datasets: DatasetReader | null;
+  readonly auditor: RunAuditor | null;
   readonly explanations: WarningExplanations;
 }): DashboardContext {
-  const { store, clock, label, annotator, replayer, datasets } = options;
+  const { store, clock, label, annotator, replayer, datasets, auditor } = options;
   return {
     store,
     clock,
@@ -42,6 +49,7 @@ export function dashboardContext(options: {
     annotator,
     replayer,
     datasets,
+    auditor,
     runs: new RunReader(options),
     tasks: new TaskMaps(store),
     rollouts: new RolloutReader(store),

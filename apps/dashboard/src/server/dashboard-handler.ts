@@ -2,7 +2,7 @@ import { AgentLightningError, type Clock } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { assertStrongKey, isLoopback } from '@agentlightning/core/protocol';
 import { dashboardApp } from './dashboard-app.ts';
-import { dashboardContext } from './dashboard-context.ts';
+import { dashboardContext, type RunAuditor } from './dashboard-context.ts';
 import type { AnnotationStore, DashboardStore } from './dashboard-store.ts';
 import type { DatasetReader } from './dataset-reader.ts';
 import type { Replayer } from './replayer.ts';
@@ -31,6 +31,8 @@ export interface DashboardHandlerOptions {
   readonly replayer?: Replayer | null;
   /** Reads the data sets that viewers download. @default null none */
   readonly datasets?: DatasetReader | null;
+  /** Audits the reward of runs. @default null the dashboard has no audits */
+  readonly auditor?: RunAuditor | null;
   /** Authenticates viewers instead of `viewerKey` and `annotatorKey`, such as by the keys of a server. @default null */
   readonly viewers?: ViewerAuthenticator | null;
   /** Cause and remedy of the warnings that runs record, by name. @default none */
@@ -74,6 +76,7 @@ export async function createDashboardHandler(options: DashboardHandlerOptions): 
       annotator: options.annotator ?? null,
       replayer: options.replayer ?? null,
       datasets: options.datasets ?? null,
+      auditor: options.auditor ?? null,
       explanations: options.warningExplanations ?? {},
     }),
     access: new ViewerAccess({

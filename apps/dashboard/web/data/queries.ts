@@ -1,3 +1,4 @@
+import type { RunAudit } from '@agentlightning/core/protocol';
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { PromptVersions } from '../../src/api/prompt-views.ts';
 import type { ReplayModels } from '../../src/api/replay-views.ts';
@@ -53,6 +54,13 @@ export const promptsQuery = (runId: string) =>
   queryOptions({
     queryKey: ['run', runId, 'prompts'],
     queryFn: ({ signal }) => read<PromptVersions>(`/api/runs/${segment(runId)}/prompts`, {}, signal),
+  });
+
+/** The audit of a run's reward. It reads many rollouts, so changes of the run do not repeat it. */
+export const auditQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ['audit', runId],
+    queryFn: ({ signal }) => read<RunAudit>(`/api/runs/${segment(runId)}/audit`, {}, signal),
   });
 
 /** Rollouts, page by page. */

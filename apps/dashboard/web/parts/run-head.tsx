@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { RunDetail } from '../../src/api/run-views.ts';
+import { storeQuery } from '../data/queries.ts';
 import { rolloutFilters } from '../rollout-filters.ts';
 import { PageTitle } from './page-title.tsx';
 import { RunBadge } from './status-badge.tsx';
@@ -9,6 +11,7 @@ import { RunBadge } from './status-badge.tsx';
 export function RunHead(props: { readonly runId: string; readonly run: RunDetail | undefined }): ReactNode {
   const { runId, run } = props;
   const { run: _run, ...filters } = rolloutFilters(useSearch({ strict: false }));
+  const { data: store } = useQuery(storeQuery());
   return (
     <>
       <PageTitle title={run?.name ?? runId}>
@@ -35,6 +38,11 @@ export function RunHead(props: { readonly runId: string; readonly run: RunDetail
         <Link to="/runs/$runId/dataset" params={{ runId }} search={filters} activeOptions={{ includeSearch: false }}>
           Data set
         </Link>
+        {store?.hasAudits === true ? (
+          <Link to="/runs/$runId/audit" params={{ runId }} search={filters} activeOptions={{ includeSearch: false }}>
+            Audit
+          </Link>
+        ) : null}
         <Link to="/rollouts" search={{ ...filters, run: runId }} activeOptions={{ exact: true, includeSearch: false }}>
           Rollouts
         </Link>

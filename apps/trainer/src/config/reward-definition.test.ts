@@ -1,8 +1,10 @@
 import { aRewardSpan } from '@agentlightning/core/testing';
-import { expect, test } from 'vitest';
+import { exact, rewards } from '@agentlightning/rewards';
+import { expect, expectTypeOf, test } from 'vitest';
 import { hasLearningSignal } from '../collection/learning-signal.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 import { rolloutReward } from '../results/rollout-reward.ts';
+import { defineConfig } from './define-config.ts';
 import { resolveConfig } from './resolve-config.ts';
 
 const base = { agent: () => 0, tasks: { train: [{}], test: [{}] } };
@@ -77,4 +79,21 @@ test('policies with different rewards have the primary one in common', () => {
     rewardName: 'style',
   });
   expect(resolved({ policies: { writer: own('style'), critic: own('truth') } }).reward.choice).toEqual({});
+});
+
+test("the tasks of the reward's parts have the type of the agent's task", () => {
+  interface Task {
+    readonly answer: string;
+  }
+  const { reward } = defineConfig({
+    agent: (task: Task) => task.answer,
+    tasks: { train: [], test: [] },
+    reward: rewards({
+      correct: exact((task) => {
+        expectTypeOf(task).toEqualTypeOf<Task>();
+        return task.answer;
+      }),
+    }),
+  });
+  expect(reward).toMatchObject({ parts: { correct: { range: [0, 1] } } });
 });

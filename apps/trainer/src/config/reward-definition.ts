@@ -1,4 +1,5 @@
 import type { AlgorithmOptions, RewardChoice } from '@agentlightning/algorithms';
+import type { PromptTemplateResource } from '@agentlightning/core';
 import type { ResolvedPolicy } from './policies.ts';
 import type { RewardRange, RewardsSettings } from './sections/reward-config.ts';
 
@@ -24,6 +25,18 @@ export function rewardDefinition(policies: readonly ResolvedPolicy[], rewards: R
   const isShared = new Set(choices.map((each) => JSON.stringify(each))).size <= 1;
   const choice = isShared ? first : {};
   return { failedReward: rewards.failed, missingReward: rewards.missing, choice, range: definedRange(choice, rewards) };
+}
+
+/** The prompts of the judges of a reward as resources, so that rollouts refer to the versions that score them. */
+export function judgeResources({
+  scoring,
+}: Pick<RewardsSettings, 'scoring'>): Readonly<Record<string, PromptTemplateResource>> {
+  if (scoring === null || typeof scoring === 'function') return {};
+  return Object.fromEntries(
+    Object.entries(scoring.parts).flatMap(([name, { prompt: template }]): [string, PromptTemplateResource][] =>
+      template === undefined ? [] : [[`judge/${name}`, { resourceType: 'prompt_template', template, engine: 'jinja' }]],
+    ),
+  );
 }
 
 /** The weighted sum of the computed parts; nothing where only the primary one counts, with weight 1. */

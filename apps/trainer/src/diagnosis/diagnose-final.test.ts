@@ -17,7 +17,7 @@ const base = { before: evaluationOf(0.3), finalStep: 4, evaluations: [] };
 test('a part that falls while the reward rises is named with its means', () => {
   const evaluations = { ...base, before: evaluationOf(0.3, 0.3), after: evaluationOf(1, 0) };
   const [condition, ...others] = diagnoseFinal(evaluations);
-  expect(condition).toMatchObject({ name: 'reward-part-falls' });
+  expect(condition).toMatchObject({ name: 'proxy-diverges' });
   expect(condition?.message).toContain('`correct` fell from 0.30 to 0.00');
   expect(others).toEqual([]);
   expect(diagnoseFinal({ ...evaluations, weights: { total: 1, correct: -1 } })).toEqual([]);

@@ -16,7 +16,7 @@ export interface FinalEvaluations {
 
 /** A condition that the verdict on the mean reward does not show. */
 export interface FinalCondition {
-  readonly name: Extract<WarningName, 'reward-part-falls' | 'non-stationary-reward'>;
+  readonly name: Extract<WarningName, 'proxy-diverges' | 'non-stationary-reward'>;
   readonly message: string;
 }
 
@@ -25,7 +25,7 @@ export function diagnoseFinal(evaluations: FinalEvaluations): readonly FinalCond
   const falls = fallingParts(evaluations);
   const moved = movedMeasurement(evaluations);
   return [
-    ...(falls === null ? [] : [{ name: 'reward-part-falls' as const, message: falls }]),
+    ...(falls === null ? [] : [{ name: 'proxy-diverges' as const, message: falls }]),
     ...(moved === null ? [] : [{ name: 'non-stationary-reward' as const, message: moved }]),
   ];
 }

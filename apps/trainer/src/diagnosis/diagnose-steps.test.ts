@@ -123,7 +123,7 @@ test.each<[string, readonly Values[], readonly string[]]>([
       'reward/correct/mean': step > 2 ? 0 : 0.3,
       'reward/correct/std': 0.45,
     })),
-    ['6 reward-part-falls'],
+    ['6 proxy-diverges'],
   ],
   ['requests that alter sampling', [{ 'calls/altered_sampling/top_p': 4 }], ['2 altered-sampling']],
   ['failing agents', [{ 'failures/agent_share': 0.6 }], ['2 agent-failures']],
@@ -161,7 +161,7 @@ test('a penalised part may fall', () => {
     values: { ...healthy, ...values(step), 'collection/reward_mean': step },
   }));
   const history = { steps, policies: [null], range: [0, 10] as const };
-  expect(diagnoseSteps(history)).toMatchObject([{ name: 'reward-part-falls' }]);
+  expect(diagnoseSteps(history)).toMatchObject([{ name: 'proxy-diverges' }]);
   expect(diagnoseSteps({ ...history, penalised: new Set(['length']) })).toEqual([]);
 });
 

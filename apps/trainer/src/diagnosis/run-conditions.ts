@@ -46,7 +46,7 @@ export function runConditions(
       ? [{ name: 'altered-sampling' as const, message: alteredSamplingText(altered) }]
       : []),
     ...(collapse === null ? [] : [{ name: 'policy-collapse' as const, message: collapse }]),
-    ...(falling === null ? [] : [{ name: 'reward-part-falls' as const, message: falling }]),
+    ...(falling === null ? [] : [{ name: 'proxy-diverges' as const, message: falling }]),
     ...(drift === null ? [] : [{ name: 'length-drift' as const, message: drift }]),
     ...(outside > 0 ? [{ name: 'reward-out-of-range' as const, message: outsideText }] : []),
   ].map((condition) => ({ ...condition, step, policy: null }));

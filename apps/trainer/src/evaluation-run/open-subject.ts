@@ -1,9 +1,10 @@
-import type { Store } from '@agentlightning/core';
+import type { Resource, Store } from '@agentlightning/core';
 import type { ProxyLlmResource } from '@agentlightning/core/store';
 import { environmentVariables, secretFromEnvironment } from '../config/environment.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { keySourceText, type ResolvedEndpoint } from '../config/resolve-prompt-search.ts';
 import { isPromptSearch } from '../config/resolve-run.ts';
+import { judgeResources } from '../config/reward-definition.ts';
 import { servePolicies } from '../opening/serve-policies.ts';
 import { openSearchModel } from '../prompt-search/open-search-model.ts';
 import { acquireRunLease, leaseIntervalMs } from '../run/run-lease.ts';
@@ -47,7 +48,7 @@ export async function openSubject(
   });
   onOpen(health.stop);
   await health.assertHealthy();
-  const resourcesId = await publish(store, resources, subject);
+  const resourcesId = await publish(store, { ...judgeResources(settings.shared.rewards), ...resources }, subject);
   return { resourcesId, assertHealthy: health.assertHealthy };
 }
 
@@ -133,12 +134,12 @@ export function resolvedEndpoint({ baseUrl, model, apiKeyEnv }: EndpointModel, c
 
 async function publish(
   store: Store,
-  resources: Readonly<Record<string, ProxyLlmResource>>,
+  resources: Readonly<Record<string, Resource>>,
   { prompts }: Subject,
 ): Promise<string> {
   if (prompts === null) return (await store.addResources({ ...resources })).resourcesId;
   // A prompt may have the name of the model's resource.
-  const entries = Object.entries(resources).map(([name, resource]): [string, ProxyLlmResource] => [
+  const entries = Object.entries(resources).map(([name, resource]): [string, Resource] => [
     Object.hasOwn(prompts, name) ? `agentlightning-model-${name}` : name,
     resource,
   ]);

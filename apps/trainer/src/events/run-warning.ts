@@ -80,7 +80,7 @@ export const warningExplanations: Readonly<Record<WarningName, WarningExplanatio
     cause: 'The policy overfits the training tasks, or exploits a flaw of the reward.',
     remedy: 'Use more training tasks or fewer steps (`stop.patience`), and inspect rollouts with high rewards.',
   },
-  'reward-part-falls': {
+  'proxy-diverges': {
     cause: 'The reward can rise without this part: the policy trades it for another one.',
     remedy:
       'Raise its weight in `rewardWeights`, or make the reward require it, and inspect rollouts with high rewards.',

@@ -2,6 +2,7 @@ import type { AgentLightningError, Store } from '@agentlightning/core';
 import { loadTasks } from '../config/load-tasks.ts';
 import { groupSizeOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { judgeResources } from '../config/reward-definition.ts';
 import type { ServiceListener, TrainingListener } from '../events/training-listener.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import type { Found, RunChoice } from '../run/find-or-create-record.ts';
@@ -96,7 +97,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     registerUpstreams: options.registerUpstreams ?? null,
     onOpen,
   });
-  const { resourcesId } = await store.addResources(resources);
+  const { resourcesId } = await store.addResources({ ...judgeResources(config.rewards), ...resources });
   await cancelUnfinished(store, { runId: run.runId });
   onOpen(startRunner({ config, store, run, emit, onFailure }));
   const leaseCheck: HealthCheck = { what: 'the store', check: lease.renew };

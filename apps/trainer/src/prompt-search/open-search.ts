@@ -2,6 +2,7 @@ import { AgentLightningError, type Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
+import { judgeResources } from '../config/reward-definition.ts';
 import type { TrainingListener } from '../events/training-listener.ts';
 import { findInStore, type SessionOptions, waitOptions } from '../opening/open-session.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
@@ -94,7 +95,12 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
     store,
     tasks,
     record: new SearchRecord({ store, run, lease, state }),
-    resources: new PromptResources({ store, runId: run.runId, model: model.resource }),
+    resources: new PromptResources({
+      store,
+      runId: run.runId,
+      model: model.resource,
+      judges: judgeResources(config.shared.rewards),
+    }),
     optimizer: new OptimizerModel(config.optimizer, { clock: systemClock, signal: whole }),
     progress: new SearchProgress(emit, config.search.budget, state.spent),
     assertHealthy: health.assertHealthy,

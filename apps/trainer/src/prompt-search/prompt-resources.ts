@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Store } from '@agentlightning/core';
+import type { NamedResources, Store } from '@agentlightning/core';
 import type { JudgedPrompts, PromptSet } from '@agentlightning/core/algorithm';
 import type { ProxyLlmResource } from '@agentlightning/core/store';
 
@@ -16,15 +16,25 @@ export class PromptResources {
   readonly #store: Store;
   readonly #runId: string;
   readonly #model: ProxyLlmResource;
+  readonly #judges: NamedResources;
   readonly #forRollouts: Map<string, Promise<string>> = new Map();
   readonly #versions: Set<string> = new Set();
   #best: string | null = null;
 
-  /** @param options.model - the model behind the gateway, at its current address */
-  constructor(options: { readonly store: Store; readonly runId: string; readonly model: ProxyLlmResource }) {
+  /**
+   * @param options.model - the model behind the gateway, at its current address
+   * @param options.judges - the prompts of the judges of the reward
+   */
+  constructor(options: {
+    readonly store: Store;
+    readonly runId: string;
+    readonly model: ProxyLlmResource;
+    readonly judges: NamedResources;
+  }) {
     this.#store = options.store;
     this.#runId = options.runId;
     this.#model = options.model;
+    this.#judges = options.judges;
   }
 
   /** The id of a snapshot with these prompts and the model; equal prompts share one. */
@@ -32,7 +42,7 @@ export class PromptResources {
     const digest = promptsDigest(prompts);
     const known = this.#forRollouts.get(digest);
     if (known !== undefined) return known;
-    const added = this.#store.addResources({ ...prompts, [this.#modelName(prompts)]: this.#model });
+    const added = this.#store.addResources({ ...this.#judges, ...prompts, [this.#modelName(prompts)]: this.#model });
     const id = added.then(({ resourcesId }) => resourcesId);
     this.#forRollouts.set(digest, id);
     return id;

@@ -4,12 +4,12 @@ import type { ProbedKind, RewardProbe } from '../rewards/probe-reward.ts';
 import type { RescoreReport } from '../rewards/rescore-run.ts';
 
 /** The result of `agl reward probe`, for the terminal. */
-export function probeText(probe: RewardProbe, { hasRun }: { readonly hasRun: boolean }): string {
+export function probeText(probe: RewardProbe, { run }: { readonly run: string | null }): string {
   const kinds = probe.kinds.toSorted((one, other) => (other.mean ?? -Infinity) - (one.mean ?? -Infinity));
   const width = Math.max(...kinds.map(({ kind }) => kind.length));
   const gameable = probe.kinds.filter(({ isGameable }) => isGameable);
   return [
-    `Reward of ${quantityText(probe.tasks, 'task')}, highest first:`,
+    `Reward of ${quantityText(probe.tasks, 'task')}${run === null ? '' : `, with the agent's outputs of run ${run}`}, highest first:`,
     '',
     ...kinds.map((kind) => kindLine(kind, width)),
     '',
@@ -19,9 +19,9 @@ export function probeText(probe: RewardProbe, { hasRun }: { readonly hasRun: boo
     ...Object.entries(probe.missingParts).map(([name, reason]) =>
       terminalText(`Part "${name}" scored nothing: ${reason}`),
     ),
-    signalText(probe, hasRun),
+    signalText(probe, run !== null),
     repetitionText(probe),
-    `Scoring takes ${probe.millisecondsPerOutput.toFixed(1)} ms for each output.`,
+    `Scoring takes ${probe.millisecondsPerOutput.toFixed(1)} ms for each output${stepText(probe)}.`,
     '',
   ].join('\n');
 }
@@ -44,17 +44,23 @@ function signalText({ groupsWithSignal }: RewardProbe, hasRun: boolean): string 
   if (groupsWithSignal === null) {
     return hasRun
       ? 'No task has two outputs: whether rewards differ within a group is not known.'
-      : "With --run, the agent's own outputs are compared: is there a difference to learn from?";
+      : "After a run of this configuration, or with --run, the agent's own outputs are compared: is there a difference to learn from?";
   }
   const { groups, differing } = groupsWithSignal;
   return `Rewards differ within ${differing} of ${quantityText(groups, 'group')}${differing === 0 ? ': there is nothing to learn from' : ''}.`;
 }
 
-function repetitionText({ repeatedSpread }: RewardProbe): string {
-  if (repeatedSpread === null) return 'Repeated scoring has no result: the reward is missing.';
-  return repeatedSpread === 0
+function repetitionText({ repeated }: RewardProbe): string {
+  if (repeated === null) return 'Repeated scoring has no result: a reward is missing.';
+  return repeated.spread === 0
     ? 'The same output has the same reward each time.'
-    : `The same output has rewards that differ by ${repeatedSpread.toFixed(3)}.`;
+    : `The same output, scored ${repeated.times} times without a cache, has rewards that differ by up to ${repeated.spread.toFixed(3)} (standard deviation ${repeated.deviation.toFixed(3)}).`;
+}
+
+function stepText({ step }: RewardProbe): string {
+  if (step === null || step.calls === 0) return '';
+  const cost = step.cost === 0 ? '; set `price` of the judge for the cost' : ` and cost ${step.cost.toPrecision(3)}`;
+  return `; judging a step of ${quantityText(step.rollouts, 'rollout')} takes ${quantityText(Math.round(step.calls), 'call')}${cost}`;
 }
 
 /** The result of `agl rescore`, for the terminal. */
@@ -73,7 +79,7 @@ export function rescoreText(
     ...(missing.rescored > 0 ? [`${quantityText(missing.rescored, 'rollout')} have no new reward.`] : []),
     ...(byLastResponse > 0
       ? [
-          `${quantityText(byLastResponse, 'rollout')} have no recorded output: the text of the last response was scored.`,
+          `${quantityText(byLastResponse, 'rollout')} have no recorded output (it is larger than 1 MB, has no JSON form, or is the reward): the text of the last response was scored.`,
         ]
       : []),
     ...(Object.keys(parts).length > 1

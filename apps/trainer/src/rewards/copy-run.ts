@@ -30,8 +30,18 @@ export class RunCopy {
       name: `${name}, rescored`,
       config: { ...config, rescoredFrom: from } satisfies JsonObject,
     });
-    await store.updateRun(runId, { status: 'finished' });
+    await store.updateRun(runId, { status: 'running' });
     return new RunCopy(store, runId);
+  }
+
+  /** Ends a complete copy. */
+  async finish(): Promise<void> {
+    await this.#store.updateRun(this.#runId, { status: 'finished' });
+  }
+
+  /** Ends a copy that was interrupted. */
+  async fail(): Promise<void> {
+    await this.#store.updateRun(this.#runId, { status: 'failed' });
   }
 
   /** Copies a rollout with its spans, without its recorded rewards. */

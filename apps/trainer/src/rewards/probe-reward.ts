@@ -1,5 +1,5 @@
 import type { JsonValue } from '@agentlightning/core';
-import type { RewardInput } from '@agentlightning/core/algorithm';
+import type { RewardInput, RewardMeter } from '@agentlightning/core/algorithm';
 import { systemClock } from '@agentlightning/core/internal';
 import { mean } from '../events/mean.ts';
 import { degenerateKinds, degenerateOutputs } from './degenerate-outputs.ts';
@@ -39,10 +39,30 @@ export interface RewardProbe {
   readonly missingParts: Readonly<Record<string, string>>;
   /** Groups of the agent's outputs whose rewards differ, among those with at least two; null without any. */
   readonly groupsWithSignal: { readonly groups: number; readonly differing: number } | null;
-  /** Largest difference of three repeated rewards of the same output; null where one is missing. 0: deterministic. */
-  readonly repeatedSpread: number | null;
+  /** The variance of scoring the same outputs again, without caches of judges; null where a reward is missing. */
+  readonly repeated: RepeatedScores | null;
+  /** What scoring the rollouts of a training step uses, at the size of the measured group; null without steps. */
+  readonly step: StepScoring | null;
   /** Mean duration of scoring an output, in milliseconds. */
   readonly millisecondsPerOutput: number;
+}
+
+/** The rewards of a group that is scored several times. */
+export interface RepeatedScores {
+  readonly times: number;
+  /** The largest difference of the rewards of an output; 0: deterministic. */
+  readonly spread: number;
+  /** The standard deviation of the rewards of an output, in the mean over the outputs. */
+  readonly deviation: number;
+}
+
+/** What scoring a step uses. */
+export interface StepScoring {
+  readonly rollouts: number;
+  /** Calls of judges. */
+  readonly calls: number;
+  /** In the currency of the configured prices; 0 without them. */
+  readonly cost: number;
 }
 
 /** Options of {@link probeReward}. */
@@ -50,6 +70,10 @@ export interface ProbeOptions {
   readonly tasks: readonly ProbedTask[];
   /** The highest possible reward, where it is declared. */
   readonly highest: number | null;
+  /** Rollouts of a task in a training step. */
+  readonly groupSize: number;
+  /** Tasks of a training step; null without steps. */
+  readonly tasksPerStep: number | null;
   readonly signal: AbortSignal;
 }
 
@@ -65,7 +89,7 @@ const repetitions = 3;
  */
 export async function probeReward(
   reward: ComputedReward,
-  { tasks, highest, signal }: ProbeOptions,
+  { tasks, highest, groupSize, tasksPerStep, signal }: ProbeOptions,
 ): Promise<RewardProbe> {
   const startMs = systemClock.now();
   let scored = 0;
@@ -98,7 +122,8 @@ export async function probeReward(
     const other = tasks[(index + 1) % tasks.length]?.outputs[0];
     if (tasks.length > 1 && other !== undefined) add(ofAnotherTask, ...(await score(task, [other])));
   }
-  const repeatedSpread = await spreadOfRepetition(tasks, score);
+  const millisecondsPerOutput = scored === 0 ? 0 : (systemClock.now() - startMs) / scored;
+  const { repeated, calls, cost } = await scoreRepeatedly(reward, groupOf(tasks, { groupSize, signal }));
   const best = mean((found.get(ownBest) ?? []).flatMap((each) => each.reward ?? [])) ?? highest;
   const several = groups.filter((group) => group.length > 1);
   return {
@@ -107,8 +132,12 @@ export async function probeReward(
     missingParts: missingParts([...found.values()].flat()),
     groupsWithSignal:
       several.length === 0 ? null : { groups: several.length, differing: several.filter(hasSignal).length },
-    repeatedSpread,
-    millisecondsPerOutput: scored === 0 ? 0 : (systemClock.now() - startMs) / scored,
+    repeated,
+    step:
+      tasksPerStep === null
+        ? null
+        : { rollouts: groupSize * tasksPerStep, calls: calls * tasksPerStep, cost: cost * tasksPerStep },
+    millisecondsPerOutput,
   };
 }
 
@@ -163,20 +192,62 @@ function hasSignal(group: readonly OutputScores[]): boolean {
   return rewards.length > 1 && Math.max(...rewards) > Math.min(...rewards);
 }
 
-async function spreadOfRepetition(
+/** A group of a training step for the first task: its outputs, repeated up to the size, or degenerate ones without any. */
+function groupOf(
   tasks: readonly ProbedTask[],
-  score: (task: JsonValue, outputs: readonly JsonValue[]) => Promise<readonly OutputScores[]>,
-): Promise<number | null> {
+  { groupSize, signal }: Pick<ProbeOptions, 'groupSize' | 'signal'>,
+): readonly RewardInput[] {
   const [first] = tasks;
-  if (first === undefined) return null;
-  const output = first.outputs[0] ?? 'An answer.';
-  const rewards: number[] = [];
-  for (let repetition = 0; repetition < repetitions; repetition += 1) {
-    const [scores] = await score(first.task, [output]);
-    if (scores === undefined || scores.reward === null) return null;
-    rewards.push(scores.reward);
+  if (first === undefined) return [];
+  const { task, outputs } = first;
+  const given = outputs.length > 0 ? outputs : degenerateOutputs(task, 'An answer.').map(([, output]) => output);
+  return Array.from({ length: groupSize }, (_, index) => ({
+    ...inputOf(task, given[index % given.length] ?? null, signal),
+    isFresh: true,
+  }));
+}
+
+/** Scores a group several times without caches: the variance, and what one time uses. */
+async function scoreRepeatedly(
+  reward: ComputedReward,
+  group: readonly RewardInput[],
+): Promise<{ readonly repeated: RepeatedScores | null; readonly calls: number; readonly cost: number }> {
+  const meters = metersOf(reward);
+  const used = (): readonly [calls: number, cost: number] => [
+    meters.reduce((sum, { usage }) => sum + usage.calls, 0),
+    meters.reduce((sum, { usage }) => sum + usage.cost, 0),
+  ];
+  const [callsBefore, costBefore] = used();
+  const rounds: (readonly (number | null)[])[] = [];
+  for (let round = 0; round < repetitions; round += 1) {
+    rounds.push((await scoreSiblings(reward, group)).map((scores) => scores.reward));
   }
-  return Math.max(...rewards) - Math.min(...rewards);
+  const [callsAfter, costAfter] = used();
+  const byOutput = group.map((_, index) => rounds.map((round) => round[index] ?? null));
+  const known = byOutput.map((rewards) => rewards.filter((value) => value !== null));
+  const isComplete = group.length > 0 && known.every((rewards) => rewards.length === repetitions);
+  return {
+    repeated: isComplete
+      ? {
+          times: repetitions,
+          spread: Math.max(...known.map((rewards) => Math.max(...rewards) - Math.min(...rewards))),
+          deviation: mean(known.map(deviation)) ?? 0,
+        }
+      : null,
+    calls: (callsAfter - callsBefore) / repetitions,
+    cost: (costAfter - costBefore) / repetitions,
+  };
+}
+
+/** The judges of the parts, each once. */
+function metersOf({ scoring }: ComputedReward): readonly RewardMeter[] {
+  if (typeof scoring === 'function') return [];
+  return [...new Set(Object.values(scoring.parts).flatMap(({ meter }) => meter ?? []))];
+}
+
+function deviation(values: readonly number[]): number {
+  const average = mean(values) ?? 0;
+  return Math.sqrt(mean(values.map((value) => (value - average) ** 2)) ?? 0);
 }
 
 function inputOf(task: JsonValue, output: JsonValue, signal: AbortSignal): RewardInput {

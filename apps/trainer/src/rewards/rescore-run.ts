@@ -129,7 +129,7 @@ function withSides(
 }
 
 /** The dimensions that the run learned from, as its record has them. */
-function recordedChoice(config: Readonly<Record<string, unknown>>): RewardChoice {
+export function recordedChoice(config: Readonly<Record<string, unknown>>): RewardChoice {
   const { algorithm } = config;
   if (typeof algorithm !== 'object' || algorithm === null) return {};
   const { rewardName, rewardWeights } = algorithm as RewardChoice;

@@ -12,6 +12,7 @@ import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { datasetLines, emptyDatasetCounts } from '../dataset/dataset-lines.ts';
 import { warningExplanations } from '../events/run-warning.ts';
 import { TrainingMetrics } from '../metrics/training-metrics.ts';
+import { auditRun } from '../rewards/audit-run.ts';
 import type { DashboardSessions } from './dashboard-sessions.ts';
 import { DataSets } from './data-sets.ts';
 import type { ProjectApplications } from './project-applications.ts';
@@ -171,6 +172,7 @@ function openDashboard({ name, store }: OpenStore, services: ServerServices): Pr
     viewers: sessions.viewersOf(name),
     warningExplanations,
     datasets: (request) => datasetLines(store, request, emptyDatasetCounts()),
+    auditor: (runId) => auditRun({ store, runId }),
   });
 }
 

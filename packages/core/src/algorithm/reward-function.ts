@@ -22,6 +22,8 @@ export interface RewardInput<TTask = unknown, TOutput = unknown> {
   readonly spans: () => Promise<readonly Span[]>;
   /** Aborts when the time of the reward is over: pass it to requests. */
   readonly signal: AbortSignal;
+  /** Whether caches of earlier verdicts must not be read, such as to measure the variance of a judge. @default false */
+  readonly isFresh?: boolean;
 }
 
 /** A score with the reason for it. */
@@ -51,6 +53,19 @@ export interface RewardPart<TTask = unknown, TOutput = unknown> {
   readonly weight?: number;
   /** Lowest and highest possible score. A score outside of it leaves the part missing. @default any */
   readonly range?: readonly [low: number, high: number];
+  /** The prompt of its judge, which is recorded with the resources of the rollouts. @default none */
+  readonly prompt?: string;
+  /** What its calls of models have used. Parts that share one have the same object. @default none */
+  readonly meter?: RewardMeter;
+}
+
+/** The calls of models that parts of the reward have made in this process. */
+export interface RewardMeter {
+  readonly usage: {
+    readonly calls: number;
+    /** In the currency of the configured prices; 0 without them. */
+    readonly cost: number;
+  };
 }
 
 /**

@@ -31,6 +31,7 @@ export type {
   ReasonedScore,
   RewardFunction,
   RewardInput,
+  RewardMeter,
   RewardPart,
   RewardParts,
   RewardResult,

@@ -45,6 +45,14 @@ export {
   rewardSourceKey,
 } from './access/reward-source.ts';
 export { type PublicationRecord, publicationRecordsSchema } from './records/publication-record.ts';
+export type {
+  AuditAgreement,
+  AuditCode,
+  AuditedRollout,
+  AuditFinding,
+  AuditSeries,
+  RunAudit,
+} from './records/run-audit.ts';
 export type { RunCheckpoint, RunInfo, VerdictName } from './records/run-info.ts';
 export { runInfoCodec, verdictNames } from './records/run-info.ts';
 export { type RunKind, type RunProgress, readRunProgress, type SearchProgress } from './records/run-progress.ts';

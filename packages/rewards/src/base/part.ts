@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import type { ReasonedScore, RewardInput } from '@agentlightning/core/algorithm';
+import type { ReasonedScore, RewardInput, RewardMeter } from '@agentlightning/core/algorithm';
 
 /** A finished rollout for a part of the reward. In tests, `task` and `output` suffice. */
 export type ScoredOutput<TTask = unknown, TOutput = unknown> = Pick<RewardInput<TTask, TOutput>, 'task' | 'output'> &
@@ -20,17 +20,23 @@ export interface OutputOptions<TOutput = unknown> extends PartOptions {
 }
 
 /** A part that scores one output. It is a `RewardPart`, and can be called in a test. */
-export interface ScoredPart<TTask = unknown, TOutput = unknown> {
+export interface ScoredPart<TTask = unknown, TOutput = unknown> extends PartSettings {
   score(input: ScoredOutput<TTask, TOutput>): Promise<ReasonedScore>;
+}
+
+/** What a configuration reads of a part, beside its scores. */
+export interface PartSettings {
   readonly weight?: number;
   readonly range?: readonly [low: number, high: number];
+  /** The prompt of its judge. */
+  readonly prompt?: string;
+  /** What its judge has used. */
+  readonly meter?: RewardMeter;
 }
 
 /** A part that scores the outputs of a group together. */
-export interface GroupPart<TTask = unknown, TOutput = unknown> {
+export interface GroupPart<TTask = unknown, TOutput = unknown> extends PartSettings {
   scoreGroup(siblings: readonly ScoredOutput<TTask, TOutput>[]): Promise<readonly ReasonedScore[]>;
-  readonly weight?: number;
-  readonly range?: readonly [low: number, high: number];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { AgentLightningError, type Clock } from '@agentlightning/core';
-import { backoffMs, errorMessage, systemClock } from '@agentlightning/core/internal';
+import { backoffMs, errorMessage, systemClock, withRetry } from '@agentlightning/core/internal';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { jsonOf } from '../base/fenced-block.ts';
 import { invalidOption, shown } from '../base/part.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type JudgeCompletion,
   type JudgeEndpoint,
   type JudgeEnvironment,
+  type JudgeFailure,
   type JudgePrompt,
   modelCaller,
 } from './judge-models.ts';
@@ -57,7 +59,15 @@ export interface Judge {
    * @throws AgentLightningError UPSTREAM_FAILED, TIMEOUT, UNAUTHENTICATED or CONFIG for a failed call, RESOURCE_EXHAUSTED when the
    *   budget is used, INVALID_REWARD for an invalid verdict
    */
-  ask<TVerdict>(prompt: JudgePrompt, read: (json: unknown) => TVerdict, signal?: AbortSignal): Promise<TVerdict>;
+  ask<TVerdict>(prompt: JudgePrompt, read: (json: unknown) => TVerdict, options?: AskOptions): Promise<TVerdict>;
+}
+
+/** Options of {@link Judge.ask}; a scored output has them. */
+export interface AskOptions {
+  /** Ends the call. @default never */
+  readonly signal?: AbortSignal;
+  /** Whether the cache is not read. @default false */
+  readonly isFresh?: boolean;
 }
 
 /** The most cached verdicts. */
@@ -88,14 +98,14 @@ class LimitedJudge implements Judge {
   readonly #clock: Clock;
   readonly #call: CallModel;
   readonly #cache = new Map<string, Promise<JudgeCompletion>>();
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  readonly #limit: LimitFunction;
   #usage: JudgeUsage = { calls: 0, cached: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 
   constructor(settings: JudgeSettings, environment: JudgeEnvironment) {
     checkLimits(settings);
     this.#settings = settings;
     this.#clock = environment.clock ?? systemClock;
+    this.#limit = pLimit(settings.concurrency ?? 8);
     const isEndpoint = 'baseUrl' in settings;
     this.model = isEndpoint ? settings.model : settings.model.modelId;
     this.#call = isEndpoint ? endpointCaller(settings, environment) : modelCaller(settings.model);
@@ -108,9 +118,10 @@ class LimitedJudge implements Judge {
   async ask<TVerdict>(
     prompt: JudgePrompt,
     read: (json: unknown) => TVerdict,
-    signal: AbortSignal = new AbortController().signal,
+    { signal = new AbortController().signal, isFresh = false }: AskOptions = {},
   ): Promise<TVerdict> {
     const key = JSON.stringify(prompt);
+    if (isFresh) this.#cache.delete(key);
     const { text } = await this.#completion(key, prompt, signal);
     try {
       return read(jsonOf(text));
@@ -147,39 +158,40 @@ class LimitedJudge implements Judge {
     }
   }
 
-  /** Waits for a slot, and calls with repetitions. */
+  /** Calls within the limits, with repetitions. */
   async #limited(prompt: JudgePrompt, signal: AbortSignal): Promise<JudgeCompletion> {
-    if (this.#running >= (this.#settings.concurrency ?? 8)) {
-      // The slot is handed over: it stays counted.
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else {
-      this.#running += 1;
-    }
-    try {
-      return await this.#withRetries(prompt, signal);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#running -= 1;
-      else next();
-    }
+    const { retries = 2 } = this.#settings;
+    return await this.#limit(() =>
+      withRetry(() => this.#callOnce(prompt, signal), {
+        clock: this.#clock,
+        signal: () => signal,
+        delayMs: (error, failures) => {
+          if (!(error instanceof FailedCall)) return null;
+          const { isTransient, retryAfterMs } = error.failure;
+          if (!isTransient || failures > retries || signal.aborted) return null;
+          return retryAfterMs ?? backoffMs({ baseDelayMs: 500, maxDelayMs: 20_000 }, failures);
+        },
+      }).catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw error instanceof FailedCall ? error.failure.error : error;
+      }),
+    );
   }
 
-  async #withRetries(prompt: JudgePrompt, signal: AbortSignal): Promise<JudgeCompletion> {
-    const { retries = 2, timeoutMs = 30_000 } = this.#settings;
-    for (let failures = 1; ; failures += 1) {
-      signal.throwIfAborted();
-      this.#takeCall();
-      const timeout = AbortSignal.timeout(timeoutMs);
-      const reply = await this.#call(prompt, AbortSignal.any([signal, timeout]));
-      if ('completion' in reply) {
-        this.#count(reply.completion);
-        return reply.completion;
-      }
-      signal.throwIfAborted();
-      const { error, isTransient, retryAfterMs } = reply.failure;
-      if (!isTransient || failures > retries) throw timeout.aborted ? tooLate(this.model, timeoutMs, error) : error;
-      await this.#clock.sleep(retryAfterMs ?? backoffMs({ baseDelayMs: 500, maxDelayMs: 20_000 }, failures), signal);
+  async #callOnce(prompt: JudgePrompt, signal: AbortSignal): Promise<JudgeCompletion> {
+    const { timeoutMs = 30_000 } = this.#settings;
+    signal.throwIfAborted();
+    this.#takeCall();
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const reply = await this.#call(prompt, AbortSignal.any([signal, timeout]));
+    if ('completion' in reply) {
+      this.#count(reply.completion);
+      return reply.completion;
     }
+    const { failure } = reply;
+    throw new FailedCall(
+      timeout.aborted ? { ...failure, error: tooLate(this.model, timeoutMs, failure.error) } : failure,
+    );
   }
 
   /** @throws AgentLightningError RESOURCE_EXHAUSTED */
@@ -204,6 +216,16 @@ class LimitedJudge implements Judge {
       outputTokens: this.#usage.outputTokens + outputTokens,
       cost: this.#usage.cost + (inputTokens * price.input + outputTokens * price.output) / 1_000_000,
     };
+  }
+}
+
+/** A failed call within its repetitions. */
+class FailedCall extends Error {
+  readonly failure: JudgeFailure;
+
+  constructor(failure: JudgeFailure) {
+    super(failure.error.message, { cause: failure.error });
+    this.failure = failure;
   }
 }
 

@@ -261,3 +261,14 @@ test('ruler needs a score of every trajectory', async () => {
   const siblings = ['a', 'b'].map((output) => ({ task, output }));
   expect(await codeOf(ruler({ judge: settings(model) }).scoreGroup(siblings))).toBe('INVALID_REWARD');
 });
+
+test('a fresh score is not read from the cache; the part has the prompt and the usage of its judge', async () => {
+  await using model = await ScriptedModel.start([respondWith(good), respondWith(good)]);
+  const part = rubric({ judge: settings(model), criteria, instructions: 'The agent knows capitals.' });
+  await part.score({ task, output: 'Paris.' });
+  await part.score({ task, output: 'Paris.' });
+  expect(part.meter?.usage.calls).toBe(1);
+  await part.score({ task, output: 'Paris.', isFresh: true });
+  expect(part.meter?.usage.calls).toBe(2);
+  expect(part.prompt).toMatch(/^You grade the output .*The agent knows capitals\.$/s);
+});

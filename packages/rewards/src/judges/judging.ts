@@ -1,5 +1,5 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { type OutputOptions, type ScoredOutput, selectOutput } from '../base/part.ts';
+import { type OutputOptions, type PartSettings, partSettings, type ScoredOutput, selectOutput } from '../base/part.ts';
 import type { Judge, JudgeSettings } from './judge.ts';
 import type { JudgePrompt } from './judge-models.ts';
 import { judgePrompts, type VersionedPrompt } from './judge-prompts.ts';
@@ -31,6 +31,23 @@ export function judgedOutput<TOutput>(output: TOutput, options: OutputOptions<TO
   return typeof value === 'string' || text.length > maxCharacters ? shortened(text) : value;
 }
 
+/** The settings of a judging part: its weight and range, its prompt and what its judge has used. */
+export function judgingSettings<TTask, TOutput>(
+  kind: keyof typeof judgePrompts,
+  options: JudgingOptions<TTask, TOutput>,
+  judge: Judge,
+): PartSettings {
+  return { ...partSettings(options), prompt: systemPrompt(kind, options), meter: judge };
+}
+
+function systemPrompt(
+  kind: keyof typeof judgePrompts,
+  { instructions }: { readonly instructions?: string | undefined },
+): string {
+  const { system }: VersionedPrompt = judgePrompts[kind];
+  return instructions === undefined ? system : `${system}\n\n${instructions}`;
+}
+
 /** The prompt of a judge about a task. */
 export function promptOf<TTask, TOutput>(
   kind: keyof typeof judgePrompts,
@@ -44,9 +61,8 @@ export function promptOf<TTask, TOutput>(
     readonly material: object;
   },
 ): JudgePrompt {
-  const prompt: VersionedPrompt = judgePrompts[kind];
   return {
-    system: instructions === undefined ? prompt.system : `${prompt.system}\n\n${instructions}`,
+    system: systemPrompt(kind, { instructions }),
     prompt: JSON.stringify({ task: input === undefined ? task : input(task), ...material }),
   };
 }

@@ -1,8 +1,8 @@
 import type { ReasonedScore } from '@agentlightning/core/algorithm';
-import { type GroupPart, invalidOption, partSettings, type ScoredOutput, type ScoredPart } from '../base/part.ts';
+import { type GroupPart, invalidOption, type ScoredOutput, type ScoredPart } from '../base/part.ts';
 import { type Judge, judgeOf } from './judge.ts';
 import { judgePrompts } from './judge-prompts.ts';
-import { field, invalidVerdict, type JudgingOptions, judgedOutput, promptOf } from './judging.ts';
+import { field, invalidVerdict, type JudgingOptions, judgedOutput, judgingSettings, promptOf } from './judging.ts';
 
 /** Options of {@link pairwise} among siblings. */
 export interface SiblingComparisonOptions<TTask = unknown, TOutput = unknown> extends JudgingOptions<TTask, TOutput> {
@@ -39,7 +39,7 @@ export function pairwise<TTask, TOutput>(
   const suffix = `(${judgePrompts.pairwise.version}, ${judge.model})`;
   if ('reference' in options) {
     return {
-      ...partSettings(options),
+      ...judgingSettings('pairwise', options, judge),
       score: async (input) => {
         const outputs = [judgedOutput(input.output, options), options.reference(input.task)] as const;
         const { score, reason } = await compare(judge, { input, outputs, options });
@@ -51,7 +51,7 @@ export function pairwise<TTask, TOutput>(
   if (!(Number.isInteger(opponents) && opponents > 0))
     throw invalidOption('opponents', opponents, 'a positive integer');
   return {
-    ...partSettings(options),
+    ...judgingSettings('pairwise', options, judge),
     scoreGroup: async (siblings) => {
       const results = siblings.map((): number[] => []);
       await Promise.all(
@@ -106,7 +106,7 @@ async function compare<TTask, TOutput>(
         if (winner !== 'A' && winner !== 'B' && winner !== 'tie') throw invalidVerdict('`winner` is not A, B or tie');
         return { winner, reason: String(field(json, 'reason')) };
       },
-      input.signal,
+      input,
     );
   const [forward, backward] = await Promise.all([ask(first, second), ask(second, first)]);
   const points = { A: 1, tie: 0.5, B: 0 } as Readonly<Record<string, number>>;

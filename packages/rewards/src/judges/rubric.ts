@@ -1,7 +1,7 @@
-import { invalidOption, partSettings, type ScoredPart, shown } from '../base/part.ts';
+import { invalidOption, type ScoredPart, shown } from '../base/part.ts';
 import { judgeOf } from './judge.ts';
 import { judgePrompts } from './judge-prompts.ts';
-import { field, type JudgingOptions, judgedOutput, namedScores, promptOf } from './judging.ts';
+import { field, type JudgingOptions, judgedOutput, judgingSettings, namedScores, promptOf } from './judging.ts';
 
 /** A criterion of a {@link rubric}. */
 export type Criterion = string | { readonly description: string; readonly weight?: number };
@@ -41,7 +41,7 @@ export function rubric<TTask = unknown, TOutput = unknown>(
   }
   const judge = judgeOf(options.judge);
   return {
-    ...partSettings(options),
+    ...judgingSettings('rubric', options, judge),
     score: async (input) => {
       const material = {
         ...(options.reference === undefined ? {} : { reference: options.reference(input.task) }),
@@ -52,7 +52,7 @@ export function rubric<TTask = unknown, TOutput = unknown>(
         promptOf('rubric', input, { ...options, material }),
         (json) =>
           namedScores(field(json, 'criteria'), Object.keys(options.criteria), { name: 'name', reason: 'reason' }),
-        input.signal,
+        input,
       );
       const sum = criteria.reduce((value, { name, weight }) => value + weight * (scores.get(name)?.score ?? 0), 0);
       const reasons = [...scores].map(([name, { score, reason }]) => `${name} ${shown(score)}: ${reason}`);

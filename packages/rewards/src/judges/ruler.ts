@@ -1,8 +1,16 @@
 import { modelCallFromSpan } from '@agentlightning/core/spans';
-import { type GroupPart, partSettings, type ScoredOutput } from '../base/part.ts';
+import type { GroupPart, ScoredOutput } from '../base/part.ts';
 import { judgeOf } from './judge.ts';
 import { judgePrompts } from './judge-prompts.ts';
-import { field, type JudgingOptions, judgedOutput, namedScores, promptOf, shortened } from './judging.ts';
+import {
+  field,
+  type JudgingOptions,
+  judgedOutput,
+  judgingSettings,
+  namedScores,
+  promptOf,
+  shortened,
+} from './judging.ts';
 
 /**
  * Scores of the trajectories of a group relative to each other, by one call of a judge for the whole group. The judge reads the
@@ -18,7 +26,7 @@ export function ruler<TTask = unknown, TOutput = unknown>(
 ): GroupPart<TTask, TOutput> {
   const judge = judgeOf(options.judge);
   return {
-    ...partSettings(options),
+    ...judgingSettings('ruler', options, judge),
     scoreGroup: async (siblings) => {
       const [first] = siblings;
       if (first === undefined) return [];
@@ -36,7 +44,7 @@ export function ruler<TTask = unknown, TOutput = unknown>(
       const scores = await judge.ask(
         promptOf('ruler', first, { ...options, material }),
         (json) => namedScores(field(json, 'scores'), ids, { name: 'id', reason: 'explanation' }),
-        first.signal,
+        first,
       );
       return ids.map((id) => {
         const { score, reason } = scores.get(id) ?? { score: null, reason: '' };

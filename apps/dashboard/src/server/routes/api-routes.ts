@@ -20,9 +20,9 @@ const attemptParameters = z.strictObject({ attempt: z.string().min(1) });
 
 /** The JSON API without annotations. Every route reads; none writes. */
 export function addApiRoutes(app: Hono, context: DashboardContext): void {
-  const { store, clock, runs, tasks, rollouts, label, annotator, datasets } = context;
+  const { store, clock, runs, tasks, rollouts, label, annotator, datasets, auditor } = context;
   app.get('/api/store', async (request) => {
-    const rights = { canAnnotate: annotator !== null, hasDatasets: datasets !== null };
+    const rights = { canAnnotate: annotator !== null, hasDatasets: datasets !== null, hasAudits: auditor !== null };
     const view: StoreView = { label, ...rights, statistics: await store.statistics() };
     return request.json(view);
   });
@@ -37,6 +37,9 @@ export function addApiRoutes(app: Hono, context: DashboardContext): void {
   });
   app.get('/api/runs/:id/tasks', async (request) => request.json(await tasks.read(request.req.param('id'))));
   app.get('/api/runs/:id/prompts', async (request) => request.json(await runs.prompts(request.req.param('id'))));
+  if (auditor !== null) {
+    app.get('/api/runs/:id/audit', async (request) => request.json(await auditor(request.req.param('id'))));
+  }
   app.get('/api/rollouts', async (request) =>
     request.json(await rollouts.page(readRolloutFilter(request.req.query()))),
   );

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { devLine, evaluationLine, rescoredRun, rewardProbe } from './evaluation-output.ts';
+import { devLine, evaluationLine, rescoredRun, rewardAudit, rewardProbe } from './evaluation-output.ts';
 import { promptVersions, rolloutLine, runLine, shownRollout, tracedTask, workerLine } from './inspection-output.ts';
 import {
   createdKey,
@@ -43,6 +43,7 @@ export const commandOutputs: Readonly<Record<string, CommandOutput>> = {
   eval: lines(evaluationLine),
   dev: lines(devLine),
   'reward probe': document(rewardProbe),
+  audit: document(rewardAudit),
   rescore: document(rescoredRun),
   trace: document(tracedTask),
   runs: lines(runLine),

@@ -112,8 +112,46 @@ export const rewardProbe: z.ZodType = z.strictObject({
   ),
   missingParts: z.record(z.string(), z.string()),
   groupsWithSignal: z.strictObject({ groups: z.int(), differing: z.int() }).nullable(),
-  repeatedSpread: z.number().nullable(),
+  repeated: z.strictObject({ times: z.int(), spread: z.number(), deviation: z.number() }).nullable(),
+  step: z.strictObject({ rollouts: z.int(), calls: z.number(), cost: z.number() }).nullable(),
+  run: z.string().nullable().describe('the run whose outputs were scored'),
   millisecondsPerOutput: z.number(),
+});
+
+const auditAgreement = z
+  .strictObject({
+    pairs: z.int(),
+    agreement: z.number().nullable(),
+    prefersLonger: z.number().nullable(),
+    prefersEarlier: z.number().nullable(),
+  })
+  .nullable();
+
+/** The output of `agl audit --json`. */
+export const rewardAudit: z.ZodType = z.strictObject({
+  runId: z.string(),
+  steps: z.array(z.int()),
+  rollouts: z.int(),
+  series: z.array(
+    z.strictObject({
+      name: z.string(),
+      isHeldOut: z.boolean(),
+      steps: z.array(z.int()),
+      values: z.array(z.number().nullable()),
+    }),
+  ),
+  findings: z.array(
+    z.strictObject({
+      code: z.string(),
+      message: z.string(),
+      evidence: z.record(z.string(), z.number()),
+      remedy: z.string(),
+      rollouts: z.array(z.strictObject({ rolloutId: z.string(), step: z.int(), reward: z.number().nullable() })),
+    }),
+  ),
+  judge: auditAgreement,
+  people: auditAgreement,
+  notes: z.array(z.string()),
 });
 
 /** The output of `agl rescore --json`. */

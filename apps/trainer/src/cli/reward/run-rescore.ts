@@ -1,29 +1,24 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import { AgentLightningError, type RolloutMode } from '@agentlightning/core';
-import { parseSettings } from '@agentlightning/core/settings';
-import { rewardSchema } from '../../config/sections/reward-config.ts';
+import type { RolloutMode } from '@agentlightning/core';
 import { rescoreText } from '../../report/reward-text.ts';
 import { RunCopy } from '../../rewards/copy-run.ts';
 import { rescoreRun } from '../../rewards/rescore-run.ts';
-import { computedReward } from '../../rewards/score-outputs.ts';
-import { loadReward } from '../../user-modules/load-agent.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
 import { redirectStdout } from '../process/redirect-stdout.ts';
+import { loadScoring } from './run-audit.ts';
 
 /** The flags of `agl rescore`. */
 export interface RescoreFlags {
   readonly reward: string;
-  readonly mode: readonly string[];
+  readonly mode: readonly RolloutMode[];
   readonly copy?: string;
   readonly out?: string;
   readonly store: string;
   readonly json?: boolean;
 }
-
-const modes: readonly RolloutMode[] = ['train', 'val', 'test'];
 
 /**
  * Rescores a run and prints the comparison.
@@ -31,14 +26,13 @@ const modes: readonly RolloutMode[] = ['train', 'val', 'test'];
  * @throws AgentLightningError CONFIG for a module without a computed reward, NOT_FOUND without the run
  */
 export async function runRescore(runId: string, flags: RescoreFlags): Promise<void> {
-  const chosen = modesOf(flags.mode);
-  const reward = computedReward(parseSettings(rewardSchema, await loadReward(flags.reward), { within: ['reward'] }));
-  if (reward === null) throw noScoring(flags.reward);
+  const reward = await loadScoring(flags.reward);
   const store = await openExistingStore(flags.store);
   const stdout = flags.json === true ? redirectStdout() : null;
   const stop = listenToProcess({ close: () => undefined, onWarning: () => undefined });
+  let copy: RunCopy | null = null;
   try {
-    const copy = flags.copy === undefined ? null : await RunCopy.create(store, { from: runId, runId: flags.copy });
+    copy = flags.copy === undefined ? null : await RunCopy.create(store, { from: runId, runId: flags.copy });
     const file = flags.out === undefined ? null : createWriteStream(flags.out);
     const written = file === null ? null : finished(file);
     // Its error is thrown by the next line that is written, or at the end.
@@ -46,7 +40,7 @@ export async function runRescore(runId: string, flags: RescoreFlags): Promise<vo
     const report = await rescoreRun({
       store,
       runId,
-      modes: chosen,
+      modes: flags.mode,
       reward,
       signal: stop.signal,
       onRollout: async (rescored, rollout) => {
@@ -57,25 +51,16 @@ export async function runRescore(runId: string, flags: RescoreFlags): Promise<vo
     });
     file?.end();
     await written;
+    await copy?.finish();
     if (stdout === null) process.stdout.write(rescoreText(report, flags));
     else stdout.write(`${JSON.stringify({ runId, ...report })}\n`);
+  } catch (error) {
+    // The copy has a part of the rollouts only.
+    await copy?.fail();
+    throw error;
   } finally {
     stop.release();
     stdout?.release();
     await store.close();
   }
-}
-
-function modesOf(given: readonly string[]): readonly RolloutMode[] {
-  const unknown = given.find((mode) => !modes.some((known) => known === mode));
-  if (unknown === undefined) return modes.filter((mode) => given.includes(mode));
-  throw new AgentLightningError({ code: 'CONFIG', message: `--mode is one of ${modes.join(', ')}, not ${unknown}` });
-}
-
-function noScoring(file: string): AgentLightningError {
-  return new AgentLightningError({
-    code: 'CONFIG',
-    message: `${file} has no part with \`score\` or \`scoreGroup\``,
-    remedy: 'Export a function `({ task, output }) => score`, or `rewards({ … })`.',
-  });
 }

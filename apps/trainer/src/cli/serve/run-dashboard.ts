@@ -14,6 +14,7 @@ import { resolvedEndpoint } from '../../evaluation-run/open-subject.ts';
 import { warningExplanations } from '../../events/run-warning.ts';
 import { withTelemetry } from '../../metrics/command-telemetry.ts';
 import { openReplayer } from '../../replay/open-replayer.ts';
+import { auditRun } from '../../rewards/audit-run.ts';
 import { connectionOverrides } from '../connection-overrides.ts';
 import { endpointOf } from '../evaluation/subject-options.ts';
 import { openExistingStore } from '../open-existing-store.ts';
@@ -68,6 +69,7 @@ export async function openDashboard(store: Store, flags: DashboardFlags): Promis
     annotatorKey,
     warningExplanations,
     datasets: (request) => datasetLines(store, request, emptyDatasetCounts()),
+    auditor: (runId) => auditRun({ store, runId }),
     replayer: await replayerOf(store, flags),
   });
 }
@@ -91,5 +93,6 @@ async function replayerOf(store: Store, flags: DashboardFlags): Promise<Replayer
 
 /** Opens the dashboard of an open store within this process, without a listener. Requests to it need no key. */
 export async function openLocalDashboard(store: Store, url: string): Promise<DashboardHandler> {
-  return await createDashboardHandler({ store, label: addressText(url), warningExplanations });
+  const auditor = (runId: string) => auditRun({ store, runId });
+  return await createDashboardHandler({ store, label: addressText(url), warningExplanations, auditor });
 }

@@ -83,6 +83,8 @@ const partSchema = z
       .optional(),
     weight: z.number().optional(),
     range: range.optional(),
+    prompt: z.string().optional(),
+    meter: z.custom<RewardPart['meter']>((value) => typeof value === 'object', 'must be an object').optional(),
   })
   .refine(({ score, scoreGroup }) => score === undefined || scoreGroup === undefined, {
     error: 'has `score` or `scoreGroup`, not both',

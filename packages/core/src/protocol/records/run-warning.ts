@@ -20,7 +20,7 @@ export const warningNames = [
   'low-effective-samples',
   'sampler-drift',
   'held-out-reward-falls',
-  'reward-part-falls',
+  'proxy-diverges',
   'length-drift',
   'non-stationary-reward',
   'missing-rewards',
@@ -91,7 +91,8 @@ export interface RunWarning {
 
 /** A warning in the state of a run. */
 export const runWarningSchema: z.ZodType<RunWarning> = z.object({
-  name: z.enum(warningNames),
+  // An older name in older states.
+  name: z.preprocess((name) => (name === 'reward-part-falls' ? 'proxy-diverges' : name), z.enum(warningNames)),
   step: z.int(),
   policy: z.string().nullable(),
   message: z.string(),
