@@ -1,7 +1,10 @@
 import type { JsonObject } from '../base/json.ts';
 import type { AdamParameters, LossSpec, TrainingBatch } from './training-batch.ts';
 
-/** An optional runtime feature. Requests that need an absent feature are rejected as invalid. */
+/**
+ * An optional runtime feature. Requests that need an absent feature are rejected as invalid. Two restrict instead:
+ * `lora_only` requires LoRA, and `unit_temperature` allows training data of temperature 1 only.
+ */
 export type RuntimeFeature =
   | 'lora'
   | 'value_head'
@@ -13,6 +16,8 @@ export type RuntimeFeature =
   | 'pause'
   | 'initial_checkpoint'
   | 'weight_digest'
+  | 'lora_only'
+  | 'unit_temperature'
   | (string & {});
 
 /** Trains two low-rank matrices per frozen one (Hu et al. 2021) instead of all weights. */
@@ -129,7 +134,8 @@ export interface BatchResult {
   readonly loss: number;
   readonly trainedTokens: number;
   /**
-   * `policy/entropy`, `policy/kl_sampler`, `policy/clip_fraction`, `policy/logprob_gap` and runtime-specific metrics.
+   * `policy/kl_sampler`, `policy/clip_fraction`, `policy/logprob_gap`, `policy/entropy` where the runtime knows it, and
+   * runtime-specific metrics.
    */
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -138,8 +144,8 @@ export interface BatchResult {
 export interface StepResult {
   /** Steps taken so far, this one included. */
   readonly step: number;
-  /** Global norm of the gradients before clipping. */
-  readonly gradientNorm: number;
+  /** Global norm of the gradients before clipping. Absent: the runtime cannot measure it. */
+  readonly gradientNorm?: number;
   /** True when the step was skipped because of a non-finite gradient. */
   readonly isSkipped: boolean;
 }
