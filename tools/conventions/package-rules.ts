@@ -18,7 +18,7 @@ interface Manifest {
 
 /**
  * The allowed entry points of a package. `.` is for agents. Authors of algorithms, stores and runtimes use `./algorithm`, `./store`,
- * `./spans` and `./training-runtime`; `./protocol`, `./store-client` and `./settings` serve store servers, clients and configuration, `./workers` supervisors, `./operations` telemetry of processes;
+ * `./spans` and `./training-runtime`; `./protocol`, `./store-client` and `./settings` serve store servers, clients and configuration, `./workers` supervisors, `./operations` telemetry of processes, `./losses` and `./serving` engines of runtimes;
  * `./internal` and, also for browsers, `./metrics` are for the packages of this repository only. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
  */
 const publicEntries = new Set([
@@ -36,6 +36,8 @@ const publicEntries = new Set([
   './store-client',
   './workers',
   './operations',
+  './losses',
+  './serving',
   './settings',
   './register',
   './main',

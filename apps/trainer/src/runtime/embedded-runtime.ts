@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { randomApiKey, writeKeyFile } from '@agentlightning/runtime-cpu';
+import { randomApiKey, writeKeyFile } from '@agentlightning/runtime/serving';
 import { environmentVariables } from '../config/environment.ts';
 import { type LaunchedRuntime, launchRuntime } from './launch-runtime.ts';
 import { resolutionFlags } from './resolution-flags.ts';

@@ -1,9 +1,9 @@
 import { runMetrics } from '@agentlightning/core/metrics';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, it } from 'vitest';
+import { referenceTokenLoss } from '../../losses/reference-loss.ts';
 import { aDatum } from '../a-batch.ts';
 import type { Bench } from '../bench.ts';
-import { referenceTokenLoss } from '../reference-loss.ts';
 
 const losses = [
   ['cross_entropy', {}],

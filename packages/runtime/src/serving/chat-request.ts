@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { ChatMessage, ChatTool } from '../text/chat-message.ts';
-import { vocabularySize } from '../text/vocabulary.ts';
+import type { ChatMessage, ChatTool } from './chat-message.ts';
 
 const contentPart = z.looseObject({ type: z.string(), text: z.string().nullish(), refusal: z.string().nullish() });
 
@@ -15,11 +14,11 @@ const forcedMessage = z.object({
   tool_calls: z.array(toolCall).nullish(),
 });
 
-const message = forcedMessage.extend({ role: z.string() });
+const message = z.looseObject({ ...forcedMessage.shape, role: z.string() });
 
 const tool = z.object({
   type: z.literal('function'),
-  function: z.object({
+  function: z.looseObject({
     name: z.string().min(1),
     parameters: z.looseObject({ properties: z.record(z.string(), z.unknown()).optional() }).optional(),
   }),
@@ -51,6 +50,8 @@ export interface ChatRequest {
   readonly return_token_ids?: boolean | null | undefined;
   /** An assistant message to return instead of a sampled one, with its tokens and log-probabilities (teacher forcing). */
   readonly forced_message?: Omit<ChatMessage, 'role'> | null | undefined;
+  /** Variables of the chat template, as in vLLM. */
+  readonly chat_template_kwargs?: Readonly<Record<string, unknown>> | null | undefined;
   /** The prompt, instead of the rendered messages. */
   readonly prompt_token_ids?: readonly number[] | null | undefined;
 }
@@ -62,13 +63,13 @@ export interface TokenizeRequest extends Pick<ChatRequest, 'model' | 'messages' 
 }
 
 /** A field that affects the response and is not supported: only its neutral values, which change nothing. */
-function unsupported(...neutral: readonly unknown[]): z.ZodType {
+function unsupportedBy(model: string, neutral: readonly unknown[]): z.ZodType {
   const texts = neutral.map((value) => JSON.stringify(value));
   return z
     .unknown()
     .optional()
     .refine((value) => value === undefined || value === null || texts.includes(JSON.stringify(value)), {
-      error: ({ input }) => `${JSON.stringify(input)} is not supported by the embedded model; leave it out`,
+      error: ({ input }) => `${JSON.stringify(input)} is not supported by ${model}; leave it out`,
     });
 }
 
@@ -84,37 +85,49 @@ export const tokenizeRequestSchema: z.ZodType<TokenizeRequest> = z.object({
   add_generation_prompt: z.boolean().nullish(),
 });
 
+/** What requests to a server's models may hold. */
+export interface ChatRequestRules {
+  /** For messages: `the embedded model`. */
+  readonly modelName: string;
+  /** Number of token ids. */
+  readonly vocabularySize: number;
+}
+
 /** The shape of a {@link ChatRequest}. */
-export const chatRequestSchema: z.ZodType<ChatRequest> = z.object({
-  ...conversation,
-  tool_choice: z.unknown().optional(),
-  max_tokens: z.int().min(1).nullish(),
-  max_completion_tokens: z.int().min(1).nullish(),
-  temperature: z.number().min(0).max(100).nullish(),
-  top_p: z.number().gt(0).max(1).nullish(),
-  n: z.int().min(1).max(maxChoices).nullish(),
-  seed: z.int().nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  logprobs: z.boolean().nullish(),
-  top_logprobs: z.int().min(0).max(20).nullish(),
-  return_token_ids: z.boolean().nullish(),
-  forced_message: forcedMessage.nullish(),
-  prompt_token_ids: z
-    .array(
-      z
-        .int()
-        .min(0)
-        .max(vocabularySize - 1),
-    )
-    .min(1)
-    .nullish(),
-  response_format: unsupported({ type: 'text' }),
-  frequency_penalty: unsupported(0),
-  presence_penalty: unsupported(0),
-  repetition_penalty: unsupported(1),
-  logit_bias: unsupported({}),
-  top_k: unsupported(-1, 0),
-  min_p: unsupported(0),
-});
+export function chatRequestSchema({ modelName, vocabularySize }: ChatRequestRules): z.ZodType<ChatRequest> {
+  const unsupported = (...neutral: readonly unknown[]): z.ZodType => unsupportedBy(modelName, neutral);
+  return z.object({
+    ...conversation,
+    tool_choice: z.unknown().optional(),
+    max_tokens: z.int().min(1).nullish(),
+    max_completion_tokens: z.int().min(1).nullish(),
+    temperature: z.number().min(0).max(100).nullish(),
+    top_p: z.number().gt(0).max(1).nullish(),
+    n: z.int().min(1).max(maxChoices).nullish(),
+    seed: z.int().nullish(),
+    stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+    stream: z.boolean().nullish(),
+    stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+    logprobs: z.boolean().nullish(),
+    top_logprobs: z.int().min(0).max(20).nullish(),
+    return_token_ids: z.boolean().nullish(),
+    forced_message: forcedMessage.nullish(),
+    chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+    prompt_token_ids: z
+      .array(
+        z
+          .int()
+          .min(0)
+          .max(vocabularySize - 1),
+      )
+      .min(1)
+      .nullish(),
+    response_format: unsupported({ type: 'text' }),
+    frequency_penalty: unsupported(0),
+    presence_penalty: unsupported(0),
+    repetition_penalty: unsupported(1),
+    logit_bias: unsupported({}),
+    top_k: unsupported(-1, 0),
+    min_p: unsupported(0),
+  });
+}

@@ -4,13 +4,10 @@ import { parse } from '@agentlightning/core/internal';
 import { crossOriginReason, headerNames, isSameSecret } from '@agentlightning/core/protocol';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { renderPrompt } from '../text/chat-template.ts';
 import { type CompletionIdentity, chatCompletion } from './chat-completion.ts';
-import { chatRequestSchema, tokenizeRequestSchema } from './chat-request.ts';
-import { offeredTools, startChatSampling } from './chat-sampling.ts';
+import { type ChatRequestRules, chatRequestSchema, tokenizeRequestSchema } from './chat-request.ts';
+import type { ChatModel } from './chat-sampling.ts';
 import { chatChunks } from './chat-stream.ts';
-import type { CpuModel } from './cpu-model.ts';
-import type { ModelDirectory } from './model-directory.ts';
 import { errorBody, errorResponse } from './openai-error.ts';
 
 /** Rejects requests from web pages of other origins, and requests for hosts other than loopback. */
@@ -20,7 +17,7 @@ const rejectCrossOrigin: MiddlewareHandler = async ({ req }, next) => {
   if (reason === null) return await next();
   throw new AgentLightningError({
     code: 'PERMISSION_DENIED',
-    message: `The embedded runtime accepts requests of this machine only, and ${reason}`,
+    message: `The model API of a runtime accepts requests of this machine only, and ${reason}`,
     remedy: 'Call it at localhost, and through the gateway from web pages.',
   });
 };
@@ -70,15 +67,18 @@ const maxBodyBytes = 8 * 1024 * 1024;
 
 /** Dependencies of the model API. */
 export interface InferenceAppOptions {
-  readonly models: ModelDirectory;
+  /** The models by id. */
+  readonly models: ReadonlyMap<string, ChatModel>;
+  readonly rules: ChatRequestRules;
   /** Required by every route but `/health`. */
   readonly apiKey: string;
   readonly clock: Clock;
 }
 
 /** The model API: OpenAI's chat completions and model list, over the models in memory. */
-export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Hono {
+export function inferenceApp({ models, rules, apiKey, clock }: InferenceAppOptions): Hono {
   const app = new Hono();
+  const chatRequest = chatRequestSchema(rules);
   app.use(rejectCrossOrigin);
   app.use('/v1/*', requireKey(apiKey));
   app.use('/tokenize', requireKey(apiKey));
@@ -90,22 +90,20 @@ export function inferenceApp({ models, apiKey, clock }: InferenceAppOptions): Ho
     }),
   );
   app.post('/v1/chat/completions', limitBody, async (context) => {
-    const request = parse(chatRequestSchema, readJson(await context.req.text()), 'The request');
+    const request = parse(chatRequest, readJson(await context.req.text()), 'The request');
     const model = servingModel(models, request.model);
-    const sampling = startChatSampling(model, request, context.req.raw.signal);
+    const sampling = model.chat(request, context.req.raw.signal);
     const identity = newIdentity(model.modelId, clock);
-    context.header(headerNames.policyVersion, String(sampling.weightVersion));
+    context.header(headerNames.policyVersion, String(sampling.policyVersion));
     if (request.stream === true) {
       return context.body(eventStream(chatChunks(identity, request, sampling)), 200, eventStreamHeaders);
     }
-    const results = await Promise.all(sampling.generations.map(({ result }) => result));
+    const results = await Promise.all(sampling.responses.map(({ result }) => result));
     return context.json(chatCompletion(identity, { request, results, sampling }));
   });
   app.post('/tokenize', limitBody, async (context) => {
     const request = parse(tokenizeRequestSchema, readJson(await context.req.text()), 'The request');
-    knownModel(models, request.model);
-    const rendered = renderPrompt(request.messages, offeredTools(request));
-    const tokens = request.add_generation_prompt === false ? rendered.slice(0, -1) : rendered;
+    const tokens = knownModel(models, request.model).tokenize(request);
     return context.json({ count: tokens.length, tokens });
   });
   app.onError((error) => errorResponse(error));
@@ -137,18 +135,19 @@ function readJson(text: string): unknown {
   }
 }
 
-function knownModel(models: ModelDirectory, name: string): CpuModel {
+function knownModel(models: ReadonlyMap<string, ChatModel>, name: string): ChatModel {
   const model = models.get(name);
   if (model === undefined) throw notFound(`Unknown model "${name}"`, 'model');
   return model;
 }
 
-function servingModel(models: ModelDirectory, name: string): CpuModel {
+function servingModel(models: ReadonlyMap<string, ChatModel>, name: string): ChatModel {
   const model = knownModel(models, name);
-  if (model.isPaused) {
+  const { closedBecause } = model;
+  if (closedBecause !== null) {
     throw new AgentLightningError({
       code: 'RUNTIME_UNAVAILABLE',
-      message: `Model "${name}" is paused`,
+      message: `Model "${name}" ${closedBecause}`,
       remedy: 'Send the request again after the delay in Retry-After.',
     });
   }

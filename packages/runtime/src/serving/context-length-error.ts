@@ -2,11 +2,11 @@ import { AgentLightningError } from '@agentlightning/core';
 
 /** Thrown when a prompt leaves no tokens for the response in the model's context. */
 export class ContextLengthError extends AgentLightningError {
-  constructor(promptTokens: number, maxContext: number) {
+  constructor(promptTokens: number, maxContext: number, remedy = 'Shorten the conversation.') {
     super({
       code: 'VALIDATION',
       message: `The prompt has ${promptTokens} tokens; the model's context is ${maxContext}, including the response`,
-      remedy: 'Shorten the conversation; every byte of text is one token for this model.',
+      remedy,
       details: { promptTokens, maxContext },
     });
   }

@@ -1,11 +1,11 @@
 import { runMetrics } from '@agentlightning/core/metrics';
-import type { ResolvedLoss } from './loss-spec.ts';
-import { maxLogRatio } from './losses.ts';
+import { maxLogRatio, type NamedLoss } from './reference-loss.ts';
 
 /** A trained token after the forward pass. Log-probabilities are natural, at the sampling temperature. */
-export interface ScoredToken {
+export interface MeasuredToken {
   readonly logprob: number;
-  readonly entropy: number;
+  /** Absent where the runtime does not know the distribution. */
+  readonly entropy?: number | undefined;
   readonly samplingLogprob: number;
   /** Absent when the datum has no reference. */
   readonly referenceLogprob?: number | undefined;
@@ -18,33 +18,37 @@ export interface ScoredToken {
 
 /** Sums over trained tokens for the metrics of a batch. */
 export class BatchMetrics {
-  readonly #loss: ResolvedLoss;
+  readonly #loss: NamedLoss;
   #tokens = 0;
   #references = 0;
+  #entropies = 0;
   #clipped = 0;
   #maxRatio = 0;
   #maxGap = 0;
   readonly #sums = { logprob: 0, entropy: 0, kl: 0, kl3: 0, referenceKl: 0, gap: 0, ratio: 0, squaredRatio: 0 };
   readonly #critic = { tokens: 0, error: 0, clipped: 0 };
 
-  constructor(loss: ResolvedLoss) {
+  constructor(loss: NamedLoss) {
     this.#loss = loss;
   }
 
   /** Counts the trained tokens of one datum. */
-  addSequence(tokens: readonly ScoredToken[]): void {
+  addSequence(tokens: readonly MeasuredToken[]): void {
     const differences = tokens.map(({ logprob, samplingLogprob }) => logprob - samplingLogprob);
     const meanRatio = Math.exp(differences.reduce((sum, difference) => sum + difference, 0) / tokens.length);
     for (const token of tokens) this.#add(token, meanRatio);
   }
 
-  #add(token: ScoredToken, meanRatio: number): void {
+  #add(token: MeasuredToken, meanRatio: number): void {
     const difference = token.logprob - token.samplingLogprob;
     const ratio = Math.exp(bounded(difference));
     const sums = this.#sums;
     this.#tokens += 1;
     sums.logprob += token.logprob;
-    sums.entropy += token.entropy;
+    if (token.entropy !== undefined) {
+      sums.entropy += token.entropy;
+      this.#entropies += 1;
+    }
     sums.kl -= difference;
     sums.kl3 += ratio - 1 - difference;
     sums.gap += Math.abs(difference);
@@ -61,7 +65,7 @@ export class BatchMetrics {
     sums.referenceKl += Math.exp(-toReference) + toReference - 1;
   }
 
-  #addValue({ value, valueTarget, samplingValue }: ScoredToken): void {
+  #addValue({ value, valueTarget, samplingValue }: MeasuredToken): void {
     if (value === undefined || valueTarget === undefined) return;
     const critic = this.#critic;
     critic.tokens += 1;
@@ -85,7 +89,7 @@ export class BatchMetrics {
     const critic = this.#critic;
     return {
       [runMetrics.policyLogprob.name]: logprob / count,
-      [runMetrics.policyEntropy.name]: entropy / count,
+      ...(this.#entropies > 0 && { [runMetrics.policyEntropy.name]: entropy / this.#entropies }),
       [runMetrics.policyKlSampler.name]: kl / count,
       [runMetrics.policyKlSamplerK3.name]: kl3 / count,
       [runMetrics.policyLogprobGap.name]: gap / count,

@@ -31,7 +31,7 @@ export interface TokenLoss {
 }
 
 /** A loss with a value for every parameter. */
-export interface ReferenceLoss {
+export interface NamedLoss {
   readonly name: string;
   readonly parameters: Readonly<Record<string, number>>;
 }
@@ -41,10 +41,11 @@ interface Term {
   readonly slope: number;
 }
 
-const maxLogRatio = 20;
+/** Bound of the logarithm of a ratio. */
+export const maxLogRatio = 20;
 
 /** The formulas of LOSSES.md for one token, with their derivatives. */
-export function referenceTokenLoss(loss: ReferenceLoss, token: ScoredToken): TokenLoss {
+export function referenceTokenLoss(loss: NamedLoss, token: ScoredToken): TokenLoss {
   const policy = policyTerm(loss, token);
   const kl = klTerm(loss, token);
   const klCoefficient = parameter(loss, 'kl_coefficient');
@@ -60,7 +61,7 @@ export function referenceTokenLoss(loss: ReferenceLoss, token: ScoredToken): Tok
   };
 }
 
-function policyTerm(loss: ReferenceLoss, token: ScoredToken): Term {
+function policyTerm(loss: NamedLoss, token: ScoredToken): Term {
   const { logprob, samplingLogprob, advantage } = token;
   const logRatio = logprob - samplingLogprob;
   const ratio = Math.exp(clamp(logRatio, -maxLogRatio, maxLogRatio));
@@ -89,7 +90,7 @@ function policyTerm(loss: ReferenceLoss, token: ScoredToken): Term {
   }
 }
 
-function ppoTerm(loss: ReferenceLoss, advantage: number, ratio: Term): Term {
+function ppoTerm(loss: NamedLoss, advantage: number, ratio: Term): Term {
   const clipped = clamp(ratio.value, ...clipRange(loss));
   const plain = -ratio.value * advantage;
   const bounded = -clipped * advantage;
@@ -101,7 +102,7 @@ function ppoTerm(loss: ReferenceLoss, advantage: number, ratio: Term): Term {
   return isAbove ? { value: ceiling, slope: 0 } : worse;
 }
 
-function klTerm(loss: ReferenceLoss, { logprob, referenceLogprob }: ScoredToken): Term {
+function klTerm(loss: NamedLoss, { logprob, referenceLogprob }: ScoredToken): Term {
   if (referenceLogprob === undefined) return { value: 0, slope: 0 };
   const difference = logprob - referenceLogprob;
   switch (parameter(loss, 'kl_estimator')) {
@@ -118,7 +119,7 @@ function klTerm(loss: ReferenceLoss, { logprob, referenceLogprob }: ScoredToken)
 }
 
 /** Half the squared error; of the clipped value where that is worse. */
-function criticTerm(loss: ReferenceLoss, { value, valueTarget, samplingValue }: ScoredToken): Term {
+function criticTerm(loss: NamedLoss, { value, valueTarget, samplingValue }: ScoredToken): Term {
   if (value === undefined || valueTarget === undefined) return { value: 0, slope: 0 };
   const plain: Term = { value: (value - valueTarget) ** 2 / 2, slope: value - valueTarget };
   const clip = parameter(loss, 'value_clip');
@@ -129,11 +130,11 @@ function criticTerm(loss: ReferenceLoss, { value, valueTarget, samplingValue }: 
   return clipped > plain.value ? { value: clipped, slope: held === value ? plain.slope : 0 } : plain;
 }
 
-function clipRange(loss: ReferenceLoss): [low: number, high: number] {
+function clipRange(loss: NamedLoss): [low: number, high: number] {
   return [1 - parameter(loss, 'clip_low'), 1 + parameter(loss, 'clip_high')];
 }
 
-function parameter(loss: ReferenceLoss, name: string): number {
+function parameter(loss: NamedLoss, name: string): number {
   return loss.parameters[name] ?? 0;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ReferenceLoss, referenceTokenLoss, type ScoredToken } from './reference-loss.ts';
+import { type NamedLoss, referenceTokenLoss, type ScoredToken } from './reference-loss.ts';
 
 const token = (logprob: number, samplingLogprob: number, advantage: number): ScoredToken => ({
   logprob,
@@ -11,8 +11,8 @@ const token = (logprob: number, samplingLogprob: number, advantage: number): Sco
 /** Ratios of one half, one and ten. */
 const tokens = [token(-1.693147, -1, 1), token(-1, -1, -1), token(-0.697415, -3, -4)];
 
-const values = (loss: ReferenceLoss): number[] => tokens.map((each) => referenceTokenLoss(loss, each).value);
-const slopes = (loss: ReferenceLoss): number[] => tokens.map((each) => referenceTokenLoss(loss, each).logprobSlope);
+const values = (loss: NamedLoss): number[] => tokens.map((each) => referenceTokenLoss(loss, each).value);
+const slopes = (loss: NamedLoss): number[] => tokens.map((each) => referenceTokenLoss(loss, each).logprobSlope);
 
 const clip = { clip_low: 0.2, clip_high: 0.2 };
 

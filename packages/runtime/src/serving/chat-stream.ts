@@ -1,11 +1,7 @@
-import type { Generation } from '../sampling/generation.ts';
-import type { SampleResult } from '../sampling/sample-request.ts';
-import type { TokenChoice } from '../sampling/token-choice.ts';
-import type { ParsedResponse } from '../text/chat-message.ts';
-import { type CompletionIdentity, callIdPrefix, logprobEntry, readResponse, usageOf } from './chat-completion.ts';
+import { type CompletionIdentity, callIdPrefix, logprobEntry, usageOf } from './chat-completion.ts';
+import type { ParsedResponse } from './chat-message.ts';
 import type { ChatRequest } from './chat-request.ts';
-import type { ChatSampling } from './chat-sampling.ts';
-import { StreamedText } from './streamed-text.ts';
+import type { ChatSampling, SampledResponse, SamplingResponse, TextStream, TokenChoice } from './chat-sampling.ts';
 
 type Chunk = Record<string, unknown>;
 
@@ -23,12 +19,12 @@ export async function* chatChunks(
   const head: Chunk = {
     ...identity,
     object: 'chat.completion.chunk',
-    policy_version: sampling.weightVersion,
+    policy_version: sampling.policyVersion,
     ...(withUsage ? { usage: null } : {}),
   };
   const wrap = (choice: Chunk): Chunk => ({ ...head, choices: [choice] });
   const promptIds = request.return_token_ids === true ? { prompt_token_ids: sampling.promptTokens } : {};
-  const choices = sampling.generations.map((generation, index) => new ChoiceStream(generation, { index, ...sampling }));
+  const choices = sampling.responses.map((response, index) => new ChoiceStream(response, index, sampling));
   for (const { index } of choices) {
     const start = wrap({ index, delta: { role: 'assistant', content: '' }, finish_reason: null });
     yield index === 0 ? { ...start, ...promptIds } : start;
@@ -46,18 +42,18 @@ export async function* chatChunks(
 class ChoiceStream {
   readonly index: number;
   /** The whole response; null until it is complete. */
-  result: SampleResult | null = null;
-  readonly #generation: Generation;
+  result: SampledResponse | null = null;
+  readonly #response: SamplingResponse;
   readonly #tokens: AsyncIterator<TokenChoice>;
-  readonly #text: StreamedText;
-  readonly #tools: ChatSampling['tools'];
+  readonly #text: TextStream;
+  readonly #sampling: ChatSampling;
 
-  constructor(generation: Generation, place: Pick<ChatSampling, 'tools' | 'stops'> & { readonly index: number }) {
-    this.index = place.index;
-    this.#generation = generation;
-    this.#tokens = generation[Symbol.asyncIterator]();
-    this.#text = new StreamedText(place.stops);
-    this.#tools = place.tools;
+  constructor(response: SamplingResponse, index: number, sampling: ChatSampling) {
+    this.index = index;
+    this.#response = response;
+    this.#tokens = response[Symbol.asyncIterator]();
+    this.#text = sampling.streamText();
+    this.#sampling = sampling;
   }
 
   /** The chunks of the next token; after the last token, the remainder. */
@@ -65,8 +61,8 @@ class ChoiceStream {
     const { index } = this;
     const { done, value } = await this.#tokens.next();
     if (done !== true) return [{ index, ...this.#tokenPart(value, request), finish_reason: null }];
-    const result = await this.#generation.result;
-    const parsed = readResponse(result, this.#tools, callIdPrefix(id, index));
+    const result = await this.#response.result;
+    const parsed = this.#sampling.read(result, callIdPrefix(id, index));
     this.result = result;
     return [{ index, delta: this.#restOf(parsed), finish_reason: parsed.finishReason }];
   }
@@ -75,14 +71,15 @@ class ChoiceStream {
     const content = this.#text.take(choice.token);
     return {
       delta: content === '' ? {} : { content },
-      logprobs: request.logprobs === true ? { content: [logprobEntry(choice)], refusal: null } : null,
+      logprobs: request.logprobs === true ? { content: [logprobEntry(choice, this.#sampling)], refusal: null } : null,
       ...(request.return_token_ids === true ? { token_ids: [choice.token] } : {}),
     };
   }
 
-  #restOf({ content, toolCalls }: ParsedResponse): Chunk {
+  #restOf({ content, reasoning, toolCalls }: ParsedResponse): Chunk {
     const rest = this.#text.rest(content ?? '');
     return {
+      ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
       ...(rest === '' ? {} : { content: rest }),
       ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls.map((call, index) => ({ index, ...call })) }),
     };

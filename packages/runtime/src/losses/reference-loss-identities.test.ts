@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ReferenceLoss, referenceTokenLoss, type ScoredToken } from './reference-loss.ts';
+import { type NamedLoss, referenceTokenLoss, type ScoredToken } from './reference-loss.ts';
 
 /** Numbers in steps of a thousandth or less: none so small that rounding would decide. */
 const between = (min: number, max: number): fc.Arbitrary<number> =>
@@ -9,7 +9,7 @@ const between = (min: number, max: number): fc.Arbitrary<number> =>
 const policyLosses = ['importance_sampling', 'ppo', 'cispo', 'gspo', 'dro'];
 
 /** Any loss with any setting of its parameters, and of those that every loss has. */
-const anyLoss: fc.Arbitrary<ReferenceLoss> = fc
+const anyLoss: fc.Arbitrary<NamedLoss> = fc
   .record({
     name: fc.constantFrom('cross_entropy', ...policyLosses),
     clip_low: between(0, 1),

@@ -1,5 +1,5 @@
 import { AgentLightningError, ValidationError } from '@agentlightning/core';
-import { ContextLengthError } from '../errors/context-length-error.ts';
+import { ContextLengthError } from './context-length-error.ts';
 
 /** The HTTP status of each error code in the model API. */
 type ErrorStatus = 400 | 401 | 403 | 404 | 413 | 500 | 503;

@@ -1,4 +1,4 @@
-/** A part of a message's content; the embedded model supports only the types `text` and `refusal`. */
+/** A part of a message's content; a text model supports only the types `text` and `refusal`. */
 export interface ChatContentPart {
   readonly type: string;
   readonly text?: string | null | undefined;
@@ -25,11 +25,12 @@ export interface ChatMessage {
   readonly tool_calls?: readonly ChatToolCall[] | null | undefined;
 }
 
-/** A function tool of an OpenAI request. The embedded model does not see its description. */
+/** A function tool of an OpenAI request, with all its fields. */
 export interface ChatTool {
   readonly type: 'function';
   readonly function: {
     readonly name: string;
+    readonly description?: string | null | undefined;
     /** A JSON schema of type `object`; the order of its properties is the order of the values in a call. */
     readonly parameters?: { readonly properties?: Readonly<Record<string, unknown>> | undefined } | undefined;
   };
@@ -42,6 +43,8 @@ export type ChatFinishReason = 'stop' | 'length' | 'tool_calls';
 export interface ParsedResponse {
   /** The text; null for a message of only tool calls. */
   readonly content: string | null;
+  /** The reasoning before the content, where the model marks it. */
+  readonly reasoning?: string;
   /** Empty when the response calls no tool. */
   readonly toolCalls: readonly ChatToolCall[];
   readonly finishReason: ChatFinishReason;

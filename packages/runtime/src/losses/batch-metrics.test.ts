@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { BatchMetrics, type ScoredToken } from './batch-metrics.ts';
-import { resolveLoss } from './loss-spec.ts';
+import { BatchMetrics, type MeasuredToken } from './batch-metrics.ts';
+import { lossDefinitions } from './loss-definitions.ts';
 
 /** Three tokens with the ratios 1, 2 and 1/4. */
-const tokens: readonly ScoredToken[] = [
+const tokens: readonly MeasuredToken[] = [
   { logprob: -1, entropy: 1, samplingLogprob: -1, advantage: 1, referenceLogprob: -1 },
   { logprob: -1, entropy: 2, samplingLogprob: -1 - Math.LN2, advantage: 1, referenceLogprob: -1 - Math.LN2 },
   { logprob: -2, entropy: 3, samplingLogprob: -2 + 2 * Math.LN2, advantage: -1, referenceLogprob: -2 },
@@ -12,9 +12,9 @@ const tokens: readonly ScoredToken[] = [
 function summaryOf(
   name: string,
   parameters: Readonly<Record<string, number>> = {},
-  sequences: readonly (readonly ScoredToken[])[] = [tokens],
+  sequences: readonly (readonly MeasuredToken[])[] = [tokens],
 ): Readonly<Record<string, number>> {
-  const metrics = new BatchMetrics(resolveLoss({ name, parameters }));
+  const metrics = new BatchMetrics({ name, parameters: { ...defaultsOf(name), ...parameters } });
   for (const sequence of sequences) metrics.addSequence(sequence);
   return metrics.summary();
 }
@@ -84,8 +84,12 @@ test('the value head: its squared error, and its clip fraction', () => {
     { ...tokens[0], value: 0, valueTarget: 1, samplingValue: -0.5 },
     { ...tokens[0], value: 0, valueTarget: -1, samplingValue: 0.5 },
     { ...tokens[1], value: 0, valueTarget: 2, samplingValue: 0.5 },
-  ] as readonly ScoredToken[];
+  ] as readonly MeasuredToken[];
   const summary = summaryOf('ppo', { value_coefficient: 1, value_clip: 0.2 }, [valued]);
   expect([summary['value/error'], summary['value/clip_fraction']]).toEqual([2, 2 / 3]);
   expect(summaryOf('ppo', { value_coefficient: 1 }, [valued])['value/clip_fraction']).toBe(0);
 });
+
+function defaultsOf(name: string): Readonly<Record<string, number>> {
+  return lossDefinitions.find((loss) => loss.name === name)?.defaults ?? {};
+}
