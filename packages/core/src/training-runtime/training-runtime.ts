@@ -2,8 +2,9 @@ import type { JsonObject } from '../base/json.ts';
 import type { AdamParameters, LossSpec, TrainingBatch } from './training-batch.ts';
 
 /**
- * An optional runtime feature. Requests that need an absent feature are rejected as invalid. Two restrict instead:
- * `lora_only` requires LoRA, and `unit_temperature` allows training data of temperature 1 only.
+ * An optional runtime feature. Requests that need an absent feature are rejected as invalid. Three restrict instead:
+ * `lora_only` requires LoRA, `unit_temperature` allows training data of temperature 1 only, and with `on_policy_only` nothing is sampled between a
+ * step and the next publication.
  */
 export type RuntimeFeature =
   | 'lora'
@@ -18,6 +19,7 @@ export type RuntimeFeature =
   | 'weight_digest'
   | 'lora_only'
   | 'unit_temperature'
+  | 'on_policy_only'
   | (string & {});
 
 /** Trains two low-rank matrices per frozen one (Hu et al. 2021) instead of all weights. */
