@@ -7,7 +7,7 @@ import { TinkerEngine } from './engine/tinker-engine.ts';
 import type { TinkerModel } from './engine/tinker-model.ts';
 import { environmentVariables } from './environment.ts';
 import { type ServerProfileName, serverProfiles } from './profile.ts';
-import { loadModelText } from './text/model-text.ts';
+import { ModelText } from './text/model-text.ts';
 import { type ServerModel, TinkerSession } from './wire/tinker-session.ts';
 
 /** Options of the runtime over a Tinker server. It listens on loopback only. */
@@ -43,7 +43,7 @@ export interface TinkerRuntimeOptions extends ServedRuntimeOptions {
  */
 export async function startTinkerRuntime(options: TinkerRuntimeOptions): Promise<ServedRuntime> {
   const { serverUrl, serverKey, model, tokenizer = model, profile = 'hosted', clock = systemClock } = options;
-  const text = await loadModelText(tokenizer, environmentVariables());
+  const text = await ModelText.read(tokenizer, environmentVariables());
   const session = await TinkerSession.open({ baseUrl: serverUrl, apiKey: serverKey, clock });
   try {
     const base = modelOf(model, await session.models());

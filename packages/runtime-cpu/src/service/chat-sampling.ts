@@ -1,11 +1,13 @@
-import type {
-  ChatRequest,
-  ChatSampling,
-  ChatTool,
-  ParsedResponse,
-  SampledResponse,
+import {
+  type ChatRequest,
+  type ChatSampling,
+  type ChatTool,
+  choiceSeeds,
+  offeredTools,
+  type ParsedResponse,
+  type SampledResponse,
+  stopTexts,
 } from '@agentlightning/runtime/serving';
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelEngine } from '../model-engine.ts';
 import type { SampleRequest } from '../sampling/sample-request.ts';
 import { renderPrompt, renderResponse } from '../text/chat-template.ts';
@@ -19,7 +21,7 @@ const defaultMaxTokens = 64;
 /** Starts sampling the responses to a request; they are cancelled when the signal aborts. */
 export function startChatSampling(engine: ModelEngine, request: ChatRequest, signal: AbortSignal): ChatSampling {
   const tools = offeredTools(request);
-  const stops = request.forced_message ? [] : stopTexts(request.stop);
+  const stops = stopTexts(request);
   const promptTokens = request.prompt_token_ids ?? renderPrompt(request.messages, tools);
   const forcedTokens = request.forced_message ? renderResponse(request.forced_message, tools) : undefined;
   const sample: SampleRequest = {
@@ -56,34 +58,4 @@ function readResponse(result: SampledResponse, tools: readonly ChatTool[], callI
 function tokenText(token: number): ReturnType<ChatSampling['tokenText']> {
   const text = decodeTokens([token]);
   return { text, bytes: token < 256 ? [token] : [...Buffer.from(text)] };
-}
-
-/** `tool_choice: "none"` removes the tools; sampling cannot guarantee a forced tool. */
-export function offeredTools({
-  tools,
-  tool_choice: choice,
-}: Pick<ChatRequest, 'tools' | 'tool_choice'>): readonly ChatTool[] {
-  if (choice === 'none') return [];
-  if (choice !== undefined && choice !== null && choice !== 'auto') {
-    throw new RejectedRequestError(
-      `tool_choice is ${JSON.stringify(choice)}; it must be "auto" or "none", the embedded model cannot be forced`,
-      { field: 'tool_choice' },
-    );
-  }
-  return (tools ?? []).map(({ type, function: { name, parameters } }) => ({
-    type,
-    function: { name, ...(parameters === undefined ? {} : { parameters: { properties: parameters.properties } }) },
-  }));
-}
-
-/** Choices of one request have different seeds, also when the request sets one. */
-function choiceSeeds({ seed, n }: ChatRequest): readonly (number | null)[] {
-  return Array.from({ length: n ?? 1 }, (_, index) =>
-    seed === null || seed === undefined ? null : (Math.imul(index, 0x9e3779b1) + seed) >>> 0,
-  );
-}
-
-function stopTexts(stop: ChatRequest['stop']): readonly string[] {
-  const texts = typeof stop === 'string' ? [stop] : (stop ?? []);
-  return texts.filter((text) => text !== '');
 }

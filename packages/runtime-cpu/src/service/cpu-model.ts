@@ -22,14 +22,20 @@ import type {
   ResolvedLoss,
   WorkContext,
 } from '@agentlightning/runtime';
-import type { ChatModel, ChatRequest, ChatSampling, TokenizeRequest } from '@agentlightning/runtime/serving';
+import {
+  type ChatModel,
+  type ChatRequest,
+  type ChatSampling,
+  offeredTools,
+  type TokenizeRequest,
+} from '@agentlightning/runtime/serving';
 import { readCheckpoint, writeCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { parameterLayout } from '../model/parameters.ts';
 import type { ModelEngine } from '../model-engine.ts';
 import { Random } from '../random.ts';
 import { renderPrompt } from '../text/chat-template.ts';
-import { offeredTools, startChatSampling } from './chat-sampling.ts';
+import { startChatSampling } from './chat-sampling.ts';
 import type { CheckpointFolder } from './checkpoint-folder.ts';
 
 /** Dependencies of a model. */

@@ -18,9 +18,15 @@ import type {
   ResolvedLoss,
   WorkContext,
 } from '@agentlightning/runtime';
-import type { ChatModel, ChatRequest, ChatSampling, TokenizeRequest } from '@agentlightning/runtime/serving';
+import {
+  type ChatModel,
+  type ChatRequest,
+  type ChatSampling,
+  offeredTools,
+  type TokenizeRequest,
+} from '@agentlightning/runtime/serving';
 import type { ServerProfile } from '../profile.ts';
-import { offeredTools, startChat } from '../serving/tinker-chat.ts';
+import { startChat } from '../serving/tinker-chat.ts';
 import type { ModelText } from '../text/model-text.ts';
 import type { RemoteModel } from '../wire/remote-model.ts';
 import type { RemoteSampler } from '../wire/remote-sampler.ts';
@@ -65,6 +71,8 @@ export class TinkerModel implements EngineModel, ChatModel {
   #isPaused = false;
   /** Whether samples would come from weights that are not published. */
   #isStale = false;
+  /** Whether the weights in training are those that are served. */
+  #isPublished = true;
 
   private constructor(options: TinkerModelOptions, remote: RemoteModel, sampler: RemoteSampler) {
     this.modelId = options.modelId;
@@ -125,6 +133,7 @@ export class TinkerModel implements EngineModel, ChatModel {
       this.#isStale = true;
       await this.#inFlight.whenIdle();
     }
+    this.#isPublished = false;
     // A failure in between leaves it unknown what the server has applied.
     this.#isCorrupted = true;
     const passes = this.#remote.addGradients(data, { multipliesByTokens: lossScale === 'token_mean' });
@@ -220,12 +229,34 @@ export class TinkerModel implements EngineModel, ChatModel {
   chat(request: ChatRequest, signal: AbortSignal): ChatSampling {
     const sampler = this.#sampler;
     const sample = (wanted: SampleRequest): Promise<SampledSequence> => this.#inFlight.track(sampler.sample(wanted));
+    const score = (prompt: readonly number[], response: readonly number[]): Promise<readonly number[]> =>
+      this.#inFlight.track(this.#scoreResponse(prompt, response));
     const { text } = this.#options;
-    return startChat({ text, policyVersion: this.#policyVersion, sample }, request, signal);
+    return startChat({ text, policyVersion: this.#policyVersion, sample, score }, request, signal);
   }
 
-  tokenize({ messages, add_generation_prompt: adds, ...rest }: TokenizeRequest): readonly number[] {
-    return this.#options.text.render({ messages, tools: offeredTools(rest), addsGenerationPrompt: adds ?? true });
+  tokenize({
+    messages,
+    add_generation_prompt: adds,
+    chat_template_kwargs: settings,
+    ...rest
+  }: TokenizeRequest): readonly number[] {
+    const { text } = this.#options;
+    return text.encode(text.template.render({ messages, tools: offeredTools(rest), settings }, adds ?? true));
+  }
+
+  /** Scored by a pass, so the weights in training must be those that are served. */
+  async #scoreResponse(prompt: readonly number[], response: readonly number[]): Promise<readonly number[]> {
+    if (!this.#isPublished) {
+      throw new AgentLightningError({
+        code: 'PRECONDITION_FAILED',
+        message: `Model "${this.modelId}" was trained after its weights were published, so a given response cannot be scored with those that are served`,
+        remedy: 'Publish the weights first.',
+      });
+    }
+    const tokenIds = Int32Array.from([...prompt, ...response]);
+    const [scored = new Float32Array()] = await this.#remote.score([{ tokenIds, inputs: onesFor(tokenIds) }]);
+    return [...scored.subarray(prompt.length - 1)];
   }
 
   /** Serves the current weights, and proves that samples come from them. */
@@ -236,6 +267,7 @@ export class TinkerModel implements EngineModel, ChatModel {
     this.#policyVersion = version;
     this.#highestVersion = Math.max(this.#highestVersion, version);
     this.#isStale = false;
+    this.#isPublished = true;
   }
 
   async #score(batch: TrainingBatch, model: RemoteModel): Promise<readonly Float32Array[]> {

@@ -30,7 +30,7 @@ export async function probeWeights(options: {
     temperature: 1,
     topP: 1,
     vocabularySize: text.vocabularySize,
-    stopTokens: text.endTokens,
+    stopTokens: [...text.endTokens],
   };
   const { tokens, logprobs } = await sampler.sample({ promptTokens, ...rule, seed: 1 });
   const tokenIds = Int32Array.from([...promptTokens, ...tokens]);

@@ -1,35 +1,48 @@
 import { randomInt } from 'node:crypto';
-import { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError, ValidationError } from '@agentlightning/core';
 import {
   type ChatRequest,
   type ChatSampling,
-  type ChatTool,
   ContextLengthError,
-  type ParsedResponse,
+  choiceSeeds,
+  offeredTools,
   type SampledResponse,
   type SamplingResponse,
+  stopTexts,
   type TextStream,
   type TokenChoice,
 } from '@agentlightning/runtime/serving';
+import type { Conversation } from '../text/chat-template.ts';
 import type { ModelText } from '../text/model-text.ts';
 import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';
+import { readResponse, untilStop } from './read-response.ts';
 
 /** What samples from one version of the weights. */
 export interface ChatSampler {
   readonly text: ModelText;
   readonly policyVersion: number;
   readonly sample: (request: SampleRequest) => Promise<SampledSequence>;
+  /** The log-probabilities of a given response, one for each of its tokens. */
+  readonly score: (promptTokens: readonly number[], response: readonly number[]) => Promise<readonly number[]>;
 }
 
 /** Default maximum length of a response, in tokens. */
 const defaultMaxTokens = 1024;
 
-/** Starts the responses to a request. The server samples whole responses, so that a stream begins when a response has ended. */
+/**
+ * Starts the responses to a request. The server samples whole responses, so that a stream begins when a response has ended.
+ *
+ * @throws ValidationError when the template rejects the conversation, or a field is not supported
+ * @throws ContextLengthError when the prompt leaves no room for a response
+ */
 export function startChat(sampler: ChatSampler, request: ChatRequest, signal: AbortSignal): ChatSampling {
+  if ((request.top_logprobs ?? 0) > 0) {
+    throw refused('top_logprobs', 'a Tinker server returns no alternatives to a token; leave it out');
+  }
   const { text, policyVersion } = sampler;
   const tools = offeredTools(request);
-  const conversation = { messages: request.messages, tools, variables: request.chat_template_kwargs };
-  const promptTokens = request.prompt_token_ids ?? text.render(conversation);
+  const conversation = { messages: request.messages, tools, settings: request.chat_template_kwargs };
+  const promptTokens = promptOf(text, request, conversation);
   const { temperature, top_p: topP } = request;
   const sample = {
     promptTokens,
@@ -37,23 +50,47 @@ export function startChat(sampler: ChatSampler, request: ChatRequest, signal: Ab
     temperature: temperature ?? 1,
     topP: topP ?? 1,
     vocabularySize: text.vocabularySize,
-    stopTokens: text.endTokens,
+    stopTokens: [...text.endTokens],
   };
-  const stops = stopTexts(request.stop);
-  const responses = choiceSeeds(request).map((seed) =>
-    responseOf(sampler.sample({ ...sample, seed }), { text, stops, signal, sample }),
+  const stops = stopTexts(request);
+  const sequences = request.forced_message
+    ? forced(sampler, promptTokens, text.encode(text.template.renderResponse(conversation, request.forced_message)))
+    : sampler.sample;
+  const responses = seedsOf(request).map((seed) =>
+    responseOf(sequences({ ...sample, seed }), { text, stops, signal, sample }),
   );
   return {
     promptTokens,
     policyVersion,
     responses,
-    read: (response) => readResponse(response, text),
+    read: (response, callIdPrefix) => readResponse(text, response, { tools, callIdPrefix }),
     streamText: () => new StreamedText(text, stops.length > 0 || tools.length > 0),
-    tokenText: (token) => {
-      const written = text.decode([token]);
-      return { text: written, bytes: [...Buffer.from(written)] };
-    },
+    tokenText: (token) => text.tokenText(token),
   };
+}
+
+function promptOf(text: ModelText, request: ChatRequest, conversation: Conversation): readonly number[] {
+  const tokens = request.prompt_token_ids ?? text.encode(text.template.render(conversation));
+  const unknown = tokens.find((token) => token >= text.vocabularySize);
+  if (unknown === undefined && tokens.length > 0) return tokens;
+  const message = unknown === undefined ? 'the prompt has no tokens' : `${unknown} is no token of the model`;
+  throw refused('prompt_token_ids', message);
+}
+
+/** Returns the given response, whatever the request. */
+function forced(
+  { score }: ChatSampler,
+  promptTokens: readonly number[],
+  tokens: readonly number[],
+): () => Promise<SampledSequence> {
+  const sequence = score(promptTokens, tokens).then(
+    (logprobs): SampledSequence => ({ tokens, logprobs, stopReason: 'stop' }),
+  );
+  return () => sequence;
+}
+
+function refused(path: string, message: string): ValidationError {
+  return new ValidationError('The request', [{ path, message }]);
 }
 
 interface ResponsePlace {
@@ -88,44 +125,16 @@ async function untilAborted<TResult>(work: Promise<TResult>, signal: AbortSignal
 /** A response up to the token that completes a stop text. */
 function cutAtStop({ tokens, logprobs, stopReason }: SampledSequence, place: ResponsePlace): SampledResponse {
   const { text, stops, sample } = place;
-  const cut = stops.length === 0 ? null : firstStop(tokens, text, stops);
-  const length = cut?.length ?? tokens.length;
-  const choices = tokens.slice(0, length).map((token, at) => ({ token, logprob: logprobs[at] ?? 0, top: [] }));
+  const { count, stop } = untilStop(text, tokens, stops);
   return {
     promptTokens: sample.promptTokens,
-    choices,
-    finishReason: cut === null ? stopReason : 'stop',
+    choices: tokens.slice(0, count).map((token, at) => ({ token, logprob: logprobs[at] ?? 0, top: [] })),
+    finishReason: stop === null ? stopReason : 'stop',
     cachedTokens: 0,
     // The log-probabilities are those of the model, not of the distribution that was sampled from.
     hasLogprobs: sample.temperature === 1 && sample.topP === 1,
-    ...(cut === null ? {} : { stopString: cut.stop }),
+    ...(stop === null ? {} : { stopString: stop }),
   };
-}
-
-function firstStop(
-  tokens: readonly number[],
-  text: ModelText,
-  stops: readonly string[],
-): { readonly length: number; readonly stop: string } | null {
-  for (let length = 1; length <= tokens.length; length += 1) {
-    const written = text.decode(tokens.slice(0, length));
-    const stop = stops.find((candidate) => written.includes(candidate));
-    if (stop !== undefined) return { length, stop };
-  }
-  return null;
-}
-
-function readResponse(response: SampledResponse, text: ModelText): ParsedResponse {
-  const { finishReason } = response;
-  return { content: contentOf(response, text), toolCalls: [], finishReason };
-}
-
-/** The text of a response without the token that ends it, up to the stop text. */
-function contentOf({ choices, stopString }: SampledResponse, text: ModelText): string {
-  const tokens = choices.map(({ token }) => token);
-  const body = text.endTokens.includes(tokens.at(-1) ?? -1) ? tokens.slice(0, -1) : tokens;
-  const written = text.decode(body);
-  return stopString === undefined ? written : written.slice(0, written.indexOf(stopString));
 }
 
 /** The text of a response, token by token, without broken characters. */
@@ -141,9 +150,9 @@ class StreamedText implements TextStream {
   }
 
   take(token: number): string {
-    if (this.#isHeldBack || this.#text.endTokens.includes(token)) return '';
+    if (this.#isHeldBack || this.#text.endTokens.has(token)) return '';
     this.#tokens.push(token);
-    const whole = this.#text.decode(this.#tokens).replace(/\uFFFD+$/u, '');
+    const whole = this.#text.decode(this.#tokens, { skipSpecialTokens: true }).replace(/\uFFFD+$/u, '');
     if (!whole.startsWith(this.#shown)) return '';
     const next = whole.slice(this.#shown.length);
     this.#shown = whole;
@@ -155,20 +164,6 @@ class StreamedText implements TextStream {
   }
 }
 
-/** `tool_choice: "none"` removes the tools; sampling cannot guarantee a forced tool. */
-export function offeredTools({
-  tools,
-  tool_choice: choice,
-}: Pick<ChatRequest, 'tools' | 'tool_choice'>): readonly ChatTool[] {
-  if (choice === 'none') return [];
-  if (choice === undefined || choice === null || choice === 'auto') return tools ?? [];
-  throw new AgentLightningError({
-    code: 'RUNTIME_REJECTED',
-    message: `tool_choice is ${JSON.stringify(choice)}; it must be "auto" or "none", a Tinker server cannot force a call`,
-    details: { field: 'tool_choice' },
-  });
-}
-
 function maxTokensOf(request: ChatRequest, promptLength: number, { maxContext }: ModelText): number {
   const wanted = request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens;
   if (maxContext === null) return wanted;
@@ -176,14 +171,7 @@ function maxTokensOf(request: ChatRequest, promptLength: number, { maxContext }:
   return Math.min(wanted, maxContext - promptLength);
 }
 
-/** Choices of one request have different seeds, also when the request sets one. */
-function choiceSeeds({ seed, n }: ChatRequest): readonly number[] {
-  const first = seed ?? randomInt(2 ** 31);
-  // Servers hold seeds in 31 bits.
-  return Array.from({ length: n ?? 1 }, (_, index) => ((Math.imul(index, 0x9e3779b1) + first) >>> 0) % 2 ** 31);
-}
-
-function stopTexts(stop: ChatRequest['stop']): readonly string[] {
-  const texts = typeof stop === 'string' ? [stop] : (stop ?? []);
-  return texts.filter((each) => each !== '');
+/** Servers hold seeds in 31 bits. */
+function seedsOf(request: ChatRequest): readonly number[] {
+  return choiceSeeds(request).map((seed) => (seed ?? randomInt(2 ** 31)) % 2 ** 31);
 }

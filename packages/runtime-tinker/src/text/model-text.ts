@@ -1,181 +1,181 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import path from 'node:path';
 import { AgentLightningError } from '@agentlightning/core';
-import { parse } from '@agentlightning/core/internal';
-import type { ChatMessage, ChatRequest, ChatTool } from '@agentlightning/runtime/serving';
-import { Template } from '@huggingface/jinja';
 import { Tokenizer } from '@huggingface/tokenizers';
 import * as z from 'zod';
+import { ChatTemplate } from './chat-template.ts';
+import { type ModelTextFiles, readModelFolder } from './model-folder.ts';
+import { jsonOf, type ToolFormat } from './tool-format.ts';
+import { toolFormatOf } from './tool-formats.ts';
 
-const tokenId = z.int().min(0);
+/** A special token is written as its text, or as an object with it. */
+const specialToken = z.union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)]);
+
+const tokenizerConfigSchema = z.looseObject({
+  bos_token: specialToken.nullish(),
+  eos_token: specialToken.nullish(),
+  pad_token: specialToken.nullish(),
+  unk_token: specialToken.nullish(),
+  chat_template: z.union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))]).nullish(),
+});
+
+const endTokens = z.union([z.int(), z.array(z.int())]).nullish();
+
+const generationConfigSchema = z.looseObject({ eos_token_id: endTokens });
+
 const configSchema = z.looseObject({
   vocab_size: z.int().min(1).optional(),
   max_position_embeddings: z.int().min(1).optional(),
-  eos_token_id: z.union([tokenId, z.array(tokenId)]).nullish(),
-});
-const tokenName = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
-const tokenizerConfigSchema = z.looseObject({
-  chat_template: z.string().nullish(),
-  bos_token: tokenName,
-  eos_token: tokenName,
+  eos_token_id: endTokens,
 });
 
-/** What a model reads and writes: its tokenizer and its chat template. */
-export interface ModelText {
+/** A model without a chat template gets ChatML. */
+const chatMl =
+  "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}" +
+  "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+/** The texts of a model: its tokenizer, chat template, end tokens and format of tool calls. */
+export class ModelText {
+  /** SHA-256 of `tokenizer.json`, hexadecimal. */
   readonly tokenizerSha256: string;
-  /** Null for a model without a template. */
+  /** SHA-256 of the chat template, hexadecimal; null without one. */
   readonly chatTemplateSha256: string | null;
+  readonly template: ChatTemplate;
+  readonly toolFormat: ToolFormat;
+  /** The tokens that end a response. */
+  readonly endTokens: ReadonlySet<number>;
   readonly vocabularySize: number;
-  /** In tokens; null: not stated. */
+  /** Largest number of tokens of a prompt and its response together; null: not stated. */
   readonly maxContext: number | null;
-  /** Token ids that end a response. */
-  readonly endTokens: readonly number[];
-  /** The chat template; its text decides how tools are called. */
-  readonly chatTemplate: string;
-  /** The token ids of a conversation, ready for the assistant's message. */
-  render(conversation: Conversation): readonly number[];
-  /** The text of tokens, with special tokens by name. */
-  decode(tokens: readonly number[]): string;
-}
+  readonly #tokenizer: Tokenizer;
+  readonly #tokenTexts = new Map<number, TokenText>();
 
-/** A conversation to render. */
-export interface Conversation {
-  readonly messages: readonly ChatMessage[];
-  readonly tools: readonly ChatTool[];
-  /** @default true */
-  readonly addsGenerationPrompt?: boolean;
-  readonly variables?: ChatRequest['chat_template_kwargs'];
-}
+  /** @throws AgentLightningError `VALIDATION` when a file is damaged. */
+  constructor(files: ModelTextFiles) {
+    const config = tokenizerConfigSchema.parse(jsonIn(files, 'tokenizer_config.json', files.tokenizerConfig ?? '{}'));
+    const tokenizer = jsonIn(files, 'tokenizer.json', files.tokenizer);
+    this.#tokenizer = opened(files, tokenizer, config);
+    const own = files.chatTemplate ?? templateIn(config);
+    const source = own ?? chatMl;
+    const names = {
+      bos_token: config.bos_token,
+      eos_token: config.eos_token,
+      pad_token: config.pad_token,
+      unk_token: config.unk_token,
+    };
+    this.template = new ChatTemplate(source, names);
+    this.toolFormat = toolFormatOf(source);
+    this.tokenizerSha256 = sha256(files.tokenizer);
+    this.chatTemplateSha256 = own === undefined ? null : sha256(own);
+    const sizes = configSchema.parse(jsonIn(files, 'config.json', files.config ?? '{}'));
+    this.vocabularySize = sizes.vocab_size ?? highestToken(this.#tokenizer) + 1;
+    this.maxContext = sizes.max_position_embeddings ?? null;
+    this.endTokens = this.#endTokens(files, [config.eos_token, sizes.eos_token_id]);
+  }
 
-/**
- * Reads the tokenizer and the chat template of a model.
- *
- * @param place - a folder, or the name of a model in the cache of the Hugging Face hub
- * @param environment - where the cache is
- * @throws AgentLightningError CONFIG when it has none
- */
-export async function loadModelText(place: string, environment: NodeJS.ProcessEnv): Promise<ModelText> {
-  const folder = await folderOf(place, hubCache(environment));
-  const tokenizerText = await readFile(path.join(folder, 'tokenizer.json'), 'utf8');
-  const tokenizerConfig = await readJsonFile(folder, 'tokenizer_config.json', tokenizerConfigSchema);
-  const config = await readJsonFile(folder, 'config.json', configSchema);
-  const generation = await readJsonFile(folder, 'generation_config.json', configSchema);
-  const templateFile = path.join(folder, 'chat_template.jinja');
-  const chatTemplate = existsSync(templateFile)
-    ? await readFile(templateFile, 'utf8')
-    : (tokenizerConfig.chat_template ?? null);
-  const tokenizer = new Tokenizer(JSON.parse(tokenizerText) as object, tokenizerConfig);
-  const [bos, eos] = [nameOf(tokenizerConfig.bos_token), nameOf(tokenizerConfig.eos_token)];
-  const eosId = eos === '' ? undefined : tokenizer.token_to_id(eos);
-  const ends = [generation.eos_token_id, config.eos_token_id, eosId].flatMap((ids) => ids ?? []);
-  const template = chatTemplate === null ? null : new Template(chatTemplate);
-  return {
-    tokenizerSha256: sha256(tokenizerText),
-    chatTemplateSha256: chatTemplate === null ? null : sha256(chatTemplate),
-    vocabularySize: config.vocab_size ?? tokenizer.get_vocab().size,
-    maxContext: config.max_position_embeddings ?? null,
-    endTokens: [...new Set(ends)],
-    chatTemplate: chatTemplate ?? '',
-    render: ({ messages, tools, addsGenerationPrompt = true, variables }) => {
-      if (template === null) throw withoutTemplate(place);
-      const text = template.render({
-        messages: messages.map(templateMessage),
-        tools: tools.length === 0 ? null : tools,
-        add_generation_prompt: addsGenerationPrompt,
-        bos_token: bos,
-        eos_token: eos,
-        ...variables,
-      });
-      return tokenizer.encode(text, { add_special_tokens: false }).ids;
-    },
-    decode: (tokens) =>
-      tokenizer.decode([...tokens], { skip_special_tokens: false, clean_up_tokenization_spaces: false }),
-  };
-}
+  /**
+   * Reads the files of a model: see {@link readModelFolder}.
+   *
+   * @throws AgentLightningError `CONFIG` without them, `VALIDATION` when one is damaged.
+   */
+  static async read(model: string, environment: Readonly<Record<string, string | undefined>>): Promise<ModelText> {
+    return new ModelText(await readModelFolder(model, environment));
+  }
 
-/** A message as templates expect it: text instead of parts, arguments of calls as objects. */
-function templateMessage(message: ChatMessage): object {
-  const { content, tool_calls: calls, ...rest } = message;
-  return {
-    ...rest,
-    content: typeof content === 'string' ? content : (content ?? []).map(textOfPart).join(''),
-    ...(calls && calls.length > 0
-      ? {
-          tool_calls: calls.map((call) => ({
-            ...call,
-            function: { ...call.function, arguments: argumentsOf(call.function.arguments) },
-          })),
-        }
-      : {}),
-  };
-}
+  /** The tokens of a rendered text; special tokens in it are one token each. */
+  encode(text: string): readonly number[] {
+    return this.#tokenizer.encode(text, { add_special_tokens: false }).ids;
+  }
 
-function textOfPart(part: {
-  readonly type: string;
-  readonly text?: string | null | undefined;
-  readonly refusal?: string | null | undefined;
-}): string {
-  if (part.type === 'text') return part.text ?? '';
-  if (part.type === 'refusal') return part.refusal ?? '';
-  throw new AgentLightningError({
-    code: 'VALIDATION',
-    message: `A message has content of type "${part.type}", but models of a Tinker server read only text`,
-    remedy: 'Send the content as a string, or as parts of type "text".',
-  });
-}
+  decode(tokens: readonly number[], options: { readonly skipSpecialTokens: boolean }): string {
+    if (tokens.length === 0) return '';
+    return this.#tokenizer.decode([...tokens], {
+      skip_special_tokens: options.skipSpecialTokens,
+      clean_up_tokenization_spaces: false,
+    });
+  }
 
-/** Arguments that are not JSON stay text: the model wrote them so. */
-function argumentsOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
+  /** The text of a single token, and its bytes: a part of a character has no text. */
+  tokenText(token: number): TokenText {
+    const known = this.#tokenTexts.get(token);
+    if (known) return known;
+    const text = this.decode([token], { skipSpecialTokens: false });
+    const piece = text.includes('\ufffd') ? bytesOfPiece(this.#tokenizer.id_to_token(token) ?? '') : undefined;
+    const found = { text, bytes: piece ?? [...Buffer.from(text)] };
+    this.#tokenTexts.set(token, found);
+    return found;
+  }
+
+  /** Those of the generation configuration, of the configuration, and the one that the tokenizer names. */
+  #endTokens(
+    { generationConfig }: ModelTextFiles,
+    [name, configured]: readonly [string | null | undefined, z.infer<typeof endTokens>],
+  ): ReadonlySet<number> {
+    const listed = generationConfigSchema.safeParse(jsonOf(generationConfig ?? '{}')).data?.eos_token_id;
+    const named = typeof name === 'string' ? this.#tokenizer.token_to_id(name) : undefined;
+    return new Set([listed, configured, named].flatMap((tokens) => tokens ?? []));
   }
 }
 
-async function folderOf(place: string, cache: string): Promise<string> {
-  const cached = path.join(cache, `models--${place.replaceAll('/', '--')}`);
-  const reference = path.join(cached, 'refs', 'main');
-  const folder = existsSync(reference)
-    ? path.join(cached, 'snapshots', (await readFile(reference, 'utf8')).trim())
-    : path.resolve(place);
-  if (existsSync(path.join(folder, 'tokenizer.json'))) return folder;
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: `There is no tokenizer of "${place}": neither a folder with tokenizer.json, nor in the hub's cache at ${cache}`,
-    remedy: `Set \`tokenizer\` to a folder with tokenizer.json, tokenizer_config.json and the chat template, or download them: \`hf download ${place} --include "*.json" "*.jinja"\`.`,
-  });
+function highestToken(tokenizer: Tokenizer): number {
+  let highest = 0;
+  for (const token of tokenizer.get_vocab().values()) highest = Math.max(highest, token);
+  return highest;
 }
 
-function hubCache({ HF_HUB_CACHE: cache, HF_HOME: home }: NodeJS.ProcessEnv): string {
-  return cache ?? path.join(home ?? path.join(homedir(), '.cache', 'huggingface'), 'hub');
+/** The text of a token and its bytes. */
+export interface TokenText {
+  readonly text: string;
+  readonly bytes: readonly number[];
 }
 
-async function readJsonFile<TSchema extends z.ZodType>(
-  folder: string,
-  name: string,
-  schema: TSchema,
-): Promise<z.infer<TSchema>> {
-  const file = path.join(folder, name);
-  const value: unknown = existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : {};
-  return parse(schema, value, file);
+function jsonIn(files: ModelTextFiles, name: string, text: string): object {
+  const value = jsonOf(text);
+  if (typeof value === 'object' && value !== null) return value;
+  throw damaged(files, name, 'it is not JSON');
 }
 
-function nameOf(token: z.infer<typeof tokenName>): string {
-  return typeof token === 'string' ? token : (token?.content ?? '');
+function opened(files: ModelTextFiles, tokenizer: object, config: object): Tokenizer {
+  try {
+    return new Tokenizer(tokenizer, config);
+  } catch (cause) {
+    throw damaged(files, 'tokenizer.json', cause instanceof Error ? cause.message : 'it has another format');
+  }
 }
 
-function withoutTemplate(place: string): AgentLightningError {
+function damaged(files: ModelTextFiles, name: string, reason: string): AgentLightningError {
   return new AgentLightningError({
-    code: 'RUNTIME_REJECTED',
-    message: `The model ${place} has no chat template`,
-    remedy: 'Put a chat_template.jinja beside its tokenizer.json, or train a model that has one.',
+    code: 'VALIDATION',
+    message: `${files.folder}/${name} is not usable: ${reason}`,
+    remedy: 'Download the files of the model again.',
   });
+}
+
+function templateIn({ chat_template: template }: z.infer<typeof tokenizerConfigSchema>): string | undefined {
+  if (typeof template === 'string') return template;
+  const named = template ?? [];
+  return (named.find(({ name }) => name === 'tool_use') ?? named.find(({ name }) => name === 'default'))?.template;
 }
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
+
+/** The bytes of a token that is a part of a character: `<0x0A>`, or the characters of a byte-level vocabulary. */
+function bytesOfPiece(piece: string): readonly number[] | undefined {
+  const single = /^<0x([0-9A-F]{2})>$/.exec(piece)?.[1];
+  if (single !== undefined) return [Number.parseInt(single, 16)];
+  const bytes = Array.from(piece, (character) => byteAlphabet.get(character));
+  return bytes.every((byte) => byte !== undefined) ? bytes : undefined;
+}
+
+/** The characters that represent bytes in byte-level vocabularies (Radford et al. 2019). */
+const byteAlphabet: ReadonlyMap<string, number> = (() => {
+  const isPrintable = (byte: number): boolean =>
+    (byte >= 33 && byte < 127) || (byte >= 161 && byte < 173) || byte >= 174;
+  const bytes = Array.from({ length: 256 }, (_, byte) => byte);
+  const others = bytes.filter((byte) => !isPrintable(byte));
+  return new Map([
+    ...bytes.filter(isPrintable).map((byte) => [String.fromCodePoint(byte), byte] as const),
+    ...others.map((byte, index) => [String.fromCodePoint(256 + index), byte] as const),
+  ]);
+})();

@@ -1,3 +1,4 @@
+import { ValidationError } from '@agentlightning/core';
 import * as z from 'zod';
 import type { ChatMessage, ChatTool } from './chat-message.ts';
 
@@ -57,7 +58,7 @@ export interface ChatRequest {
 }
 
 /** A request for the token ids of a conversation, as in vLLM. */
-export interface TokenizeRequest extends Pick<ChatRequest, 'model' | 'messages' | 'tools'> {
+export interface TokenizeRequest extends Pick<ChatRequest, 'model' | 'messages' | 'tools' | 'chat_template_kwargs'> {
   /** Whether the start of the assistant's message follows. @default true */
   readonly add_generation_prompt?: boolean | null | undefined;
 }
@@ -82,6 +83,7 @@ const conversation = {
 /** The shape of a {@link TokenizeRequest}. */
 export const tokenizeRequestSchema: z.ZodType<TokenizeRequest> = z.object({
   ...conversation,
+  chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
   add_generation_prompt: z.boolean().nullish(),
 });
 
@@ -130,4 +132,36 @@ export function chatRequestSchema({ modelName, vocabularySize }: ChatRequestRule
     top_k: unsupported(-1, 0),
     min_p: unsupported(0),
   });
+}
+
+/**
+ * The tools of a request. `tool_choice: "none"` removes them; sampling cannot guarantee a forced tool.
+ *
+ * @throws ValidationError for other choices.
+ */
+export function offeredTools({
+  tools,
+  tool_choice: choice,
+}: Pick<ChatRequest, 'tools' | 'tool_choice'>): readonly ChatTool[] {
+  if (choice === 'none') return [];
+  if (choice === undefined || choice === null || choice === 'auto') return tools ?? [];
+  const message = `it is ${JSON.stringify(choice)}; it must be "auto" or "none", since the model samples freely`;
+  throw new ValidationError('The request', [{ path: 'tool_choice', message }]);
+}
+
+/** The seed of each choice, null for a random one: choices have different seeds, also when the request sets one. */
+export function choiceSeeds({ seed, n }: Pick<ChatRequest, 'seed' | 'n'>): readonly (number | null)[] {
+  return Array.from({ length: n ?? 1 }, (_, index) =>
+    seed === null || seed === undefined ? null : (Math.imul(index, 0x9e3779b1) + seed) >>> 0,
+  );
+}
+
+/** Texts that end a response. A forced response has none. */
+export function stopTexts({
+  stop,
+  forced_message: forced,
+}: Pick<ChatRequest, 'stop' | 'forced_message'>): readonly string[] {
+  if (forced) return [];
+  const texts = typeof stop === 'string' ? [stop] : (stop ?? []);
+  return texts.filter((text) => text !== '');
 }

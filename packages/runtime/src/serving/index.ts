@@ -6,7 +6,7 @@ export type {
   ChatToolCall,
   ParsedResponse,
 } from './chat-message.ts';
-export type { ChatRequest, TokenizeRequest } from './chat-request.ts';
+export { type ChatRequest, choiceSeeds, offeredTools, stopTexts, type TokenizeRequest } from './chat-request.ts';
 export type {
   ChatModel,
   ChatSampling,
