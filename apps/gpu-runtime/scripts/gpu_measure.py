@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(os.environ.get("RUNTIME_ROOT", Path(__file__).resolve().parents[1]))
 """Folder of the runtime. A copy of this file elsewhere finds it by the environment variable."""
@@ -38,7 +39,7 @@ from measure.plan import NotRunError, Part, Plan, TimeLimitError, time_limit  # 
 from measure.report import Report, text_of  # noqa: E402
 from measure.sampling_speed import measure_generate, measure_sampling  # noqa: E402
 from measure.served import measure_grpo, measure_vllm  # noqa: E402
-from measure.training_speed import compiled_trainings, large_trainings, small_trainings  # noqa: E402
+from measure.training_speed import compared_trainings, kernels, large_trainings, small_trainings  # noqa: E402
 from measure.workloads import QWEN_4B, QWEN_600M  # noqa: E402
 
 UNFINISHED = 75
@@ -52,7 +53,7 @@ def all_parts() -> list[Part]:
         Part("machine", 3, measure_machine),
         Part("correctness", 70, measure_correctness),
         *small_trainings(),
-        Part("sample 0.6B lora", 45, lambda plan: measure_sampling(plan, QWEN_600M, counts, lora=True)),
+        Part("sample 0.6B lora", 25, lambda plan: measure_sampling(plan, QWEN_600M, counts, lora=True)),
         Part("GRPO", 42, lambda plan: measure_grpo(plan, shuffles=False)),
         *large_trainings(),
         Part("GRPO, shuffled rewards", 42, lambda plan: measure_grpo(plan, shuffles=True)),
@@ -63,8 +64,15 @@ def all_parts() -> list[Part]:
         Part("sample 0.6B full", 25, lambda plan: measure_sampling(plan, QWEN_600M, (64,), lora=False)),
         Part("sample 4B lora", 40, lambda plan: measure_sampling(plan, QWEN_4B, (64, 256), lora=True)),
         Part("vLLM", 120, measure_vllm),
-        *compiled_trainings(),
+        *compared_trainings(),
+        Part("sample 0.6B lora unfused", 30, measure_unfused_sampling),
     ]
+
+
+def measure_unfused_sampling(plan: Plan) -> dict[str, Any]:
+    """The built-in sampler without Liger's kernels."""
+    with kernels(is_fused=False):
+        return measure_sampling(plan, QWEN_600M, (64, 256), lora=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -72,7 +72,7 @@ class Report:
 
     def _training(self) -> Iterable[list[str]]:
         keys = ("seconds", "first_s", "tokens_per_s", "mfu", "peak_gib")
-        for name, part in self._passing(("train ", "compiled ")):
+        for name, part in self._passing(("train ",)):
             yield [name.removeprefix("train "), *(text_of(part.get(key)) for key in keys)]
 
     def _sampling(self) -> Iterable[list[str]]:
@@ -83,7 +83,7 @@ class Report:
                     yield [f"{name.removeprefix('sample ')}, {count}", *(text_of(value.get(key)) for key in keys)]
 
     def _others(self) -> Iterable[list[str]]:
-        shown = ("machine", "correctness", "train ", "compiled ")
+        shown = ("machine", "correctness", "train ")
         for name, part in self._passing(""):
             rest = {key: value for key, value in part.items() if key not in ("status", "is_right", "part_s")}
             if name.startswith("sample "):

@@ -1,7 +1,8 @@
-"""Speed and memory of training steps: the runtime, the candidates, and a plain loop of Transformers and PEFT."""
+"""Speed and memory of training: the runtime, with and without Liger's kernels, and a plain loop of Transformers."""
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,9 @@ from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
 from agentlightning_runtime.contract.settings import ModelRequest
-from measure.candidates import Candidate, candidates_of
+from agentlightning_runtime.engine.models import network_factory
 from measure.local_engine import LORA, free_memory, local_engine, measure_steps, peak_memory, with_rates
-from measure.plan import NotRunError, Part
+from measure.plan import Part
 from measure.workloads import (
     QWEN_4B,
     QWEN_600M,
@@ -26,9 +27,10 @@ from measure.workloads import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from torch import Tensor
+    from transformers import PreTrainedModel
 
     from agentlightning_runtime.contract.batch import Batch, Datum
     from measure.plan import Plan
@@ -46,24 +48,26 @@ class Training:
         kind: Kind of the batch.
         full: Whether all weights are trained, instead of a LoRA.
         checkpointing: Whether layers are recomputed in the backward pass.
-        candidates: Changes of the runtime.
+        is_fused: Whether the runtime may use Liger's kernels.
         is_plain: Whether Transformers and PEFT train, without the runtime.
+        has_cudnn: Whether the plain loop may use the attention of cuDNN.
     """
 
     shape: Shape
     kind: Workload
     full: bool = False
     checkpointing: bool = False
-    candidates: tuple[Candidate, ...] = ()
+    is_fused: bool = True
     is_plain: bool = False
+    has_cudnn: bool = True
 
     @property
     def name(self) -> str:
         """The name of its part."""
-        by = ("HF" if self.full else "HF+PEFT") if self.is_plain else " ".join(f"+ {each}" for each in self.candidates)
+        by = ("HF" if self.full else "HF+PEFT") if self.is_plain else "" if self.is_fused else "unfused"
+        attention = "" if self.has_cudnn else "without cuDNN"
         checkpointing = "checkpointing" if self.checkpointing else ""
-        kind = "compiled" if self.candidates else "train"
-        parts = (kind, self.shape.name, "full" if self.full else "lora", self.kind, checkpointing, by)
+        parts = ("train", self.shape.name, "full" if self.full else "lora", self.kind, checkpointing, by, attention)
         return " ".join(each for each in parts if each)
 
     def measure(self, plan: Plan) -> dict[str, Any]:
@@ -96,11 +100,14 @@ def large_trainings() -> list[Part]:
     )
 
 
-def compiled_trainings() -> list[Part]:
-    """Trainings with `torch.compile`, each with the time that it has: the end of compilation is not known."""
+def compared_trainings() -> list[Part]:
+    """The same without parts that may explain a difference."""
     return _parts(
-        (Training(QWEN_600M, "agents", candidates=("compiled-head",)), 90),
-        (Training(QWEN_600M, "agents", candidates=("compiled-layers",)), 240),
+        (Training(QWEN_600M, "agents", is_fused=False), 10),
+        (Training(QWEN_600M, "groups", is_fused=False), 10),
+        (Training(QWEN_4B, "agents", checkpointing=True, is_fused=False), 23),
+        (Training(QWEN_600M, "agents", full=True, is_fused=False), 9),
+        (Training(QWEN_600M, "long", checkpointing=True, is_plain=True, has_cudnn=False), 10),
     )
 
 
@@ -109,15 +116,31 @@ def _parts(*trainings: tuple[Training, float]) -> list[Part]:
 
 
 def _runtime(plan: Plan, training: Training) -> dict[str, Any]:
-    if training.candidates and not plan.is_cuda:
-        raise NotRunError("Compilation is measured on a GPU")
     shape = plan.shape(training.shape)
     batch = workload(training.kind, shape.vocabulary, is_tiny=plan.is_tiny)
-    with local_engine(plan, shape, gradient_checkpointing=training.checkpointing) as engine:
+    with (
+        kernels(is_fused=training.is_fused),
+        local_engine(plan, shape, gradient_checkpointing=training.checkpointing) as engine,
+    ):
         model = engine.create_model(ModelRequest("m", "base", 1, None if training.full else LORA))
-        with candidates_of(model, training.candidates):
-            found = measure_steps(plan, model, batch, 1 if plan.is_tiny else 3)
+        found = measure_steps(plan, model, batch, 1 if plan.is_tiny else 3)
     return with_rates(plan, shape, batch, found, full=training.full)
+
+
+@contextlib.contextmanager
+def kernels(*, is_fused: bool) -> Generator[None]:
+    """Models that are created meanwhile have Liger's kernels where it is installed, or never."""
+    original = network_factory.fuse_kernels
+    if not is_fused:
+        network_factory.fuse_kernels = _keep_kernels
+    try:
+        yield
+    finally:
+        network_factory.fuse_kernels = original
+
+
+def _keep_kernels(_causal_lm: PreTrainedModel, _device: torch.device) -> bool:
+    return False
 
 
 def _plain(plan: Plan, training: Training) -> dict[str, Any]:
@@ -126,7 +149,7 @@ def _plain(plan: Plan, training: Training) -> dict[str, Any]:
     batch = workload(training.kind, shape.vocabulary, is_tiny=plan.is_tiny)
     try:
         # The runtime chooses another attention; the plain loop has torch's choice.
-        torch.backends.cuda.enable_cudnn_sdp(enabled=True)
+        torch.backends.cuda.enable_cudnn_sdp(enabled=training.has_cudnn)
         found = _plain_steps(plan, shape, training, batch)
     finally:
         torch.backends.cuda.enable_cudnn_sdp(enabled=False)

@@ -19,6 +19,8 @@ from agentlightning_runtime.contract.batch import AdamParameters, Batch
 from agentlightning_runtime.contract.errors import EngineError, EngineErrorReason
 from agentlightning_runtime.contract.settings import EngineSettings, LoraSettings, ModelRequest, SamplerPlacement
 from agentlightning_runtime.engine.torch_engine import TorchEngine
+from agentlightning_runtime.inference import open_backend
+from agentlightning_runtime.inference.builtin_backend import BuiltinBackend
 from agentlightning_runtime.inference.http_server import EndpointSettings
 from agentlightning_runtime.inference.open_backend import open_inference, replica_starts
 from agentlightning_runtime.inference.vllm.publication_folder import make_publication_folder
@@ -258,3 +260,27 @@ def test_vllm_does_not_take_the_trainers_gpu_unless_asked(tmp_path: Path, monkey
     settings = EngineSettings({"tiny": "random:llama-tiny"}, tmp_path, inference_engine="vllm")
     with pytest.raises(EngineError, match="has no GPU"):
         open_inference(settings)
+
+
+@pytest.mark.parametrize("device", ["auto", "cuda:0"])
+def test_an_installed_vllm_shares_the_first_gpu(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(open_backend, "has_vllm", lambda: True)
+    backend = open_inference(EngineSettings({"tiny": "random:llama-tiny"}, tmp_path, device=device))
+    backend.close()
+    assert isinstance(backend, VllmBackend)
+
+
+@pytest.mark.parametrize(
+    ("device", "engine", "is_installed"),
+    [("cpu", "auto", True), ("cuda:1", "auto", True), ("cuda", "builtin", True), ("cuda", "auto", False)],
+)
+def test_else_the_builtin_sampler_is_the_default(
+    device: str, engine: Any, is_installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(open_backend, "has_vllm", lambda: is_installed)
+    settings = EngineSettings({"tiny": "random:llama-tiny"}, tmp_path, device=device, inference_engine=engine)
+    backend = open_inference(settings)
+    backend.close()
+    assert isinstance(backend, BuiltinBackend)

@@ -85,14 +85,14 @@ def test_the_script_imports_only_what_a_bare_machine_has() -> None:
 def test_every_kind_of_part_passes_with_tiny_models(tmp_path: Path) -> None:
     only = (
         "machine,correctness,train 0.6B lora groups,train 0.6B lora agents HF,train 0.6B full agents,"
-        "sample 0.6B lora,sample 0.6B generate,kernels,tests/gpu,compiled,vLLM"
+        "sample 0.6B lora,sample 0.6B generate,kernels,tests/gpu,vLLM"
     )
     assert run_tiny(tmp_path, only) == 0
     statuses = {name: part["status"] for name, part in parts_of(tmp_path).items()}
-    of_a_gpu = [name for name in statuses if name.startswith(("tests/gpu", "compiled", "vLLM"))]
+    of_a_gpu = [name for name in statuses if name.startswith(("tests/gpu", "vLLM"))]
     assert {statuses.pop(name) for name in of_a_gpu} <= {"passed", "not run"}
     assert set(statuses.values()) == {"passed"}
-    assert len(statuses) == 9
+    assert len(statuses) == 12
     for name, part in parts_of(tmp_path).items():
         if name.startswith("train"):
             assert part["first_s"] > 0  # pyright: ignore[reportOperatorIssue]
@@ -153,8 +153,8 @@ def test_an_unknown_part_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_training_is_a_row_of_the_report(tmp_path: Path) -> None:
     report = Report(tmp_path)
     found = {"seconds": 1.0, "first_s": 9.0, "tokens_per_s": 130.0, "mfu": 0.1, "peak_gib": 2.0}
-    report.record("compiled 0.6B lora agents + compiled-head", "passed", 1, found)
-    assert "| compiled 0.6B lora agents + compiled-head | 1 | 9 | 130 | 0.1 | 2 |" in report.to_markdown()
+    report.record("train 0.6B lora agents unfused", "passed", 1, found)
+    assert "| 0.6B lora agents unfused | 1 | 9 | 130 | 0.1 | 2 |" in report.to_markdown()
 
 
 def test_a_part_that_does_not_end_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,26 @@ import { AgentLightningError } from '@agentlightning/core';
 import { errorMessage } from '@agentlightning/core/internal';
 import type { ServedRuntimeOptions } from './start-runtime.ts';
 
+/** A flag with a value. */
+interface TextFlag {
+  readonly type: 'string';
+}
+
+/** A flag with a default. */
+interface DefaultedFlag extends TextFlag {
+  readonly default: string;
+}
+
+/** The type of {@link serverFlags}. */
+interface ServerFlags {
+  readonly port: DefaultedFlag;
+  readonly 'inference-port': DefaultedFlag;
+  readonly 'key-file': TextFlag;
+  readonly 'result-ttl-ms': TextFlag;
+  readonly 'session-ttl-ms': TextFlag;
+  readonly 'abandoned-model-ttl-ms': TextFlag;
+}
+
 /**
  * The flags of every runtime's process:
  *
@@ -16,14 +36,14 @@ import type { ServedRuntimeOptions } from './start-runtime.ts';
  * - `--abandoned-model-ttl-ms`: retention of models without a session, in milliseconds; 0 for unlimited, an hour by
  * default
  */
-export const serverFlags = {
+export const serverFlags: ServerFlags = {
   port: { type: 'string', default: '0' },
   'inference-port': { type: 'string', default: '0' },
   'key-file': { type: 'string' },
   'result-ttl-ms': { type: 'string' },
   'session-ttl-ms': { type: 'string' },
   'abandoned-model-ttl-ms': { type: 'string' },
-} as const satisfies ParseArgsOptionsConfig;
+};
 
 /** The values of {@link serverFlags}. */
 export type ServerFlagValues = Readonly<Partial<Record<keyof typeof serverFlags, string | undefined>>>;

@@ -147,7 +147,8 @@ def add_listening_flags(parser: argparse.ArgumentParser) -> None:
         "--inference-engine",
         choices=("auto", "builtin", "vllm"),
         default="auto",
-        help="sampler; auto is vLLM where one of the flags below gives it a place [%(default)s]",
+        help="sampler; auto is vLLM where one of the flags below gives it a place, or it is installed and the trainer "
+        "is on the first GPU [%(default)s]",
     )
     add_sampler_flags(group)
     group.add_argument(

@@ -71,7 +71,8 @@ class EngineSettings:
         inference_public_url: Public URL reported to clients, such as `https://gpu.example/v1`.
         inference_api_key: Key required by the endpoint; empty: none.
         users: Keys required by the endpoint by the name of the user, instead of one key.
-        inference_engine: Sampler; `auto` is vLLM where it has a place, else this package's own sampler.
+        inference_engine: Sampler; `auto` is vLLM where it has a place, or is installed and the trainer computes on the
+            first GPU, which they then share; else this package's own sampler.
         sampler: Place of vLLM.
         vllm_arguments: Further arguments for vLLM's server, such as `--gpu-memory-utilization`, `0.3`.
         ray: The cluster of `--engine ray`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,15 +28,20 @@ if TYPE_CHECKING:
 def open_inference(settings: EngineSettings) -> InferenceBackend:
     """Opens the inference endpoint of the settings.
 
+    Where vLLM is installed and nothing is chosen, it samples on the trainer's GPU.
+
     Raises:
         EngineError: when the port is not available, or vLLM is selected and not installed or has no place.
     """
     endpoint = endpoint_settings(settings)
-    place = settings.sampler
-    has_place = bool(place.urls or place.gpus or place.is_colocated)
+    is_cuda = settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())
+    # A server that is started without --sampler-gpus uses the first.
+    shares_first = is_cuda and settings.device in ("auto", "cuda", "cuda:0")
+    if settings.inference_engine == "auto" and not _has_place(settings) and shares_first and has_vllm():
+        settings = replace(settings, sampler=replace(settings.sampler, is_colocated=True))
+    place, has_place = settings.sampler, _has_place(settings)
     if settings.inference_engine == "builtin" or (settings.inference_engine == "auto" and not has_place):
         return BuiltinBackend(endpoint)
-    is_cuda = settings.device.startswith("cuda") or (settings.device == "auto" and torch.cuda.is_available())
     if not has_place and is_cuda:
         message = "vLLM is selected for sampling and has no GPU"
         remedy = "Pass --sampler-gpus, --sampler-url, or --sampler-colocated to share the trainer's"
@@ -48,6 +54,11 @@ def open_inference(settings: EngineSettings) -> InferenceBackend:
     return VllmBackend(
         endpoint, replica_starts(settings), folder=place.folder, shares_device=shares, in_flight=place.in_flight
     )
+
+
+def _has_place(settings: EngineSettings) -> bool:
+    place = settings.sampler
+    return bool(place.urls or place.gpus or place.is_colocated)
 
 
 def endpoint_settings(settings: EngineSettings) -> EndpointSettings:

@@ -10,6 +10,7 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from agentlightning_runtime.engine.models.float32_head import Float32Head
+from agentlightning_runtime.engine.models.fused_kernels import use_plain_kernels
 from agentlightning_runtime.engine.models.loaded_model import shared_objects
 from agentlightning_runtime.engine.models.packed_attention import use_plain_attention
 
@@ -43,6 +44,7 @@ def snapshot_weights(module: nn.Module, version: int, compute_dtype: torch.dtype
         if parameter.requires_grad:
             parameter.requires_grad_(False)
     twin.eval()
+    use_plain_kernels(twin)
     if isinstance(twin, PreTrainedModel):
         use_plain_attention(twin)
     head = twin.get_output_embeddings() if isinstance(twin, PreTrainedModel) else None

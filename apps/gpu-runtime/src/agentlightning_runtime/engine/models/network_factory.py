@@ -14,6 +14,7 @@ from agentlightning_runtime.contract.errors import EngineError, EngineErrorReaso
 from agentlightning_runtime.contract.settings import LoraSettings
 from agentlightning_runtime.engine.models.base_model import MAX_LORA_RANK, BaseModel, lora_target_modules
 from agentlightning_runtime.engine.models.empty_model import allocate
+from agentlightning_runtime.engine.models.fused_kernels import fuse_kernels
 from agentlightning_runtime.engine.models.mixed_precision import SHORT_TYPES
 from agentlightning_runtime.engine.models.policy_network import PolicyNetwork
 
@@ -59,6 +60,7 @@ def make_network(
             causal_lm.float()
     else:
         causal_lm = lora_model(base, lora, request.seed)
+    fuse_kernels(causal_lm, base.device)
     if gradient_checkpointing:
         _checkpoint_layers(causal_lm)
     network = PolicyNetwork(
@@ -85,6 +87,7 @@ def reference_network(
         sequence_parallelism: Those that share the tokens of a micro-batch; None: this one has all of them.
     """
     causal_lm = copy.deepcopy(base.outline().causal_lm) if is_sharded else base.load().causal_lm
+    fuse_kernels(causal_lm, base.device)
     output_size = base.outline().output_size
     network = PolicyNetwork(
         causal_lm,
