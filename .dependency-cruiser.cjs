@@ -30,9 +30,13 @@ module.exports = {
     },
     {
       name: 'siblings-stay-apart',
-      comment: 'A package imports core and nothing else of ours. runtime-cpu may import runtime, and client runner.',
+      comment:
+        'A package imports core and nothing else of ours. runtime-cpu and runtime-tinker may import runtime, and client runner.',
       severity: 'error',
-      from: { path: '^packages/(?!core/)([^/]+)/src/', pathNot: [tests, '^packages/(runtime-cpu|client)/'] },
+      from: {
+        path: '^packages/(?!core/)([^/]+)/src/',
+        pathNot: [tests, '^packages/(runtime-cpu|runtime-tinker|client)/'],
+      },
       to: { path: '^packages/(?!core/)[^/]+/', pathNot: '^packages/$1/' },
     },
     {
@@ -41,6 +45,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/runtime-cpu/src/', pathNot: tests },
       to: { path: '^packages/(?!(core|runtime|runtime-cpu)/)' },
+    },
+    {
+      name: 'runtime-tinker-implements-runtime',
+      comment: 'packages/runtime-tinker may import core and runtime. Its fake server trains with runtime-cpu.',
+      severity: 'error',
+      from: { path: '^packages/runtime-tinker/src/', pathNot: [tests, '^packages/runtime-tinker/src/testing/'] },
+      to: { path: '^packages/(?!(core|runtime|runtime-tinker)/)' },
     },
     {
       name: 'client-runs-agents',
@@ -104,7 +115,7 @@ module.exports = {
         path: '^(packages|apps)/[^/]+/(src|test|proto)/',
         pathNot: [
           '^$1/',
-          '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register|workers|operations)/)?index\\.ts$',
+          '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register|workers|operations|losses|serving)/)?index\\.ts$',
           '^packages/core/src/entry-points/[\\w-]+\\.ts$',
         ],
       },

@@ -23,7 +23,7 @@ const colloquial: readonly (readonly [pattern: RegExp, remedy: string])[] = [
 
 /** Packages without questions to answer: their requests have responses, and their models completions. */
 const answersNothing =
-  /^packages\/((store|gateway|runtime|runtime-cpu)\/(src|proto)|core\/src\/(protocol|server|store-client))\//;
+  /^packages\/((store|gateway|runtime|runtime-cpu|runtime-tinker)\/(src|proto)|core\/src\/(protocol|server|store-client))\//;
 
 const answer: (typeof colloquial)[number] = [/\w*answer\w*/i, 'use response, result or completion'];
 

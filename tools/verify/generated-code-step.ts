@@ -7,7 +7,7 @@ import { runCommand } from './run-command.ts';
 import { resultOf, type Step, type StepResult } from './step.ts';
 
 /** The packages with their own `.proto` files and generated code. */
-const packageFolders = ['packages/runtime', 'packages/store'];
+const packageFolders = ['packages/runtime', 'packages/runtime-tinker', 'packages/store'];
 
 /**
  * Regenerates the code for protocol buffers and the terms of engines, and compares it with the committed code. A package's `gen` also lints the

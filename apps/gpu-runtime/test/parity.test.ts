@@ -106,7 +106,7 @@ describeWithPython(environment, 'the embedded runtime and the GPU runtime, given
       for (const [metric, value] of Object.entries(embedded.batch.metrics)) {
         expectClose(gpu.batch.metrics[metric] ?? Number.NaN, value, metric);
       }
-      expectClose(gpu.step.gradientNorm, embedded.step.gradientNorm);
+      expectClose(gpu.step.gradientNorm ?? Number.NaN, embedded.step.gradientNorm ?? Number.NaN);
       const began = await readTensors(weightFile);
       for (const [tensor, before] of began) {
         const change = (after: Float32Array | undefined): number[] =>

@@ -1,5 +1,5 @@
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
 import type { Random } from '../src/random.ts';
-import type { ChatMessage, ChatTool } from '../src/text/chat-message.ts';
 import { chance, pick } from './made-up-words.ts';
 
 /** A made-up conversation and its tools. */

@@ -1,5 +1,5 @@
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
 import type { Random } from '../src/random.ts';
-import type { ChatMessage, ChatTool } from '../src/text/chat-message.ts';
 import { drawTranscript as drawShortTranscript, type Transcript } from './corpus.ts';
 import { chance, drawIdentifier, drawName, drawNumber, drawWords, pick } from './made-up-words.ts';
 

@@ -3,8 +3,8 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connectRuntime } from '@agentlightning/runtime';
+import { randomApiKey, writeKeyFile } from '@agentlightning/runtime/serving';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { randomApiKey, writeKeyFile } from '../src/service/key-file.ts';
 import { type CpuRuntime, startCpuRuntime } from '../src/service/start-cpu-runtime.ts';
 
 let folder: string;

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { writeKeyFile } from '@agentlightning/runtime/serving';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeKeyFile } from '../src/service/key-file.ts';
 import { type CpuRuntimeProcess, failToStart, startProcess } from './cpu-runtime-process.ts';
 
 const flagsOf = (folder: string): string[] => ['--dir', folder, '--key-file', path.join(folder, 'runtime.key')];

@@ -1,7 +1,7 @@
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
+import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
 import type { ModelEngine } from '../src/model-engine.ts';
 import { Random } from '../src/random.ts';
-import type { ChatMessage, ChatTool } from '../src/text/chat-message.ts';
 import { renderPrompt } from '../src/text/chat-template.ts';
 import { parseResponse } from '../src/text/response-parser.ts';
 import { datum, sampleRequest } from './small-model.ts';

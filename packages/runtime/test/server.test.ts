@@ -40,6 +40,30 @@ describe('listening', () => {
   });
 });
 
+describe('a runtime that trains only LoRA at temperature 1', () => {
+  const features = ['lora', 'lora_only', 'unit_temperature'];
+  const models = [{ name: 'bag', maxContext: 256, vocabSize: 16, maxLoraRank: 4 }];
+
+  it('rejects a model without LoRA, naming the feature', async () => {
+    const { connect } = await serveGatedRuntime({}, { features, models });
+    const making = (await connect()).createModel({ baseModel: 'bag', modelId: 'model', seed: 1 });
+    await expect(making).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'lora' });
+    await expect(making).rejects.toThrow('lora_only');
+  });
+
+  it('rejects a batch of another temperature, naming the datum', async () => {
+    const { connect } = await serveGatedRuntime({}, { features, models });
+    const runtime = await connect();
+    const model = await runtime.createModel({ baseModel: 'bag', modelId: 'model', seed: 1, lora: { rank: 1 } });
+    const [plain] = aBatch([1]).data;
+    const [cool] = aBatch([2], { temperature: 0.5 }).data;
+    const data = [plain, cool].flatMap((datum) => datum ?? []);
+    const submitting = model.forwardBackward({ data }, loss);
+    await expect(submitting).rejects.toMatchObject({ field: 'temperature', datumIndex: 1 });
+    await expect(submitting).rejects.toThrow('unit_temperature');
+  });
+});
+
 describe('a full queue', () => {
   const limits = { maxInflightBytes: 500 };
 

@@ -113,7 +113,7 @@ export function resolveConfig(
     sampling,
     reward: rewardDefinition(policies, rewards),
     evaluation: { ...evaluation, sampling: evaluation.sampling ?? sampling },
-    checkpoints: { ...checkpoints, every: checkpoints.every ?? (runtime.type === 'grpc' ? 10 : 1) },
+    checkpoints: { ...checkpoints, every: checkpoints.every ?? (runtime.type === 'embedded' ? 1 : 10) },
     stop,
     collection,
   };

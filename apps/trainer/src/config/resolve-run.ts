@@ -55,6 +55,6 @@ function assertTrainable(runtime: unknown): true {
     code: 'CONFIG',
     message: 'runtime: the model behind an endpoint cannot be trained',
     remedy:
-      "Search for better prompts with algorithm 'apo' or 'gepa', or train with a runtime of type 'embedded' or 'grpc'.",
+      "Search for better prompts with algorithm 'apo' or 'gepa', or train with a runtime of type 'embedded', 'grpc' or 'tinker'.",
   });
 }

@@ -5,6 +5,7 @@ import { addressText } from '@agentlightning/core/internal';
 import { defaultStoreUrl } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
+import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
 import { projectDependencies } from '../project-setup/installed-packages.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import { type CheckedEndpoint, checkEndpoint } from './check-endpoint.ts';
@@ -103,7 +104,7 @@ async function checkRuntime(config: ResolvedRun): Promise<readonly Finding[]> {
     const open = await openRuntime(runtime, { dataDir, timeoutMs: 0, onWait: () => undefined });
     try {
       const { models } = await open.runtime.capabilities();
-      const place = runtime.type === 'grpc' ? addressText(runtime.address) : 'embedded, on the CPU';
+      const place = placeOf(runtime);
       return [fine('runtime', `${place}; models: ${models.map(({ name }) => name).join(', ')}`), served];
     } finally {
       await open.close();
@@ -113,4 +114,9 @@ async function checkRuntime(config: ResolvedRun): Promise<readonly Finding[]> {
     const detail = isOurs ? error.message : String(error);
     return [{ name: 'runtime', status: 'error', detail, remedy: isOurs ? error.remedy : 'Check the address.' }, served];
   }
+}
+
+function placeOf(runtime: RuntimeConfig): string {
+  if (runtime.type === 'grpc') return addressText(runtime.address);
+  return runtime.type === 'tinker' ? `Tinker server ${addressText(runtime.baseUrl)}` : 'embedded, on the CPU';
 }

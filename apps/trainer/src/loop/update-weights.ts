@@ -130,7 +130,7 @@ async function updateModel(
       ...aggregate(batchResults),
       ...(currentGap === null ? {} : { [runMetrics.samplerCurrentLogprobGap.name]: currentGap }),
       [runMetrics.policyUpdateChange.name]: change,
-      [runMetrics.gradientNorm.name]: mean(stepResults.map(({ gradientNorm }) => gradientNorm)) ?? 0,
+      ...gradientNormOf(stepResults),
       [runMetrics.learningRate.name]: mean(plan.updates.map(({ optimizer }) => optimizer.learningRate)) ?? 0,
       [runMetrics.optimSkipped.name]: stepResults.filter(({ isSkipped }) => isSkipped).length,
       [runMetrics.policyVersion.name]: endpoint.policyVersion,
@@ -138,6 +138,12 @@ async function updateModel(
     },
     publication,
   };
+}
+
+/** The mean norm of the gradients, where the runtime measures it. */
+function gradientNormOf(steps: readonly StepResult[]): Record<string, number> {
+  const norm = mean(steps.flatMap(({ gradientNorm }) => gradientNorm ?? []));
+  return norm === null ? {} : { [runMetrics.gradientNorm.name]: norm };
 }
 
 /** The comparison of sampler and trainer after the publication, where the runtime reports one. */

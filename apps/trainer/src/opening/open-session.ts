@@ -19,6 +19,7 @@ import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { Closer } from '../session/close-all.ts';
 import type { TrainingSession } from '../session/training-session.ts';
 import { startRunner } from '../workers/start-runner.ts';
+import { assertTrainable } from './assert-trainable.ts';
 import { servePolicies } from './serve-policies.ts';
 
 /** Options of a session. */
@@ -87,6 +88,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   void connection.died.then(onFailure);
   signal.throwIfAborted();
   const capabilities = await connection.runtime.capabilities();
+  assertTrainable(config, capabilities);
   const { runtime, inferenceKey } = connection;
   const source = { runtime, config: { ...config, seed: state.seed }, run, state, capabilities };
   const { policies, gateway, resources, checks } = await servePolicies({

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { parseCheckpointReference } from '../config/checkpoint-reference.ts';
 import { onlyPolicy, policyKey } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
+import { loraOf } from '../config/sections/runtime-config.ts';
 import { chooseCheckpoint } from './choose-checkpoint.ts';
 import { readRunState, type WarmStart } from './run-state.ts';
 
@@ -27,7 +28,7 @@ export async function findWarmStart(store: Store, reference: string, config: Res
   const run = await store.getRun(runId);
   const { step, uris } = chooseCheckpoint(readRunState(run, config.dataDir), choice);
   const source = readSource(run);
-  const lora = config.runtime.type === 'grpc' ? config.runtime.lora : undefined;
+  const lora = loraOf(config.runtime);
   assertSame(runId, { what: 'LoRA', theirs: source.runtime.lora ?? null, ours: lora ?? null });
   const trained = config.policies.filter(({ algorithm }) => algorithm !== null);
   const entries = trained.map((policy): [policy: string, uri: string] => {

@@ -6,6 +6,7 @@ import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 import { launchEmbeddedRuntime } from './embedded-runtime.ts';
 import type { LaunchedRuntime } from './launch-runtime.ts';
+import { launchTinkerRuntime } from './tinker-runtime.ts';
 
 /** A connected training runtime. */
 export interface OpenRuntime {
@@ -34,7 +35,7 @@ const minReconnectMs = 15_000;
 const noticeAfterMs = 1000;
 
 /**
- * Connects to the configured runtime, which may start at the same time, or starts the embedded one.
+ * Connects to the configured runtime, which may start at the same time, or starts the embedded one or the one over a Tinker server.
  *
  * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not respond or does not start
  */
@@ -44,7 +45,9 @@ export async function openRuntime(config: RuntimeConfig, options: OpenRuntimeOpt
     const inferenceKey = ({ baseUrl }: InferenceEndpoint): string | null => inferenceKeyOf(config, baseUrl);
     return { runtime, inferenceKey, died: new Promise(() => undefined), close: () => runtime.close() };
   }
-  const launched: LaunchedRuntime = await launchEmbeddedRuntime({ checkpointDir: checkpointRoot(options.dataDir) });
+  const place = { checkpointDir: checkpointRoot(options.dataDir) };
+  const launched: LaunchedRuntime =
+    config.type === 'tinker' ? await launchTinkerRuntime(config, place) : await launchEmbeddedRuntime(place);
   try {
     const runtime = await connectRuntime({ address: launched.address, apiKey: launched.apiKey });
     const close = async (): Promise<void> => {

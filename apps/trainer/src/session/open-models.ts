@@ -10,7 +10,7 @@ import type { RuntimeConnection, RuntimeModel } from '@agentlightning/runtime';
 import { modelName, projectOfCheckpoint, qualifiedRunId, referenceName } from '../config/model-name.ts';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
+import { loraOf, type RuntimeConfig } from '../config/sections/runtime-config.ts';
 import type { RunState } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
@@ -118,7 +118,7 @@ function missingOrigin({ state: { from, dataDir }, config }: ModelSource, cause?
 }
 
 function checkpointPlace({ runtime }: ResolvedConfig, dataDir: string): string {
-  return runtime.type === 'embedded' ? checkpointRoot(dataDir) : 'the checkpoint folder of the runtime';
+  return runtime.type !== 'grpc' ? checkpointRoot(dataDir) : 'the checkpoint folder of the runtime';
 }
 
 /** Loads the last checkpoint of the run. */
@@ -150,11 +150,13 @@ export function modelOptionsOf(
   hasValueHead: boolean,
 ): Pick<CreateModelOptions, 'lora' | 'tokenizerSha256' | 'chatTemplateSha256' | 'hasValueHead'> {
   const head = hasValueHead ? { hasValueHead } : {};
-  if (config.type !== 'grpc') return head;
-  const { lora, tokenizerSha256, chatTemplateSha256 } = config;
+  const lora = loraOf(config);
+  const adapters = lora === undefined ? {} : { lora };
+  if (config.type !== 'grpc') return { ...head, ...adapters };
+  const { tokenizerSha256, chatTemplateSha256 } = config;
   return {
     ...head,
-    ...(lora === undefined ? {} : { lora }),
+    ...adapters,
     ...(tokenizerSha256 === undefined ? {} : { tokenizerSha256 }),
     ...(chatTemplateSha256 === undefined ? {} : { chatTemplateSha256 }),
   };

@@ -85,7 +85,7 @@ const ownDefaults: Readonly<Record<PolicyLoss, Readonly<Record<string, number>>>
 };
 
 /**
- * The loss in the form of the runtime contract, with every parameter.
+ * The loss in the form of the runtime contract, with every parameter but an entropy bonus of 0.
  *
  * @param hasValueHead - whether a value head is trained together with the policy
  */
@@ -96,7 +96,8 @@ export function lossSpec(options: LossOptions, hasValueHead: boolean = false): L
     parameters: {
       ...ownDefaults[name],
       ...ownParameters(options),
-      entropy_coefficient: options.entropyCoefficient ?? 0,
+      // Absent when 0: some runtimes do not know the entropy.
+      ...(options.entropyCoefficient ? { entropy_coefficient: options.entropyCoefficient } : {}),
       kl_coefficient: options.klCoefficient ?? 0,
       ...(options.klEstimator === undefined ? {} : { kl_estimator: Number(options.klEstimator.slice(1)) }),
       ...(hasValueHead

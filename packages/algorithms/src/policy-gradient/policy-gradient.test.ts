@@ -40,7 +40,7 @@ test('the plan of a small step, number by number', () => {
   expect(plan.updates[0]).toMatchObject({
     loss: {
       name: 'ppo',
-      parameters: { clip_low: 0.2, clip_high: 0.28, dual_clip: 3, entropy_coefficient: 0, kl_coefficient: 0 },
+      parameters: { clip_low: 0.2, clip_high: 0.28, dual_clip: 3, kl_coefficient: 0 },
     },
     optimizer: { learningRate: 2e-3, beta2: 0.9 },
   });

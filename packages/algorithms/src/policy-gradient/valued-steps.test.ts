@@ -57,7 +57,6 @@ test('a step asks the value head, and teaches it with the policy, number by numb
       clip_low: 0.2,
       clip_high: 0.2,
       dual_clip: 3,
-      entropy_coefficient: 0,
       kl_coefficient: 0,
       value_coefficient: 0.5,
       value_clip: 0.2,

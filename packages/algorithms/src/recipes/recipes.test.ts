@@ -25,7 +25,7 @@ function planned(options: AlgorithmOptions): { readonly loss: unknown; readonly 
 }
 
 describe('the defaults of each recipe, by the first token of the first rollout', () => {
-  const common = { entropy_coefficient: 0, kl_coefficient: 0 };
+  const common = { kl_coefficient: 0 };
   const ppo = { name: 'ppo', parameters: { ...common, clip_low: 0.2, clip_high: 0.28, dual_clip: 3 } };
 
   test.each([

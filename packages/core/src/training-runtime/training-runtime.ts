@@ -1,7 +1,11 @@
 import type { JsonObject } from '../base/json.ts';
 import type { AdamParameters, LossSpec, TrainingBatch } from './training-batch.ts';
 
-/** An optional runtime feature. Requests that need an absent feature are rejected as invalid. */
+/**
+ * An optional runtime feature. Requests that need an absent feature are rejected as invalid. Three restrict instead:
+ * `lora_only` requires LoRA, `unit_temperature` allows training data of temperature 1 only, and with `on_policy_only` nothing is sampled between a
+ * step and the next publication.
+ */
 export type RuntimeFeature =
   | 'lora'
   | 'value_head'
@@ -13,6 +17,9 @@ export type RuntimeFeature =
   | 'pause'
   | 'initial_checkpoint'
   | 'weight_digest'
+  | 'lora_only'
+  | 'unit_temperature'
+  | 'on_policy_only'
   | (string & {});
 
 /** Trains two low-rank matrices per frozen one (Hu et al. 2021) instead of all weights. */
@@ -138,7 +145,8 @@ export interface BatchResult {
   /** Number of trained tokens. */
   readonly trainedTokens: number;
   /**
-   * `policy/entropy`, `policy/kl_sampler`, `policy/clip_fraction`, `policy/logprob_gap` and runtime-specific metrics.
+   * `policy/kl_sampler`, `policy/clip_fraction`, `policy/logprob_gap`, `policy/entropy` where the runtime knows it, and
+   * runtime-specific metrics.
    */
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -147,8 +155,8 @@ export interface BatchResult {
 export interface StepResult {
   /** Steps taken so far, this one included. */
   readonly step: number;
-  /** Global norm of the gradients before clipping. */
-  readonly gradientNorm: number;
+  /** Global norm of the gradients before clipping. Absent: the runtime cannot measure it. */
+  readonly gradientNorm?: number;
   /** True when the step was skipped because of a non-finite gradient. */
   readonly isSkipped: boolean;
 }

@@ -1,11 +1,12 @@
 import { AgentLightningError } from '@agentlightning/core';
+import type { TokenChoice } from '@agentlightning/runtime/serving';
 import { Random } from '../random.ts';
 import { decodeTokens } from '../text/tokenizer.ts';
 import { specialToken } from '../text/vocabulary.ts';
 import { KeyValueCache } from './key-value-cache.ts';
 import type { SampleRequest, SampleResult } from './sample-request.ts';
 import type { ServedWeights } from './served-weights.ts';
-import { chooseToken, scoreToken, type TokenChoice } from './token-choice.ts';
+import { chooseToken, scoreToken } from './token-choice.ts';
 
 /**
  * A response in progress. Iterate over it for the sampled tokens, or await {@link result}. It keeps the

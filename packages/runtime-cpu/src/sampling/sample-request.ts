@@ -1,4 +1,5 @@
-import type { SamplingRule, TokenChoice } from './token-choice.ts';
+import type { TokenChoice } from '@agentlightning/runtime/serving';
+import type { SamplingRule } from './token-choice.ts';
 
 /** A request for one response. */
 export interface SampleRequest extends SamplingRule {

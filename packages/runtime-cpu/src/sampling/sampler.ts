@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { ContextLengthError } from '../errors/context-length-error.ts';
+import { ContextLengthError } from '@agentlightning/runtime/serving';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import type { Random } from '../random.ts';

@@ -1,3 +1,5 @@
+import type { TokenChoice, TokenLogprob } from '@agentlightning/runtime/serving';
+
 /** Sampling parameters. */
 export interface SamplingRule {
   /** Logits are divided by it; 0 takes the likeliest token, and log-probabilities are then those at 1. */
@@ -6,20 +8,6 @@ export interface SamplingRule {
   readonly topP: number;
   /** Number of likeliest tokens to report in addition to the sampled one. */
   readonly topLogprobs: number;
-}
-
-/** A token and its natural-log probability under the sampling distribution. */
-export interface TokenLogprob {
-  /** The token id. */
-  readonly token: number;
-  /** Its log-probability. */
-  readonly logprob: number;
-}
-
-/** A sampled token with the likeliest alternatives, the likeliest first. */
-export interface TokenChoice extends TokenLogprob {
-  /** The most likely tokens. */
-  readonly top: readonly TokenLogprob[];
 }
 
 /** Samples a token with a uniform number in [0, 1). */

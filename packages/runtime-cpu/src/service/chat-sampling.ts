@@ -1,31 +1,27 @@
-import { RejectedRequestError } from '../errors/rejected-request-error.ts';
-import type { Generation } from '../sampling/generation.ts';
+import {
+  type ChatRequest,
+  type ChatSampling,
+  type ChatTool,
+  choiceSeeds,
+  offeredTools,
+  type ParsedResponse,
+  type SampledResponse,
+  stopTexts,
+} from '@agentlightning/runtime/serving';
+import type { ModelEngine } from '../model-engine.ts';
 import type { SampleRequest } from '../sampling/sample-request.ts';
-import type { ChatTool } from '../text/chat-message.ts';
 import { renderPrompt, renderResponse } from '../text/chat-template.ts';
-import type { ChatRequest } from './chat-request.ts';
-import type { CpuModel } from './cpu-model.ts';
-
-/** The responses to one request, in progress. */
-export interface ChatSampling {
-  readonly promptTokens: readonly number[];
-  readonly tools: readonly ChatTool[];
-  /** Texts that end a response. */
-  readonly stops: readonly string[];
-  /** One for each choice, at least one. */
-  readonly generations: readonly Generation[];
-  /** The version of the weights of all of them. */
-  readonly weightVersion: number;
-}
+import { parseResponse } from '../text/response-parser.ts';
+import { decodeTokens } from '../text/tokenizer.ts';
+import { StreamedText } from './streamed-text.ts';
 
 /** Default maximum length of a response, in tokens. */
 const defaultMaxTokens = 64;
 
 /** Starts sampling the responses to a request; they are cancelled when the signal aborts. */
-export function startChatSampling(model: CpuModel, request: ChatRequest, signal: AbortSignal): ChatSampling {
-  const { engine } = model;
+export function startChatSampling(engine: ModelEngine, request: ChatRequest, signal: AbortSignal): ChatSampling {
   const tools = offeredTools(request);
-  const stops = request.forced_message ? [] : stopTexts(request.stop);
+  const stops = stopTexts(request);
   const promptTokens = request.prompt_token_ids ?? renderPrompt(request.messages, tools);
   const forcedTokens = request.forced_message ? renderResponse(request.forced_message, tools) : undefined;
   const sample: SampleRequest = {
@@ -39,36 +35,27 @@ export function startChatSampling(model: CpuModel, request: ChatRequest, signal:
     signal,
   };
   const seeds = choiceSeeds(request);
-  const generations = seeds.map((seed) => engine.sample(seed === null ? sample : { ...sample, seed }));
-  return { promptTokens, tools, stops, generations, weightVersion: engine.weightVersion };
+  const responses = seeds.map((seed) => engine.sample(seed === null ? sample : { ...sample, seed }));
+  return {
+    promptTokens,
+    policyVersion: engine.weightVersion,
+    responses,
+    read: (response, callIdPrefix) => readResponse(response, tools, callIdPrefix),
+    streamText: () => new StreamedText(stops),
+    tokenText,
+  };
 }
 
-/** `tool_choice: "none"` removes the tools; sampling cannot guarantee a forced tool. */
-export function offeredTools({
-  tools,
-  tool_choice: choice,
-}: Pick<ChatRequest, 'tools' | 'tool_choice'>): readonly ChatTool[] {
-  if (choice === 'none') return [];
-  if (choice !== undefined && choice !== null && choice !== 'auto') {
-    throw new RejectedRequestError(
-      `tool_choice is ${JSON.stringify(choice)}; it must be "auto" or "none", the embedded model cannot be forced`,
-      { field: 'tool_choice' },
-    );
-  }
-  return (tools ?? []).map(({ type, function: { name, parameters } }) => ({
-    type,
-    function: { name, ...(parameters === undefined ? {} : { parameters: { properties: parameters.properties } }) },
-  }));
+/** Parses a response as an assistant message; the stop text and everything after it are cut off. */
+function readResponse(result: SampledResponse, tools: readonly ChatTool[], callIdPrefix: string): ParsedResponse {
+  const tokens = result.choices.map(({ token }) => token);
+  const parsed = parseResponse(tokens, { tools, finishReason: result.finishReason, callIdPrefix });
+  const { content } = parsed;
+  const end = result.stopString === undefined ? -1 : (content?.indexOf(result.stopString) ?? -1);
+  return end < 0 || content === null ? parsed : { ...parsed, content: content.slice(0, end) };
 }
 
-/** Choices of one request have different seeds, also when the request sets one. */
-function choiceSeeds({ seed, n }: ChatRequest): readonly (number | null)[] {
-  return Array.from({ length: n ?? 1 }, (_, index) =>
-    seed === null || seed === undefined ? null : (Math.imul(index, 0x9e3779b1) + seed) >>> 0,
-  );
-}
-
-function stopTexts(stop: ChatRequest['stop']): readonly string[] {
-  const texts = typeof stop === 'string' ? [stop] : (stop ?? []);
-  return texts.filter((text) => text !== '');
+function tokenText(token: number): ReturnType<ChatSampling['tokenText']> {
+  const text = decodeTokens([token]);
+  return { text, bytes: token < 256 ? [token] : [...Buffer.from(text)] };
 }

@@ -22,11 +22,20 @@ import type {
   ResolvedLoss,
   WorkContext,
 } from '@agentlightning/runtime';
+import {
+  type ChatModel,
+  type ChatRequest,
+  type ChatSampling,
+  offeredTools,
+  type TokenizeRequest,
+} from '@agentlightning/runtime/serving';
 import { readCheckpoint, writeCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import type { ModelConfig } from '../model/model-config.ts';
 import { parameterLayout } from '../model/parameters.ts';
 import type { ModelEngine } from '../model-engine.ts';
 import { Random } from '../random.ts';
+import { renderPrompt } from '../text/chat-template.ts';
+import { startChatSampling } from './chat-sampling.ts';
 import type { CheckpointFolder } from './checkpoint-folder.ts';
 
 /** Dependencies of a model. */
@@ -45,7 +54,7 @@ export interface CpuModelOptions {
 }
 
 /** One model behind the gRPC contract and the model API. */
-export class CpuModel implements EngineModel {
+export class CpuModel implements EngineModel, ChatModel {
   readonly modelId: string;
   readonly baseModel: string;
   readonly seed: number;
@@ -72,9 +81,17 @@ export class CpuModel implements EngineModel {
     this.#digest = digestOf(options.engine.parameters());
   }
 
-  /** Whether requests are rejected because of a pause. */
-  get isPaused(): boolean {
-    return this.#isPaused;
+  get closedBecause(): string | null {
+    return this.#isPaused ? 'is paused' : null;
+  }
+
+  chat(request: ChatRequest, signal: AbortSignal): ChatSampling {
+    return startChatSampling(this.engine, request, signal);
+  }
+
+  tokenize(request: TokenizeRequest): readonly number[] {
+    const rendered = renderPrompt(request.messages, offeredTools(request));
+    return request.add_generation_prompt === false ? rendered.slice(0, -1) : rendered;
   }
 
   state(): EngineModelState {

@@ -5,6 +5,7 @@ import { AgentLightningError, type Clock, NotFoundError } from '@agentlightning/
 import { runtimeMetrics } from '@agentlightning/core/metrics';
 import type { CreateModelOptions } from '@agentlightning/core/training-runtime';
 import type { EngineCapabilities, RuntimeEngine } from '@agentlightning/runtime';
+import { lossDefinitions } from '@agentlightning/runtime/losses';
 import type { BaseModel, LoadOptions } from '../base-models.ts';
 import { type ModelCheckpoint, readCheckpoint } from '../checkpoint/model-checkpoint.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
@@ -14,7 +15,6 @@ import { ModelEngine } from '../model-engine.ts';
 import { packageVersion } from '../package-files.ts';
 import { chatTemplateName } from '../text/chat-template.ts';
 import { outputSize, specialTokenNames, vocabularySize } from '../text/vocabulary.ts';
-import { lossDefinitions } from '../training/loss-spec.ts';
 import { ProgramCache } from '../training/program-cache.ts';
 import { CheckpointFolder } from './checkpoint-folder.ts';
 import { CpuModel } from './cpu-model.ts';

@@ -1,5 +1,5 @@
+import type { ChatTool } from '@agentlightning/runtime/serving';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
-import type { ChatTool } from './chat-message.ts';
 import { maxTools } from './vocabulary.ts';
 
 /** A parameter of a tool for the template. */

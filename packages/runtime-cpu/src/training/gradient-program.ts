@@ -1,6 +1,7 @@
+import type { LossName } from '@agentlightning/runtime/losses';
 import { jit, nn, numpy as np, tree, valueAndGrad } from '@jax-js/jax';
 import type { ModelConfig } from '../model/model-config.ts';
-import { type LossInput, type LossName, type LossScalars, lossSum } from './losses.ts';
+import { type LossInput, type LossScalars, lossSum } from './losses.ts';
 import {
   type ParameterArrays,
   type TransformerInput,

@@ -1,5 +1,6 @@
+import { lossDefinitions } from '@agentlightning/runtime/losses';
 import { expect, test } from 'vitest';
-import { lossDefinitions, resolveLoss } from './loss-spec.ts';
+import { resolveLoss } from './loss-spec.ts';
 
 test('defaults are filled in', () => {
   expect(resolveLoss({ name: 'ppo', parameters: { clip_high: 0.28 } }).parameters).toEqual({

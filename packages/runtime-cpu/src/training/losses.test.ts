@@ -1,8 +1,9 @@
+import type { LossName } from '@agentlightning/runtime/losses';
 import { grad, init, numpy as np } from '@jax-js/jax';
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { resolveLoss } from './loss-spec.ts';
-import { type LossName, lossSum } from './losses.ts';
+import { lossSum } from './losses.ts';
 
 interface Tokens {
   readonly logprobs: number[];

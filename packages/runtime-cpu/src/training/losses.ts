@@ -1,7 +1,5 @@
+import type { LossName } from '@agentlightning/runtime/losses';
 import { lax, numpy as np, tree } from '@jax-js/jax';
-
-/** The names of the losses. */
-export type LossName = 'cross_entropy' | 'importance_sampling' | 'ppo' | 'cispo' | 'gspo' | 'dro';
 
 /** Inputs of a loss: rows × trained tokens, one row per datum; padding has `isTrained` false. */
 export type LossInput = {
@@ -41,7 +39,7 @@ type PolicyTerms = {
 };
 
 /** Log-ratios are clamped to ±20 before exponentiation (as verl does), so that one outlier cannot overflow. */
-export const maxLogRatio = 20;
+const maxLogRatio = 20;
 
 /** The token losses by name. `r` is exp(logprob − sampling logprob), `A` the advantage, `lp` the log-probability. */
 const tokenLosses: Readonly<Record<LossName, TokenLoss>> = {

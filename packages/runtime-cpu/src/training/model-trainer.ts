@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AdamParameters, LossSpec, TrainingDatum } from '@agentlightning/core/training-runtime';
+import { BatchMetrics, type MeasuredToken } from '@agentlightning/runtime/losses';
 import { accumulate } from '../accumulate.ts';
 import { PreconditionError } from '../errors/precondition-error.ts';
 import { RejectedRequestError } from '../errors/rejected-request-error.ts';
 import type { ModelConfig } from '../model/model-config.ts';
-import { BatchMetrics, type ScoredToken } from './batch-metrics.ts';
 import { GradientPass, type ScoredMicroBatch } from './gradient-pass.ts';
 import { type ResolvedLoss, resolveLoss } from './loss-spec.ts';
 import { type MicroBatch, planMicroBatches } from './micro-batch.ts';
@@ -198,7 +198,7 @@ function collect(
   into: Pick<BatchOutcome, 'logprobs' | 'values'> & { readonly metrics: BatchMetrics },
 ): void {
   for (const [row, { index, datum, trainedPositions }] of examples.entries()) {
-    const tokens: ScoredToken[] = [];
+    const tokens: MeasuredToken[] = [];
     for (const at of trainedPositions.keys()) {
       const logprob = scored.logprobs[row * shape.outputs + at] as number;
       const value = scored.values?.[row * shape.outputs + at];

@@ -1,3 +1,4 @@
+import type { LossName } from '@agentlightning/runtime/losses';
 import type { ModelConfig } from '../model/model-config.ts';
 import {
   compileGradient,
@@ -6,7 +7,6 @@ import {
   type ProgramContext,
   type ScoreProgram,
 } from './gradient-program.ts';
-import type { LossName } from './losses.ts';
 import type { TransformerShape } from './transformer.ts';
 
 /** Compiled programs by key. Models of the same shape share them. */

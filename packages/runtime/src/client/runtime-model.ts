@@ -117,8 +117,8 @@ export class GrpcModel implements RuntimeModel {
     return this.#submit(
       (key) => training.optimStep({ key, adam: { ...adam }, requiresSeqs }),
       (operation) => {
-        const { step, gradientNorm, isSkipped } = outcome(operation, 'optimStep');
-        return { step, gradientNorm, isSkipped };
+        const { step, gradientNorm, isSkipped, isGradientNormUnknown } = outcome(operation, 'optimStep');
+        return { step, isSkipped, ...(isGradientNormUnknown ? {} : { gradientNorm }) };
       },
     );
   }

@@ -32,7 +32,9 @@ export function optimStepWork(model: HostedModel, request: OptimStepRequest, hos
     }
     const result = await engine.optimStep(adam);
     publishStepMetrics(host, model, result);
-    return { case: 'optimStep', value: result };
+    const { step, isSkipped, gradientNorm } = result;
+    const norm = gradientNorm === undefined ? { isGradientNormUnknown: true } : { gradientNorm };
+    return { case: 'optimStep', value: { step, isSkipped, ...norm } };
   };
 }
 

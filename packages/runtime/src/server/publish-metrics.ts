@@ -23,6 +23,7 @@ export function publishBatchMetrics(
 
 /** Publishes the metrics of a step. */
 export function publishStepMetrics(host: RuntimeHost, model: HostedModel, { gradientNorm }: StepResult): void {
+  if (gradientNorm === undefined) return;
   measure(host, model, { [runtimeMetrics.optimizerGradientNorm.name]: gradientNorm });
 }
 

@@ -85,7 +85,24 @@ export class Bench {
   async model({ runtime, seed = 1, ...wishes }: ModelWishes = {}): Promise<RuntimeModel> {
     const connection = runtime ?? (await this.connect());
     const baseModel = await this.baseModelOf(connection);
-    return connection.createModel({ baseModel, modelId: this.newModelId(), seed, ...wishes });
+    const usual = await this.usualOptions();
+    return connection.createModel({ baseModel, modelId: this.newModelId(), seed, ...usual, ...wishes });
+  }
+
+  /** The options of every model: LoRA, where the runtime trains nothing else. */
+  async usualOptions(): Promise<Pick<CreateModelOptions, 'lora'>> {
+    return (await this.has('lora_only')) ? { lora: this.settings.lora } : {};
+  }
+
+  /** The temperatures of training data that the runtime accepts. */
+  async temperatures(): Promise<readonly number[]> {
+    return (await this.has('unit_temperature')) ? [1] : [1, 0.7];
+  }
+
+  /** Whether a loss of the runtime has the parameter. */
+  async hasParameter(loss: string, parameter: string): Promise<boolean> {
+    const { losses } = await (await this.connect()).capabilities();
+    return Object.hasOwn(losses.find(({ name }) => name === loss)?.defaults ?? {}, parameter);
   }
 
   /** The base model that the suite trains. */
@@ -127,7 +144,8 @@ export class Bench {
 
   /** Creates a model over the bare contract, with a session. */
   async rawModel(): Promise<RawModel> {
-    return openRawModel(this.raw(), this.newModelId(), this.#options.baseModel);
+    const { lora } = await this.usualOptions();
+    return openRawModel(this.raw(), this.newModelId(), { base: this.#options.baseModel, lora });
   }
 
   /** A connection to the runtime, or to another address, that can be cut. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LossSpec, TrainingBatch } from '@agentlightning/core/training-runtime';
+import type { LoraConfig, LossSpec, TrainingBatch } from '@agentlightning/core/training-runtime';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
   type BatchHeaderSchema,
@@ -8,7 +8,11 @@ import {
   type OperationKeySchema,
 } from '../gen/agentlightning/runtime/v1/batch_pb.ts';
 import { type Operation, OperationState } from '../gen/agentlightning/runtime/v1/operation_pb.ts';
-import type { SubmitBatchRequestSchema, SubmitBatchResponse } from '../gen/agentlightning/runtime/v1/training_pb.ts';
+import type {
+  CreateModelRequestSchema,
+  SubmitBatchRequestSchema,
+  SubmitBatchResponse,
+} from '../gen/agentlightning/runtime/v1/training_pb.ts';
 import { encodeBatch } from '../wire/batch.ts';
 import { sha256 } from '../wire/sha256.ts';
 import type { RawClient } from './raw-client.ts';
@@ -43,11 +47,15 @@ const endedStates: ReadonlySet<OperationState> = new Set([
 ]);
 
 /** Opens a session and creates a model, of the runtime's first base by default, or takes one over. */
-export async function openRawModel(client: RawClient, modelId: string, base?: string): Promise<RawModel> {
+export async function openRawModel(
+  client: RawClient,
+  modelId: string,
+  { base, lora }: { readonly base?: string | undefined; readonly lora?: LoraConfig | undefined } = {},
+): Promise<RawModel> {
   const { baseModels } = await client.runtime.getCapabilities({});
   const { sessionId } = await client.runtime.createSession({ clientSessionKey: randomUUID() });
   const baseModel = base ?? baseModels[0]?.name ?? '';
-  await client.training.createModel({ sessionId, modelId, baseModel, seed: 1 });
+  await client.training.createModel({ sessionId, modelId, baseModel, seed: 1, ...loraMessage({ lora }) });
   const key = (seq: number): MessageInitShape<typeof OperationKeySchema> => ({ sessionId, modelId, seq });
   const model: RawModel = {
     client,
@@ -61,6 +69,17 @@ export async function openRawModel(client: RawClient, modelId: string, base?: st
   };
   await model.ended(0);
   return model;
+}
+
+/** The LoRA of a model as a message. */
+export function loraMessage({
+  lora,
+}: {
+  readonly lora?: LoraConfig | undefined;
+}): Pick<MessageInitShape<typeof CreateModelRequestSchema>, 'lora'> {
+  if (lora === undefined) return {};
+  const { rank, alpha = 0, targetModules = [] } = lora;
+  return { lora: { rank, alpha, targetModules: [...targetModules] } };
 }
 
 function wellFormed(key: Header['key'], batch: TrainingBatch, loss?: LossSpec): RawUpload {

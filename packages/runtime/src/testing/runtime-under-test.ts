@@ -56,7 +56,7 @@ export interface RuntimeConformanceOptions {
   readonly isSeeded?: boolean;
   /** The prompt of the suite; for templates that cannot complete arbitrary text. @default 'cab' */
   readonly prompt?: string;
-  /** The LoRA that the suite trains where the runtime has the feature `lora`. @default rank 2 */
+  /** The LoRA that the suite trains where the runtime has the feature `lora`, or `lora_only`. @default rank 2 */
   readonly lora?: LoraConfig;
   /**
    * Size of a batch that is streamed whole, in bytes: give 1024 ** 3 to see that a gigabyte passes. It takes a gigabyte

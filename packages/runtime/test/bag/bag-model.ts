@@ -21,7 +21,7 @@ import type {
   ResolvedLoss,
   WorkContext,
 } from '../../src/index.ts';
-import { referenceTokenLoss } from '../../src/testing/reference-loss.ts';
+import { referenceTokenLoss } from '../../src/losses/reference-loss.ts';
 import { BagCheckpoints } from './bag-checkpoints.ts';
 import { exportBag } from './bag-export.ts';
 import { addGradient, nextToken, parameterCount, trainedPositions } from './bag-policy.ts';

@@ -7,6 +7,7 @@ import { policyKey, type ResolvedPolicy } from '../../config/policies.ts';
 import { needsValueHead } from '../../config/policy-learner.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
+import { loraOf } from '../../config/sections/runtime-config.ts';
 import { chooseCheckpoint } from '../../run/choose-checkpoint.ts';
 import { acquireRunLease } from '../../run/run-lease.ts';
 import { readRunState } from '../../run/run-state.ts';
@@ -60,8 +61,7 @@ async function exportFrom(
   const state = readRunState(run, config.dataDir);
   const { policy, index } = choosePolicy(config, flags.policy);
   const checkpoint = chooseCheckpoint(state, flags.checkpoint);
-  const format =
-    flags.format ?? (config.runtime.type === 'grpc' && config.runtime.lora !== undefined ? 'peft' : 'safetensors');
+  const format = flags.format ?? (loraOf(config.runtime) !== undefined ? 'peft' : 'safetensors');
   // A trainer has its own session with the model.
   const lease = await acquireRunLease(store, run.runId);
   try {

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { startCpuRuntime, writeKeyFile } from '@agentlightning/runtime-cpu';
+import { writeKeyFile } from '@agentlightning/runtime/serving';
+import { startCpuRuntime } from '@agentlightning/runtime-cpu';
 import { serverLog } from './server-log.ts';
 import { untilStopped } from './until-stopped.ts';
 

@@ -1,4 +1,5 @@
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
+import { type ServerProfileName, serverProfiles } from '@agentlightning/runtime-tinker';
 import { z } from 'zod';
 
 /** The runtime that trains and serves the model. */
@@ -31,6 +32,22 @@ export type RuntimeConfig =
       readonly tokenizerSha256?: string;
       /** Expected SHA-256 of the chat template, in hexadecimal; a runtime with another template is rejected. @default any */
       readonly chatTemplateSha256?: string;
+    }
+  | {
+      /** A server that speaks the Tinker API: the model is trained and sampled there. */
+      readonly type: 'tinker';
+      /** Address of the server, without `/api/v1`. */
+      readonly baseUrl: string;
+      /** The base model, by its name on the server. */
+      readonly model: string;
+      /** The key of the server. @default the environment variable TINKER_API_KEY */
+      readonly apiKey?: string;
+      /** A folder with tokenizer and chat template, or a name in the cache of the Hugging Face hub. @default `model` */
+      readonly tokenizer?: string;
+      /** What the server does differently from others, which the protocol does not say. @default 'hosted' */
+      readonly profile?: ServerProfileName;
+      /** The LoRA adapters; the server chooses alpha. @default { rank: 32 } */
+      readonly lora?: Omit<LoraConfig, 'alpha'>;
     };
 
 /** TLS certificates of the connection to a runtime, in PEM format. */
@@ -94,4 +111,18 @@ export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
     tokenizerSha256: hashSchema.optional(),
     chatTemplateSha256: hashSchema.optional(),
   }),
+  z.strictObject({
+    type: z.literal('tinker'),
+    baseUrl: z.url({ protocol: /^https?$/ }),
+    model: z.string().min(1),
+    apiKey: z.string().optional(),
+    tokenizer: z.string().min(1).optional(),
+    profile: z.enum(Object.keys(serverProfiles)).optional(),
+    lora: loraSchema.omit({ alpha: true }).default({ rank: 32 }),
+  }),
 ]);
+
+/** The LoRA of a configuration; undefined when all weights are trained. */
+export function loraOf(runtime: { readonly type: string; readonly lora?: LoraConfig }): LoraConfig | undefined {
+  return runtime.type === 'grpc' || runtime.type === 'tinker' ? runtime.lora : undefined;
+}

@@ -36,7 +36,7 @@ export function planBatch(header: BatchHeader, place: BatchPlace): BatchPlan {
 }
 
 function planForward(header: BatchHeader, place: BatchPlace): BatchPlan {
-  const { host, model, seq } = place;
+  const { model, seq } = place;
   const { useReference, maxVersionLag } = header;
   const execute = async (batch: TrainingBatch): Promise<OperationOutcome> => {
     const engine = assertSound(model);
@@ -48,7 +48,7 @@ function planForward(header: BatchHeader, place: BatchPlace): BatchPlan {
     const sizes = { outputBytes: output.logprobs.byteLength, valueOutputBytes: output.values.byteLength };
     return { case: 'batch', value: { loss: 0, trainedTokens, ...sizes } };
   };
-  return { rules: { model: host.baseModel(model.baseModel), needed: {} }, execute };
+  return { rules: rulesOf(place, {}), execute };
 }
 
 function planLoss(header: BatchHeader, place: BatchPlace): BatchPlan {
@@ -68,7 +68,12 @@ function planLoss(header: BatchHeader, place: BatchPlace): BatchPlan {
     publishBatchMetrics(host, model, { result, tokens, durationMs: host.now() - startedAtMs });
     return { case: 'batch', value: { ...result, metrics: { ...result.metrics } } };
   };
-  return { rules: { model: host.baseModel(model.baseModel), needed }, execute };
+  return { rules: rulesOf(place, needed), execute };
+}
+
+function rulesOf({ host, model }: BatchPlace, needed: BatchRules['needed']): BatchRules {
+  const isUnitTemperature = host.capabilities.features?.includes('unit_temperature') ?? false;
+  return { model: host.baseModel(model.baseModel), needed, isUnitTemperature };
 }
 
 function contextOf(batch: TrainingBatch, { model, seq }: BatchPlace): WorkContext {

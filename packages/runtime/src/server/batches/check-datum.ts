@@ -12,6 +12,8 @@ export interface BatchRules {
   readonly model: RuntimeCapabilities['models'][number];
   /** Optional columns that the loss reads, each with the parameter that requires it. */
   readonly needed: Partial<Record<OptionalColumn, string>>;
+  /** Whether the runtime scores at temperature 1 only. */
+  readonly isUnitTemperature: boolean;
 }
 
 /** The location of a datum. */
@@ -56,6 +58,9 @@ export function checkDatum(message: Datum, { index, memory }: DatumPlace, rules:
   }
   if (!(Number.isFinite(temperature) && temperature > 0)) {
     throw invalid('temperature', `is ${temperature}; it must be finite and above 0`, index);
+  }
+  if (rules.isUnitTemperature && temperature !== 1) {
+    throw invalid('temperature', `is ${temperature}; this runtime scores at 1 only (feature unit_temperature)`, index);
   }
   return datum;
 }

@@ -186,7 +186,10 @@ function resolveModel(request: CreateModelRequest, capabilities: EngineCapabilit
   if (hasValueHead) assertFeature(capabilities, 'value_head', 'has_value_head');
   if (initialCheckpoint !== '') assertFeature(capabilities, 'initial_checkpoint', 'initial_checkpoint');
   const plain = { modelId, baseModel, seed, hasValueHead, ...(initialCheckpoint === '' ? {} : { initialCheckpoint }) };
-  if (lora === undefined) return plain;
+  if (lora === undefined) {
+    if (!capabilities.features?.includes('lora_only')) return plain;
+    throw invalid('lora', 'is missing; this runtime trains LoRA only (feature lora_only)');
+  }
   assertFeature(capabilities, 'lora', 'lora');
   return { ...plain, lora: resolveLora(lora, base) };
 }

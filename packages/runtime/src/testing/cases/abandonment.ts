@@ -5,7 +5,7 @@ import { ErrorReason } from '../../gen/agentlightning/runtime/v1/error_pb.ts';
 import type { RuntimeError } from '../../runtime-error.ts';
 import type { Bench } from '../bench.ts';
 import { type RawClient, refusalOf } from '../raw-client.ts';
-import { openRawModel, type RawModel } from '../raw-model.ts';
+import { loraMessage, openRawModel, type RawModel } from '../raw-model.ts';
 
 /** Long enough for heartbeats on a busy machine. */
 const sessionTtlMs = 3_000;
@@ -22,8 +22,8 @@ export function describeAbandonment(bench: Bench): void {
       const isTold = limits.sessionTtlMs === sessionTtlMs && limits.abandonedModelTtlMs === abandonedModelTtlMs;
       skip(!isTold, 'the retention of sessions and abandoned models is not configurable');
       const base = await bench.baseModelOf(await bench.connect());
-      const owned = await openRawModel(client, bench.newModelId(), base);
-      const abandoned = await openRawModel(client, bench.newModelId(), base);
+      const owned = await openRawModel(client, bench.newModelId(), { base, ...(await bench.usualOptions()) });
+      const abandoned = await openRawModel(client, bench.newModelId(), { base, ...(await bench.usualOptions()) });
       await client.training.publishSamplerWeights({ key: abandoned.key(1) });
       await client.training.saveCheckpoint({ key: abandoned.key(2), name: 'last', clientState: Buffer.from('{}') });
       await abandoned.ended(2);
@@ -38,7 +38,7 @@ export function describeAbandonment(bench: Bench): void {
       const { model } = await client.training.getModel({ modelId: owned.modelId });
       expect(model).toMatchObject({ nextSeq: 1 });
 
-      const again = await openRawModel(client, abandoned.modelId, base);
+      const again = await openRawModel(client, abandoned.modelId, { base, ...(await bench.usualOptions()) });
       const { checkpoints } = await client.training.listCheckpoints({ modelId: again.modelId });
       expect(checkpoints).toMatchObject([{ name: 'last', policyVersion: 1 }]);
       await client.training.loadCheckpoint({ key: again.key(1), uri: checkpoints[0]?.uri ?? '' });
@@ -53,7 +53,8 @@ export function describeAbandonment(bench: Bench): void {
       await runtime.closeSession({ sessionId: model.sessionId });
       const { sessionId } = await runtime.createSession({ clientSessionKey: randomUUID() });
       const { modelId, baseModel } = model;
-      await training.createModel({ sessionId, modelId, baseModel, seed: 1 });
+      const usual = loraMessage(await bench.usualOptions());
+      await training.createModel({ sessionId, modelId, baseModel, seed: 1, ...usual });
       const { model: info } = await training.getModel({ modelId });
       expect(info).toMatchObject({ nextSeq: 2, policyVersion: 1 });
     });

@@ -66,7 +66,12 @@ export function describeDeath(bench: Bench): void {
 }
 
 async function makeModel(bench: Bench, runtime: RuntimeConnection): Promise<RuntimeModel> {
-  return runtime.createModel({ baseModel: await bench.baseModelOf(runtime), modelId: 'mortal', seed: 1 });
+  return runtime.createModel({
+    baseModel: await bench.baseModelOf(runtime),
+    modelId: 'mortal',
+    seed: 1,
+    ...(await bench.usualOptions()),
+  });
 }
 
 /** More work than completes, or is even sent, before the runtime is killed. */

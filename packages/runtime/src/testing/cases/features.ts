@@ -20,11 +20,20 @@ export function describeFeatures(bench: Bench): void {
       expect(state.lora).toMatchObject({ rank: lora.rank, alpha: lora.alpha ?? lora.rank });
       const { models } = await runtime.capabilities();
       const base = models.find(({ name }) => name === baseModel);
-      expect(state.trainableParameterCount).toBeLessThan(base?.parameterCount ?? 0);
+      if (state.trainableParameterCount !== undefined) {
+        expect(state.trainableParameterCount).toBeLessThan(base?.parameterCount ?? 0);
+      }
       const [before, whole] = [await model.logprobs(batchOfFour), await bench.model()];
       expect(largestGap(await whole.logprobs(batchOfFour), before)).toBeLessThan(bench.settings.logprobTolerance);
       for (let step = 0; step < 3; step += 1) await trainOnce(model, batchOfFour);
       expect(largestGap(await model.logprobs(batchOfFour), before)).toBeGreaterThan(bench.settings.logprobTolerance);
+    });
+
+    it('rejects a model without LoRA where it trains nothing else', async ({ skip }) => {
+      skip(!(await bench.has('lora_only')), 'the runtime trains all weights');
+      const runtime = await bench.connect();
+      const wishes = { baseModel: await bench.baseModelOf(runtime), modelId: bench.newModelId(), seed: 1 };
+      await expect(runtime.createModel(wishes)).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'lora' });
     });
 
     it('rejects an unsupported LoRA, and a different one for an existing model', async ({ skip }) => {

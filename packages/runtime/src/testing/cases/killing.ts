@@ -30,6 +30,7 @@ interface Place {
   readonly address: string;
   readonly apiKey: string;
   readonly baseModel: string;
+  readonly usual: Awaited<ReturnType<Bench['usualOptions']>>;
 }
 
 const manySeeds = Array.from({ length: 100 }, (_, at) => at % 13);
@@ -42,17 +43,18 @@ export function describeKilling(bench: Bench): void {
       const first = await bench.startAnother(directory);
       const connection = await bench.connect({ address: first.address, reconnectTimeoutMs: 1_000 });
       const baseModel = await bench.baseModelOf(connection);
-      const model = await connection.createModel({ baseModel, modelId, seed: 1 });
+      const usual = await bench.usualOptions();
+      const model = await connection.createModel({ baseModel, modelId, seed: 1, ...usual });
       await trainOnce(model, batchOfFour);
       await (await model.saveCheckpoint('safe', { step: 1 })).result;
       await trainOnce(model, secondBatch);
       const expected = await fingerprintOfModel(model, batchOfFour);
-      await begin(model, { address: first.address, apiKey: bench.apiKey, baseModel });
+      await begin(model, { address: first.address, apiKey: bench.apiKey, baseModel, usual });
       await first.kill();
 
       const second = await bench.startAnother(directory);
       const again = await bench.connect({ address: second.address });
-      const resumed = await again.createModel({ baseModel, modelId, seed: 1 });
+      const resumed = await again.createModel({ baseModel, modelId, seed: 1, ...usual });
       const checkpoints = await resumed.listCheckpoints();
       expect(checkpoints).toHaveLength(1);
       const [checkpoint] = checkpoints;
@@ -65,9 +67,9 @@ export function describeKilling(bench: Bench): void {
 }
 
 /** Sends the header and half of the bytes, then stops. */
-async function uploadHalf({ address, apiKey, baseModel }: Place): Promise<void> {
+async function uploadHalf({ address, apiKey, baseModel, usual }: Place): Promise<void> {
   const client = openRawClient(address, apiKey);
-  const model = await openRawModel(client, modelId, baseModel);
+  const model = await openRawModel(client, modelId, { base: baseModel, ...usual });
   const { model: info } = await client.training.getModel({ modelId });
   const { header, payload } = model.upload(info?.nextSeq ?? 0, aBatch(manySeeds));
   const half = payload?.subarray(0, payload.byteLength / 2) ?? null;

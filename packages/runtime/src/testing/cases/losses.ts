@@ -1,9 +1,9 @@
 import { runMetrics } from '@agentlightning/core/metrics';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { describe, expect, it } from 'vitest';
+import { referenceTokenLoss } from '../../losses/reference-loss.ts';
 import { aDatum } from '../a-batch.ts';
 import type { Bench } from '../bench.ts';
-import { referenceTokenLoss } from '../reference-loss.ts';
 
 const losses = [
   ['cross_entropy', {}],
@@ -27,7 +27,13 @@ export function describeLosses(bench: Bench): void {
   describe('losses', () => {
     it.each(losses)('computes %s with %j as in the contract', async (name, parameters) => {
       const model = await bench.model();
-      for (const temperature of [1, 0.7]) {
+      for (const parameter of Object.keys(parameters)) {
+        if (await bench.hasParameter(name, parameter)) continue;
+        const refused = model.forwardBackward({ data: [aDatum(3)] }, { name, parameters });
+        await expect(refused).rejects.toMatchObject({ field: `loss.parameters.${parameter}` });
+        return;
+      }
+      for (const temperature of await bench.temperatures()) {
         const shape = aDatum(3, { temperature });
         const [logprobs = new Float32Array()] = await model.logprobs({ data: [shape] });
         const datum: TrainingDatum = {
@@ -45,8 +51,13 @@ export function describeLosses(bench: Bench): void {
       }
     });
 
-    it('scores at the temperature of each sequence', async () => {
+    it('scores at the temperature of each sequence, or rejects other than 1', async () => {
       const model = await bench.model();
+      if (await bench.has('unit_temperature')) {
+        const refused = model.logprobs({ data: [aDatum(3), aDatum(3, { temperature: 0.5 })] });
+        await expect(refused).rejects.toMatchObject({ field: 'temperature', datumIndex: 1 });
+        return;
+      }
       const [plain, cool] = await model.logprobs({ data: [aDatum(3), aDatum(3, { temperature: 0.5 })] });
       expect(cool).not.toEqual(plain);
     });

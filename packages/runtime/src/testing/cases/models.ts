@@ -26,7 +26,12 @@ export function describeModels(bench: Bench): void {
       await trainOnce(first, batchOfFour);
       const runtime = await bench.connect();
       const baseModel = await bench.baseModelOf(runtime);
-      const second = await runtime.createModel({ baseModel, modelId: first.modelId, seed: 5 });
+      const second = await runtime.createModel({
+        baseModel,
+        modelId: first.modelId,
+        seed: 5,
+        ...(await bench.usualOptions()),
+      });
       expect(await second.state()).toMatchObject({ step: 1, nextSequence: 3 });
       await trainOnce(second, batchOfFour);
       expect(await second.state()).toMatchObject({ step: 2 });
@@ -58,7 +63,12 @@ export function describeModels(bench: Bench): void {
 
     it.each(['', 'a/../b', 'x'.repeat(256)])('refuses the model id "%s"', async (modelId) => {
       const runtime = await bench.connect();
-      const making = runtime.createModel({ baseModel: await bench.baseModelOf(runtime), modelId, seed: 1 });
+      const making = runtime.createModel({
+        baseModel: await bench.baseModelOf(runtime),
+        modelId,
+        seed: 1,
+        ...(await bench.usualOptions()),
+      });
       await expect(making).rejects.toMatchObject({ code: 'RUNTIME_REJECTED', field: 'model_id' });
     });
 
@@ -66,13 +76,23 @@ export function describeModels(bench: Bench): void {
       const first = await bench.model({ seed: 1 });
       const runtime = await bench.connect();
       const baseModel = await bench.baseModelOf(runtime);
-      const making = runtime.createModel({ baseModel, modelId: first.modelId, seed: 2 });
+      const making = runtime.createModel({
+        baseModel,
+        modelId: first.modelId,
+        seed: 2,
+        ...(await bench.usualOptions()),
+      });
       await expect(making).rejects.toMatchObject({ code: 'CONFLICT' });
     });
 
     it('returns the same model to all callers of a connection, unless the options differ', async () => {
       const runtime = await bench.connect();
-      const wanted = { baseModel: await bench.baseModelOf(runtime), modelId: bench.newModelId(), seed: 1 };
+      const wanted = {
+        baseModel: await bench.baseModelOf(runtime),
+        modelId: bench.newModelId(),
+        seed: 1,
+        ...(await bench.usualOptions()),
+      };
       const [first, second] = await Promise.all([runtime.createModel(wanted), runtime.createModel(wanted)]);
       expect(second).toBe(first);
       await expect(runtime.createModel({ ...wanted, seed: 2 })).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -88,7 +108,12 @@ export function describeModels(bench: Bench): void {
       await model.unload();
       await expect(model.state()).rejects.toMatchObject({ code: 'NOT_FOUND' });
       const { modelId } = model;
-      const fresh = await runtime.createModel({ baseModel: await bench.baseModelOf(runtime), modelId, seed: 1 });
+      const fresh = await runtime.createModel({
+        baseModel: await bench.baseModelOf(runtime),
+        modelId,
+        seed: 1,
+        ...(await bench.usualOptions()),
+      });
       expect(await fresh.state()).toMatchObject({ step: 0, nextSequence: 1 });
     });
 

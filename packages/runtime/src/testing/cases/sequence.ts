@@ -65,7 +65,10 @@ export function describeSequence(bench: Bench): void {
     it('cancels operations of an earlier session beyond a gap, and frees their numbers', async () => {
       const first = await bench.rawModel();
       await first.client.training.publishSamplerWeights({ key: first.key(2) });
-      const second = await openRawModel(first.client, first.modelId, first.baseModel);
+      const second = await openRawModel(first.client, first.modelId, {
+        base: first.baseModel,
+        ...(await bench.usualOptions()),
+      });
       const { model } = await first.client.training.getModel({ modelId: first.modelId });
       expect(model?.nextSeq).toBe(1);
       await second.send(second.upload(1, batchOfFour));
@@ -99,7 +102,10 @@ export function describeSequence(bench: Bench): void {
       const capabilities = await client.runtime.getCapabilities({});
       skip(capabilities.resultTtlMs !== resultTtlMs, 'the retention of results is not configurable');
       const baseModel = await bench.baseModelOf(await bench.connect());
-      const model = await openRawModel(client, bench.newModelId(), baseModel);
+      const model = await openRawModel(client, bench.newModelId(), {
+        base: baseModel,
+        ...(await bench.usualOptions()),
+      });
       await client.training.publishSamplerWeights({ key: model.key(1) });
       await model.ended(1);
       let seq = 2;

@@ -139,6 +139,8 @@ export type GetCapabilitiesResponse = Message<"agentlightning.runtime.v1.GetCapa
    * `use_reference`; `export`: ExportCheckpoint accepts SAFETENSORS; `export_peft`: it accepts PEFT;
    * `metrics`: WatchMetrics returns measurements; `progress`: running operations report progress; `pause`:
    * sampling can be paused; `initial_checkpoint`: CreateModel accepts a checkpoint to begin with; `weight_digest`: endpoints report a digest of their weights. Requests that require a missing feature are rejected with INVALID.
+   * Two names restrict: `lora_only`: CreateModel requires LoRA, whose alpha the runtime chooses; `unit_temperature`: batches have
+   * temperature 1 only. Requests against them are rejected with INVALID as well.
    *
    * @generated from field: repeated string features = 15;
    */

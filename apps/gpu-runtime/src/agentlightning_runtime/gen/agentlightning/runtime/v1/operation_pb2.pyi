@@ -117,11 +117,13 @@ class BatchResult(_message.Message):
     def __init__(self, loss: _Optional[float] = ..., trained_tokens: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., output_bytes: _Optional[int] = ..., value_output_bytes: _Optional[int] = ...) -> None: ...
 
 class OptimStepResult(_message.Message):
-    __slots__ = ("step", "gradient_norm", "is_skipped")
+    __slots__ = ("step", "gradient_norm", "is_skipped", "is_gradient_norm_unknown")
     STEP_FIELD_NUMBER: _ClassVar[int]
     GRADIENT_NORM_FIELD_NUMBER: _ClassVar[int]
     IS_SKIPPED_FIELD_NUMBER: _ClassVar[int]
+    IS_GRADIENT_NORM_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
     step: int
     gradient_norm: float
     is_skipped: bool
-    def __init__(self, step: _Optional[int] = ..., gradient_norm: _Optional[float] = ..., is_skipped: bool = ...) -> None: ...
+    is_gradient_norm_unknown: bool
+    def __init__(self, step: _Optional[int] = ..., gradient_norm: _Optional[float] = ..., is_skipped: bool = ..., is_gradient_norm_unknown: bool = ...) -> None: ...

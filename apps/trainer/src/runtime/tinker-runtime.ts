@@ -1,0 +1,45 @@
+import { fileURLToPath } from 'node:url';
+import { AgentLightningError } from '@agentlightning/core';
+import { environmentVariables } from '../config/environment.ts';
+import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
+import type { LaunchedRuntime } from './launch-runtime.ts';
+import { launchNodeRuntime } from './node-runtime.ts';
+
+/** The settings of a Tinker server. */
+export type TinkerRuntimeConfig = Extract<RuntimeConfig, { readonly type: 'tinker' }>;
+
+/**
+ * Starts the runtime over a Tinker server in a separate process, which has the server's key in its environment.
+ *
+ * @param options.checkpointDir - the folder of what is kept of checkpoints here
+ * @throws AgentLightningError CONFIG without a key, RUNTIME_UNAVAILABLE when it does not start
+ */
+export async function launchTinkerRuntime(
+  config: TinkerRuntimeConfig,
+  options: { readonly checkpointDir: string },
+): Promise<LaunchedRuntime> {
+  const { baseUrl, model, tokenizer, profile } = config;
+  const environment = environmentVariables();
+  const key = config.apiKey ?? environment['TINKER_API_KEY'] ?? '';
+  if (key === '') throw withoutKey(baseUrl);
+  const flags = ['--dir', options.checkpointDir, '--server', baseUrl, '--model', model];
+  if (tokenizer !== undefined) flags.push('--tokenizer', tokenizer);
+  if (profile !== undefined) flags.push('--profile', profile);
+  return await launchNodeRuntime({
+    name: 'the runtime over a Tinker server',
+    entry: fileURLToPath(import.meta.resolve('@agentlightning/runtime-tinker/main')),
+    flags,
+    environment: { ...environment, TINKER_API_KEY: key },
+    // The server may be starting; requests to it are repeated for five minutes.
+    startTimeoutMs: 330_000,
+    closeTimeoutMs: 20_000,
+  });
+}
+
+function withoutKey(baseUrl: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `the Tinker server at ${baseUrl} needs a key, and neither \`runtime.apiKey\` nor TINKER_API_KEY is set`,
+    remedy: 'Set TINKER_API_KEY to the key of the server.',
+  });
+}

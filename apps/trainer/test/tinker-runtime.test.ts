@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import {
+  type FakeTinkerServer,
+  startFakeTinkerServer,
+  writeTinyModelFolder,
+} from '@agentlightning/runtime-tinker/testing';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { AglProcess, stepOf } from './agl-process.ts';
+
+const config = path.resolve(import.meta.dirname, 'fixtures/tinker.config.ts');
+
+/** Each test starts several processes, on a machine that may be busy. */
+vi.setConfig({ testTimeout: 180_000 });
+
+let folder = '';
+let server: FakeTinkerServer;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'agl-tinker-'));
+  await writeTinyModelFolder(path.join(folder, 'model'));
+  const directory = path.join(folder, 'weights');
+  server = await startFakeTinkerServer({ dialect: 'binary', directory, baseModels: ['tiny-random'] });
+});
+
+afterEach(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function agl(args: readonly string[], key = server.apiKey): AglProcess {
+  const env = { TINKER_URL: server.url, TINKER_TOKENIZER: path.join(folder, 'model'), TINKER_API_KEY: key };
+  return new AglProcess([...args, '--data-dir', folder], { env });
+}
+
+test('a run on a Tinker server trains, and resumes after the trainer was killed', async () => {
+  await using first = agl(['train', config, '--json']);
+  const runId = String((await first.event('started'))['runId']);
+  await first.event('stepped', (event) => stepOf(event) === 2);
+  await first.kill();
+  expect(server.applied.get('optim_step')).toBeGreaterThanOrEqual(2);
+  await using resumed = agl(['train', config, '--json', '--resume', runId]);
+  await resumed.event('finished');
+  const steps = resumed.events.filter(({ type }) => type === 'stepped').map(stepOf);
+  expect(steps).not.toContain(1);
+  expect(steps.at(-1)).toBe(4);
+  // The weights of the checkpoint come from the server.
+  expect(server.applied.get('load_weights')).toBe(1);
+});
+
+test('a wrong key ends the run with the words of the server', async () => {
+  await using run = agl(['train', config], 'tml-wrong');
+  expect(await run.exitCode()).not.toBe(0);
+  expect(run.stderr).toContain('invalid API key');
+});

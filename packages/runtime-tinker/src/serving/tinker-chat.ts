@@ -1,0 +1,177 @@
+import { randomInt } from 'node:crypto';
+import { AgentLightningError, ValidationError } from '@agentlightning/core';
+import {
+  type ChatRequest,
+  type ChatSampling,
+  ContextLengthError,
+  choiceSeeds,
+  offeredTools,
+  type SampledResponse,
+  type SamplingResponse,
+  stopTexts,
+  type TextStream,
+  type TokenChoice,
+} from '@agentlightning/runtime/serving';
+import type { Conversation } from '../text/chat-template.ts';
+import type { ModelText } from '../text/model-text.ts';
+import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';
+import { readResponse, untilStop } from './read-response.ts';
+
+/** What samples from one version of the weights. */
+export interface ChatSampler {
+  readonly text: ModelText;
+  readonly policyVersion: number;
+  readonly sample: (request: SampleRequest) => Promise<SampledSequence>;
+  /** The log-probabilities of a given response, one for each of its tokens. */
+  readonly score: (promptTokens: readonly number[], response: readonly number[]) => Promise<readonly number[]>;
+}
+
+/** Default maximum length of a response, in tokens. */
+const defaultMaxTokens = 1024;
+
+/**
+ * Starts the responses to a request. The server samples whole responses, so that a stream begins when a response has ended.
+ *
+ * @throws ValidationError when the template rejects the conversation, or a field is not supported
+ * @throws ContextLengthError when the prompt leaves no room for a response
+ */
+export function startChat(sampler: ChatSampler, request: ChatRequest, signal: AbortSignal): ChatSampling {
+  if ((request.top_logprobs ?? 0) > 0) {
+    throw refused('top_logprobs', 'a Tinker server returns no alternatives to a token; leave it out');
+  }
+  const { text, policyVersion } = sampler;
+  const tools = offeredTools(request);
+  const conversation = { messages: request.messages, tools, settings: request.chat_template_kwargs };
+  const promptTokens = promptOf(text, request, conversation);
+  const { temperature, top_p: topP } = request;
+  const sample = {
+    promptTokens,
+    maxTokens: maxTokensOf(request, promptTokens.length, text),
+    temperature: temperature ?? 1,
+    topP: topP ?? 1,
+    vocabularySize: text.vocabularySize,
+    stopTokens: [...text.endTokens],
+  };
+  const stops = stopTexts(request);
+  const sequences = request.forced_message
+    ? forced(sampler, promptTokens, text.encode(text.template.renderResponse(conversation, request.forced_message)))
+    : sampler.sample;
+  const responses = seedsOf(request).map((seed) =>
+    responseOf(sequences({ ...sample, seed }), { text, stops, signal, sample }),
+  );
+  return {
+    promptTokens,
+    policyVersion,
+    responses,
+    read: (response, callIdPrefix) => readResponse(text, response, { tools, callIdPrefix }),
+    streamText: () => new StreamedText(text, stops.length > 0 || tools.length > 0),
+    tokenText: (token) => text.tokenText(token),
+  };
+}
+
+function promptOf(text: ModelText, request: ChatRequest, conversation: Conversation): readonly number[] {
+  const tokens = request.prompt_token_ids ?? text.encode(text.template.render(conversation));
+  const unknown = tokens.find((token) => token >= text.vocabularySize);
+  if (unknown === undefined && tokens.length > 0) return tokens;
+  const message = unknown === undefined ? 'the prompt has no tokens' : `${unknown} is no token of the model`;
+  throw refused('prompt_token_ids', message);
+}
+
+/** Returns the given response, whatever the request. */
+function forced(
+  { score }: ChatSampler,
+  promptTokens: readonly number[],
+  tokens: readonly number[],
+): () => Promise<SampledSequence> {
+  const sequence = score(promptTokens, tokens).then(
+    (logprobs): SampledSequence => ({ tokens, logprobs, stopReason: 'stop' }),
+  );
+  return () => sequence;
+}
+
+function refused(path: string, message: string): ValidationError {
+  return new ValidationError('The request', [{ path, message }]);
+}
+
+interface ResponsePlace {
+  readonly text: ModelText;
+  readonly stops: readonly string[];
+  readonly signal: AbortSignal;
+  readonly sample: Omit<SampleRequest, 'seed'>;
+}
+
+function responseOf(sampling: Promise<SampledSequence>, place: ResponsePlace): SamplingResponse {
+  const result = untilAborted(sampling, place.signal).then((sampled) => cutAtStop(sampled, place));
+  // Iterating callers receive the failure there; here it must not be unhandled.
+  result.catch(() => undefined);
+  return {
+    result,
+    async *[Symbol.asyncIterator](): AsyncGenerator<TokenChoice> {
+      yield* (await result).choices;
+    },
+  };
+}
+
+async function untilAborted<TResult>(work: Promise<TResult>, signal: AbortSignal): Promise<TResult> {
+  const cancelled = new Promise<never>((_, reject) => {
+    const cancel = (): void =>
+      reject(new AgentLightningError({ code: 'CANCELLED', message: 'The request was cancelled' }));
+    if (signal.aborted) cancel();
+    else signal.addEventListener('abort', cancel, { once: true });
+  });
+  return await Promise.race([work, cancelled]);
+}
+
+/** A response up to the token that completes a stop text. */
+function cutAtStop({ tokens, logprobs, stopReason }: SampledSequence, place: ResponsePlace): SampledResponse {
+  const { text, stops, sample } = place;
+  const { count, stop } = untilStop(text, tokens, stops);
+  return {
+    promptTokens: sample.promptTokens,
+    choices: tokens.slice(0, count).map((token, at) => ({ token, logprob: logprobs[at] ?? 0, top: [] })),
+    finishReason: stop === null ? stopReason : 'stop',
+    cachedTokens: 0,
+    // The log-probabilities are those of the model, not of the distribution that was sampled from.
+    hasLogprobs: sample.temperature === 1 && sample.topP === 1,
+    ...(stop === null ? {} : { stopString: stop }),
+  };
+}
+
+/** The text of a response, token by token, without broken characters. */
+class StreamedText implements TextStream {
+  readonly #text: ModelText;
+  readonly #isHeldBack: boolean;
+  readonly #tokens: number[] = [];
+  #shown = '';
+
+  constructor(text: ModelText, isHeldBack: boolean) {
+    this.#text = text;
+    this.#isHeldBack = isHeldBack;
+  }
+
+  take(token: number): string {
+    if (this.#isHeldBack || this.#text.endTokens.has(token)) return '';
+    this.#tokens.push(token);
+    const whole = this.#text.decode(this.#tokens, { skipSpecialTokens: true }).replace(/\uFFFD+$/u, '');
+    if (!whole.startsWith(this.#shown)) return '';
+    const next = whole.slice(this.#shown.length);
+    this.#shown = whole;
+    return next;
+  }
+
+  rest(text: string): string {
+    return text.startsWith(this.#shown) ? text.slice(this.#shown.length) : '';
+  }
+}
+
+function maxTokensOf(request: ChatRequest, promptLength: number, { maxContext }: ModelText): number {
+  const wanted = request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens;
+  if (maxContext === null) return wanted;
+  if (promptLength >= maxContext) throw new ContextLengthError(promptLength, maxContext);
+  return Math.min(wanted, maxContext - promptLength);
+}
+
+/** Servers hold seeds in 31 bits. */
+function seedsOf(request: ChatRequest): readonly number[] {
+  return choiceSeeds(request).map((seed) => (seed ?? randomInt(2 ** 31)) % 2 ** 31);
+}

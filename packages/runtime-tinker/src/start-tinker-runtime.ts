@@ -1,0 +1,85 @@
+import path from 'node:path';
+import { AgentLightningError } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
+import { didYouMean } from '@agentlightning/core/settings';
+import { type ServedRuntime, type ServedRuntimeOptions, startRuntime } from '@agentlightning/runtime/serving';
+import { TinkerEngine } from './engine/tinker-engine.ts';
+import type { TinkerModel } from './engine/tinker-model.ts';
+import { environmentVariables } from './environment.ts';
+import { type ServerProfileName, serverProfiles } from './profile.ts';
+import { ModelText } from './text/model-text.ts';
+import { type ServerModel, TinkerSession } from './wire/tinker-session.ts';
+
+/** Options of the runtime over a Tinker server. It listens on loopback only. */
+export interface TinkerRuntimeOptions extends ServedRuntimeOptions {
+  /** Address of the Tinker server, without `/api/v1`. */
+  readonly serverUrl: string;
+  /** The key of the server, such as `tml-…`. */
+  readonly serverKey: string;
+  /** The base model to train, by its name on the server. */
+  readonly model: string;
+  /** A folder with tokenizer and chat template, or a name in the cache of the Hugging Face hub. @default the model */
+  readonly tokenizer?: string;
+  /** What the server does differently from others. @default 'hosted' */
+  readonly profile?: ServerProfileName;
+  /** Parent folder of what is kept of checkpoints here, with a folder for each model. */
+  readonly checkpointDir: string;
+}
+
+/**
+ * Starts a runtime in this process that trains on a Tinker server: gRPC for training, OpenAI's API for sampling.
+ *
+ * @throws AgentLightningError UNAUTHENTICATED for a wrong key, CONFIG for an unknown model or a model without a tokenizer,
+ *   RUNTIME_UNAVAILABLE when the server does not respond
+ * @example
+ * ```ts
+ * const runtime = await startTinkerRuntime({
+ *   serverUrl: 'http://127.0.0.1:8000',
+ *   serverKey: 'tml-key',
+ *   model: 'Qwen/Qwen3-0.6B',
+ *   checkpointDir: '.agl/checkpoints',
+ * });
+ * ```
+ */
+export async function startTinkerRuntime(options: TinkerRuntimeOptions): Promise<ServedRuntime> {
+  const { serverUrl, serverKey, model, tokenizer = model, profile = 'hosted', clock = systemClock } = options;
+  const text = await ModelText.read(tokenizer, environmentVariables());
+  const session = await TinkerSession.open({ baseUrl: serverUrl, apiKey: serverKey, clock });
+  try {
+    const base = modelOf(model, await session.models());
+    const models = new Map<string, TinkerModel>();
+    return await startRuntime(
+      {
+        name: 'the runtime over a Tinker server',
+        models,
+        rules: { modelName: 'a model of a Tinker server', vocabularySize: text.vocabularySize },
+        createEngine: (place) =>
+          new TinkerEngine({
+            ...place,
+            serverUrl,
+            session,
+            profile: serverProfiles[profile],
+            base,
+            text,
+            checkpointDir: path.resolve(options.checkpointDir),
+            models,
+          }),
+      },
+      options,
+    );
+  } catch (error) {
+    session.close();
+    throw error;
+  }
+}
+
+function modelOf(name: string, models: readonly ServerModel[]): ServerModel {
+  const found = models.find((model) => model.name === name);
+  if (found !== undefined) return found;
+  const names = models.map((model) => model.name);
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `The Tinker server does not train "${name}"${didYouMean(name, names)}`,
+    remedy: `Use one of its models: ${names.join(', ') || 'it has none'}.`,
+  });
+}

@@ -1,0 +1,43 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { readSamples, type SampledSequence, type SampleRequest, sampleAsJson } from './sample-messages.ts';
+import type { TinkerReply } from './server-refusal.ts';
+import { readJson } from './tinker-http.ts';
+import type { TinkerLink } from './tinker-link.ts';
+
+/** Samples from one published version of a model's weights. */
+export class RemoteSampler {
+  readonly id: string;
+  readonly #link: TinkerLink;
+  #sequence = 0;
+
+  constructor(link: TinkerLink, id: string) {
+    this.#link = link;
+    this.id = id;
+  }
+
+  /** One sample. */
+  async sample(request: SampleRequest): Promise<SampledSequence> {
+    const place = { session: this.id, sequence: this.#sequence, isJson: this.#link.dialect === 'json' };
+    this.#sequence += 1;
+    const submit = async (): Promise<TinkerReply> => {
+      const reply = await this.#link.http.post('asample', sampleAsJson(request, place));
+      this.#learnDialect(reply);
+      return reply;
+    };
+    const [sample] = readSamples(await this.#link.result('asample', submit));
+    if (sample !== undefined && sample.logprobs.length === sample.tokens.length) return sample;
+    throw new AgentLightningError({
+      code: 'RUNTIME_UNAVAILABLE',
+      message: `The Tinker server returned a sample of ${sample?.tokens.length ?? 0} tokens with ${sample?.logprobs.length ?? 0} log-probabilities`,
+      remedy: 'Check the version of the server.',
+    });
+  }
+
+  /** Servers of the newest dialect name the samples of a request. */
+  #learnDialect(reply: TinkerReply): void {
+    if (reply.status >= 400 || this.#link.dialect !== 'binary') return;
+    const promise = readJson(reply);
+    const isNewest = typeof promise === 'object' && promise !== null && 'sample_sequence_ids' in promise;
+    if (isNewest) this.#link.dialect = 'sequences';
+  }
+}

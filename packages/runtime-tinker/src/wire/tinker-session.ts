@@ -1,0 +1,159 @@
+import { AgentLightningError } from '@agentlightning/core';
+import { parse } from '@agentlightning/core/internal';
+import * as z from 'zod';
+import { RemoteModel } from './remote-model.ts';
+import { operationFailure, type TinkerReply } from './server-refusal.ts';
+import { readJson, TinkerHttp, type TinkerHttpOptions } from './tinker-http.ts';
+import { TinkerLink } from './tinker-link.ts';
+
+/** The newest SDK whose messages this client speaks. */
+const sdkVersion = '0.38.0';
+
+const heartbeatMs = 10_000;
+
+const sessionSchema = z.looseObject({ session_id: z.string(), error_message: z.string().nullish() });
+const modelSchema = z.looseObject({
+  model_name: z.string().optional(),
+  model_id: z.string().optional(),
+  max_context_length: z.number().nullish(),
+  trainable: z.boolean().nullish(),
+});
+const capabilitiesSchema = z.looseObject({ supported_models: z.array(modelSchema) });
+const createdSchema = z.looseObject({ model_id: z.string() });
+const limitsSchema = z.looseObject({
+  fwdbwd_max_chunk_len: z.int().min(1).optional(),
+  fwdbwd_max_chunk_bytes_count: z.int().min(1).optional(),
+});
+
+/** A base model of the server. */
+export interface ServerModel {
+  readonly name: string;
+  /** In tokens; null: not stated. */
+  readonly maxContext: number | null;
+}
+
+/** The groups of layers that can have adapters. */
+export const layerGroups = ['attn', 'mlp', 'unembed'] as const;
+
+/** One of {@link layerGroups}. */
+export type LayerGroup = (typeof layerGroups)[number];
+
+/** The options of a new model on the server. */
+export interface RemoteModelOptions {
+  readonly baseModel: string;
+  readonly rank: number;
+  readonly seed: number;
+  /** Groups of layers with adapters. */
+  readonly layers: readonly LayerGroup[];
+}
+
+/** A session with a Tinker server: its models and samples end with it. */
+export class TinkerSession {
+  readonly #link: TinkerLink;
+  readonly #id: string;
+  #models = 0;
+
+  private constructor(link: TinkerLink, id: string) {
+    this.#link = link;
+    this.#id = id;
+  }
+
+  /**
+   * Opens a session, which lives until it is closed.
+   * @throws AgentLightningError RUNTIME_UNAVAILABLE when the server does not respond, UNAUTHENTICATED for a wrong key
+   */
+  static async open(options: TinkerHttpOptions): Promise<TinkerSession> {
+    const http = new TinkerHttp(options);
+    const config = await http.post('client/config', { sdk_version: sdkVersion });
+    // Servers from before the configuration have the limits of their time.
+    const given = config.status === 404 ? {} : parse(limitsSchema, readJson(config, 'client/config'), 'client/config');
+    const { fwdbwd_max_chunk_len: maxData = 1024, fwdbwd_max_chunk_bytes_count: maxBytes = 5_000_000 } = given;
+    const body = { tags: [], user_metadata: {}, sdk_version: sdkVersion, type: 'create_session' };
+    const reply = readJson(await http.post('create_session', body), 'create_session');
+    const { session_id: id, error_message: error } = parse(sessionSchema, reply, 'the session');
+    if (error) throw operationFailure('create_session', error, true);
+    const session = new TinkerSession(new TinkerLink(http, { maxData, maxBytes }), id);
+    void session.#beat();
+    return session;
+  }
+
+  /** The base models that the server trains. */
+  async models(): Promise<readonly ServerModel[]> {
+    const { supported_models: models } = parse(
+      capabilitiesSchema,
+      await this.#link.http.get('get_server_capabilities'),
+      'get_server_capabilities',
+    );
+    return models
+      .filter(({ trainable }) => trainable !== false)
+      .map(({ model_name, model_id, max_context_length: maxContext }) => ({
+        name: model_name ?? model_id ?? '',
+        maxContext: maxContext ?? null,
+      }));
+  }
+
+  /** Creates a model with LoRA. */
+  async createModel({ baseModel, rank, seed, layers }: RemoteModelOptions): Promise<RemoteModel> {
+    const { id } = await this.#create('create_model', {
+      base_model: baseModel,
+      lora_config: { rank, seed, ...layerFlags(layers) },
+      optimizer_config: { type: 'adamw' },
+      type: 'create_model',
+    });
+    return new RemoteModel(this.#link, id);
+  }
+
+  /** Creates a model from saved weights; `path` is a URI of the server. */
+  async loadModel(options: RemoteModelOptions, path: string, withOptimizer: boolean): Promise<RemoteModel> {
+    if (this.#link.dialect === 'sequences') {
+      const loading = { path, optimizer: withOptimizer, type: 'load_weights' };
+      return new RemoteModel(this.#link, (await this.#create('load_weights', loading)).id);
+    }
+    const model = await this.createModel(options);
+    try {
+      // Permitted as the first request of a model only.
+      await model.loadWeights(path, withOptimizer);
+      return model;
+    } catch (error) {
+      await model.unload();
+      throw error;
+    }
+  }
+
+  /** Deletes saved weights, where the server can. */
+  async deleteWeights(uri: string): Promise<void> {
+    const [, run, name] = /^tinker:\/\/([^/]+)\/(.+)$/.exec(uri) ?? [];
+    if (run !== undefined) await this.#link.http.delete(`training_runs/${run}/checkpoints/${name}`);
+  }
+
+  async #create(path: string, options: object): Promise<{ readonly id: string }> {
+    const place = { session_id: this.#id, model_seq_id: this.#models };
+    this.#models += 1;
+    const submit = (): Promise<TinkerReply> => this.#link.http.post(path, { ...place, ...options });
+    const result = readJson(await this.#link.result(path, submit), path);
+    return { id: parse(createdSchema, result, 'the new model').model_id };
+  }
+
+  /** Ends the session: heartbeats, requests and waits. */
+  close(): void {
+    this.#link.http.close();
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      for (;;) {
+        await this.#link.http.clock.sleep(heartbeatMs, this.#link.http.closing);
+        const body = { session_id: this.#id, type: 'session_heartbeat' };
+        // 410: the server has ended the session, and the next request reports it.
+        if ((await this.#link.http.post('session_heartbeat', body)).status === 410) return;
+      }
+    } catch (error) {
+      // The next request reports what is wrong.
+      if (!this.#link.http.closing.aborted && !AgentLightningError.isInstance(error)) throw error;
+    }
+  }
+}
+
+function layerFlags(layers: readonly LayerGroup[]): object {
+  return Object.fromEntries(layerGroups.map((group) => [`train_${group}`, layers.includes(group)]));
+}

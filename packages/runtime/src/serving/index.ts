@@ -1,0 +1,23 @@
+export type {
+  ChatContentPart,
+  ChatFinishReason,
+  ChatMessage,
+  ChatTool,
+  ChatToolCall,
+  ParsedResponse,
+} from './chat-message.ts';
+export { type ChatRequest, choiceSeeds, offeredTools, stopTexts, type TokenizeRequest } from './chat-request.ts';
+export type {
+  ChatModel,
+  ChatSampling,
+  SampledResponse,
+  SamplingResponse,
+  TextStream,
+  TokenChoice,
+  TokenLogprob,
+} from './chat-sampling.ts';
+export { ContextLengthError } from './context-length-error.ts';
+export { randomApiKey, writeKeyFile } from './key-file.ts';
+export { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from './process-flags.ts';
+export { runRuntimeProcess } from './run-process.ts';
+export { type ServedRuntime, type ServedRuntimeOptions, type ServingPlace, startRuntime } from './start-runtime.ts';
