@@ -83,7 +83,7 @@ test('an honest reward passes the probe, without a run', async () => {
 }, 30_000);
 
 test("without flags, the probe scores the outputs of the configuration's newest run, in its store", async () => {
-  const more = `name: 'probed', dataDir: ${JSON.stringify(folder)},`;
+  const more = `run: { name: 'probed', dataDir: ${JSON.stringify(folder)} },`;
   const { document, stderr } = await probe('({ output }) => output.length / 16', [], more);
   expect(document?.run, stderr).toBe(runId);
   expect(document?.kinds.map(({ kind }) => kind)).toContain("the agent's best");

@@ -75,7 +75,7 @@ export const goals: Readonly<Record<Goal, GoalTemplate>> = {
   runtime: { type: 'endpoint', baseUrl, model: model ?? 'gpt-4.1-nano', apiKeyEnv: 'OPENAI_API_KEY' },
   optimizer: { baseUrl, model: model ?? 'gpt-4.1', apiKeyEnv: 'OPENAI_API_KEY' },
   // USD for a million tokens: list prices of ${pricesOf}, which change.
-  prices: { models: ${JSON.stringify(prices)} },
+  run: { prices: { models: ${JSON.stringify(prices)} } },
 `,
   },
   sft: {

@@ -61,7 +61,9 @@ export interface RewardPart<TTask = unknown, TOutput = unknown> {
 
 /** The calls of models that parts of the reward have made in this process. */
 export interface RewardMeter {
+  /** The sums of all calls. */
   readonly usage: {
+    /** Number of calls, repeated ones included. */
     readonly calls: number;
     /** In the currency of the configured prices; 0 without them. */
     readonly cost: number;

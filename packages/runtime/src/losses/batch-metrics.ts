@@ -3,16 +3,21 @@ import { maxLogRatio, type NamedLoss } from './reference-loss.ts';
 
 /** A trained token after the forward pass. Log-probabilities are natural, at the sampling temperature. */
 export interface MeasuredToken {
+  /** Under the weights being trained. */
   readonly logprob: number;
   /** Absent where the runtime does not know the distribution. */
   readonly entropy?: number | undefined;
+  /** When it was sampled. */
   readonly samplingLogprob: number;
   /** Absent when the datum has no reference. */
   readonly referenceLogprob?: number | undefined;
+  /** Weight of the token in the loss, of either sign. */
   readonly advantage: number;
   /** Output of the value head before it. Absent for a model without one, as the next two. */
   readonly value?: number | undefined;
+  /** The return that the value head should predict. */
   readonly valueTarget?: number | undefined;
+  /** Output of the value head when the batch was planned. */
   readonly samplingValue?: number | undefined;
 }
 

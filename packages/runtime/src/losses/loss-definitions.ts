@@ -17,6 +17,7 @@ const commonDefaults = {
 
 /** A supported loss as reported in the capabilities. */
 export interface LossDefinition {
+  /** Name in LOSSES.md. */
   readonly name: LossName;
   /** Version of the formula. */
   readonly version: number;

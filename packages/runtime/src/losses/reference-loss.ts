@@ -6,6 +6,7 @@ export interface ScoredToken {
   readonly samplingLogprob: number;
   /** Natural log-probability under the reference policy; needed when `kl_coefficient` is not 0. */
   readonly referenceLogprob?: number | undefined;
+  /** Weight of the token, of either sign. */
   readonly advantage: number;
   /** Mean of `logprob - samplingLogprob` over the trained tokens of the datum; needed for `gspo`. */
   readonly meanLogRatio?: number | undefined;
@@ -21,6 +22,7 @@ export interface ScoredToken {
 
 /** The loss of one token before weighting, and its derivatives. */
 export interface TokenLoss {
+  /** The loss. */
   readonly value: number;
   /** Derivative by the token's log-probability. */
   readonly logprobSlope: number;
@@ -32,7 +34,9 @@ export interface TokenLoss {
 
 /** A loss with a value for every parameter. */
 export interface NamedLoss {
+  /** Name in LOSSES.md. */
   readonly name: string;
+  /** Values by the names in LOSSES.md. */
   readonly parameters: Readonly<Record<string, number>>;
 }
 

@@ -30,22 +30,35 @@ const maxChoices = 128;
 
 /** A chat completion request; fields that do not affect the response, such as `user`, are ignored. */
 export interface ChatRequest {
+  /** The id of a served model. */
   readonly model: string;
+  /** The conversation, at least one message. */
   readonly messages: readonly ChatMessage[];
+  /** Function tools that the model may call. */
   readonly tools?: readonly ChatTool[] | null | undefined;
   /** Only `auto` and `none` are supported. */
   readonly tool_choice?: unknown;
+  /** Maximum length of the response, in tokens. */
   readonly max_tokens?: number | null | undefined;
+  /** The same under its newer name, which takes precedence. */
   readonly max_completion_tokens?: number | null | undefined;
+  /** Sampling temperature, from 0 to 100. @default 1 */
   readonly temperature?: number | null | undefined;
+  /** Samples from the likeliest tokens that together have this probability, above 0 and at most 1. @default 1 */
   readonly top_p?: number | null | undefined;
   /** Number of choices. */
   readonly n?: number | null | undefined;
+  /** Makes sampling repeatable. */
   readonly seed?: number | null | undefined;
+  /** Texts that end the response, at most four. */
   readonly stop?: string | readonly string[] | null | undefined;
+  /** Whether the response arrives in chunks. @default false */
   readonly stream?: boolean | null | undefined;
+  /** What a stream has beside its chunks. */
   readonly stream_options?: { readonly include_usage?: boolean | null | undefined } | null | undefined;
+  /** Whether log-probabilities are returned. @default false */
   readonly logprobs?: boolean | null | undefined;
+  /** Number of alternatives to each token, from 0 to 20. @default 0 */
   readonly top_logprobs?: number | null | undefined;
   /** Requests token ids, as in vLLM. */
   readonly return_token_ids?: boolean | null | undefined;

@@ -3,20 +3,25 @@ import type { ChatRequest, TokenizeRequest } from './chat-request.ts';
 
 /** A token and its natural-log probability. */
 export interface TokenLogprob {
+  /** The token id. */
   readonly token: number;
+  /** Its natural-log probability. */
   readonly logprob: number;
 }
 
 /** A sampled token with the likeliest alternatives, the likeliest first. */
 export interface TokenChoice extends TokenLogprob {
+  /** The likeliest tokens, as many as were requested. */
   readonly top: readonly TokenLogprob[];
 }
 
 /** A complete response. */
 export interface SampledResponse {
+  /** Token ids of the prompt. */
   readonly promptTokens: readonly number[];
   /** Every sampled token with its log-probability. */
   readonly choices: readonly TokenChoice[];
+  /** `length` when the token limit or the context ended it. */
   readonly finishReason: 'stop' | 'length';
   /** Number of prompt tokens that were not computed again. */
   readonly cachedTokens: number;
@@ -28,6 +33,7 @@ export interface SampledResponse {
 
 /** A response in progress: iterate over it for the sampled tokens, or await `result`. */
 export interface SamplingResponse extends AsyncIterable<TokenChoice> {
+  /** The complete response. */
   readonly result: Promise<SampledResponse>;
 }
 
@@ -41,6 +47,7 @@ export interface TextStream {
 
 /** The responses to one request, in progress. */
 export interface ChatSampling {
+  /** Token ids of the prompt. */
   readonly promptTokens: readonly number[];
   /** The version of the weights of all of them. */
   readonly policyVersion: number;
@@ -56,6 +63,7 @@ export interface ChatSampling {
 
 /** A model behind the endpoint. */
 export interface ChatModel {
+  /** The id that requests name. */
   readonly modelId: string;
   /** Why it accepts no requests now, after the model's name: `is paused`; null when it does. */
   readonly closedBecause: string | null;

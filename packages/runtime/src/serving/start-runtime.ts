@@ -45,6 +45,7 @@ export interface ServedRuntime {
 export interface ServingPlace {
   /** The base URL of the model API, including `/v1`. */
   readonly baseUrl: string;
+  /** Time of the runtime. */
   readonly clock: Clock;
   /** To be called when the engine is closed. */
   readonly onClose: () => Promise<void>;
