@@ -122,7 +122,7 @@ describe('a response', () => {
 
 test.each([
   [{ top_logprobs: 2 }, /top_logprobs: a Tinker server returns no alternatives/],
-  [{ prompt_token_ids: [99_999] }, /99999 is no token of the model/],
+  [{ prompt_token_ids: [99_999] }, /the model does not have the token 99999/],
   [{ prompt_token_ids: Array<number>(1000).fill(5) }, /context is 1000/],
   [{ tool_choice: 'required' }, /tool_choice: it is "required"/],
 ])('%j is refused', async (request, message) => {

@@ -73,7 +73,7 @@ function promptOf(text: ModelText, request: ChatRequest, conversation: Conversat
   const tokens = request.prompt_token_ids ?? text.encode(text.template.render(conversation));
   const unknown = tokens.find((token) => token >= text.vocabularySize);
   if (unknown === undefined && tokens.length > 0) return tokens;
-  const message = unknown === undefined ? 'the prompt has no tokens' : `${unknown} is no token of the model`;
+  const message = unknown === undefined ? 'the prompt has no tokens' : `the model does not have the token ${unknown}`;
   throw refused('prompt_token_ids', message);
 }
 

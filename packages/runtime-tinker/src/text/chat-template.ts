@@ -83,8 +83,8 @@ export class ChatTemplate {
    */
   renderResponse(conversation: Conversation, response: Omit<ChatMessage, 'role'>): string {
     const prompt = this.render(conversation);
-    const answered = { ...conversation, messages: [...conversation.messages, { ...response, role: 'assistant' }] };
-    const whole = this.render(answered, false);
+    const messages = [...conversation.messages, { ...response, role: 'assistant' }];
+    const whole = this.render({ ...conversation, messages }, false);
     if (!whole.startsWith(prompt)) {
       const message =
         "the model's chat template changes the prompt when the response is added; set chat_template_kwargs so that it does not";

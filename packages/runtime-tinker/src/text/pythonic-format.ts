@@ -20,7 +20,7 @@ export const pythonicFormat: ToolFormat = {
   },
 };
 
-/** The text is no list of calls. */
+/** The text is something else than a list of calls. */
 class NotLiteral extends Error {}
 
 type Literal = string | number | boolean | null | readonly Literal[] | { readonly [key: string]: Literal };
