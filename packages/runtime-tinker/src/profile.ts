@@ -12,8 +12,6 @@ export interface ServerProfile {
    * a step and the next publication.
    */
   readonly hasSnapshots: boolean;
-  /** Whether the limit of the norm of gradients is applied. */
-  readonly clipsGradients: boolean;
 }
 
 /** Name of a known server. */
@@ -21,9 +19,9 @@ export type ServerProfileName = 'hosted' | 'skyrl-jax' | 'skyrl-torch' | 'tuft' 
 
 /** Profiles of known servers, as found in their sources or measured. */
 export const serverProfiles: Readonly<Record<ServerProfileName, ServerProfile>> = {
-  hosted: { lossScale: 'sum', hasSnapshots: true, clipsGradients: true },
-  'skyrl-jax': { lossScale: 'sequence_means', hasSnapshots: false, clipsGradients: false },
-  'skyrl-torch': { lossScale: 'sum', hasSnapshots: false, clipsGradients: false },
-  tuft: { lossScale: 'sum', hasSnapshots: true, clipsGradients: true },
-  hatchery: { lossScale: 'token_mean', hasSnapshots: false, clipsGradients: true },
+  hosted: { lossScale: 'sum', hasSnapshots: true },
+  'skyrl-jax': { lossScale: 'sequence_means', hasSnapshots: false },
+  'skyrl-torch': { lossScale: 'sum', hasSnapshots: false },
+  tuft: { lossScale: 'sum', hasSnapshots: true },
+  hatchery: { lossScale: 'token_mean', hasSnapshots: false },
 };

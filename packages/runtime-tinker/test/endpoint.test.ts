@@ -85,6 +85,28 @@ test('a forced message with a tool call is returned with its tokens, and their l
   for (const [index, logprob] of logprobs.entries()) expect(logprob).toBeCloseTo(expected[index] ?? Number.NaN, 4);
 }, 60_000);
 
+test('a server that samples from some tokens only is refused before the first rollout', async () => {
+  const truncating = await startFakeTinkerServer({
+    dialect: 'json',
+    directory: path.join(folder, 'truncating'),
+    isTruncated: true,
+    baseModels: ['tiny-random'],
+  });
+  const started = await startTinkerRuntime({
+    serverUrl: truncating.url,
+    serverKey: truncating.apiKey,
+    model: 'tiny-random',
+    tokenizer: path.join(folder, 'model'),
+    checkpointDir: path.join(folder, 'other-checkpoints'),
+  });
+  const connection = await connectRuntime({ address: started.address, apiKey: started.apiKey });
+  const created = connection.createModel({ baseModel: 'tiny-random', modelId: 't', seed: 1, lora: { rank: 8 } });
+  await expect(created).rejects.toThrow(/log-probabilities that differ from its passes/);
+  await connection.close();
+  await started.close();
+  await truncating.close();
+}, 60_000);
+
 test('a stream has the text, the tokens and the usage of the same response', async () => {
   const request = { ...question, ...withTokens, max_tokens: 12, seed: 5 };
   const whole = (await openai.chat.completions.create(request)) as Completion;

@@ -2,13 +2,17 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 
+type TrainableSettings = Pick<ResolvedConfig, 'sampling'> & {
+  readonly collection: Pick<ResolvedConfig['collection'], 'mode'>;
+};
+
 /**
  * Refuses a configuration that the runtime would reject after the first rollouts.
  *
  * @throws AgentLightningError CONFIG, with the feature that restricts the runtime
  */
 export function assertTrainable(
-  { sampling, collection }: Pick<ResolvedConfig, 'sampling' | 'collection'>,
+  { sampling, collection }: TrainableSettings,
   { features = [] }: Pick<RuntimeCapabilities, 'features'>,
 ): void {
   const { temperature = 1, topP = 1 } = sampling;

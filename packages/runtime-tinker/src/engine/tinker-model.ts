@@ -84,7 +84,9 @@ export class TinkerModel implements EngineModel, ChatModel {
   /** Creates the model on the server, and serves its initial weights. */
   static async create(options: TinkerModelOptions): Promise<TinkerModel> {
     const remote = await newRemote(options);
-    return new TinkerModel(options, remote, await remote.publish());
+    const sampler = await remote.publish();
+    await probeWeights({ sampler, model: remote, text: options.text });
+    return new TinkerModel(options, remote, sampler);
   }
 
   get baseModel(): string {

@@ -16,8 +16,8 @@ export interface FakeDeviations {
   readonly lossScale?: LossScale;
   /** Whether samples come from the weights at the creation of their session; else from the newest. @default true */
   readonly hasSnapshots?: boolean;
-  /** Whether `grad_clip_norm` is applied. @default true */
-  readonly clipsGradients?: boolean;
+  /** Whether samples are drawn from the likeliest tokens only, and have log-probabilities among them. @default false */
+  readonly isTruncated?: boolean;
   /** Whether a step reports the norm of its gradients. @default true */
   readonly reportsNorm?: boolean;
 }
@@ -94,7 +94,7 @@ export class FakeModel {
       beta2: adam.beta2,
       epsilon: adam.eps,
       weightDecay: adam.weight_decay,
-      gradientClipNorm: (this.#deviations.clipsGradients ?? true) ? adam.grad_clip_norm : 0,
+      gradientClipNorm: adam.grad_clip_norm,
     });
     return (this.#deviations.reportsNorm ?? true) ? { 'skyrl.ai/grad_norm': gradientNorm } : {};
   }
@@ -113,8 +113,8 @@ export class FakeModel {
   /** Samples from the current weights of this model, or from those that it has now. */
   sampler(): (request: SampleRequest) => Promise<SampledSequence> {
     const frozen = this.#copy();
-    return async (request) =>
-      await sampleFrom((this.#deviations.hasSnapshots ?? true) ? frozen : this.#copy(), request);
+    const { hasSnapshots = true, isTruncated = false } = this.#deviations;
+    return async (request) => await sampleFrom(hasSnapshots ? frozen : this.#copy(), request, isTruncated);
   }
 
   #copy(): ModelEngine {
@@ -125,9 +125,9 @@ export class FakeModel {
   }
 }
 
-async function sampleFrom(engine: ModelEngine, request: SampleRequest): Promise<SampledSequence> {
+async function sampleFrom(engine: ModelEngine, request: SampleRequest, isTruncated: boolean): Promise<SampledSequence> {
   const { promptTokens, maxTokens, temperature, topP, seed } = request;
-  const rule = { temperature, topP, topLogprobs: 0, stop: [] };
+  const rule = { temperature, topP: isTruncated ? 0.3 : topP, topLogprobs: 0, stop: [] };
   const sampled = await engine.sample({ promptTokens, maxTokens, ...rule, ...(seed === undefined ? {} : { seed }) })
     .result;
   const tokens = sampled.choices.map(({ token }) => token);
