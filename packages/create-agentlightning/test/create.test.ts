@@ -92,7 +92,7 @@ test('a project for prompts uses the API of the environment, and is tried and pr
   expect(config.match(/https:/g)).toHaveLength(1);
   expect(config).toContain('maxRollouts: 100, maxOptimizerCalls: 20');
   const models: Readonly<Record<string, { readonly input: number; readonly output: number }>> = JSON.parse(
-    /models: (.*) },/.exec(config)?.[1] ?? '',
+    /prices: { models: (.*) } },/.exec(config)?.[1] ?? '',
   );
   const cents = Number(/Estimated cost .* at most (\d+) US cents/.exec(out)?.[1]);
   const parts = [...out.matchAll(/(\d+) calls of (\S+) with (\d+) input and (\d+) output tokens/g)];
