@@ -13,7 +13,7 @@ const stated = new Map(
 test('the defaults that stand beside those of TRL and verl are those of the algorithm', () => {
   const context = { step: 1, totalSteps: 1, policyVersion: 0, seed: 0 };
   const [update] = grpo().planStep([aCollectedGroup([0, 0, 0, 1])], context).updates;
-  const { clip_low, clip_high, dual_clip, entropy_coefficient, kl_coefficient } = update?.loss.parameters ?? {};
+  const { clip_low, clip_high, dual_clip, entropy_coefficient = 0, kl_coefficient } = update?.loss.parameters ?? {};
   expect(stated.get('lower and upper clip')).toBe(`\`clipLow: ${clip_low}\`, \`clipHigh: ${clip_high}\``);
   expect(stated.get('bound for negative advantages')).toBe(`\`dualClip: ${dual_clip}\``);
   expect(stated.get('entropy bonus')).toBe(`\`entropyCoefficient: ${entropy_coefficient}\``);
