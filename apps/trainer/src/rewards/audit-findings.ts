@@ -60,7 +60,8 @@ export function driftFindings(windows: AuditWindows, penalised: ReadonlySet<stri
  * The parts that fell while the training reward rose.
  *
  * @param windows - of the training reward
- * @param heldOut - of the parts; the training rollouts by default
+ * @param options.penalised - parts with a negative weight, which are to fall
+ * @param options.measured - of the parts; the training rollouts by default
  */
 export function fallingParts(
   windows: AuditWindows,

@@ -13,15 +13,16 @@ export class InFlight {
   /** Counts a response until it has ended or is aborted. */
   async track<TResult>(work: Promise<TResult>): Promise<TResult> {
     const { signal } = this.#abort;
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    });
-    const either = Promise.race([work, aborted]);
+    const aborted = Promise.withResolvers<never>();
+    const abort = (): void => aborted.reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    const either = Promise.race([work, aborted.promise]);
     const settled = either.then(ignore, ignore);
     this.#running.add(settled);
     try {
       return await either;
     } finally {
+      signal.removeEventListener('abort', abort);
       this.#running.delete(settled);
     }
   }

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { byteAlphabet } from '../text/model-text.ts';
 
 /** Special tokens of the embedded runtime's models, from id 256 on. */
 const specialTokens = [
@@ -22,7 +23,6 @@ const chatTemplate = `{%- for message in messages -%}
 
 /** Writes tokenizer and chat template of the embedded runtime's models, whose tokens are bytes, as files of the Hugging Face hub. */
 export async function writeTinyModelFolder(folder: string): Promise<void> {
-  const vocabulary = Object.fromEntries(byteCharacters().map((character, byte) => [character, byte]));
   const added = specialTokens.map((content, index) => ({
     id: 256 + index,
     content,
@@ -43,7 +43,7 @@ export async function writeTinyModelFolder(folder: string): Promise<void> {
       pre_tokenizer: byteLevel,
       post_processor: null,
       decoder: byteLevel,
-      model: { type: 'BPE', vocab: vocabulary, merges: [], unk_token: null },
+      model: { type: 'BPE', vocab: Object.fromEntries(byteAlphabet), merges: [], unk_token: null },
     },
     'tokenizer_config.json': { eos_token: '<|end|>', chat_template: chatTemplate },
     'config.json': { vocab_size: 273, max_position_embeddings: 2048, eos_token_id: 256 },
@@ -52,16 +52,4 @@ export async function writeTinyModelFolder(folder: string): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     await writeFile(path.join(folder, name), JSON.stringify(content));
   }
-}
-
-/** The printable character of each byte in tokenizers of the byte level. */
-function byteCharacters(): readonly string[] {
-  const isPrintable = (byte: number): boolean =>
-    (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || (byte >= 0xae && byte <= 0xff);
-  let substitutes = 0;
-  return Array.from({ length: 256 }, (_, byte) => {
-    if (isPrintable(byte)) return String.fromCodePoint(byte);
-    substitutes += 1;
-    return String.fromCodePoint(0x100 + substitutes - 1);
-  });
 }

@@ -169,7 +169,7 @@ function bytesOfPiece(piece: string): readonly number[] | undefined {
 }
 
 /** The characters that represent bytes in byte-level vocabularies (Radford et al. 2019). */
-const byteAlphabet: ReadonlyMap<string, number> = (() => {
+export const byteAlphabet: ReadonlyMap<string, number> = (() => {
   const isPrintable = (byte: number): boolean =>
     (byte >= 33 && byte < 127) || (byte >= 161 && byte < 173) || byte >= 174;
   const bytes = Array.from({ length: 256 }, (_, byte) => byte);
