@@ -104,6 +104,7 @@ export type { AnnotationSource, RolloutAnnotation, RolloutAnnotations } from '..
 export { annotationFromSpan, annotationSpan, annotationToSpan, findAnnotations } from '../spans/rollout-annotation.ts';
 export {
   findScoredOutput,
+  type JudgeUse,
   maxOutputLength,
   rewardsOfScores,
   scoredOutputAttributes,
