@@ -29,7 +29,7 @@ export interface TrainingEstimate {
 }
 
 /** Tasks of the step, and of the evaluations, of the small training. */
-const fewTasks = { step: 2, evaluation: 4 };
+const fewTasks = { step: 2, evaluation: 5 };
 
 /**
  * Trains one step on a few tasks in a temporary folder, and extends what it used to the whole training by the number of rollouts.
