@@ -102,12 +102,19 @@ class Ranks:
         return cast("Result", result)
 
     def sum_up_gradients(self, weights: Iterable[nn.Parameter]) -> None:
-        """Sums the gradients of replicated weights; those of shards are already summed."""
+        """Sums the gradients of replicated weights in one operation; those of shards are already summed."""
         if self.count == 1:
             return
-        for weight in weights:
-            if weight.grad is not None and not isinstance(weight.grad, DTensor):
-                dist.all_reduce(weight.grad)
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        replicated = [gradient for gradient in gradients if not isinstance(gradient, DTensor)]
+        if not replicated:
+            return
+        # LoRAs have hundreds of small matrices, which would each take as long as all of them.
+        total = torch.cat([gradient.flatten() for gradient in replicated])
+        dist.all_reduce(total)
+        parts = total.split([gradient.numel() for gradient in replicated])
+        for gradient, part in zip(replicated, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
 
 
 def join_ranks(device: torch.device) -> Ranks:
