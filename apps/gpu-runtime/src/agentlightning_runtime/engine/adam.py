@@ -51,10 +51,9 @@ class Adam:
         """Updates the weights; gradients that exceed the clip norm are scaled down to it first."""
         if 0 < adam.gradient_clip_norm < gradient_norm and math.isfinite(gradient_norm):
             scale = adam.gradient_clip_norm / gradient_norm
-            gradients = [weight.grad for weight in self._weights.values() if weight.grad is not None]
-            for group in _by_sharding(gradients):
-                if group:
-                    torch._foreach_mul_(group, scale)
+            for weight in self._weights.values():
+                if weight.grad is not None:
+                    weight.grad.mul_(scale)
         for group in self._optimizer.param_groups:
             group["lr"] = adam.learning_rate
             group["betas"] = (adam.beta1, adam.beta2)
