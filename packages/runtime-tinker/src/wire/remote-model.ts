@@ -26,13 +26,16 @@ interface Mutation {
  */
 export class RemoteModel {
   readonly id: string;
+  /** LoRA's alpha as the server states it; null: not stated. */
+  readonly alpha: number | null;
   readonly #link: TinkerLink;
   #sequence = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(link: TinkerLink, id: string) {
+  constructor(link: TinkerLink, { id, alpha }: Pick<RemoteModel, 'id' | 'alpha'>) {
     this.#link = link;
     this.id = id;
+    this.alpha = alpha;
   }
 
   /** The log-probabilities of all tokens from the second on, without gradients. */
@@ -74,15 +77,22 @@ export class RemoteModel {
 
   async #sendPass(pass: PassRequest, isRepeatable: boolean): Promise<TinkerReply> {
     const { http, dialect } = this.#link;
-    const accept = { accept: `application/json, ${protobufType}`, isRepeatable };
+    const options = { accept: `application/json, ${protobufType}`, isRepeatable };
     const jsonPath = pass.isForwardOnly ? 'forward' : 'forward_backward';
-    if (dialect === 'json') return await http.post(jsonPath, passAsJson(pass), accept);
-    const reply = await http.post('forward_backward', encodePass(pass), accept);
-    if (!notBinary.has(reply.status)) return reply;
-    const asJson = await http.post(jsonPath, passAsJson(pass), accept);
-    if (asJson.status >= 400) return reply;
-    this.#link.dialect = 'json';
-    return asJson;
+    if (dialect === 'json') return await http.post(jsonPath, passAsJson(pass), options);
+    const isUnknown = dialect === null;
+    const reply = await http.post('forward_backward', encodePass(pass), { ...options, returnsFailures: isUnknown });
+    // Some servers that do not read binary messages fail instead of refusing them.
+    if (isUnknown && (notBinary.has(reply.status) || reply.status >= 500)) {
+      const asJson = await http.post(jsonPath, passAsJson(pass), { ...options, returnsFailures: true });
+      if (asJson.status < 400) {
+        this.#link.dialect = 'json';
+        return asJson;
+      }
+      if (reply.status >= 500) return await http.post('forward_backward', encodePass(pass), options);
+    }
+    if (reply.status < 400) this.#link.dialect ??= 'binary';
+    return reply;
   }
 
   /** Takes an optimizer step with the gradients since the last one; returns the server's metrics. */

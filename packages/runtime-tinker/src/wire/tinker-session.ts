@@ -14,12 +14,14 @@ const heartbeatMs = 10_000;
 const sessionSchema = z.looseObject({ session_id: z.string(), error_message: z.string().nullish() });
 const modelSchema = z.looseObject({
   model_name: z.string().optional(),
-  model_id: z.string().optional(),
   max_context_length: z.number().nullish(),
   trainable: z.boolean().nullish(),
 });
 const capabilitiesSchema = z.looseObject({ supported_models: z.array(modelSchema) });
-const createdSchema = z.looseObject({ model_id: z.string() });
+const createdSchema = z.looseObject({
+  model_id: z.string(),
+  lora_config: z.looseObject({ alpha: z.number().nullish() }).nullish(),
+});
 const limitsSchema = z.looseObject({
   fwdbwd_max_chunk_len: z.int().min(1).optional(),
   fwdbwd_max_chunk_bytes_count: z.int().min(1).optional(),
@@ -30,6 +32,8 @@ export interface ServerModel {
   readonly name: string;
   /** In tokens; null: not stated. */
   readonly maxContext: number | null;
+  /** Whether the server trains it, or samples from it only. */
+  readonly isTrainable: boolean;
 }
 
 /** The groups of layers that can have adapters. */
@@ -77,37 +81,34 @@ export class TinkerSession {
     return session;
   }
 
-  /** The base models that the server trains. */
+  /** The base models of the server; empty when it does not name them. */
   async models(): Promise<readonly ServerModel[]> {
     const { supported_models: models } = parse(
       capabilitiesSchema,
       await this.#link.http.get('get_server_capabilities'),
       'get_server_capabilities',
     );
-    return models
-      .filter(({ trainable }) => trainable !== false)
-      .map(({ model_name, model_id, max_context_length: maxContext }) => ({
-        name: model_name ?? model_id ?? '',
-        maxContext: maxContext ?? null,
-      }));
+    // Servers of the JSON dialect have a list of families instead, which need not have the model that they serve.
+    return models.flatMap(({ model_name: name, max_context_length: maxContext, trainable }) =>
+      name === undefined ? [] : [{ name, maxContext: maxContext ?? null, isTrainable: trainable !== false }],
+    );
   }
 
   /** Creates a model with LoRA. */
   async createModel({ baseModel, rank, seed, layers }: RemoteModelOptions): Promise<RemoteModel> {
-    const { id } = await this.#create('create_model', {
+    return await this.#create('create_model', {
       base_model: baseModel,
       lora_config: { rank, seed, ...layerFlags(layers) },
       optimizer_config: { type: 'adamw' },
       type: 'create_model',
     });
-    return new RemoteModel(this.#link, id);
   }
 
   /** Creates a model from saved weights; `path` is a URI of the server. */
   async loadModel(options: RemoteModelOptions, path: string, withOptimizer: boolean): Promise<RemoteModel> {
     if (this.#link.dialect === 'sequences') {
       const loading = { path, optimizer: withOptimizer, type: 'load_weights' };
-      return new RemoteModel(this.#link, (await this.#create('load_weights', loading)).id);
+      return await this.#create('load_weights', loading);
     }
     const model = await this.createModel(options);
     try {
@@ -126,12 +127,13 @@ export class TinkerSession {
     if (run !== undefined) await this.#link.http.delete(`training_runs/${run}/checkpoints/${name}`);
   }
 
-  async #create(path: string, options: object): Promise<{ readonly id: string }> {
+  async #create(path: string, options: object): Promise<RemoteModel> {
     const place = { session_id: this.#id, model_seq_id: this.#models };
     this.#models += 1;
     const submit = (): Promise<TinkerReply> => this.#link.http.post(path, { ...place, ...options });
     const result = readJson(await this.#link.result(path, submit), path);
-    return { id: parse(createdSchema, result, 'the new model').model_id };
+    const { model_id: id, lora_config: lora } = parse(createdSchema, result, 'the new model');
+    return new RemoteModel(this.#link, { id, alpha: lora?.alpha ?? null });
   }
 
   /** Ends the session: heartbeats, requests and waits. */

@@ -1,5 +1,4 @@
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
-import { type ServerProfileName, serverProfiles } from '@agentlightning/runtime-tinker';
 import { z } from 'zod';
 
 /** The runtime that trains and serves the model. */
@@ -44,8 +43,6 @@ export type RuntimeConfig =
       readonly apiKey?: string;
       /** A folder with tokenizer and chat template, or a name in the cache of the Hugging Face hub. @default `model` */
       readonly tokenizer?: string;
-      /** What the server does differently from others, which the protocol does not say. @default 'hosted' */
-      readonly profile?: ServerProfileName;
       /** The LoRA adapters; the server chooses alpha. @default { rank: 32 } */
       readonly lora?: Omit<LoraConfig, 'alpha'>;
     };
@@ -117,7 +114,6 @@ export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
     model: z.string().min(1),
     apiKey: z.string().optional(),
     tokenizer: z.string().min(1).optional(),
-    profile: z.enum(Object.keys(serverProfiles)).optional(),
     lora: loraSchema.omit({ alpha: true }).default({ rank: 32 }),
   }),
 ]);

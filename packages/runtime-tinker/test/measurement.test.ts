@@ -1,0 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { examineTinkerServer } from '../src/index.ts';
+import { type FakeTinkerOptions, startFakeTinkerServer, writeTinyModelFolder } from '../src/testing/index.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+test.each<Omit<FakeTinkerOptions, 'directory'>>([
+  { dialect: 'sequences', lossScale: 'sum', hasSnapshots: true, limitsGradient: true },
+  { dialect: 'binary', lossScale: 'sequence_means', hasSnapshots: false, limitsGradient: false, alpha: 32 },
+  { dialect: 'json', lossScale: 'token_mean', hasSnapshots: false, limitsGradient: true },
+])('a server is measured: %j', async ({ dialect, ...deviations }) => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'tinker-'));
+  const server = await startFakeTinkerServer({ dialect, directory, ...deviations });
+  try {
+    await writeTinyModelFolder(path.join(directory, 'model'));
+    const place = { serverUrl: server.url, serverKey: server.apiKey, model: 'tiny-chat' };
+    const measured = await examineTinkerServer({ ...place, tokenizer: path.join(directory, 'model') });
+    expect(measured).toEqual({ alpha: null, ...deviations });
+    expect(server.models).toBe(0);
+  } finally {
+    await server.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+});
