@@ -2,12 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
 import type { TinkerServerOptions } from '@agentlightning/runtime-tinker';
 import { environmentVariables } from '../config/environment.ts';
-import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
+import type { ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import type { LaunchedRuntime } from './launch-runtime.ts';
 import { launchNodeRuntime } from './node-runtime.ts';
 
 /** The settings of a Tinker server. */
-export type TinkerRuntimeConfig = Extract<RuntimeConfig, { readonly type: 'tinker' }>;
+export type TinkerRuntimeConfig = Extract<ResolvedRuntime, { readonly type: 'tinker' }>;
 
 /**
  * Starts the runtime over a Tinker server in a separate process, which has the server's key in its environment.
