@@ -47,6 +47,8 @@ test('a run on a Tinker server trains, and resumes after the trainer was killed'
   expect(steps.at(-1)).toBe(4);
   // The weights of the checkpoint come from the server.
   expect(server.applied.get('load_weights')).toBe(1);
+  // The killed run left its model on the server, and the resumed one unloaded it.
+  expect(server.models).toBe(0);
 });
 
 test('a wrong key ends the run with the words of the server', async () => {

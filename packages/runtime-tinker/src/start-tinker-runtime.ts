@@ -3,6 +3,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { didYouMean } from '@agentlightning/core/settings';
 import { type ServedRuntime, type ServedRuntimeOptions, startRuntime } from '@agentlightning/runtime/serving';
+import { LiveModels } from './engine/live-models.ts';
 import { type MeasuredServer, measureServer } from './engine/measure-server.ts';
 import { TinkerEngine } from './engine/tinker-engine.ts';
 import type { TinkerModel } from './engine/tinker-model.ts';
@@ -46,7 +47,9 @@ export interface TinkerRuntimeOptions extends ServedRuntimeOptions, TinkerServer
  */
 export async function startTinkerRuntime(options: TinkerRuntimeOptions): Promise<ServedRuntime> {
   const { serverUrl } = options;
-  const { session, base, text, profile } = await openServer(options);
+  const checkpointDir = path.resolve(options.checkpointDir);
+  const live = new LiveModels(checkpointDir, serverUrl);
+  const { session, base, text, profile } = await openServer(options, live);
   try {
     const models = new Map<string, TinkerModel>();
     return await startRuntime(
@@ -62,7 +65,7 @@ export async function startTinkerRuntime(options: TinkerRuntimeOptions): Promise
             profile,
             base,
             text,
-            checkpointDir: path.resolve(options.checkpointDir),
+            checkpointDir,
             models,
           }),
       },
@@ -92,11 +95,16 @@ interface OpenServer {
   readonly profile: MeasuredServer;
 }
 
-async function openServer(options: TinkerServerOptions & Pick<ServedRuntimeOptions, 'clock'>): Promise<OpenServer> {
+async function openServer(
+  options: TinkerServerOptions & Pick<ServedRuntimeOptions, 'clock'>,
+  live?: LiveModels,
+): Promise<OpenServer> {
   const { serverUrl, serverKey, model, tokenizer = model, clock = systemClock } = options;
   const text = await ModelText.read(tokenizer, environmentVariables());
-  const session = await TinkerSession.open({ baseUrl: serverUrl, apiKey: serverKey, clock });
+  const onModels = (ids: readonly string[]): void => live?.write(ids);
+  const session = await TinkerSession.open({ baseUrl: serverUrl, apiKey: serverKey, clock, onModels });
   try {
+    await session.unloadLeft(live?.takeLeft() ?? []);
     const base = modelOf(model, await session.models());
     const profile = await measureServer({ session, baseModel: base.name, vocabularySize: text.vocabularySize });
     return { session, base, text, profile };

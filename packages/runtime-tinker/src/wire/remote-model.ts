@@ -20,6 +20,12 @@ interface Mutation {
   readonly send: (sequence: number, isRepeatable: boolean) => Promise<TinkerReply>;
 }
 
+/** A model as the server has created it. */
+export interface CreatedModel extends Pick<RemoteModel, 'id' | 'alpha'> {
+  /** Called when it is unloaded. */
+  readonly onUnload: () => void;
+}
+
 /**
  * A model on the server. Requests that change it are numbered, and each is sent when the server has accepted the one before:
  * some servers execute in the order of arrival, not of the numbers.
@@ -29,13 +35,15 @@ export class RemoteModel {
   /** LoRA's alpha as the server states it; null: not stated. */
   readonly alpha: number | null;
   readonly #link: TinkerLink;
+  readonly #onUnload: () => void;
   #sequence = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(link: TinkerLink, { id, alpha }: Pick<RemoteModel, 'id' | 'alpha'>) {
+  constructor(link: TinkerLink, { id, alpha, onUnload }: CreatedModel) {
     this.#link = link;
     this.id = id;
     this.alpha = alpha;
+    this.#onUnload = onUnload;
   }
 
   /** The log-probabilities of all tokens from the second on, without gradients. */
@@ -141,8 +149,8 @@ export class RemoteModel {
 
   /** Frees the model on servers that can; others free it when its session has ended. */
   async unload(): Promise<void> {
-    const body = { model_id: this.id, type: 'unload_model' };
-    await this.#link.http.post('unload_model', body);
+    await unloadModel(this.#link, this.id);
+    this.#onUnload();
   }
 
   async #result(path: string, content: object): Promise<TinkerReply> {
@@ -169,6 +177,11 @@ export class RemoteModel {
     this.#turn = turn.catch(() => undefined);
     return await turn;
   }
+}
+
+/** Frees a model; a server that does not have it refuses, which is ignored. */
+export async function unloadModel({ http }: TinkerLink, id: string): Promise<void> {
+  await http.post('unload_model', { model_id: id, type: 'unload_model' });
 }
 
 /** The data of one request for a server that divides by the request's trained tokens. */

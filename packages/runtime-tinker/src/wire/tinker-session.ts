@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import * as z from 'zod';
-import { RemoteModel } from './remote-model.ts';
+import { RemoteModel, unloadModel } from './remote-model.ts';
 import { operationFailure, type TinkerReply } from './server-refusal.ts';
 import { readJson, TinkerHttp, type TinkerHttpOptions } from './tinker-http.ts';
 import { TinkerLink } from './tinker-link.ts';
@@ -51,22 +51,31 @@ export interface RemoteModelOptions {
   readonly layers: readonly LayerGroup[];
 }
 
+/** Options of a session. */
+export interface TinkerSessionOptions extends TinkerHttpOptions {
+  /** Called with the ids of the session's models when one is created or unloaded. */
+  readonly onModels?: (ids: readonly string[]) => void;
+}
+
 /** A session with a Tinker server: its models and samples end with it. */
 export class TinkerSession {
   readonly #link: TinkerLink;
   readonly #id: string;
+  readonly #onModels: (ids: readonly string[]) => void;
+  readonly #live = new Set<string>();
   #models = 0;
 
-  private constructor(link: TinkerLink, id: string) {
+  private constructor(link: TinkerLink, id: string, onModels: (ids: readonly string[]) => void) {
     this.#link = link;
     this.#id = id;
+    this.#onModels = onModels;
   }
 
   /**
    * Opens a session, which lives until it is closed.
    * @throws AgentLightningError RUNTIME_UNAVAILABLE when the server does not respond, UNAUTHENTICATED for a wrong key
    */
-  static async open(options: TinkerHttpOptions): Promise<TinkerSession> {
+  static async open({ onModels = () => undefined, ...options }: TinkerSessionOptions): Promise<TinkerSession> {
     const http = new TinkerHttp(options);
     const config = await http.post('client/config', { sdk_version: sdkVersion });
     // Servers from before the configuration have the limits of their time.
@@ -76,7 +85,7 @@ export class TinkerSession {
     const reply = readJson(await http.post('create_session', body), 'create_session');
     const { session_id: id, error_message: error } = parse(sessionSchema, reply, 'the session');
     if (error) throw operationFailure('create_session', error, true);
-    const session = new TinkerSession(new TinkerLink(http, { maxData, maxBytes }), id);
+    const session = new TinkerSession(new TinkerLink(http, { maxData, maxBytes }), id, onModels);
     void session.#beat();
     return session;
   }
@@ -133,7 +142,18 @@ export class TinkerSession {
     const submit = (): Promise<TinkerReply> => this.#link.http.post(path, { ...place, ...options });
     const result = readJson(await this.#link.result(path, submit), path);
     const { model_id: id, lora_config: lora } = parse(createdSchema, result, 'the new model');
-    return new RemoteModel(this.#link, { id, alpha: lora?.alpha ?? null });
+    this.#live.add(id);
+    this.#onModels([...this.#live]);
+    const onUnload = (): void => {
+      this.#live.delete(id);
+      this.#onModels([...this.#live]);
+    };
+    return new RemoteModel(this.#link, { id, alpha: lora?.alpha ?? null, onUnload });
+  }
+
+  /** Frees models that another session has left, where the server still has them. */
+  async unloadLeft(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await unloadModel(this.#link, id);
   }
 
   /** Ends the session: heartbeats, requests and waits. */
