@@ -31,7 +31,7 @@ export interface TinkerRuntimeOptions extends ServedRuntimeOptions, TinkerServer
 
 /**
  * Starts a runtime in this process that trains on a Tinker server: gRPC for training, OpenAI's API for sampling. What the server does
- * differently from others is measured first, with about 15 small steps of a model of its own.
+ * differently from others is measured first, with about ten small steps of a separate model.
  *
  * @throws AgentLightningError UNAUTHENTICATED for a wrong key, CONFIG for an unknown model or a model without a tokenizer,
  *   RUNTIME_UNAVAILABLE when the server does not respond
@@ -120,7 +120,7 @@ function modelOf(name: string, models: readonly ServerModel[]): ServerModel {
   // Some servers do not name their models: creating one shows whether it exists.
   if (models.length === 0) return { name, maxContext: null, isTrainable: true };
   const names = models.filter(({ isTrainable }) => isTrainable).map((model) => model.name);
-  const remedy = `Use one of the models that it trains: ${names.join(', ') || 'there is none'}.`;
+  const remedy = `Use one of the models that it trains: ${names.join(', ') || 'it has no such model'}.`;
   if (found !== undefined) {
     const message = `The Tinker server samples from "${name}", but does not train it`;
     throw new AgentLightningError({ code: 'CONFIG', message, remedy });

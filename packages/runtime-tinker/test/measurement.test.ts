@@ -25,3 +25,21 @@ test.each<Omit<FakeTinkerOptions, 'directory'>>([
     await rm(directory, { recursive: true, force: true });
   }
 });
+
+test('a model that the server does not train is refused with those that it trains', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'tinker-'));
+  const server = await startFakeTinkerServer({ dialect: 'binary', directory, sampledOnly: ['tiny-random'] });
+  try {
+    const tokenizer = path.join(directory, 'model');
+    await writeTinyModelFolder(tokenizer);
+    const place = { serverUrl: server.url, serverKey: server.apiKey, tokenizer };
+    const sampled = examineTinkerServer({ ...place, model: 'tiny-random' });
+    await expect(sampled).rejects.toMatchObject({ code: 'CONFIG', remedy: expect.stringContaining('tiny-chat') });
+    await expect(sampled).rejects.toThrow('samples from "tiny-random", but does not train it');
+    const unknown = examineTinkerServer({ ...place, model: 'tiny-chatt' });
+    await expect(unknown).rejects.toThrow('does not train "tiny-chatt"; did you mean "tiny-chat"?');
+  } finally {
+    await server.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+});

@@ -139,7 +139,7 @@ test('reads secrets from environment variables, and names a variable that is not
   expect(messageOf(() => read('AGL_TEST_ABSENT'))).toContain(
     'runtime.apiKey: the environment variable AGL_TEST_ABSENT is not set',
   );
-  // The value itself in the place of the name.
+  // The value itself instead of the name.
   expect(messageOf(() => read('tml-not a name'))).not.toContain('tml-not');
 });
 

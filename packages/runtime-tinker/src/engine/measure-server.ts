@@ -43,7 +43,7 @@ const [firstRate, maxAttempts] = [1e-2, 12];
 const taughtLogprob = Math.log(0.6);
 
 /**
- * Measures what a server does differently from others, on a model of its own that is freed: about ten small steps.
+ * Measures what a server does differently from others, on a separate model that is freed: about ten small steps.
  *
  * @throws AgentLightningError RUNTIME_REJECTED when its steps fit none of the known ways to weigh data
  */
