@@ -22,7 +22,7 @@ export type { CheckpointsConfig } from './config/sections/checkpoints-config.ts'
 export type { CollectionConfig, CurriculumConfig } from './config/sections/collection-config.ts';
 export type { EvaluationConfig } from './config/sections/evaluation-config.ts';
 export type { GatewayConfig } from './config/sections/gateway-config.ts';
-export type { LimitsConfig } from './config/sections/limits-config.ts';
+export type { BudgetConfig, LimitsConfig } from './config/sections/limits-config.ts';
 export type {
   EndpointRuntimeConfig,
   OptimizerConfig,

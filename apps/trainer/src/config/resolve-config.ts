@@ -13,6 +13,7 @@ import { type ResolvedRuntime, runtimeSchema } from './sections/runtime-config.t
 import { type SamplingConfig, trainingSamplingSchema } from './sections/sampling-config.ts';
 import { type StopSettings, stopSchema } from './sections/stop-config.ts';
 import {
+  checkBudget,
   checkTokenSecret,
   type SharedSettings,
   sharedSettings,
@@ -90,6 +91,7 @@ export function resolveConfig(
   const { modelNames = [] } = given?.agents ?? {};
   const resolvedPolicies = checkedPolicies(raw['policies'], { algorithm: howToLearn, modelNames }, problems);
   checkTokenSecret(raw['gateway'], problems);
+  if (given !== undefined) problems.check(() => checkBudget(given));
   if (given !== undefined) problems.check(() => assertMeasured(given));
   if (given === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, runtime = { type: 'embedded' }, evaluation, checkpoints, reward: rewards } = given;

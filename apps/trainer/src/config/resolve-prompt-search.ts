@@ -12,6 +12,7 @@ import type { PromptConfig } from './sections/prompt-search-config.ts';
 import { type ResolvedRuntime, runtimeSchema } from './sections/runtime-config.ts';
 import { type SamplingConfig, samplingSchema } from './sections/sampling-config.ts';
 import {
+  checkBudget,
   checkTokenSecret,
   type SharedSettings,
   sharedSettings,
@@ -152,6 +153,7 @@ export function resolvePromptSearch(
   const optimizerKey = checkedKey(raw['optimizer'], 'optimizer', context);
   const runtimeKey = checkedKey(raw['runtime'], 'runtime', context);
   checkTokenSecret(raw['gateway'], problems);
+  if (given !== undefined) problems.check(() => checkBudget(given));
   if (given === undefined || search === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, optimizer, runtime, sampling, evaluation, promptsFile } = given;
   const { apiKeyEnv, ...asked } = optimizer;

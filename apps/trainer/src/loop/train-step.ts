@@ -108,6 +108,10 @@ export async function trainStep(options: {
     publications: withPublications(state.publications, publicationsOf(outcomes, step)),
     collection: collector.state(),
     passRates: { current: passRates, saved: isSaved ? passRates : state.passRates.saved },
+    effort: {
+      seconds: session.workedSeconds(),
+      trainingTokens: state.effort.trainingTokens + trainingTokensOf(outcomes),
+    },
   };
   await session.lease.renew();
   await session.store.updateRun(session.run.runId, { state: writeState(next) }, [
@@ -170,6 +174,14 @@ async function warnOfFailures(
   if ((metrics[runMetrics.failuresAgentShare.name] ?? 0) <= failingShare) await warnOfFailed(session, collected);
   const first = collected.find(({ failure }) => failure === 'agent');
   return first === undefined ? null : await failureText(session.store, first);
+}
+
+/** The tokens of the sequences of all updates, prompts included. */
+function trainingTokensOf(outcomes: readonly PolicyStep[]): number {
+  const data = outcomes.flatMap(({ plan }) =>
+    plan.updates.flatMap(({ batches }) => batches.flatMap((batch) => batch.data)),
+  );
+  return data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
 }
 
 /** The publications of a step, of each policy that had an update. */

@@ -1,5 +1,5 @@
 import { type Prices, pricesSchema } from '@agentlightning/core/protocol';
-import type { ModelPrice } from '@agentlightning/core/store';
+import type { ModelPrice, RuntimeTokenPrices } from '@agentlightning/core/store';
 import { z } from 'zod';
 import type { SecretVariable } from '../environment.ts';
 
@@ -18,10 +18,12 @@ export interface PricesConfig {
   /** Prices per million tokens, by model name at the upstream. @default {} */
   readonly models?: Readonly<Record<string, ModelPrice>>;
   /**
-   * Price of an hour of the machine of the training runtime. It counts for the time of finished steps; evaluations and
-   * interrupted steps are not included. @default none
+   * Price of an hour of the machine of the training runtime. It counts for the time in which a run is worked on, without
+   * interrupted steps. @default none
    */
   readonly runtimePerHour?: number;
+  /** Prices per million tokens of a training runtime that charges by token. @default none */
+  readonly runtimeTokens?: RuntimeTokenPrices;
 }
 
 /** What a run is called, and where its data are. */
