@@ -15,6 +15,7 @@ export type {
   WarningName,
 } from '@agentlightning/core/protocol';
 export { defineConfig } from './config/define-config.ts';
+export { env, type SecretVariable } from './config/environment.ts';
 export type { PolicyConfig } from './config/policies.ts';
 export type { AgentsConfig } from './config/sections/agents-config.ts';
 export type { CheckpointsConfig } from './config/sections/checkpoints-config.ts';

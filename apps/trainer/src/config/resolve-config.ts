@@ -9,7 +9,7 @@ import { type CheckpointsSettings, checkpointsSchema } from './sections/checkpoi
 import { type CollectionSettings, collectionSchema } from './sections/collection-config.ts';
 import { evaluationSchema, type ResolvedEvaluation } from './sections/evaluation-config.ts';
 import type { RewardsSettings } from './sections/reward-config.ts';
-import { type RuntimeConfig, runtimeSchema } from './sections/runtime-config.ts';
+import { type ResolvedRuntime, runtimeSchema } from './sections/runtime-config.ts';
 import { type SamplingConfig, trainingSamplingSchema } from './sections/sampling-config.ts';
 import { type StopSettings, stopSchema } from './sections/stop-config.ts';
 import {
@@ -31,7 +31,7 @@ export interface ResolvedConfig extends SharedSettings {
   readonly algorithm: AlgorithmOptions;
   /** In order; the first one serves calls that no other policy serves. At least one is trained. */
   readonly policies: readonly ResolvedPolicy[];
-  readonly runtime: RuntimeConfig;
+  readonly runtime: ResolvedRuntime;
   readonly steps: number;
   readonly tasksPerStep: number;
   readonly sampling: SamplingConfig;
@@ -109,7 +109,7 @@ export function resolveConfig(
     },
     algorithm: howToLearn,
     policies,
-    runtime: runtime as RuntimeConfig,
+    runtime: runtime as ResolvedRuntime,
     steps,
     tasksPerStep,
     sampling,

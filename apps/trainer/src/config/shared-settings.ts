@@ -6,6 +6,7 @@ import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
 import type { ConfigProblems } from './config-problems.ts';
+import { secretSchema } from './environment.ts';
 import { type AgentsSettings, agentsSchema } from './sections/agents-config.ts';
 import { type GatewaySettings, gatewaySchema } from './sections/gateway-config.ts';
 import { type LimitsSettings, limitsSchema } from './sections/limits-config.ts';
@@ -55,7 +56,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   agents: agentsSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   reward: rewardSchema.prefault({}),
-  store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
+  store: z.strictObject({ url: z.string().optional(), apiKey: secretSchema.optional() }).optional(),
   gateway: gatewaySchema.prefault({}),
 };
 
