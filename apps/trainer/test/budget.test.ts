@@ -43,6 +43,12 @@ test('a run pauses at its budget with the last step saved, and continues with a 
   const one = await train({ agent, limits: { budget: { tokens: tokens + 1 } } }, { resume: 'paused' });
   expect(stepsOf(one.events)).toEqual([1]);
   expect(one.error).toMatchObject({ code: 'BUDGET_REACHED', message: expect.stringContaining('tokens') });
+  // Prompts and responses of the calls, at the price of one for each token.
+  const calls = await withStore(folder, (store) => store.runStatistics('paused'));
+  const all = calls.usage.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0);
+  expect(one.events.flatMap((event) => (event.type === 'stepped' ? [event.summary.metrics['cost/run']] : []))).toEqual([
+    all,
+  ]);
   const saved = await withStore(folder, (store) => store.getRun('paused'));
   expect(saved.state).toMatchObject({
     finishedStep: 1,

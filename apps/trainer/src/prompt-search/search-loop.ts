@@ -71,7 +71,7 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
       const spent = { rollouts, optimizerCalls, unusableReplies };
       await resources.publish(history, standing.best);
       const found = { versions: history, best: standing.best.version };
-      const metrics = versionMetrics(session, standing, await costMetrics(session));
+      const metrics = versionMetrics(session, standing, await costMetrics({ ...session, effort: record.effort }));
       await record.change({ ...found, search: state, replies: {}, spent }, { metrics });
     },
     onCandidate: (candidate) => progress.judged(candidate),
