@@ -1,8 +1,9 @@
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
-import type { TrainingSummary } from '@agentlightning/core/protocol';
+import type { RunEffort, TrainingSummary } from '@agentlightning/core/protocol';
 import { AsyncCollector } from '../collection/async-collector.ts';
 import { SyncCollector } from '../collection/sync-collector.ts';
 import { TaskSampler } from '../curriculum/task-sampler.ts';
+import { assertWithinBudget } from '../run/budget.ts';
 import { completionReason } from '../run/completion-reason.ts';
 import type { RunState } from '../run/run-state.ts';
 import type { TrainingSession } from '../session/training-session.ts';
@@ -30,6 +31,12 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const collector = new Collector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {
     signal.throwIfAborted();
+    await assertWithinBudget({ ...session, budget: config.limits.budget, effort: effortOf(session, state) }).catch(
+      async (error: unknown) => {
+        await saveLastModel(session, state);
+        throw error;
+      },
+    );
     const current = state;
     const ids = { run_id: run.runId, step: state.finishedStep + 1 };
     state = isEvaluationDue(state, session)
@@ -42,6 +49,10 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   state = await saveLastModel(session, state);
   state = await finishRun(session, state);
   return summariseRun({ run, state, tasks: session.tasks, config, seconds: (systemClock.now() - startedMs) / 1000 });
+}
+
+function effortOf({ workedSeconds }: TrainingSession, { effort }: RunState): RunEffort {
+  return { ...effort, seconds: workedSeconds() };
 }
 
 async function saveInitialModel(session: TrainingSession, state: RunState): Promise<RunState> {

@@ -1,4 +1,5 @@
 import type { AgentLightningError, Store } from '@agentlightning/core';
+import { systemClock } from '@agentlightning/core/internal';
 import { loadTasks } from '../config/load-tasks.ts';
 import { groupSizeOf } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
@@ -123,9 +124,16 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     pauseCalls: gateway.pauseCalls,
     emit,
     emittedWarnings: new Set(),
+    workedSeconds: stopwatch(state.effort.seconds),
     stepHistory: await readStepRecords(store, run.runId, state.finishedStep),
     signal,
   };
+}
+
+/** Measures the time from now on, in seconds, beginning with that of earlier processes. */
+export function stopwatch(earlierSeconds: number): () => number {
+  const startedMs = systemClock.now();
+  return () => earlierSeconds + (systemClock.now() - startedMs) / 1000;
 }
 
 /** Reads and validates the tasks of a run. @throws AgentLightningError TASK_FILE */
