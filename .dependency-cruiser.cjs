@@ -115,7 +115,7 @@ module.exports = {
         path: '^(packages|apps)/[^/]+/(src|test|proto)/',
         pathNot: [
           '^$1/',
-          '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register|workers|operations|losses|serving)/)?index\\.ts$',
+          '^(packages|apps)/[^/]+/src/((testing|contracts|protocol|adapter|store-client|settings|register|workers|operations|losses|serving|feedback)/)?index\\.ts$',
           '^packages/core/src/entry-points/[\\w-]+\\.ts$',
         ],
       },

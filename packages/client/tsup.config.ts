@@ -1,3 +1,3 @@
 import { libraryConfig } from '../../tools/tsup-library.ts';
 
-export default libraryConfig();
+export default libraryConfig({ index: 'src/index.ts', 'feedback/index': 'src/feedback/index.ts' });

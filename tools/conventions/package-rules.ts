@@ -18,7 +18,7 @@ interface Manifest {
 
 /**
  * The allowed entry points of a package. `.` is for agents. Authors of algorithms, stores and runtimes use `./algorithm`, `./store`,
- * `./spans` and `./training-runtime`, those of adapters `./adapter`; `./store-client` is for programs that use a store over HTTP, `./workers` for supervisors, `./operations` for telemetry of processes, `./losses` and `./serving` for engines of runtimes, `./settings` for checks of configurations.
+ * `./spans` and `./training-runtime`, those of adapters `./adapter`; `./store-client` is for programs that use a store over HTTP, `./workers` for supervisors, `./operations` for telemetry of processes, `./losses` and `./serving` for engines of runtimes, `./feedback` for browsers, `./settings` for checks of configurations.
  * `./internal`, `./protocol` (with zod) and, also for browsers, `./metrics` are for the packages of this repository only: they have no report in `docs/api` and may change in every version. `./contracts` needs Vitest, `./testing` does not; `./main` is a program.
  */
 const publicEntries = new Set([
@@ -38,6 +38,7 @@ const publicEntries = new Set([
   './operations',
   './losses',
   './serving',
+  './feedback',
   './settings',
   './register',
   './main',

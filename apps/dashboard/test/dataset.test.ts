@@ -31,9 +31,9 @@ test('a data set is downloaded as lines of JSON', async () => {
   const response = await download(`${sampleRunId}/dataset?from=rewards&minReward=0.5`);
   expect(response.headers.get('content-disposition')).toBe(`attachment; filename="${sampleRunId}-chat.jsonl"`);
   expect(await response.text()).toBe('{"messages":[]}\n{"messages":["é"]}\n');
-  expect(requests.at(-1)).toEqual({ run: sampleRunId, format: 'chat', from: 'rewards', mode: 'train', minReward: 0.5 });
+  expect(requests.at(-1)).toEqual({ run: sampleRunId, format: 'chat', by: 'rewards', mode: 'train', minReward: 0.5 });
   await (await download(`${sampleRunId}/dataset?format=preference&minReward=0.5`)).text();
-  expect(requests.at(-1)).toEqual({ run: sampleRunId, format: 'preference', from: 'annotations', mode: 'train' });
+  expect(requests.at(-1)).toEqual({ run: sampleRunId, format: 'preference', by: 'annotations', mode: 'train' });
 });
 
 test('unknown runs and formats are refused before the download', async () => {

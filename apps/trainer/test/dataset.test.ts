@@ -64,7 +64,7 @@ test('a better and a worse answer to the same messages become a line of preferen
     expect(worthOf(better.content)).toBeGreaterThan(worthOf(worse.content));
 });
 
-test('with --from annotations, labels and preferences of people decide', async () => {
+test('with --by annotations, labels and preferences of people decide', async () => {
   const store = await openStore(`sqlite:${path.join(folder, 'agl.db')}`);
   const { items } = await store.searchRollouts({ runId, modeIn: ['train'], statusIn: ['succeeded'], sortBy: 'reward' });
   const annotate = ({ rollout }: FoundRollout, judgement: Judgement): Promise<Feedback> =>
@@ -79,10 +79,10 @@ test('with --from annotations, labels and preferences of people decide', async (
     for (const { rollout } of others) await annotate(worst, { preferredOver: rollout.rolloutId });
   }
   await store.close();
-  const from = ['--from', 'annotations'];
-  expect((await dataset(...from, '--out', 'liked.jsonl')).code).toBe(0);
+  const by = ['--by', 'annotations'];
+  expect((await dataset(...by, '--out', 'liked.jsonl')).code).toBe(0);
   expect(linesOf(z.object({ messages: z.array(message) }), 'liked.jsonl')).toHaveLength(groupIds.length);
-  expect((await dataset(...from, '--format', 'preference', '--out', 'preferred.jsonl')).code).toBe(0);
+  expect((await dataset(...by, '--format', 'preference', '--out', 'preferred.jsonl')).code).toBe(0);
   const line = z.object({ preferred_output: z.tuple([message]), non_preferred_output: z.tuple([message]) });
   const lines = linesOf(line, 'preferred.jsonl');
   expect(lines.length).toBeGreaterThan(0);
@@ -91,7 +91,7 @@ test('with --from annotations, labels and preferences of people decide', async (
     non_preferred_output: [worse],
   } of lines)
     expect(worthOf(better.content)).toBeLessThan(worthOf(worse.content));
-  expect((await dataset(...from, '--min-reward', '1')).stderr).toContain('--min-reward has no meaning');
+  expect((await dataset(...by, '--min-reward', '1')).stderr).toContain('--min-reward has no meaning');
 });
 
 test('a flag of the other format is refused, and a run that is not there named', async () => {

@@ -45,7 +45,7 @@ import {
   type WorkerQuery,
 } from '@agentlightning/core/store';
 import { AccessKeyOperations } from './operations/access/access-key-operations.ts';
-import { assertRetentionPolicy, retentionCutoff, runsToDelete } from './operations/apply-retention.ts';
+import { assertRetentionPolicy, isDeployment, retentionCutoff, runsToDelete } from './operations/apply-retention.ts';
 import { assertClaimLimit, claimRollouts } from './operations/attempts/claim-rollouts.ts';
 import { getLatestAttempt, queryAttempts } from './operations/attempts/read-attempts.ts';
 import { updateAttempt } from './operations/attempts/update-attempt.ts';
@@ -367,8 +367,9 @@ function rolloutsToDelete(context: OperationContext, runs: SqlCondition, cutoffM
   const isOver = context.dialect.isOneOf('status', terminalRolloutStatuses);
   return {
     sql: `${ofRuns} UNION ALL SELECT rollout_id FROM rollouts
-      WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql}`,
-    parameters: [...runs.parameters, cutoffMs, ...isOver.parameters],
+      WHERE run_id IS NULL AND end_time_ms < ? AND ${isOver.sql} UNION ALL SELECT rollout_id FROM rollouts
+      WHERE end_time_ms < ? AND run_id IN (SELECT run_id FROM runs WHERE ${isDeployment})`,
+    parameters: [...runs.parameters, cutoffMs, ...isOver.parameters, cutoffMs],
   };
 }
 

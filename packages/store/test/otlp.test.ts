@@ -127,16 +127,14 @@ describe.each(exporters)('the standard exporter of OpenTelemetry for %s', (_, ma
 });
 
 describe('OTLP/JSON', () => {
-  test.each(['Infinity', 'NaN', 1e300])('a reward of %s is omitted and reported', async (doubleValue) => {
+  test.each(['Infinity', 'NaN', 1e300])('a reward of %s is refused', async (doubleValue) => {
     const rollout = await store.startRollout({ input: 1 });
     const attributes = [
       { key: 'agentlightning.reward.0.name', value: { stringValue: 'primary' } },
       { key: 'agentlightning.reward.0.value', value: { doubleValue } },
     ];
     const response = await send(requestOf(rollout, { name: 'agentlightning.annotation', attributes }));
-    expect(await response.json()).toMatchObject({
-      partialSuccess: { rejectedSpans: '1', errorMessage: expect.stringContaining('Reward "primary" is out of range') },
-    });
+    expect(await response.json()).toMatchObject({ code: 3, message: expect.stringContaining('Reward "primary" is out of range') });
     expect(await spansOf(rollout)).toEqual([]);
   });
 
@@ -221,6 +219,82 @@ describe('a partial success', () => {
       },
     ]);
     expect(await spansOf(rollout)).toHaveLength(1);
+  });
+});
+
+describe('production', () => {
+  /** A request in OTLP/JSON of a producer outside of runs. */
+  const trace = (resource: Record<string, string>, ...spans: object[]): object => ({
+    resourceSpans: [
+      {
+        resource: {
+          attributes: Object.entries(resource).map(([key, stringValue]) => ({ key, value: { stringValue } })),
+        },
+        scopeSpans: [{ spans: spans.map((span) => ({ traceId: 'c'.repeat(32), name: 'step', ...span })) }],
+      },
+    ],
+  });
+  const root = {
+    spanId: '1'.repeat(16),
+    attributes: [{ key: 'input.value', value: { stringValue: 'Where is my parcel?' } }],
+    status: { code: 2 },
+  };
+  const child = { spanId: '2'.repeat(16), parentSpanId: '1'.repeat(16) };
+
+  test('spans of a named deployment create its traces, in any order and once', async () => {
+    const headers = { 'x-agl-deployment': 'parcels' };
+    for (const spans of [[child], [root], [child, root]]) {
+      const response = await send(trace({ 'service.name': 'shop' }, ...spans), headers);
+      expect([response.status, await response.json()]).toEqual([200, {}]);
+    }
+    const rollout = await store.getRollout('c'.repeat(32));
+    const expected = { runId: 'parcels', mode: 'production', status: 'failed', input: 'Where is my parcel?' };
+    expect(rollout).toMatchObject(expected);
+    expect((await store.querySpans({ rolloutId: rollout.rolloutId })).items).toHaveLength(2);
+  });
+
+  test('the resource names the deployment; rollouts of runs in the same process stay theirs', async () => {
+    const { rolloutId, attempt } = await store.startRollout({ input: 1 });
+    const given = { 'agentlightning.rollout_id': rolloutId, 'agentlightning.attempt_id': attempt.attemptId };
+    const attributes = Object.entries(given).map(([key, stringValue]) => ({ key, value: { stringValue } }));
+    const spans = [
+      { ...root, traceId: 'd'.repeat(32) },
+      { ...child, attributes },
+    ];
+    const response = await send(trace({ 'agentlightning.deployment': 'shop' }, ...spans));
+    expect([response.status, await response.json()]).toEqual([200, {}]);
+    expect(await store.getRollout('d'.repeat(32))).toMatchObject({ runId: 'shop', mode: 'production' });
+    expect((await store.querySpans({ rolloutId })).items).toHaveLength(1);
+  });
+
+  test('a batch without a deployment is refused with the way to name one', async () => {
+    const response = await send(trace({}, root));
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('x-agl-deployment')]);
+  });
+
+  test('a batch for a run that is not a deployment is refused', async () => {
+    await store.createRun({ runId: 'run-7', name: 'training', config: {} });
+    const response = await send(trace({ 'agentlightning.deployment': 'run-7' }, root));
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('not a deployment')]);
+  });
+
+  test('a key of the role ingest records traces of production only', async () => {
+    const locked = await openStore(':memory:');
+    const { key } = await locked.createAccessKey({ name: 'shop', role: 'ingest' });
+    const guarded = await createStoreServer({ store: locked, port: 0 });
+    const { rolloutId, attempt } = await locked.startRollout({ input: 1 });
+    const post = async (resource: Record<string, string>): Promise<number> => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+      const body = JSON.stringify(trace(resource, root));
+      return (await fetch(`${guarded.url}/v1/traces`, { method: 'POST', headers, body })).status;
+    };
+    const ids = { 'agentlightning.rollout_id': rolloutId, 'agentlightning.attempt_id': attempt.attemptId };
+    expect(await post(ids)).toBe(400);
+    expect(await post({ ...ids, 'agentlightning.deployment': 'shop' })).toBe(400);
+    expect((await locked.querySpans({ rolloutId })).total).toBe(0);
+    expect(await post({ 'agentlightning.deployment': 'shop' })).toBe(200);
+    await guarded.close();
+    await locked.close();
   });
 });
 

@@ -1,6 +1,8 @@
 export { finalCalls } from './final-calls.ts';
-export type { SampledTrace, SampleTracesOptions } from './sample-traces.ts';
-export { sampleTraces } from './sample-traces.ts';
+export type { CallDetails, CurrentTrace, SampledTrace, SampleTracesOptions } from './sample-traces.ts';
+export { currentTrace, sampleTraces } from './sample-traces.ts';
+export type { SendToStoreOptions, TraceSender } from './send-to-store.ts';
+export { sendToStore } from './send-to-store.ts';
 export { traceMessages } from './step-messages.ts';
 export { terminalText } from './terminal-text.ts';
 export type { TracePageOptions } from './trace-html.ts';

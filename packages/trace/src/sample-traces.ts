@@ -1,7 +1,9 @@
 import {
   type ActiveSpan,
   AgentLightningError,
+  type Attributes,
   currentRollout,
+  type JsonValue,
   type Span,
   type SpanInput,
   type SpanSink,
@@ -9,7 +11,7 @@ import {
   withRollout,
 } from '@agentlightning/core';
 import { warnOnce } from '@agentlightning/core/internal';
-import { AttemptSpans, spanNames } from '@agentlightning/core/spans';
+import { AttemptSpans, agentLightningAttributes, productionAttributes, spanNames } from '@agentlightning/core/spans';
 import { newId, newTraceId } from '@agentlightning/core/store';
 
 /** The trace of one call in production. */
@@ -20,6 +22,18 @@ export interface SampledTrace {
   readonly spans: readonly Span[];
   /** The error of the call; null when it succeeded. */
   readonly error: unknown;
+}
+
+/** What an application knows of a call. */
+export interface CallDetails {
+  /** The input of the agent: the task, when the call becomes one. @default the last message of the user in the first model call */
+  readonly input?: JsonValue;
+  /** The user, such as a hash of an id: data sets are split by it. */
+  readonly user?: string;
+  /** The conversation that the call continues: data sets are split by it. */
+  readonly conversation?: string;
+  /** The version of the agent that serves the call, such as `run-1a2b@30`. */
+  readonly version?: string;
 }
 
 /** Options of {@link sampleTraces}. */
@@ -33,6 +47,8 @@ export interface SampleTracesOptions<TArguments extends readonly unknown[]> {
    * call does not wait for it, and its errors are emitted as one process warning.
    */
   readonly onTrace: (trace: SampledTrace) => void | Promise<void>;
+  /** What the application knows of a recorded call. @default nothing */
+  readonly details?: (...args: TArguments) => CallDetails;
   /** Time after the call at which steps that are still open are abandoned, in milliseconds. @default 300000 (5 minutes) */
   readonly maxOpenMs?: number;
   /** Random numbers from 0 to 1, for sampling. @default Math.random */
@@ -47,11 +63,11 @@ export interface SampleTracesOptions<TArguments extends readonly unknown[]> {
  *
  * @example
  * ```ts
- * const exporter = new TraceExporter({ target: traceTarget('otlp', process.env) });
  * const answer = sampleTraces(agent, {
  *   sampleRate: 0.05,
  *   shouldRecord: (request) => !request.isConfidential,
- *   onTrace: ({ spans }) => exporter.export(spans),
+ *   details: ({ question, userId }) => ({ input: question, user: userId }),
+ *   onTrace: sendToStore({ deployment: 'support-agent', url: 'https://store.example', apiKey }),
  * });
  * ```
  */
@@ -66,11 +82,56 @@ export function sampleTraces<TArguments extends readonly unknown[], TResult>(
   }
   return (...args) => {
     const isRecorded = currentRollout() === null && random() < sampleRate && shouldRecord(...args);
-    return isRecorded ? recorded(() => run(...args), options) : run(...args);
+    if (!isRecorded) return run(...args);
+    return recorded(
+      () => run(...args),
+      options,
+      detailAttributes(() => options.details?.(...args) ?? {}),
+    );
   };
 }
 
-function recorded<TResult>(run: () => TResult, options: ReportOptions): TResult {
+/** A trace that is being recorded. */
+export interface CurrentTrace {
+  /** The id of the rollout: what feedback on the call refers to. */
+  readonly id: string;
+}
+
+/**
+ * The trace of the running call; null where it is not recorded. An application keeps its id for later feedback.
+ *
+ * @example
+ * ```ts
+ * response.setHeader('x-trace-id', currentTrace()?.id ?? '');
+ * ```
+ */
+export function currentTrace(): CurrentTrace | null {
+  const rollout = currentRollout();
+  return rollout === null ? null : { id: rollout.rolloutId };
+}
+
+/** The details of a call as attributes of its root span. An error while they are read is not the caller's. */
+function detailAttributes(read: () => CallDetails): Attributes {
+  try {
+    const { input, user, conversation, version } = read();
+    const given: Readonly<Record<string, string | undefined>> = {
+      [agentLightningAttributes.operationInput]: input === undefined ? undefined : JSON.stringify(input),
+      [productionAttributes.user]: user,
+      [productionAttributes.conversation]: conversation,
+      [productionAttributes.version]: version,
+    };
+    return Object.fromEntries(
+      Object.entries(given).flatMap(([name, value]): [string, string][] =>
+        value === undefined ? [] : [[name, value]],
+      ),
+    );
+  } catch (error) {
+    warnOnce('Reading the details of a call failed', error);
+    return {};
+  }
+}
+
+function recorded<TResult>(run: () => TResult, options: ReportOptions, attributes: Attributes): TResult {
   const call = new RecordedCall(options);
   const context = {
     rolloutId: call.rolloutId,
@@ -84,7 +145,7 @@ function recorded<TResult>(run: () => TResult, options: ReportOptions): TResult 
     sink: call,
   };
   try {
-    const result = withRollout(context, () => tracer.withSpan(spanNames.rollout, run));
+    const result = withRollout(context, () => tracer.withSpan(spanNames.rollout, run, { attributes }));
     if (result instanceof Promise)
       result.then(
         () => call.settle(null),

@@ -74,11 +74,11 @@ const parameters = z.strictObject({
 function addDatasetRoute(app: Hono, { store, datasets }: DashboardContext): void {
   if (datasets === null) return;
   app.get('/api/runs/:id/dataset', async (request) => {
-    const { minReward, ...choice } = parse(parameters, request.req.query(), 'Query');
+    const { minReward, from: by, ...choice } = parse(parameters, request.req.query(), 'Query');
     const { runId: run } = await store.getRun(request.req.param('id'));
     // A minimum has a meaning for conversations that rewards select.
-    const hasMinimum = minReward !== undefined && choice.format === 'chat' && choice.from === 'rewards';
-    const lines = datasets({ run, ...choice, ...(hasMinimum ? { minReward } : {}) });
+    const hasMinimum = minReward !== undefined && choice.format === 'chat' && by === 'rewards';
+    const lines = datasets({ run, by, ...choice, ...(hasMinimum ? { minReward } : {}) });
     request.header('content-type', 'application/jsonl; charset=utf-8');
     request.header('content-disposition', `attachment; filename="${run}-${choice.format}.jsonl"`);
     const encoder = new TextEncoder();

@@ -7,7 +7,7 @@ export interface DatasetRequest {
   /** `chat`: conversations to imitate (SFT). `preference`: pairs of a better and a worse response. */
   readonly format: 'chat' | 'preference';
   /** What decides: rewards, or the labels and preferences of people. */
-  readonly from: 'rewards' | 'annotations';
+  readonly by: 'rewards' | 'annotations';
   /** The purpose of the rollouts. */
   readonly mode: RolloutMode;
   /** For `chat` by rewards: only rollouts with at least this reward. */

@@ -114,7 +114,7 @@ function Export({ runId }: { readonly runId: string }): ReactNode {
         {from === 'annotations' ? 'rollouts labelled good, and preferences.' : 'by the rewards of the agent.'}
       </p>
       <p>The same by program:</p>
-      <pre>{`agl dataset --run ${runId} --format ${format} --from ${from} --mode ${mode}${flag} --out data.jsonl`}</pre>
+      <pre>{`agl dataset --run ${runId} --format ${format} --by ${from} --mode ${mode}${flag} --out data.jsonl`}</pre>
     </section>
   );
 }

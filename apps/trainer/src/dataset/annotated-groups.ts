@@ -34,7 +34,7 @@ function ownSpans({ spans, attemptId }: CollectedRollout): readonly Span[] {
 }
 
 /** The rollout with one reward span instead of those of its agent. */
-function withReward(collected: CollectedRollout, value: number): CollectedRollout {
+export function withReward(collected: CollectedRollout, value: number): CollectedRollout {
   const spans = ownSpans(collected);
   const last = spans.at(-1);
   if (last === undefined) return collected;

@@ -10,7 +10,7 @@ export interface DatasetChoice {
   readonly run: string;
   readonly format: 'chat' | 'preference';
   /** What decides which rollouts are good. */
-  readonly from: 'rewards' | 'annotations';
+  readonly by: 'rewards' | 'annotations';
   readonly minReward?: number;
   readonly best?: number;
   readonly minGap?: number;
@@ -34,7 +34,7 @@ export function emptyDatasetCounts(): DatasetCounts {
 export async function* datasetLines(store: Store, flags: DatasetChoice, counts: DatasetCounts): AsyncGenerator<string> {
   for await (const group of groupsOf(store, flags)) {
     counts.rollouts += group.rollouts.length;
-    const judged = flags.from === 'rewards' ? [group] : annotatedGroups(group, flags.format);
+    const judged = flags.by === 'rewards' ? [group] : annotatedGroups(group, flags.format);
     for (const example of judged.flatMap((each) => examplesOf(each, flags, counts))) {
       counts.lines += 1;
       yield `${JSON.stringify(example)}\n`;
@@ -53,7 +53,7 @@ function examplesOf(group: CollectedGroup, flags: DatasetChoice, counts: Dataset
   return fineTuneExamples([group], {
     ...agents,
     ...(flags.minReward === undefined ? {} : { minReward: flags.minReward }),
-    ...(flags.from === 'annotations' ? { minReward: goodReward } : {}),
+    ...(flags.by === 'annotations' ? { minReward: goodReward } : {}),
     ...(flags.best === undefined ? {} : { keepBest: flags.best }),
   });
 }

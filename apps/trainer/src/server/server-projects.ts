@@ -183,7 +183,7 @@ function openGateway(
   const keys: KeyAuthenticator = {
     roleOf: (key) =>
       handler
-        .authorize({ authorization: `Bearer ${key}`, project, right: 'attempt:read', action: 'call models' })
+        .authorize({ authorization: `Bearer ${key}`, project, right: 'public', action: 'call models' })
         .catch((error: unknown) => {
           if (AgentLightningError.isInstance(error) && error.code === 'UNAUTHENTICATED') return null;
           throw error;

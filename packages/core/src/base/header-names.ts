@@ -18,6 +18,8 @@ export const headerNames = {
   policyVersion: 'x-agl-policy-version',
   /** Response of the gateway: it refused the call because calls are paused. */
   paused: 'x-agl-paused',
+  /** Request by OTLP: the deployment of the spans whose resource names none. */
+  deployment: 'x-agl-deployment',
   /** Request and response: correlates the logs of client, gateway, store and upstream. */
   requestId: 'x-request-id',
   /**

@@ -98,7 +98,7 @@ export type { AnnotationSource, RolloutReview } from '../spans/feedback.ts';
 export { annotationSpan, feedbackFromSpan, feedbackSources, feedbackToSpan, findReview } from '../spans/feedback.ts';
 export type { FlattenOptions } from '../spans/flatten-attributes.ts';
 export { flattenAttributes } from '../spans/flatten-attributes.ts';
-export { foreignModelCall } from '../spans/foreign-model-call.ts';
+export { foreignModelCall, uncapturedModelCall } from '../spans/foreign-model-call.ts';
 export { toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
 export { newestPolicyVersion, rolloutModes } from '../spans/model-call.ts';
 export { productionFacts, productionMetadata } from '../spans/production-trace.ts';

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isObject, objectsOf, parseObject, textOf } from '../base/json-access.ts';
+import { recordedConversation } from './gen-ai-call.ts';
 import { toGenAiMessages } from './gen-ai-messages.ts';
 import type { Attributes, AttributeValue, Span } from './span.ts';
 import { agentLightningAttributes, genAiAttributes, modelCallAttributes } from './span-attributes.ts';
@@ -19,13 +20,29 @@ interface ForeignCall {
 
 /**
  * A span of another recorder that is a model call, with the attributes of a framework adapter's step: kind, model, usage and
- * bodies. Recognises OpenInference (Python and JavaScript) and Langfuse.
+ * bodies. Recognises OpenInference (Python and JavaScript), Langfuse, OpenTelemetry's GenAI conventions, the AI SDK and OpenLLMetry.
  *
  * @returns null for other spans
  */
 export function foreignModelCall(span: Span): Span | null {
-  const call = openInferenceCall(span.attributes) ?? langfuseCall(span.attributes);
+  const call = openInferenceCall(span.attributes) ?? langfuseCall(span.attributes) ?? otherCall(span.attributes);
+  return call === null ? null : modelCallSpan(span, call);
+}
+
+/**
+ * A step of an adapter that no gateway and no `fetch` recorded, as in production, with the attributes of a captured call: for
+ * data sets of conversations. It has no token ids and is not trainable.
+ *
+ * @returns null for steps without a conversation
+ */
+export function uncapturedModelCall(span: Span): Span | null {
+  const call = conversationCall(span.attributes);
   if (call === null) return null;
+  const recorded = modelCallSpan(span, call);
+  return { ...recorded, attributes: { ...recorded.attributes, [modelCallAttributes.isTrainable]: false } };
+}
+
+function modelCallSpan(span: Span, call: ForeignCall): Span {
   const { messages, tools, reply, responseId: id } = call;
   const model = textOf(call.model) ?? '';
   const finishReason = span.status.code === 'ERROR' ? null : Array.isArray(reply.tool_calls) ? 'tool_calls' : 'stop';
@@ -52,6 +69,25 @@ export function foreignModelCall(span: Span): Span | null {
     value === null || value === undefined ? [] : [[name, value]],
   );
   return { ...span, attributes: { ...Object.fromEntries(given), ...span.attributes } };
+}
+
+/** Other conventions. Spans of this project are read by their attributes. */
+function otherCall(attributes: Attributes): ForeignCall | null {
+  const isOurs = agentLightningAttributes.stepKind in attributes || modelCallAttributes.isTrainable in attributes;
+  return isOurs ? null : conversationCall(attributes);
+}
+
+function conversationCall(attributes: Attributes): ForeignCall | null {
+  const conversation = recordedConversation(attributes);
+  if (conversation === null) return null;
+  return {
+    ...conversation,
+    model: attributes[genAiAttributes.requestModel] ?? attributes['ai.model.id'],
+    tools: [],
+    responseId: textOf(attributes[genAiAttributes.responseId]),
+    inputTokens: attributes[genAiAttributes.usageInputTokens],
+    outputTokens: attributes[genAiAttributes.usageOutputTokens],
+  };
 }
 
 function openInferenceCall(attributes: Attributes): ForeignCall | null {

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isObject, objectsOf, parseObject, textOf } from '../base/json-access.ts';
+import { uncapturedModelCall } from './foreign-model-call.ts';
 import { joinModelCalls } from './join-model-calls.ts';
 import type { Attributes, AttributeValue, Span } from './span.ts';
 import { agentLightningAttributes, modelCallAttributes, productionAttributes } from './span-attributes.ts';
@@ -109,7 +110,8 @@ function inputOf(attributes: Attributes): JsonValue | undefined {
 /** The last message of the user in the request of the first model call. */
 function inputOfCalls(spans: readonly Span[]): JsonValue | undefined {
   const [first] = joinModelCalls(spans);
-  const body = (first?.captured ?? first?.step)?.attributes[modelCallAttributes.requestBody];
+  const record = first?.captured ?? (first?.step ? (uncapturedModelCall(first.step) ?? first.step) : null);
+  const body = record?.attributes[modelCallAttributes.requestBody];
   const request = parseObject(textOf(body) ?? '');
   const written = request?.messages ?? request?.input;
   if (typeof written === 'string') return written;

@@ -5,7 +5,7 @@
 export interface RetentionPolicy {
   /**
    * Minimum age in milliseconds. Runs last changed before it are deleted with their content, as are finished rollouts
-   * without a run that ended before it. @default any age for runs; rollouts without a run are kept
+   * without a run, and traces of a deployment, that ended before it. @default any age for runs; rollouts without a run are kept
    */
   readonly olderThanMs?: number;
   /** Number of newest runs to keep. @default 0 */

@@ -31,6 +31,8 @@ export function addRoutes(app: Hono<GatewayEnv>, options: RouteOptions): void {
   app.get('/health', (c) => c.json({ status: 'ok', ...healthOf(options) }));
   app.use(async (c, next) => {
     c.set('caller', await access.callerOf(c.req.raw.headers));
+    // Keys for traces and feedback may do nothing here.
+    assertRight(c.var.caller, 'attempt:read');
     await next();
   });
   app.use(limitedBody(options.maxBodyBytes));

@@ -34,10 +34,11 @@ export async function hasAnythingToDelete(context: OperationContext, policy: Ret
        OR EXISTS (SELECT 1 FROM rollouts AS o WHERE o.run_id = r.run_id AND o.end_time_ms IS NOT NULL)) LIMIT 1`,
     where.parameters,
   );
-  return runs.length > 0 || (await rolloutsWithoutRun(context, cutoffMs, '')).length > 0;
+  if (runs.length > 0 || (await rolloutsWithoutRun(context, cutoffMs, '')).length > 0) return true;
+  return (await expiredTraces(context, cutoffMs)).length > 0;
 }
 
-/** Deletes a batch of expired data: rollouts of expired runs, those runs, and expired rollouts without a run. */
+/** Deletes a batch of expired data: rollouts of expired runs, those runs, and expired rollouts without a run and of deployments. */
 export async function applyRetentionBatch(context: OperationContext, policy: RetentionPolicy): Promise<DeletionBatch> {
   const cutoffMs = retentionCutoff(context, policy);
   const where = runsToDelete(policy, cutoffMs);
@@ -55,7 +56,9 @@ export async function applyRetentionBatch(context: OperationContext, policy: Ret
   }
   const withoutRun = await rolloutsWithoutRun(context, cutoffMs, context.dialect.forUpdate);
   deleted = addDeletions(deleted, await removeRollouts(context, withoutRun));
-  return { deleted, isOver: withoutRun.length < rolloutsPerDeletion };
+  const traces = await expiredTraces(context, cutoffMs);
+  deleted = addDeletions(deleted, await removeRollouts(context, traces));
+  return { deleted, isOver: withoutRun.length < rolloutsPerDeletion && traces.length === 0 };
 }
 
 /** The condition of ended runs that were last updated before the cutoff and are not among the newest. */
@@ -92,6 +95,25 @@ async function rolloutsWithoutRun(
     [cutoffMs, ...isOver.parameters, rolloutsPerDeletion],
   );
   return rows.map((row) => readText(row, 'rollout_id'));
+}
+
+/** The condition of deployments, whose traces expire one by one. */
+export const isDeployment = `status = 'running' AND state LIKE '%"kind":"deployment"%'`;
+
+/** The expired ones among the first traces of each deployment: traces are added in the order of their time. */
+async function expiredTraces(context: OperationContext, cutoffMs: number | null): Promise<readonly string[]> {
+  if (cutoffMs === null) return [];
+  const expired: string[] = [];
+  for (const run of await context.db.all(`SELECT run_id FROM runs WHERE ${isDeployment}`, [])) {
+    const rows = await context.db.all(
+      `SELECT rollout_id FROM (SELECT rollout_id, end_time_ms FROM rollouts WHERE run_id = ? ORDER BY position LIMIT ?) AS first
+       WHERE end_time_ms < ?`,
+      [readText(run, 'run_id'), rolloutsPerDeletion - expired.length, cutoffMs],
+    );
+    expired.push(...rows.map((row) => readText(row, 'rollout_id')));
+    if (expired.length >= rolloutsPerDeletion) break;
+  }
+  return expired;
 }
 
 async function hasRollouts(context: OperationContext, runId: string): Promise<boolean> {

@@ -7,10 +7,12 @@ import {
   changeCodec,
   defaultProject,
   isRewardedByEvaluator,
+  operationRoutes,
   specialRoutes,
 } from '@agentlightning/core/protocol';
 import type { AttemptedRollout } from '@agentlightning/core/store';
 import { type Context, Hono } from 'hono';
+import { cors } from 'hono/cors';
 import type { Registry } from 'prom-client';
 import type { JournalReading } from '../changes/change-journal.ts';
 import type { SqlStore } from '../sql-store.ts';
@@ -21,6 +23,7 @@ import { errorResponse, unknownRouteResponse } from './error-response.ts';
 import { eventStreamResponse, type ServerEvent } from './event-stream.ts';
 import { idempotentRequest } from './idempotency.ts';
 import { BodyBudget } from './limits/body-budget.ts';
+import { limitFeedback } from './limits/feedback-limit.ts';
 import { limitBody, limitRequests } from './limits/limit-requests.ts';
 import { LongPollLimit } from './limits/long-poll-limit.ts';
 import { noteCharge } from './limits/serving-shares.ts';
@@ -48,6 +51,7 @@ import { waitHandlers } from './routes/wait-handlers.ts';
 type Claimed = readonly AttemptedRollout[];
 
 const route = specialRoutes.claimRollouts;
+const feedbackHeaders = ['authorization', 'content-type'];
 
 /** Claims rollouts, optionally as a long poll. */
 function claimHandlers({
@@ -174,7 +178,13 @@ export function createStoreApp(options: StoreAppOptions): Hono {
   const {
     authenticator = new Authenticator({ keys: store, revokedTokens, apiKey, workerKey: null, attemptTokens, clock }),
   } = options;
+  // Browsers send feedback from other origins, with a key that may do nothing else.
+  app.use(
+    operationRoutes.recordFeedback.path,
+    cors({ origin: '*', allowMethods: ['POST'], allowHeaders: feedbackHeaders }),
+  );
   app.use(guardRoutes(authenticator, project));
+  app.use(operationRoutes.recordFeedback.path, limitFeedback(clock));
   const untilClosed = (context: Context): AbortSignal => AbortSignal.any([context.req.raw.signal, options.closing]);
   const handlers = handlersOf({
     project,

@@ -232,6 +232,7 @@ function createProjectApp(options: StoreHandlerOptions, { shares, ...given }: Pr
     waits,
     metrics,
     charge,
+    clock: options.clock ?? systemClock,
   });
   return { app, metrics };
 }

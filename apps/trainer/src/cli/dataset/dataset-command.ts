@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { defaultStoreUrl } from '../../config/environment.ts';
-import { finiteNumber, storeHelp, wholeNumber } from '../flags.ts';
+import { durationMs, finiteNumber, storeHelp, wholeNumber } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
 import type { DatasetFlags } from './write-dataset.ts';
 
@@ -8,18 +8,19 @@ import type { DatasetFlags } from './write-dataset.ts';
 export function addDatasetCommand(program: Command): void {
   program
     .command('dataset')
-    .description('Write conversations or preference pairs of a run as JSON lines, to fine-tune a model elsewhere.')
-    .requiredOption('--run <id>', 'the run')
+    .description('Write conversations, preference pairs or tasks of a run or a deployment as JSON lines.')
+    .option('--run <id>', 'the run')
+    .addOption(new Option('--from <deployment>', 'the traces of a deployment instead of a run').conflicts('run'))
     .addOption(
       new Option(
         '--format <format>',
-        'chat: conversations to imitate. preference: pairs of a better and a worse response',
+        'chat: conversations to imitate. preference: pairs of a better and a worse response. tasks: the inputs of traces',
       )
-        .choices(['chat', 'preference'])
+        .choices(['chat', 'preference', 'tasks'])
         .default('chat'),
     )
     .addOption(
-      new Option('--from <source>', 'what decides: the rewards, or the labels and preferences of people')
+      new Option('--by <source>', 'of a run, what decides: the rewards, or the labels and preferences of people')
         .choices(['rewards', 'annotations'])
         .default('rewards'),
     )
@@ -32,13 +33,21 @@ export function addDatasetCommand(program: Command): void {
         .choices(['train', 'val', 'test', 'production'])
         .default('train'),
     )
+    .option('--since <time>', 'of a deployment: only traces of this time until now, such as 7d', durationMs)
+    .option('--min-score <score>', 'of a deployment: minimum score; a review counts more than feedback', finiteNumber)
+    .addOption(new Option('--style <style>', 'of a deployment').choices(['openai', 'trl']).default('openai'))
+    .option('--test-out <file>', 'of a deployment: a second file with the lines of other users')
+    .option('--test-share <share>', 'share of the users in it', finiteNumber, 0.2)
+    .addOption(
+      new Option('--split-by <id>', 'what is never in both files').choices(['user', 'conversation']).default('user'),
+    )
     .option('--out <file>', 'the file to write; - for the standard output', '-')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .addHelpText(
       'after',
       examples(
-        'agl dataset --run run-1a2b3c4d --min-reward 0.9 --best 1 --out good.jsonl',
-        'The lines are in the formats of OpenAI’s fine-tuning API.',
+        'agl dataset --run run-1a2b3c4d --min-reward 0.9 --best 1 --out good.jsonl\n  agl dataset --from support-agent --since 7d --min-score 0.8 --out train.jsonl --test-out test.jsonl',
+        'The lines are in the formats of OpenAI’s fine-tuning API. Each file of a deployment gets a manifest with its SHA-256.',
       ),
     )
     .action(async (flags: DatasetFlags) => {

@@ -1,5 +1,3 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,16 +9,43 @@ import {
   datasetLines,
   emptyDatasetCounts,
 } from '../../dataset/dataset-lines.ts';
+import type { ProductionChoice } from '../../dataset/production-lines.ts';
 import { openExistingStore } from '../open-existing-store.ts';
+import { writeProductionDataset, writeWhole } from './write-production-dataset.ts';
 
 /** The flags of `agl dataset`. */
-export interface DatasetFlags extends DatasetChoice {
+export interface DatasetFlags extends Omit<DatasetChoice, 'run' | 'format'> {
+  readonly run?: string;
+  readonly from?: string;
+  readonly format: DatasetChoice['format'] | 'tasks';
+  readonly since?: number;
+  readonly minScore?: number;
+  readonly style: ProductionChoice['style'];
+  readonly testOut?: string;
+  readonly testShare: number;
+  readonly splitBy: ProductionChoice['splitBy'];
   readonly out: string;
   readonly store: string;
 }
 
-/** Writes the data set task by task, with memory independent of the size of the run. */
+type RunDatasetFlags = DatasetChoice & Pick<DatasetFlags, 'out' | 'store'>;
+
+/** Writes the data set of a run or a deployment. */
 export async function writeDataset(flags: DatasetFlags): Promise<void> {
+  const { run, from, format } = flags;
+  if (from !== undefined) return writeProductionDataset({ ...flags, deployment: from });
+  if (run === undefined || format === 'tasks') {
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: run === undefined ? 'agl dataset needs a run or a deployment' : '--format tasks is of a deployment',
+      remedy: 'Pass --run <id>, or --from <deployment>.',
+    });
+  }
+  await writeRunDataset({ ...flags, run, format });
+}
+
+/** Writes the data set task by task, with memory independent of the size of the run. */
+async function writeRunDataset(flags: RunDatasetFlags): Promise<void> {
   assertFlagsFit(flags);
   const store = await openExistingStore(flags.store);
   const counts = emptyDatasetCounts();
@@ -35,22 +60,11 @@ export async function writeDataset(flags: DatasetFlags): Promise<void> {
   process.stderr.write(`${summary(flags, counts)}\n`);
 }
 
-/** The file is renamed to its final name when it is complete. */
-async function writeWhole(lines: Readable, file: string): Promise<void> {
-  const partial = `${file}.partial`;
-  try {
-    await pipeline(lines, createWriteStream(partial));
-    await rename(partial, file);
-  } finally {
-    await rm(partial, { force: true });
-  }
-}
-
-function assertFlagsFit({ format, from, minReward, best, minGap }: DatasetFlags): void {
-  if (from === 'annotations' && (minReward ?? minGap) !== undefined) {
+function assertFlagsFit({ format, by, minReward, best, minGap }: RunDatasetFlags): void {
+  if (by === 'annotations' && (minReward ?? minGap) !== undefined) {
     throw new AgentLightningError({
       code: 'CONFIG',
-      message: `${minReward === undefined ? '--min-gap' : '--min-reward'} has no meaning for --from annotations`,
+      message: `${minReward === undefined ? '--min-gap' : '--min-reward'} has no meaning for --by annotations`,
       remedy: 'Leave it out: labels and preferences decide.',
     });
   }
@@ -67,7 +81,7 @@ function assertFlagsFit({ format, from, minReward, best, minGap }: DatasetFlags)
   });
 }
 
-function summary({ out, format }: DatasetFlags, { lines, rollouts, withoutCommonPrompt }: DatasetCounts): string {
+function summary({ out, format }: RunDatasetFlags, { lines, rollouts, withoutCommonPrompt }: DatasetCounts): string {
   const where = out === '-' ? '' : ` to ${out}`;
   const skipped =
     format === 'preference' && withoutCommonPrompt > 0

@@ -69,6 +69,17 @@ export function describeProduction(test: StoreTest): void {
       expect((await store.querySpans({ rolloutId: 'ro-1' })).total).toBe(0);
     });
 
+    test('retention deletes old traces and keeps the deployment', async ({ store, clock }) => {
+      await store.recordTraces('support', [aTraceSpan(clock.now())]);
+      await clock.advance(86_400_000);
+      await store.recordTraces('support', [aTraceSpan(clock.now(), { rolloutId: 'ro-2' })]);
+      const policy = { olderThanMs: 3_600_000 };
+      expect(await store.previewRetention(policy)).toMatchObject({ runs: 0, rollouts: 1, spans: 1 });
+      expect(await store.applyRetention(policy)).toMatchObject({ runs: 0, rollouts: 1, spans: 1 });
+      expect((await store.queryRollouts({ runId: 'support' })).items).toMatchObject([{ rolloutId: 'ro-2' }]);
+      expect(await store.getRun('support')).toMatchObject({ status: 'running' });
+    });
+
     test('they are never in the queue', async ({ store, clock }) => {
       const invalid = { code: 'VALIDATION' };
       await expect(store.enqueueRollouts([{ input: 1, mode: 'production' }])).rejects.toMatchObject(invalid);

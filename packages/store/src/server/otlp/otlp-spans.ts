@@ -1,7 +1,7 @@
 import type { Attributes, AttributeValue, JsonValue, SpanInput } from '@agentlightning/core';
-import { assertRewardsInRange, errorMessage, toAttributeValue } from '@agentlightning/core/internal';
+import { assertRewardsInRange, errorMessage, textOf, toAttributeValue } from '@agentlightning/core/internal';
 import { maxSequenceId } from '@agentlightning/core/protocol';
-import { agentLightningAttributes } from '@agentlightning/core/spans';
+import { agentLightningAttributes, productionAttributes } from '@agentlightning/core/spans';
 import type { AnyValue, KeyValue } from '../../gen/agentlightning/otlp/v1/traces_pb.ts';
 import {
   type ExportTraceServiceRequest,
@@ -12,6 +12,8 @@ import {
 /** The content of an OTLP request. */
 export interface OtlpSpans {
   readonly spans: readonly SpanInput[];
+  /** The deployment of each of the spans of production. */
+  readonly deployments: ReadonlyMap<SpanInput, string>;
   /** The reasons of omitted spans, one per span. */
   readonly leftOut: readonly string[];
 }
@@ -19,25 +21,41 @@ export interface OtlpSpans {
 /** The attributes of a span, or of its resource, that assign it to an attempt. */
 const { rolloutId: rolloutIdName, attemptId: attemptIdName, spanSequenceId: sequenceIdName } = agentLightningAttributes;
 
-/** The attempt of spans without assignment attributes. */
-export type SpanAssignment = Pick<SpanInput, 'rolloutId' | 'attemptId'>;
+/** What spans without assignment attributes belong to. */
+export interface SpanAssignment {
+  /** The attempt of the sender's token; null for other senders. */
+  readonly attempt: Pick<SpanInput, 'rolloutId' | 'attemptId'> | null;
+  /** The deployment that the request names; null without one. */
+  readonly deployment: string | null;
+}
 
 /**
  * Converts the spans of an OTLP request. Spans without rollout, attempt or id, or with an invalid reward, are omitted.
  */
-export function spansFromOtlp(request: ExportTraceServiceRequest, fallback: SpanAssignment | null): OtlpSpans {
+export function spansFromOtlp(request: ExportTraceServiceRequest, fallback: SpanAssignment): OtlpSpans {
   const spans: SpanInput[] = [];
   const leftOut: string[] = [];
+  const deployments = new Map<SpanInput, string>();
   for (const { resource: producer, schemaUrl, scopeSpans } of request.resourceSpans) {
     const resource = { attributes: attributesFromOtlp(producer?.attributes ?? []), schemaUrl };
     for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
-      const input = spanFromOtlp(span, { resource, fallback });
+      const deployment = deploymentOf(resource.attributes, fallback);
+      const input = spanFromOtlp(span, { resource, fallback: { ...fallback, deployment } });
       const problem = typeof input === 'string' ? input : rewardProblem(input);
       if (problem !== null) leftOut.push(problem);
-      else if (typeof input !== 'string') spans.push(input);
+      else if (typeof input !== 'string') {
+        spans.push(input);
+        if (deployment !== null) deployments.set(input, deployment);
+      }
     }
   }
-  return { spans, leftOut };
+  return { spans, leftOut, deployments };
+}
+
+/** The deployment of a producer; null for one of the attempts of runs. */
+function deploymentOf(resource: Attributes, { attempt, deployment }: SpanAssignment): string | null {
+  if (attempt !== null) return null;
+  return textOf(resource[productionAttributes.deployment]) ?? deployment;
 }
 
 /** The reason to reject the reward of a span; null when it is in range or absent. */
@@ -53,14 +71,15 @@ function rewardProblem(span: SpanInput): string | null {
 /** The context of a span. */
 interface SpanSurroundings {
   readonly resource: SpanInput['resource'];
-  readonly fallback: SpanAssignment | null;
+  readonly fallback: SpanAssignment;
 }
 
 function spanFromOtlp(span: OtlpSpan, { resource, fallback }: SpanSurroundings): SpanInput | string {
   const attributes = attributesFromOtlp(span.attributes);
   const placed = (name: string): AttributeValue | undefined => attributes[name] ?? resource.attributes[name];
-  const rolloutId = placed(rolloutIdName) ?? fallback?.rolloutId;
-  const attemptId = placed(attemptIdName) ?? fallback?.attemptId;
+  const ids = fallback.attempt ?? (fallback.deployment === null ? null : idsOfTrace(hexOf(span.traceId)));
+  const rolloutId = placed(rolloutIdName) ?? ids?.rolloutId;
+  const attemptId = placed(attemptIdName) ?? ids?.attemptId;
   const sequenceId = Number(placed(sequenceIdName) ?? 0);
   if (rolloutId === undefined || attemptId === undefined) {
     const missing = rolloutId === undefined ? rolloutIdName : attemptIdName;
@@ -78,6 +97,11 @@ function spanFromOtlp(span: OtlpSpan, { resource, fallback }: SpanSurroundings):
     ...detailsOf(span, attributes),
     resource,
   };
+}
+
+/** The rollout and the attempt of a trace of production: the application knows the id of its trace. */
+function idsOfTrace(traceId: string): Pick<SpanInput, 'rolloutId' | 'attemptId'> {
+  return { rolloutId: traceId.padStart(32, '0'), attemptId: `at-${traceId.slice(0, 8)}` };
 }
 
 type SpanDetails = Pick<SpanInput, 'status' | 'attributes' | 'events' | 'links' | 'startTimeMs' | 'endTimeMs'>;

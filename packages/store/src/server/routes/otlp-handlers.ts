@@ -1,8 +1,11 @@
-import { setImmediate } from 'node:timers/promises';
-import { AgentLightningError, NotFoundError, type Span, type SpanInput, ValidationError } from '@agentlightning/core';
-import { maxBatchItems } from '@agentlightning/core/protocol';
+import { type AgentLightningError, type SpanInput, ValidationError } from '@agentlightning/core';
+import { headerNames } from '@agentlightning/core/protocol';
+import { productionAttributes } from '@agentlightning/core/spans';
 import type { Context } from 'hono';
+import { roleOf } from '../access/access-control.ts';
 import { agentOf, refusedSpans } from '../access/agent-limits.ts';
+import { bearerOf } from '../access/bearer.ts';
+import { OtlpRecorder } from '../otlp/otlp-recorder.ts';
 import { exportResponse, otlpErrorResponse, presentable, warningResponse } from '../otlp/otlp-response.ts';
 import { spansFromOtlp } from '../otlp/otlp-spans.ts';
 import { otlpEncodingOf, readOtlpRequest } from '../otlp/read-otlp-request.ts';
@@ -33,15 +36,21 @@ export function otlpHandlers({
       try {
         if (encoding === null) throw unknownType(context);
         const request = await readOtlpRequest(context, encoding, maxBodyBytes);
-        // An attempt token assigns spans without assignment attributes.
-        const { spans, leftOut } = spansFromOtlp(request, agentOf(context));
+        // An attempt token, or the name of a deployment, assigns spans without assignment attributes.
+        const deployment = context.req.header(headerNames.deployment) ?? null;
+        const { spans, leftOut, deployments } = spansFromOtlp(request, { attempt: agentOf(context), deployment });
         const refused = await refusedSpans(context, store, spans);
         const [refusal] = refused.values();
         if (refusal !== undefined && refused.size === spans.length) throw refusal;
         const allowed = spans.filter((span) => !refused.has(span));
-        const { recorded, rejected } = await appendInBatches(allowed);
+        const isProductionOnly = roleOf(bearerOf(context)) === 'ingest';
+        const { recorded, rejected, known } = await new OtlpRecorder(store, { deployments, isProductionOnly }).record(
+          allowed,
+        );
+        const reasons = [...leftOut, ...reasonsOf(refused), ...rejected];
+        if (recorded + known === 0 && reasons.length > 0) throw allRefused(reasons);
         metrics.spansRecorded(recorded, { format: 'otlp', bytes: await bodyBytes(context) });
-        return exportResponse(context, encoding, [...leftOut, ...reasonsOf(refused), ...rejected]);
+        return exportResponse(context, encoding, reasons);
       } catch (error) {
         const shown = presentable(error);
         if (shown.code === 'INTERNAL') onFault(error);
@@ -50,59 +59,6 @@ export function otlpHandlers({
       }
     },
   };
-
-  /** Records spans; other requests are served between batches. */
-  async function appendInBatches(spans: readonly SpanInput[]): Promise<AppendedSpans> {
-    let recorded = 0;
-    const rejected: string[] = [];
-    for (let start = 0; start < spans.length; start += maxBatchItems) {
-      if (start > 0) await setImmediate();
-      const batch = await append(spans.slice(start, start + maxBatchItems));
-      recorded += batch.recorded;
-      rejected.push(...batch.rejected);
-    }
-    return { recorded, rejected };
-  }
-
-  /** Records spans and returns the reasons of rejected ones: unknown attempts and exceeded quotas. */
-  async function append(spans: readonly SpanInput[]): Promise<AppendedSpans> {
-    try {
-      return { recorded: countNew(await store.appendSpans(spans)), rejected: [] };
-    } catch (error) {
-      if (rejectionOf(error) === null) throw error;
-    }
-    const rejected: string[] = [];
-    let recorded = 0;
-    for (const ofAttempt of byAttempt(spans)) {
-      try {
-        recorded += countNew(await store.appendSpans(ofAttempt));
-      } catch (error) {
-        const reason = rejectionOf(error);
-        if (reason === null) throw error;
-        rejected.push(...ofAttempt.map(() => reason));
-      }
-    }
-    return { recorded, rejected };
-  }
-}
-
-/** The outcome of recording spans. */
-interface AppendedSpans {
-  /** Number of new spans. */
-  readonly recorded: number;
-  /** The reasons of rejected spans, one per span. */
-  readonly rejected: readonly string[];
-}
-
-/** The reason to reject the spans of one attempt; null for an error of the whole request. */
-function rejectionOf(error: unknown): string | null {
-  if (error instanceof NotFoundError) return `${error.details.kind} ${error.details.id} not found`;
-  if (!AgentLightningError.isInstance(error) || error.code !== 'QUOTA_EXCEEDED') return null;
-  return `${error.message} ${error.remedy}`;
-}
-
-function countNew(spans: readonly (Span | null)[]): number {
-  return spans.filter((span) => span !== null).length;
 }
 
 /** The reasons of rejected spans, one per span. */
@@ -110,15 +66,11 @@ function reasonsOf(refused: ReadonlyMap<SpanInput, AgentLightningError>): readon
   return [...refused.values()].map((refusal) => `${refusal.message} ${refusal.remedy}`);
 }
 
-function byAttempt(spans: readonly SpanInput[]): Iterable<readonly SpanInput[]> {
-  const groups = new Map<string, SpanInput[]>();
-  for (const span of spans) {
-    const attempt = JSON.stringify([span.rolloutId, span.attemptId]);
-    const group = groups.get(attempt);
-    if (group === undefined) groups.set(attempt, [span]);
-    else group.push(span);
-  }
-  return groups.values();
+/** Exporters log a partial success at most; the sender of spans that are all refused has a wrong configuration. */
+function allRefused(reasons: readonly string[]): ValidationError {
+  const remedy = `traces of production name a deployment in the header ${headerNames.deployment} or the resource attribute ${productionAttributes.deployment}`;
+  const message = `${reasons.length} spans were refused: ${[...new Set(reasons)].slice(0, 3).join('; ')}; ${remedy}`;
+  return new ValidationError('Request', [{ path: '', message }]);
 }
 
 function unknownType(context: Context): ValidationError {
