@@ -5,7 +5,7 @@ import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
 import type { PromptSearchConfig } from './config/sections/prompt-search-config.ts';
-import type { TrainConfig } from './config/train-config.ts';
+import type { StoredTrainConfig, TrainConfig } from './config/train-config.ts';
 import type { DevOptions, DevReport } from './evaluation-run/dev-options.ts';
 import { devWith } from './evaluation-run/dev-with.ts';
 import type { EvaluateOptions } from './evaluation-run/evaluate-options.ts';
@@ -62,7 +62,9 @@ export class Trainer<TTask = unknown, TOutput = unknown> {
    *   {@link TrainConfig} and {@link PromptSearchConfig} document
    * @throws AgentLightningError CONFIG for an unknown key or an invalid value
    */
-  constructor(config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput>) {
+  constructor(
+    config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput> | StoredTrainConfig<TTask, TOutput>,
+  ) {
     this.#config = resolveRun(config, process.cwd());
   }
 

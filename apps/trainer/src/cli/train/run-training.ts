@@ -147,7 +147,9 @@ async function trainWithReport({ file, flags, args }: TrainingRequest, metrics: 
       const hint = await pruneHint(settings.storeUrl, command);
       if (hint !== null) process.stdout.write(`${hint}\n`);
     }
-    return summary.isImproved === true ? exitCodes.done : exitCodes.failed;
+    // A training on stored data without test tasks has no verdict.
+    const isMeasured = summary.after.rollouts + summary.after.missing > 0;
+    return summary.isImproved === true || !isMeasured ? exitCodes.done : exitCodes.failed;
   } catch (error) {
     throw failureOf(error);
   } finally {
