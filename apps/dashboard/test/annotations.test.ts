@@ -1,4 +1,5 @@
-import { annotationFromSpan, findAnnotations } from '@agentlightning/core/internal';
+import { feedbackFromSpan, findReview } from '@agentlightning/core/internal';
+import { aSpan } from '@agentlightning/core/testing';
 import { openStore, type SqlStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RolloutDetail, RolloutPage } from '../src/api/rollout-views.ts';
@@ -46,12 +47,12 @@ async function get<TView>(path: string): Promise<TView> {
   return (await (await fetch(`${open.url}${path}`)).json()) as TView;
 }
 
-test('a label, a note and a preference are recorded, shown and filtered', async () => {
-  expect(await annotate({ body: { label: 'good', note: 'correct and concise' } })).toBe(204);
+test('a label, a comment and a preference are recorded, shown and filtered', async () => {
+  expect(await annotate({ body: { label: 'good', comment: 'correct and concise' } })).toBe(204);
   expect(await annotate({ body: { preferredOver: 'ro-1-1-0' } })).toBe(204);
   expect(await annotate({ rollout: 'ro-1-1-0', body: { label: 'bad' } })).toBe(204);
-  const { annotations, rollout } = await get<RolloutDetail>('/api/rollouts/ro-1-1-2');
-  expect(annotations).toEqual({ label: 'good', note: 'correct and concise', preferredOver: ['ro-1-1-0'] });
+  const { review, rollout } = await get<RolloutDetail>('/api/rollouts/ro-1-1-2');
+  expect(review).toEqual({ label: 'good', comment: 'correct and concise', preferredOver: ['ro-1-1-0'] });
   expect(rollout).toMatchObject({ label: 'good', reward: 1, status: 'succeeded' });
   const ids = async (query: string) =>
     (await get<RolloutPage>(`/api/rollouts?${query}`)).items.map(({ rolloutId }) => rolloutId);
@@ -59,13 +60,20 @@ test('a label, a note and a preference are recorded, shown and filtered', async 
   expect(await ids('label=any&sort=oldest')).toEqual(['ro-1-1-0', 'ro-1-1-2']);
   expect(await ids('label=none&task=1&step=1')).toEqual(['ro-1-1-1']);
   expect(await ids('text=concise')).toEqual(['ro-1-1-2']);
-  expect(await annotate({ body: { label: null, note: '' } })).toBe(204);
+  expect(await annotate({ body: { label: 'none', comment: '' } })).toBe(204);
   expect(await ids('label=good')).toEqual([]);
 });
 
 test('invalid annotations are rejected, and nothing is recorded', async () => {
   const before = (await store.querySpans({ rolloutId: 'ro-1-2-2' })).total;
-  for (const body of [{}, null, { label: 'great' }, { note: 'x'.repeat(4001) }, { reward: 1 }, { preferredOver: '' }]) {
+  for (const body of [
+    {},
+    null,
+    { label: 'great' },
+    { comment: 'x'.repeat(4001) },
+    { reward: 1 },
+    { preferredOver: '' },
+  ]) {
     expect(await annotate({ rollout: 'ro-1-2-2', body })).toBe(400);
   }
   expect(await annotate({ rollout: 'ro-1-2-2', body: { preferredOver: 'ro-none' } })).toBe(404);
@@ -96,11 +104,13 @@ test('the key for annotations permits viewing, also after sign-in', async () => 
   expect(await annotate({ url: locked.url, headers: { cookie } })).toBe(204);
 });
 
-test('other spans are not annotations', () => {
-  expect(annotationFromSpan({ name: 'step', attributes: { 'agentlightning.annotation.label': 'good' } })).toBeNull();
+test('other spans are not feedback', () => {
+  expect(
+    feedbackFromSpan(aSpan({ name: 'step', attributes: { 'agentlightning.annotation.label': 'good' } })),
+  ).toBeNull();
   const attributes = { 'agentlightning.annotation.label': 'great', 'agentlightning.reward.0.value': 1 };
-  expect(annotationFromSpan({ name: 'agentlightning.annotation', attributes })).toBeNull();
-  expect(findAnnotations([])).toEqual({ label: null, note: '', preferredOver: [] });
+  expect(feedbackFromSpan(aSpan({ name: 'agentlightning.annotation', attributes }))).toBeNull();
+  expect(findReview([])).toEqual({ label: null, comment: '', preferredOver: [] });
 });
 
 test.each([
@@ -108,8 +118,8 @@ test.each([
   ['[]', 400],
   ['"x"', 400],
   ['{"label":', 400],
-  ['{"note":"\\ud800\\u0000"}', 204],
-  [`{"note":"${'x'.repeat(40_000)}"}`, 413],
+  ['{"comment":"\\ud800\\u0000"}', 204],
+  [`{"comment":"${'x'.repeat(40_000)}"}`, 413],
 ])('a body %# is reported by its status', async (body, status) => {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
   expect((await fetch(`${open.url}/api/rollouts/ro-1-1-1/annotations`, init)).status).toBe(status);

@@ -12,7 +12,7 @@ export const rolloutStatuses = [
 ] as const;
 
 /** The purposes of rollouts. */
-export const rolloutModes = ['train', 'val', 'test'] as const;
+export const rolloutModes = ['train', 'val', 'test', 'production'] as const;
 
 /** The filters by the label of a person. */
 export const rolloutLabels = ['good', 'bad', 'none', 'any'] as const;

@@ -8,10 +8,11 @@ export const kindLabels: Readonly<Record<RunKind, string>> = {
   'prompt-search': 'prompt search',
   evaluation: 'evaluation',
   dev: 'dev',
+  deployment: 'deployment',
 };
 
 /** Kinds of a list of runs: one, or all. */
-const kindChoices = ['training', 'prompt-search', 'evaluation', 'dev', 'all'] as const;
+const kindChoices = ['training', 'prompt-search', 'evaluation', 'deployment', 'dev', 'all'] as const;
 
 /** Statuses that a list of runs is filtered by. */
 export const statusChoices = ['queued', 'running', 'stopping', 'finished', 'failed', 'stopped'] as const;
@@ -40,6 +41,6 @@ export function runsSearch(values: SearchValues): RunsSearch {
 
 /** The filters as parameters of the API. */
 export function runParameters({ text, kind, state, tag }: RunsSearch): QueryValues {
-  const kinds = kind === undefined ? 'training,prompt-search,evaluation' : kind === 'all' ? undefined : kind;
+  const kinds = kind === undefined ? 'training,prompt-search,evaluation,deployment' : kind === 'all' ? undefined : kind;
   return { text, kind: kinds, status: state, tag };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { annotationToSpan, type RolloutAnnotation } from '@agentlightning/core/internal';
+import type { Feedback, Judgement } from '@agentlightning/core/spans';
 import type { FoundRollout } from '@agentlightning/core/store';
 import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -67,10 +67,8 @@ test('a better and a worse answer to the same messages become a line of preferen
 test('with --from annotations, labels and preferences of people decide', async () => {
   const store = await openStore(`sqlite:${path.join(folder, 'agl.db')}`);
   const { items } = await store.searchRollouts({ runId, modeIn: ['train'], statusIn: ['succeeded'], sortBy: 'reward' });
-  const annotate = async ({ rollout }: FoundRollout, annotation: RolloutAnnotation): Promise<void> => {
-    const { attemptId = '' } = (await store.getLatestAttempt(rollout.rolloutId)) ?? {};
-    await store.appendSpans([annotationToSpan(annotation, { rolloutId: rollout.rolloutId, attemptId, timeMs: 1000 })]);
-  };
+  const annotate = ({ rollout }: FoundRollout, judgement: Judgement): Promise<Feedback> =>
+    store.recordFeedback({ ...judgement, rolloutId: rollout.rolloutId, source: 'reviewer' });
   // The opposite of the rewards: the lowest is good, the others of its group are worse.
   const groupOf = ({ rollout }: FoundRollout): string => String(rollout.metadata?.['group_id']);
   const groupIds = [...new Set(items.map(groupOf))];

@@ -1,4 +1,4 @@
-import { annotationSpan, annotationToSpan, scoredOutputAttributes } from '@agentlightning/core/internal';
+import { annotationSpan, feedbackToSpan, scoredOutputAttributes } from '@agentlightning/core/internal';
 import { modelCallToSpan, type RolloutLabel, rewardAttributes } from '@agentlightning/core/spans';
 import { aModelCall } from '@agentlightning/core/testing';
 import type { SqlStore } from '@agentlightning/store';
@@ -87,6 +87,6 @@ function spansOf(ids: { readonly rolloutId: string; readonly attemptId: string }
   return [
     modelCallToSpan({ ...call, choices }),
     annotationSpan(attributes, source),
-    ...(label === undefined ? [] : [annotationToSpan({ label }, source)]),
+    ...(label === undefined ? [] : [feedbackToSpan({ id: 'review', source: 'reviewer', label, ...source })]),
   ];
 }

@@ -72,7 +72,8 @@ test('every role has its rights on every route of server, gateway and dashboard'
   await using server = (await startServer()).process;
   const url = String((await server.event('ready'))['url']);
   const keys: Record<string, string> = {};
-  for (const role of ['admin', 'trainer', 'worker', 'viewer']) keys[role] = await createKey(role, 'default');
+  for (const role of ['admin', 'trainer', 'worker', 'viewer', 'ingest', 'feedback'])
+    keys[role] = await createKey(role, 'default');
   const store = new StoreClient({ baseUrl: url, apiKey: keys['worker'] ?? '' });
   const { rolloutId, attempt } = await store.startRollout({ input: 'task' });
   keys['attempt'] = await store.createAttemptToken({ rolloutId, attemptId: attempt.attemptId });

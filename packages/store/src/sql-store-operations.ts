@@ -9,6 +9,7 @@ import type {
   SpanInput,
 } from '@agentlightning/core';
 import { assertId, hasAttempt } from '@agentlightning/core/protocol';
+import type { Feedback, FeedbackInput } from '@agentlightning/core/spans';
 import {
   type AttemptedRollout,
   type AttemptPatch,
@@ -16,6 +17,8 @@ import {
   type ClaimOptions,
   type DeletionCounts,
   type EnqueueRolloutRequest,
+  type FeedbackPage,
+  type FeedbackQuery,
   type GroupQuery,
   type GroupStatistics,
   type MetricPoint,
@@ -70,8 +73,10 @@ import { groupStatistics } from './operations/runs/read-group-statistics.ts';
 import { runStatistics } from './operations/runs/run-statistics.ts';
 import { updateRun } from './operations/runs/update-run.ts';
 import { appendSpans, reserveSpanSequenceIds } from './operations/spans/append-spans.ts';
+import { queryFeedback, recordFeedback } from './operations/spans/feedback.ts';
 import { querySpans } from './operations/spans/read-spans.ts';
 import { readTraces } from './operations/spans/read-traces.ts';
+import { recordTraces } from './operations/spans/record-traces.ts';
 import { searchSpans } from './operations/spans/search-spans.ts';
 import { updateWorker } from './operations/update-worker.ts';
 import { collectPages, readPages, type StreamedPage } from './sql/list-pages.ts';
@@ -154,6 +159,19 @@ export class SqlStoreOperations extends AccessKeyOperations implements StoreTran
   async appendSpans(spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
     if (spans.length === 0) return [];
     return this.runner.write((context) => appendSpans(context, spans));
+  }
+
+  async recordTraces(deployment: string, spans: readonly SpanInput[]): Promise<readonly (Span | null)[]> {
+    if (spans.length === 0) return [];
+    return this.runner.write((context) => recordTraces(context, deployment, spans));
+  }
+
+  recordFeedback(feedback: FeedbackInput): Promise<Feedback> {
+    return this.runner.write((context) => recordFeedback(context, feedback));
+  }
+
+  queryFeedback(query: FeedbackQuery = {}): Promise<FeedbackPage> {
+    return this.runner.read((context) => queryFeedback(context, query));
   }
 
   nextSpanSequenceIds(

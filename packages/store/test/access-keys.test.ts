@@ -51,7 +51,7 @@ test.each([
   [{ name: 'n'.repeat(201), role: 'admin' }, 'name'],
   [{ name: 'n', role: 'admin', project: 'a' }, 'is not of admin keys'],
   [{ name: 'n', role: 'viewer', project: 'A/b' }, 'lower-case letters'],
-  [{ name: 'n', role: 'god' }, 'must be one of admin, trainer, worker, viewer, got god'],
+  [{ name: 'n', role: 'god' }, 'must be one of admin, trainer, worker, viewer, ingest, feedback, got god'],
   [{ name: 'n', role: 'admin', lifetimeMs: 0 }, 'lifetimeMs'],
   [{ name: 'n', role: 'admin', lifetimeMs: Number.NaN }, 'lifetimeMs'],
 ])('a key is not made of %j', async (request, reason) => {

@@ -8,7 +8,7 @@ import type {
   RolloutStatus,
 } from '@agentlightning/core';
 import type { CallTraining } from '@agentlightning/core/algorithm';
-import type { RolloutAnnotations } from '@agentlightning/core/internal';
+import type { RolloutReview } from '@agentlightning/core/internal';
 import type { RecordedFailure } from '@agentlightning/core/protocol';
 import type { RolloutLabel, ScoredOutput } from '@agentlightning/core/spans';
 import type { Cost } from '@agentlightning/core/store';
@@ -125,8 +125,8 @@ export interface RolloutDetail {
   readonly scored: ScoredOutput | null;
   /** The rollouts of the same group, this one included, in order of sample. */
   readonly siblings: readonly RolloutRow[];
-  /** The annotations of the attempt. */
-  readonly annotations: RolloutAnnotations;
+  /** The review of the attempt. */
+  readonly review: RolloutReview;
   /** Cost of the model calls of the attempt, at the prices of the run's configuration. */
   readonly cost: Cost;
   /** Number of spans of the attempt. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { AgentLightningError } from '@agentlightning/core';
-import { annotationToSpan, parse, type RolloutAnnotation } from '@agentlightning/core/internal';
+import { parse, rolloutModes } from '@agentlightning/core/internal';
 import { errorCodec, httpStatusOf } from '@agentlightning/core/protocol';
-import { isTerminalRolloutStatus } from '@agentlightning/core/store';
+import type { Judgement } from '@agentlightning/core/spans';
 import { Hono } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { streamSSE } from 'hono/streaming';
@@ -66,7 +66,7 @@ function tooManyStreams(): AgentLightningError {
 const parameters = z.strictObject({
   format: z.enum(['chat', 'preference']).default('chat'),
   from: z.enum(['rewards', 'annotations']).default('annotations'),
-  mode: z.enum(['train', 'val', 'test']).default('train'),
+  mode: z.enum(rolloutModes).default('train'),
   minReward: z.coerce.number().optional(),
 });
 
@@ -89,31 +89,21 @@ function addDatasetRoute(app: Hono, { store, datasets }: DashboardContext): void
 
 const annotationBody = z
   .strictObject({
-    label: z.enum(['good', 'bad']).nullable().optional(),
-    note: z.string().max(4000).optional(),
+    label: z.enum(['good', 'bad', 'none']).optional(),
+    comment: z.string().max(4000).optional(),
+    correction: z.string().max(32_768).optional(),
     preferredOver: z.string().min(1).max(200).optional(),
   })
-  .refine((body) => Object.keys(body).length > 0, 'must have label, note or preferredOver');
+  .refine((body) => Object.keys(body).length > 0, 'must have label, comment, correction or preferredOver');
 
-/** The only route that writes: it adds a person's annotation to the latest attempt of a finished rollout. */
-function addAnnotationRoute(app: Hono, { store, clock, annotator }: DashboardContext, access: ViewerAccess): void {
+/** The only route that writes: it adds the judgement of a reviewer to the latest attempt of a finished rollout. */
+function addAnnotationRoute(app: Hono, { annotator }: DashboardContext, access: ViewerAccess): void {
   if (annotator === null) return;
   app.post('/api/rollouts/:id/annotations', limitedBody(32 * 1024), async (request) => {
     await access.assertAnnotator(request.req.header('authorization'), getCookie(request, viewerCookie));
     const body: unknown = await request.req.json().catch(() => null);
-    const annotation = parse(annotationBody, body, 'Annotation') as RolloutAnnotation;
-    const rollout = await store.getRollout(request.req.param('id'));
-    if (!('attempt' in rollout) || !isTerminalRolloutStatus(rollout.status)) {
-      throw new AgentLightningError({
-        code: 'CONFLICT',
-        message: `Rollout ${rollout.rolloutId} is ${rollout.status}, and only finished rollouts are annotated`,
-        remedy: 'Annotate it when it is finished.',
-      });
-    }
-    const { rolloutId, attempt } = rollout;
-    if (annotation.preferredOver !== undefined) await store.getRollout(annotation.preferredOver);
-    const source = { rolloutId, attemptId: attempt.attemptId, timeMs: clock.now() };
-    await annotator.appendSpans([annotationToSpan(annotation, source)]);
+    const judgement = parse(annotationBody, body, 'Annotation') as Judgement;
+    await annotator.recordFeedback({ ...judgement, rolloutId: request.req.param('id'), source: 'reviewer' });
     return request.body(null, 204);
   });
 }

@@ -20,4 +20,4 @@ export type DashboardStore = Pick<
 >;
 
 /** The operation that records annotations. */
-export type AnnotationStore = Pick<Store, 'appendSpans'>;
+export type AnnotationStore = Pick<Store, 'recordFeedback'>;

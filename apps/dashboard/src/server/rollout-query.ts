@@ -1,11 +1,10 @@
 import type { JsonObject, RolloutMode, RolloutStatus } from '@agentlightning/core';
-import { parse } from '@agentlightning/core/internal';
+import { parse, rolloutModes } from '@agentlightning/core/internal';
 import type { RolloutSearch } from '@agentlightning/core/store';
 import { z } from 'zod';
 import type { RolloutSort } from '../api/rollout-views.ts';
 
 const statuses = ['queuing', 'preparing', 'running', 'succeeded', 'failed', 'requeuing', 'cancelled'] as const;
-const modes = ['train', 'val', 'test'] as const;
 const sorts = ['newest', 'oldest', 'reward-high', 'reward-low'] as const satisfies readonly RolloutSort[];
 
 /** The filters and the order of a list of rollouts. */
@@ -44,7 +43,7 @@ export interface RolloutFilter {
 export const rolloutFilterFields: { readonly [TName in keyof RolloutFilter]-?: z.ZodType<RolloutFilter[TName]> } = {
   run: z.string().min(1).max(200).optional().describe('Id of a run, such as run-1a2b3c4d'),
   status: z.array(z.enum(statuses)).min(1).optional(),
-  mode: z.array(z.enum(modes)).min(1).optional(),
+  mode: z.array(z.enum(rolloutModes)).min(1).optional(),
   task: z.int().optional().describe('Index of the task'),
   step: z.int().optional().describe('Training step'),
   group: z.string().min(1).max(200).optional().describe('Id of a group'),

@@ -1,10 +1,5 @@
 import { type Attempt, type JsonObject, NotFoundError, type Span } from '@agentlightning/core';
-import {
-  findAnnotations,
-  findScoredOutput,
-  modelCallAttributes,
-  trainingFromSpan,
-} from '@agentlightning/core/internal';
+import { findReview, findScoredOutput, modelCallAttributes, trainingFromSpan } from '@agentlightning/core/internal';
 import {
   costOfCalls,
   hasAttempt,
@@ -75,7 +70,7 @@ export class RolloutReader {
       training: trainingsOf(spans?.items ?? []),
       rewards: findFinalReward(spans?.items ?? [])?.rewards ?? [],
       scored: findScoredOutput(spans?.items ?? []),
-      annotations: findAnnotations(spans?.items ?? []),
+      review: findReview(spans?.items ?? []),
       siblings: await this.#siblings(row),
       cost: costOfCalls(usageOfSpans(spans?.items ?? []), await this.#prices(row)),
       totalSpans: spans?.total ?? 0,

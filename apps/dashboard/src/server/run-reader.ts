@@ -202,8 +202,11 @@ export class RunReader {
   }
 }
 
-function livenessOf({ status, updateTimeMs }: Run, heartbeatTimeMs: number | null, nowMs: number): RunLiveness {
+function livenessOf(run: Run, heartbeatTimeMs: number | null, nowMs: number): RunLiveness {
+  const { status, updateTimeMs } = run;
   if (status !== 'running') return 'ended';
+  // No process works on a deployment.
+  if (readRunProgress(run).kind === 'deployment') return 'live';
   const lastSignMs = Math.max(heartbeatTimeMs ?? 0, updateTimeMs);
   return nowMs - lastSignMs > silentAfterMs ? 'silent' : 'live';
 }

@@ -7,13 +7,13 @@ import { storeQuery } from '../data/queries.ts';
 
 /** What a person says about a rollout; absent fields are unchanged. */
 interface Annotation {
-  readonly label?: 'good' | 'bad' | null;
-  readonly note?: string;
+  readonly label?: 'good' | 'bad' | 'none';
+  readonly comment?: string;
   readonly preferredOver?: string;
 }
 
 /**
- * Labels, notes and preferences of a finished rollout. In a queue, the next rollout without a label follows each label.
+ * Labels, comments and preferences of a finished rollout. In a queue, the next rollout without a label follows each label.
  *
  * @param queue - the run whose rollouts are labelled one after another; undefined outside of a queue
  */
@@ -23,14 +23,16 @@ export function AnnotationBar(props: {
 }): ReactNode {
   const { detail, queue } = props;
   const { rolloutId, runId, endTimeMs } = detail.rollout;
-  const { label, note, preferredOver } = detail.annotations;
+  const { label, comment, preferredOver } = detail.review;
   const { data: store } = useQuery(storeQuery());
   const client = useQueryClient();
   const navigate = useNavigate();
   const mutation = useMutation({
     mutationFn: async (annotation: Annotation) => {
       await send<null>(`/api/rollouts/${encodeURIComponent(rolloutId)}/annotations`, annotation);
-      return queue === undefined || annotation.label == null ? null : await nextUnlabelled(queue, rolloutId);
+      return queue === undefined || annotation.label === undefined || annotation.label === 'none'
+        ? null
+        : await nextUnlabelled(queue, rolloutId);
     },
     onSuccess: async (next) => {
       await client.invalidateQueries();
@@ -50,7 +52,7 @@ export function AnnotationBar(props: {
             data-key={each[0]}
             aria-pressed={label === each}
             disabled={mutation.isPending}
-            onClick={() => mutation.mutate({ label: label === each ? null : each })}
+            onClick={() => mutation.mutate({ label: label === each ? 'none' : each })}
           >
             {each === 'good' ? 'Good' : 'Bad'} <kbd>{each[0]}</kbd>
           </button>
@@ -72,7 +74,11 @@ export function AnnotationBar(props: {
             </select>
           </label>
         )}
-        <NoteField key={`${rolloutId} ${note}`} note={note} onSave={(text) => mutation.mutate({ note: text })} />
+        <CommentField
+          key={`${rolloutId} ${comment}`}
+          comment={comment}
+          onSave={(text) => mutation.mutate({ comment: text })}
+        />
         {runId === null || queue !== undefined ? null : (
           <Link to="/rollouts/$rolloutId" params={{ rolloutId }} search={{ queue: runId }}>
             Label one after another
@@ -91,18 +97,18 @@ function statusText(queue: string | undefined, next: string | null | undefined):
   return next === null ? 'All finished rollouts of the run have a label.' : 'The next rollout without a label follows.';
 }
 
-function NoteField(props: { readonly note: string; readonly onSave: (note: string) => void }): ReactNode {
-  const { note, onSave } = props;
-  const [text, setText] = useState(note);
+function CommentField(props: { readonly comment: string; readonly onSave: (comment: string) => void }): ReactNode {
+  const { comment, onSave } = props;
+  const [text, setText] = useState(comment);
   return (
     <label>
-      Note
+      Comment
       <input
         type="text"
         maxLength={4000}
         value={text}
         onChange={({ target }) => setText(target.value)}
-        onBlur={() => (text === note ? undefined : onSave(text))}
+        onBlur={() => (text === comment ? undefined : onSave(text))}
       />
     </label>
   );

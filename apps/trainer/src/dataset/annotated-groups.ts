@@ -1,6 +1,6 @@
 import type { Span } from '@agentlightning/core';
 import type { CollectedGroup, CollectedRollout } from '@agentlightning/core/algorithm';
-import { findAnnotations, primaryRewardName } from '@agentlightning/core/internal';
+import { findReview, primaryRewardName } from '@agentlightning/core/internal';
 import { rewardAttributes, rewardFromSpan, spanNames } from '@agentlightning/core/spans';
 
 /** The reward that stands for the label `good`; `bad` is 0. */
@@ -11,7 +11,7 @@ export const goodReward = 1;
  * one group of two for each preference.
  */
 export function annotatedGroups(group: CollectedGroup, format: 'chat' | 'preference'): readonly CollectedGroup[] {
-  const annotated = group.rollouts.map((collected) => ({ collected, ...findAnnotations(ownSpans(collected)) }));
+  const annotated = group.rollouts.map((collected) => ({ collected, ...findReview(ownSpans(collected)) }));
   const labelled = annotated.flatMap(({ collected, label }) =>
     label === null ? [] : [withReward(collected, label === 'good' ? goodReward : 0)],
   );

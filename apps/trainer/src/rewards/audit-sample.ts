@@ -1,6 +1,6 @@
 import { finalReward, type RewardChoice } from '@agentlightning/algorithms';
 import type { JsonValue } from '@agentlightning/core';
-import { findAnnotations, findScoredOutput, isJsonObject } from '@agentlightning/core/internal';
+import { findReview, findScoredOutput, isJsonObject } from '@agentlightning/core/internal';
 import { findFinalReward, type RolloutLabel } from '@agentlightning/core/spans';
 import { lastText } from '../evaluation/constant-response.ts';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
@@ -65,7 +65,7 @@ export function auditSample(finished: FinishedRollout, groupId: string, choice: 
     echo: Math.max(0, ...leaves(input).map((leaf) => echoOf(words, wordsOf(leaf)))),
     task: JSON.stringify(input),
     text: words.join(' '),
-    ...(({ label, preferredOver }) => ({ label, preferredOver }))(findAnnotations(spans)),
+    ...(({ label, preferredOver }) => ({ label, preferredOver }))(findReview(spans)),
   };
 }
 

@@ -94,14 +94,16 @@ export { agentPathFromText, agentPathText, isAgentAmong } from '../spans/agent-p
 export { toAttributeValue } from '../spans/attribute-value.ts';
 export { type CalledModel, calledModel } from '../spans/called-model.ts';
 export { exceptionAttributes } from '../spans/exception-attributes.ts';
+export type { AnnotationSource, RolloutReview } from '../spans/feedback.ts';
+export { annotationSpan, feedbackFromSpan, feedbackSources, feedbackToSpan, findReview } from '../spans/feedback.ts';
 export type { FlattenOptions } from '../spans/flatten-attributes.ts';
 export { flattenAttributes } from '../spans/flatten-attributes.ts';
 export { foreignModelCall } from '../spans/foreign-model-call.ts';
 export { toGenAiOutputMessages } from '../spans/gen-ai-messages.ts';
-export { newestPolicyVersion } from '../spans/model-call.ts';
+export { newestPolicyVersion, rolloutModes } from '../spans/model-call.ts';
+export { productionFacts, productionMetadata } from '../spans/production-trace.ts';
 export { assertRewardsInRange } from '../spans/reward-range.ts';
-export type { AnnotationSource, RolloutAnnotation, RolloutAnnotations } from '../spans/rollout-annotation.ts';
-export { annotationFromSpan, annotationSpan, annotationToSpan, findAnnotations } from '../spans/rollout-annotation.ts';
+export { primaryRewardName } from '../spans/reward-spans.ts';
 export {
   findScoredOutput,
   maxOutputLength,
@@ -121,7 +123,7 @@ export { fieldsOf, hasFields, plainText } from '../spans/unknown-value.ts';
 export type { Activity } from '../telemetry/trace-activity.ts';
 export { activityChannel, traceActivity } from '../telemetry/trace-activity.ts';
 export { agentPathOf } from '../tracing/agent-path.ts';
-export { primaryRewardName, toRewards } from '../tracing/emit-reward.ts';
+export { toRewards } from '../tracing/emit-reward.ts';
 export type { PromptArguments, TemplateVariables } from '../tracing/prompt.ts';
 export type { PromptValue } from '../tracing/prompt-template.ts';
 export { formatPrompt, promptVariables, strayBrace } from '../tracing/prompt-template.ts';

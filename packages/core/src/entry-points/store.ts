@@ -16,6 +16,8 @@ export type { ModelUsage } from '../store/model-usage.ts';
 export type { ModelPrice } from '../store/prices.ts';
 export type {
   AttemptQuery,
+  FeedbackPage,
+  FeedbackQuery,
   MetricQuery,
   Page,
   PageOptions,

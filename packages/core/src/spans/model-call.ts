@@ -1,7 +1,13 @@
 import type { JsonObject } from '../base/json.ts';
 
-/** Purpose of a rollout: training, policy selection, or final evaluation. */
-export type RolloutMode = 'train' | 'val' | 'test';
+/**
+ * Purpose of a rollout: training, policy selection, final evaluation, or production: a trace of a deployment, which no runner
+ * claims.
+ */
+export type RolloutMode = (typeof rolloutModes)[number];
+
+/** The modes of rollouts. */
+export const rolloutModes: readonly ['train', 'val', 'test', 'production'] = ['train', 'val', 'test', 'production'];
 
 /** One of the choices of a model response; a request with `n > 1` has several. */
 export interface ModelCallChoice {

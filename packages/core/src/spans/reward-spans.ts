@@ -14,6 +14,19 @@ const legacyNames = {
   jsonAttributes: ['agentops.task.output', 'agentops.entity.output'],
 } as const;
 
+/** Dimension name of a scalar reward. */
+export const primaryRewardName = 'primary';
+
+/** The attributes of a reward span: `agentlightning.reward.{i}.name` and `.value`. */
+export function rewardAttributes(rewards: readonly Reward[]): Attributes {
+  return Object.fromEntries(
+    rewards.flatMap(({ name, value }, index) => [
+      [`${agentLightningAttributes.reward}.${index}.name`, name],
+      [`${agentLightningAttributes.reward}.${index}.value`, value],
+    ]),
+  );
+}
+
 /**
  * The reward that a span records, in the form of `emitReward` or a legacy form of the Python package.
  *

@@ -88,7 +88,7 @@ export const modelCallAttributes = {
   isPartial: 'agentlightning.partial',
   /** True for a response from the framework's cache: nothing was sampled. */
   isCached: 'agentlightning.cached',
-  /** `train`, `val` or `test`. */
+  /** A `RolloutMode`, such as `train`. */
   mode: 'agentlightning.mode',
   /** API of the agent's request, which can differ from the API of the upstream request. */
   api: 'agentlightning.api',
@@ -113,13 +113,31 @@ export const modelCallAttributes = {
   responseBody: 'agentlightning.response_body',
 } as const;
 
-/** Attributes of a span `agentlightning.annotation` that records a person's judgement of a finished attempt. */
+/** Attributes of a span `agentlightning.annotation` that records feedback on a finished attempt. */
 export const annotationAttributes = {
+  id: 'agentlightning.annotation.id',
+  /** `user`, `reviewer` or `api`; absent in spans of older dashboards, which are of reviewers. */
+  source: 'agentlightning.annotation.source',
+  user: 'agentlightning.annotation.user',
   /** `good`, `bad`, or `none`, which removes the label. */
   label: 'agentlightning.annotation.label',
-  note: 'agentlightning.annotation.note',
+  /** The name of its first version, for stored runs. */
+  comment: 'agentlightning.annotation.note',
+  correction: 'agentlightning.annotation.correction',
   /** Id of a rollout of the same task that is worse. */
   preferredOver: 'agentlightning.annotation.preferred_over',
+} as const;
+
+/** Attributes of the spans, resource or metadata of a trace of production. */
+export const productionAttributes = {
+  /** The name of the deployment, for a store that receives spans by OTLP. */
+  deployment: 'agentlightning.deployment',
+  /** The version of the deployment that served the request. */
+  version: 'agentlightning.deployment.version',
+  /** OpenTelemetry's name of the user. */
+  user: 'user.id',
+  /** OpenTelemetry's name of the conversation. */
+  conversation: 'gen_ai.conversation.id',
 } as const;
 
 /** Attributes of a span `agentlightning.training`. */

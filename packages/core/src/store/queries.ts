@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
+import type { Feedback } from '../spans/feedback.ts';
 import type { RolloutMode } from '../spans/model-call.ts';
 import type { RolloutStatus } from './rollout-status.ts';
 import type { WorkerStatus } from './worker.ts';
@@ -124,4 +125,26 @@ export interface ResourcesQuery extends PageOptions<'resourcesId' | 'version' | 
   readonly resourcesId?: string;
   /** Part of the id. */
   readonly resourcesIdContains?: string;
+}
+
+/** Feedback filters, which must all match, and pagination. */
+export interface FeedbackQuery {
+  /** Only feedback on rollouts of this run or deployment. @default any */
+  readonly runId?: string;
+  /** Only feedback on this rollout. @default any */
+  readonly rolloutId?: string;
+  /** Only feedback given at or after this time, in Unix milliseconds. */
+  readonly timeFromMs?: number;
+  /** Maximum number of records, 1 to 1000. @default 100 */
+  readonly limit?: number;
+  /** `nextCursor` of the previous page of the same query. @default the beginning */
+  readonly cursor?: string;
+}
+
+/** One page of feedback. It can hold fewer records than requested, or none, although there are more. */
+export interface FeedbackPage {
+  /** The feedback of the page. */
+  readonly items: readonly Feedback[];
+  /** Cursor of the next page; null when there are no more. */
+  readonly nextCursor: string | null;
 }

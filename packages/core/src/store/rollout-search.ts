@@ -1,4 +1,4 @@
-import type { RolloutLabel } from '../spans/rollout-annotation.ts';
+import type { RolloutLabel } from '../spans/feedback.ts';
 import type { RolloutQuery } from './queries.ts';
 import type { AttemptedRollout, Rollout } from './rollout.ts';
 

@@ -1,10 +1,13 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { RevokedTokens } from '../base/revoked-tokens.ts';
+import type { Feedback, FeedbackInput } from '../spans/feedback.ts';
 import type { RolloutMode } from '../spans/model-call.ts';
 import type { Span, SpanInput } from '../spans/span.ts';
 import type { Attempt, AttemptStatus } from './attempt.ts';
 import type {
   AttemptQuery,
+  FeedbackPage,
+  FeedbackQuery,
   MetricQuery,
   Page,
   ResourcesQuery,
@@ -150,6 +153,22 @@ export interface Store extends RevokedTokens {
   nextSpanSequenceIds(
     attempts: readonly { readonly rolloutId: string; readonly attemptId: string }[],
   ): Promise<readonly number[]>;
+  /**
+   * Records spans of production in one transaction. Their rollouts, each of them a trace, belong to the deployment: a run of the
+   * kind `deployment`, which the first trace creates. They have the mode `production`, are finished from their first span on,
+   * and are never claimed; spans that arrive later join them. Null for a span that already exists. CONFLICT for a rollout that
+   * is not in the deployment; then none is recorded.
+   *
+   * @param deployment - the run's id, such as `support-agent`; CONFLICT when it is a run of another kind
+   */
+  recordTraces(deployment: string, spans: readonly SpanInput[]): Promise<readonly (Span | null)[]>;
+  /**
+   * Records feedback on a finished rollout; its score is the reward of the rollout. Repeated feedback with the same id is
+   * recorded once, and the first record is returned. NOT_FOUND for an unknown or deleted rollout, CONFLICT for an unfinished one.
+   */
+  recordFeedback(feedback: FeedbackInput): Promise<Feedback>;
+  /** Finds feedback by run or rollout, in the order of the rollouts. Throws NOT_FOUND for an unknown run. */
+  queryFeedback(query?: FeedbackQuery): Promise<FeedbackPage>;
   /** The spans of a rollout. */
   querySpans(query: SpanQuery): Promise<Page<Span>>;
   /**

@@ -1,7 +1,8 @@
 import { newSpanId } from '../base/id.ts';
+import { rewardAttributes } from '../spans/reward-spans.ts';
 import type { Span } from '../spans/span.ts';
 import { spanNames } from '../spans/span-attributes.ts';
-import { type RewardValue, rewardAttributes, toRewards } from '../tracing/emit-reward.ts';
+import { type RewardValue, toRewards } from '../tracing/emit-reward.ts';
 
 /** A span of rollout `ro-1`, attempt `at-1`; pass only the fields relevant to the test. */
 export function aSpan(fields: Partial<Span> = {}): Span {

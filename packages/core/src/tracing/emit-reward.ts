@@ -1,8 +1,8 @@
 import { AgentLightningError } from '../base/agent-lightning-error.ts';
 import type { Reward } from '../spans/reward.ts';
 import { isRewardNumber, rewardOutOfRange } from '../spans/reward-range.ts';
-import type { Attributes } from '../spans/span.ts';
-import { agentLightningAttributes, spanNames } from '../spans/span-attributes.ts';
+import { primaryRewardName, rewardAttributes } from '../spans/reward-spans.ts';
+import { spanNames } from '../spans/span-attributes.ts';
 import { type EmitOptions, emitSpan, optionAttributes } from './emit.ts';
 
 /** An emitted reward: one number, or one per named dimension. True counts as 1, false as 0. */
@@ -17,9 +17,6 @@ export interface EmitRewardOptions extends EmitOptions {
    */
   readonly primaryKey?: string;
 }
-
-/** Dimension name of a scalar reward. */
-export const primaryRewardName = 'primary';
 
 /**
  * Records a reward. It applies to the preceding model calls; the last one counts as the rollout's reward. Outside of a
@@ -51,16 +48,6 @@ export function toRewards(reward: RewardValue, primaryKey?: string): readonly Re
   const primary = rewards.find((candidate) => candidate.name === primaryNameOf(rewards, primaryKey));
   if (primary === undefined) throw missingPrimary(rewards, primaryKey);
   return [primary, ...rewards.filter((other) => other !== primary)];
-}
-
-/** The attributes of a reward span: `agentlightning.reward.{i}.name` and `.value`. */
-export function rewardAttributes(rewards: readonly Reward[]): Attributes {
-  return Object.fromEntries(
-    rewards.flatMap(({ name, value }, index) => [
-      [`${agentLightningAttributes.reward}.${index}.name`, name],
-      [`${agentLightningAttributes.reward}.${index}.value`, value],
-    ]),
-  );
 }
 
 function toReward(name: string, value: unknown): Reward {

@@ -12,7 +12,7 @@ import type { AttemptTokenVerifier, KeyAuthenticator } from '../wire/gateway-opt
 
 /** The authenticated caller: `api` with the gateway's own key, `worker` with one of a worker, `open` when no key is required. */
 export type Caller =
-  | { readonly kind: 'admin' | 'api' | 'worker' | 'viewer' | 'open' }
+  | { readonly kind: 'admin' | 'api' | 'worker' | 'viewer' | 'ingest' | 'feedback' | 'open' }
   /** An agent, authorised for one attempt. */
   | { readonly kind: 'attempt'; readonly claims: AttemptClaims };
 
@@ -99,12 +99,14 @@ const roles: Readonly<Record<Caller['kind'], AccessRole>> = {
   worker: 'worker',
   open: 'worker',
   viewer: 'viewer',
+  ingest: 'ingest',
+  feedback: 'feedback',
   attempt: 'attempt',
 };
 
-function kindOfRole(role: AccessRole): 'admin' | 'worker' | 'viewer' {
-  if (role === 'admin') return 'admin';
-  return roleRights[role].includes('attempt:write') ? 'worker' : 'viewer';
+function kindOfRole(role: AccessRole): Exclude<Caller['kind'], 'attempt'> {
+  if (role === 'attempt') return 'viewer';
+  return role === 'trainer' ? 'worker' : role;
 }
 
 /** Requires a right. @throws GatewayError 403 for callers whose role does not have it */

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /** The roles of stored keys. Those of attempts are signed tokens, which are not stored. */
-export const keyRoles = ['admin', 'trainer', 'worker', 'viewer'] as const;
+export const keyRoles = ['admin', 'trainer', 'worker', 'viewer', 'ingest', 'feedback'] as const;
 
 /**
  * The role of a stored access key. `worker`: claim rollouts, update attempts, record spans, and everything else that
  * runners and gateways need. `viewer`: read everything. `trainer`: both, and enqueue, publish resources, manage runs.
+ * `feedback`: record feedback on traces of production, and nothing else. `ingest`: also record such traces.
  * `admin`: also delete, and export and import runs. `roleRights` of `@agentlightning/core/protocol` is the full table.
  */
 export type KeyRole = (typeof keyRoles)[number];

@@ -27,7 +27,11 @@ export function addDatasetCommand(program: Command): void {
     .option('--best <n>', 'chat: only the best rollouts of each task', wholeNumber({ min: 1 }))
     .option('--min-gap <reward>', 'preference: minimum difference of the rewards of a pair', finiteNumber)
     .option('--agent <names...>', 'only completions of these agents, by name or path')
-    .addOption(new Option('--mode <mode>', 'rollouts of this mode').choices(['train', 'val', 'test']).default('train'))
+    .addOption(
+      new Option('--mode <mode>', 'rollouts of this mode')
+        .choices(['train', 'val', 'test', 'production'])
+        .default('train'),
+    )
     .option('--out <file>', 'the file to write; - for the standard output', '-')
     .option('--store <url>', storeHelp, defaultStoreUrl)
     .addHelpText(

@@ -24,7 +24,9 @@ export function addTracesCommand(group: Command, { setExitCode }: ProgramOptions
         'http/json',
       ]),
     )
-    .addOption(new Option('--mode <modes...>', 'only rollouts of these modes').choices(['train', 'val', 'test']))
+    .addOption(
+      new Option('--mode <modes...>', 'only rollouts of these modes').choices(['train', 'val', 'test', 'production']),
+    )
     .option('--rollout <ids...>', 'only these rollouts')
     .option('--follow', 'send rollouts as they finish, until the run has ended')
     .option('--no-content', 'leave out messages, and the inputs and outputs of tools and steps')

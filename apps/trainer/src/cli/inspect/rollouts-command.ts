@@ -13,7 +13,14 @@ export function addRolloutsCommand(program: Command): void {
     .description('List rollouts of a run or of the whole store.')
     .option('--run <id>', 'only rollouts of this run, with their number by status')
     .addOption(new Option('--status <status...>', 'only rollouts with one of these statuses').choices(statuses))
-    .addOption(new Option('--mode <mode...>', 'only rollouts of one of these modes').choices(['train', 'val', 'test']))
+    .addOption(
+      new Option('--mode <mode...>', 'only rollouts of one of these modes').choices([
+        'train',
+        'val',
+        'test',
+        'production',
+      ]),
+    )
     .option('--text <words>', 'only finished rollouts with these words; `*` ends a prefix')
     .option('--step <n>', 'only rollouts of this training step', wholeNumber({ min: 0 }))
     .option('--task <n>', 'only rollouts of the task with this index', wholeNumber({ min: 0 }))

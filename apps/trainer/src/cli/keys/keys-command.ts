@@ -5,7 +5,7 @@ import { durationMs } from '../flags.ts';
 import { examples } from '../store/store-file-commands.ts';
 import type { CreateKeyFlags, KeyFlags } from './key-actions.ts';
 
-const roles: readonly KeyRole[] = ['worker', 'viewer', 'trainer', 'admin'];
+const roles: readonly KeyRole[] = ['worker', 'viewer', 'trainer', 'admin', 'ingest', 'feedback'];
 const jsonHelp = 'the result as JSON, for programs';
 
 /** Adds the commands on the keys of a store and its server: create, list, revoke. */
@@ -59,6 +59,8 @@ const rolesHelp = `Roles:
   viewer   read everything, change nothing: for the dashboard
   trainer  both, and upload data, create and change runs, enqueue, publish resources
   admin    also delete, export and import runs, and manage the gateway
+  ingest   record traces of production and feedback on them, read nothing: for applications
+  feedback record feedback on traces of production, read nothing: for browsers
 A key is for one project (default: default), and keys of another project see nothing of it. \`agl store\`
 serves all projects; \`agl server\` serves the default one only.
 

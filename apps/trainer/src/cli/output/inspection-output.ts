@@ -32,7 +32,7 @@ export const rolloutLine: z.ZodType = z.strictObject({
   rollout: z.string(),
   run: z.string().nullable(),
   status: z.string(),
-  mode: z.enum(['train', 'val', 'test']).nullable(),
+  mode: z.enum(['train', 'val', 'test', 'production']).nullable(),
   attempts: z.int(),
   worker: z.string().nullable(),
   started: time,

@@ -56,8 +56,8 @@ export function addRewardCommands(program: Command, options: ProgramOptions): vo
     .requiredOption('--reward <file>', 'a module with the reward, or a configuration')
     .addOption(
       new Option('--mode <modes...>', 'rollouts of these modes')
-        .choices(['train', 'val', 'test'])
-        .default(['train', 'val', 'test']),
+        .choices(['train', 'val', 'test', 'production'])
+        .default(['train', 'val', 'test', 'production']),
     )
     .option('--copy <id>', 'also create a copy of the run with the new rewards, for `agl dataset --run <id>`')
     .option('--out <file>', 'write each rollout with both rewards, as JSON lines')

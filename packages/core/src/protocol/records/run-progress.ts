@@ -5,8 +5,11 @@ import { type VerdictName, verdictNames } from './run-info.ts';
 import type { RunWarning } from './run-warning.ts';
 import type { EvaluationSummary } from './training-event.ts';
 
-/** What a run does: trains weights, searches prompts, evaluates, or tries its agent out (`agl dev`). */
-export type RunKind = 'training' | 'prompt-search' | 'evaluation' | 'dev';
+/**
+ * What a run does: trains weights, searches prompts, evaluates, tries its agent out (`agl dev`), or collects the traces of
+ * production.
+ */
+export type RunKind = 'training' | 'prompt-search' | 'evaluation' | 'dev' | 'deployment';
 
 /** The progress of a prompt search. */
 export interface SearchProgress {
@@ -64,7 +67,7 @@ const spending = { rollouts: z.number(), optimizerCalls: z.number(), unusableRep
 
 /** A part of the state that cannot be read becomes absent: other programs may have written the run. */
 const state = z.object({
-  kind: z.enum(['training', 'prompt-search', 'evaluation']).catch('training'),
+  kind: z.enum(['training', 'prompt-search', 'evaluation', 'deployment']).catch('training'),
   finishedStep: z.number().catch(0),
   steps: z.number().nullable().catch(null),
   from: z.object({ runId: z.string(), step: z.number() }).nullable().catch(null),

@@ -11,6 +11,7 @@ import {
   rolloutDeletionCodec,
   runDeletionCodec,
 } from '../wire/wire-deletion.ts';
+import { feedbackCodec, feedbackInputCodec, feedbackPageCodec, feedbackQueryCodec } from '../wire/wire-feedback.ts';
 import { fieldCodec, optionsCodec, recordCodec, seconds } from '../wire/wire-fields.ts';
 import {
   attemptQueryCodec,
@@ -35,7 +36,7 @@ import {
   runUpdateCodec,
   statisticsCodec,
 } from '../wire/wire-run.ts';
-import { sequenceIdBatchCodec, sequenceIdsCodec, spanCodec } from '../wire/wire-span.ts';
+import { sequenceIdBatchCodec, sequenceIdsCodec, spanBatchCodec, spanCodec } from '../wire/wire-span.ts';
 import { workerCodec, workerHeartbeatCodec } from '../wire/wire-worker.ts';
 import { get, list, maxBatchItems, type OperationName, type OperationRoute, original, post } from './store-route.ts';
 
@@ -247,6 +248,30 @@ export const operationRoutes: { readonly [TName in OperationName]: OperationRout
     summary: 'List spans of a rollout',
     body: spanQueryCodec,
     ...list(spanCodec),
+  },
+  recordTraces: {
+    ...post('/deployments/:deployment/traces', 'traces:write'),
+    summary: 'Record up to 1000 spans of production in a deployment; null for existing ones',
+    body: spanBatchCodec,
+    maxItems: maxBatchItems,
+    response: z.array(spanCodec.nullable()),
+    status: 201,
+    idempotency: 'inherent',
+  },
+  recordFeedback: {
+    ...post('/feedback', 'feedback:write'),
+    summary: 'Record feedback on a finished rollout; repeated feedback with the same id is recorded once',
+    body: feedbackInputCodec,
+    notNull: ['rollout_id'],
+    response: feedbackCodec,
+    status: 201,
+    idempotency: 'inherent',
+  },
+  queryFeedback: {
+    ...get('/feedback', 'project:read'),
+    summary: 'Find feedback by run or rollout',
+    query: feedbackQueryCodec,
+    response: feedbackPageCodec,
   },
   nextSpanSequenceIds: {
     ...post('/spans/next/batch', 'attempt:write'),

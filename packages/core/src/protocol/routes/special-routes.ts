@@ -63,7 +63,7 @@ export interface SpecialRoutes {
 const otlpTypes = ['application/x-protobuf', 'application/json'];
 const ignored = {
   method: 'POST',
-  right: 'attempt:write',
+  right: 'otlp:write',
   isInProtocol: true,
   summary: 'Accepted for exporters that send every signal, and not recorded',
   otherTypes: { body: otlpTypes, response: otlpTypes },
@@ -192,7 +192,7 @@ export const specialRoutes: SpecialRoutes = {
   exportTraces: {
     method: 'POST',
     path: '/v1/traces',
-    right: 'attempt:write',
+    right: 'otlp:write',
     isInProtocol: true,
     summary: 'Record spans as OTLP, plain or gzip',
     otherTypes: { body: otlpTypes, response: otlpTypes },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { RolloutMode } from '../../spans/model-call.ts';
+import { type RolloutMode, rolloutModes } from '../../spans/model-call.ts';
 import {
   type AttemptedRollout,
   defaultRolloutConfig,
@@ -24,7 +24,7 @@ export const wireRolloutStatusSchema: z.ZodType<RolloutStatus> = z.enum([
 ]);
 
 /** The modes of a rollout. */
-export const wireRolloutModeSchema: z.ZodType<RolloutMode> = z.enum(['train', 'val', 'test']);
+export const wireRolloutModeSchema: z.ZodType<RolloutMode> = z.enum(rolloutModes);
 
 /** A rollout's configuration in the store protocol. Absent fields have their defaults. */
 export const rolloutConfigCodec: z.ZodType<RolloutConfig> = z.codec(

@@ -5,6 +5,7 @@ import { describeArchives } from './archive-contract.ts';
 import { describeConcurrency } from './concurrency-contract.ts';
 import { describeDeletion } from './deletion-contract.ts';
 import { describeIds } from './id-contract.ts';
+import { describeProduction } from './production-contract.ts';
 import { describeQueue } from './queue-contract.ts';
 import { describeResources } from './resource-contract.ts';
 import { describeRevocation } from './revocation-contract.ts';
@@ -87,6 +88,7 @@ const parts: readonly ((test: StoreTest) => void)[] = [
   describeWatchdog,
   describeSpans,
   describeTraces,
+  describeProduction,
   describeSearch,
   describeRolloutSearch,
   describeResources,

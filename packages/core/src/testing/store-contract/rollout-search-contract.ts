@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { JsonValue } from '../../base/json.ts';
-import { annotationToSpan, findAnnotations, type RolloutAnnotation } from '../../spans/rollout-annotation.ts';
+import { findReview, type Judgement } from '../../spans/feedback.ts';
 import { modelCallAttributes } from '../../spans/span-attributes.ts';
 import type { RolloutSearch } from '../../store/rollout-search.ts';
 import type { Store } from '../../store/store.ts';
@@ -76,15 +76,13 @@ export function describeRolloutSearch(test: StoreTest): void {
           each.rollout.rolloutId,
           each.label,
         ]);
-      const annotate = async (rolloutId: string, annotation: RolloutAnnotation) => {
-        const attemptId = (await store.getLatestAttempt(rolloutId))?.attemptId ?? '';
-        await store.appendSpans([annotationToSpan(annotation, { rolloutId, attemptId, timeMs: 1000 })]);
-      };
-      await annotate('a', { label: 'good', note: 'concise' });
+      const annotate = (rolloutId: string, judgement: Judgement) =>
+        store.recordFeedback({ rolloutId, source: 'reviewer', ...judgement });
+      await annotate('a', { label: 'good', comment: 'concise' });
       await annotate('b', { label: 'good' });
       await annotate('b', { label: 'bad', preferredOver: 'a' });
       await annotate('c', { label: 'bad' });
-      await annotate('c', { label: null });
+      await annotate('c', { label: 'none' });
       expect(await found('any')).toEqual([
         ['a', 'good'],
         ['b', 'bad'],
@@ -93,7 +91,7 @@ export function describeRolloutSearch(test: StoreTest): void {
       expect((await found('none')).map(([id]) => id)).toEqual(['c', 'd']);
       expect((await store.searchRollouts({ text: 'concise' })).items[0]?.rollout.rolloutId).toBe('a');
       const { items } = await store.querySpans({ rolloutId: 'b' });
-      expect(findAnnotations(items)).toEqual({ label: 'bad', note: '', preferredOver: ['a'] });
+      expect(findReview(items)).toEqual({ label: 'bad', comment: '', preferredOver: ['a'] });
       // An annotation is not a reward, and does not reopen the rollout.
       expect((await store.searchRollouts({ label: 'good' })).items[0]).toMatchObject({
         rollout: { status: 'succeeded' },

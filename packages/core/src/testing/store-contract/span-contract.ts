@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
+import { rewardAttributes } from '../../spans/reward-spans.ts';
 import type { Span, SpanInput } from '../../spans/span.ts';
 import { spanNames } from '../../spans/span-attributes.ts';
 import type { SpanQuery } from '../../store/queries.ts';
 import type { Store } from '../../store/store.ts';
-import { rewardAttributes } from '../../tracing/emit-reward.ts';
 import { aSpan } from '../a-span.ts';
 import { claimNext, claimOne, enqueueOne, type StoreTest, statusOf } from './store-test.ts';
 

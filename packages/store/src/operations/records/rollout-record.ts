@@ -99,7 +99,8 @@ export function recordRolloutChange(context: OperationContext, rollout: Rollout)
 export function enterQueue(context: OperationContext, rollouts: readonly Rollout[]): Promise<void> {
   return context.db.insert(
     queueTable,
-    rollouts.map(({ rolloutId, runId }) => [rolloutId, runId]),
+    // Traces of production are never claimed.
+    rollouts.filter(({ mode }) => mode !== 'production').map(({ rolloutId, runId }) => [rolloutId, runId]),
   );
 }
 

@@ -44,6 +44,7 @@ export async function enqueueRollouts(
   context: OperationContext,
   requests: readonly EnqueueRolloutRequest[],
 ): Promise<readonly Rollout[]> {
+  assertClaimable(requests);
   const ids = requests.flatMap(({ rolloutId }) => rolloutId ?? []);
   const known = new Map<string, Rollout>(ids.length === 0 ? [] : await findRollouts(context, ids));
   const defaults = await loadReferences(context, requests);
@@ -59,6 +60,19 @@ export async function enqueueRollouts(
   await insertRollouts(context, created);
   await enterQueue(context, created);
   return rollouts;
+}
+
+/**
+ * Rejects rollouts of production, which no runner may run.
+ *
+ * @throws ValidationError
+ */
+export function assertClaimable(rollouts: readonly Pick<EnqueueRolloutRequest, 'mode'>[]): void {
+  const index = rollouts.findIndex(({ mode }) => mode === 'production');
+  if (index === -1) return;
+  const message =
+    'production is the mode of recorded traces, which are never in the queue: record them with recordTraces';
+  throw new ValidationError('Rollout', [{ path: `${index}.mode`, message }]);
 }
 
 /**

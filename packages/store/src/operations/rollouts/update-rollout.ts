@@ -8,7 +8,7 @@ import type { SqlValue } from '../../sql/sql-value.ts';
 import { closeOpenAttempts } from '../records/attempt-record.ts';
 import { assertResourcesExist } from '../records/read-resources.ts';
 import { isQueued, loadRollout, moveRollout, recordRolloutChange } from '../records/rollout-record.ts';
-import { completeConfig } from './enqueue-rollouts.ts';
+import { assertClaimable, completeConfig } from './enqueue-rollouts.ts';
 
 /** Updates a rollout. An explicit status also closes its open attempts. */
 export async function updateRollout(
@@ -19,6 +19,7 @@ export async function updateRollout(
   assertId('resourcesId', patch.resourcesId);
   await writeFields(context, rolloutId, patch);
   const record = await loadRollout(context, rolloutId);
+  if (isQueued(patch.status ?? record.rollout.status)) assertClaimable([record.rollout]);
   recordRolloutChange(context, record.rollout);
   if (patch.status === undefined || patch.status === record.rollout.status) return record.rollout;
   const moved = await moveRollout(context, record.rollout, patch.status);

@@ -1,5 +1,5 @@
 import type { Span, SpanInput } from '@agentlightning/core';
-import { annotationFromSpan } from '@agentlightning/core/internal';
+import { feedbackFromSpan } from '@agentlightning/core/internal';
 import { rewardFromSpan } from '@agentlightning/core/spans';
 import { isTerminalRolloutStatus } from '@agentlightning/core/store';
 import { assertSpanQuotas, assertWithin, bytesOf } from '../../attempt-quotas.ts';
@@ -250,19 +250,16 @@ async function insertSpanRows(
   await (positions.size === 0 ? inserted : Promise.all([inserted, markRollouts(context, rows, positions)]));
 }
 
-/** A span that may record a reward. */
-type RewardedSpan = Pick<Span, 'rolloutId' | 'attemptId' | 'spanId' | 'sequenceId' | 'name' | 'attributes'>;
-
 /**
- * Records the rewards of new spans with their attempts, and the labels of people with the rollouts. The reward of an attempt is the one with the last sequence id; that of a
+ * Records the rewards of new spans with their attempts, and the labels of reviewers with the rollouts. The reward of an attempt is the one with the last sequence id; that of a
  * rollout is the reward of its latest attempt.
  */
-async function recordRewards({ db }: OperationContext, spans: Iterable<RewardedSpan>): Promise<void> {
+async function recordRewards({ db }: OperationContext, spans: Iterable<Span>): Promise<void> {
   for (const span of spans) {
-    const label = annotationFromSpan(span)?.label;
-    if (label !== undefined) {
+    const feedback = feedbackFromSpan(span);
+    if (feedback?.label !== undefined && feedback.source === 'reviewer') {
       await db.run('UPDATE rollouts SET label = ? WHERE rollout_id = ? AND latest_attempt_id = ?', [
-        label,
+        feedback.label === 'none' ? null : feedback.label,
         span.rolloutId,
         span.attemptId,
       ]);

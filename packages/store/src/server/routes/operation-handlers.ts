@@ -1,5 +1,6 @@
 import { AgentLightningError, type Store } from '@agentlightning/core';
 import { type OperationName, operationRoutes, type StoreRoute, specialRoutes } from '@agentlightning/core/protocol';
+import type { FeedbackInput } from '@agentlightning/core/spans';
 import type {
   AttemptQuery,
   MetricQuery,
@@ -10,6 +11,7 @@ import type {
 } from '@agentlightning/core/store';
 import type { Context } from 'hono';
 import type { StreamedPage } from '../../sql/list-pages.ts';
+import type { SqlStore } from '../../sql-store.ts';
 import { roleOf } from '../access/access-control.ts';
 import { assertOwnAttempts, assertOwnRollout } from '../access/agent-limits.ts';
 import { bearerOf } from '../access/bearer.ts';
@@ -64,6 +66,11 @@ function wrappersOf({ store, metrics, isServerRun }: StoreRouteOptions): Wrapper
       await workerRecords.assertMayWrite(context, workerId, statistics);
       return run();
     },
+    recordFeedback: async ({ context, parameters: [feedback], run }) => {
+      const role = roleOf(bearerOf(context));
+      if (role === 'feedback' || role === 'ingest') await assertProduction(store, feedback, role);
+      return run();
+    },
     updateRun: async ({ context, parameters: [runId, patch], run }) => {
       const isTrusted = patch.state === undefined || roleOf(bearerOf(context)) === 'admin';
       if (!isTrusted && (await isServerRun(runId))) throw stateOfServer(runId);
@@ -75,6 +82,18 @@ function wrappersOf({ store, metrics, isServerRun }: StoreRouteOptions): Wrapper
     applyRetention: async ({ context, parameters: [policy] }) =>
       store.applyRetention(policy, { idempotency: await idempotentRequest(context) }),
   };
+}
+
+/** @throws AgentLightningError PERMISSION_DENIED for feedback of a restricted key on a rollout of a run, or as a reviewer */
+async function assertProduction(store: SqlStore, { rolloutId, source }: FeedbackInput, role: string): Promise<void> {
+  const { mode } = await store.getRollout(rolloutId);
+  if (mode === 'production' && source !== 'reviewer') return;
+  throw new AgentLightningError({
+    code: 'PERMISSION_DENIED',
+    message: `A key with the role ${role} may not record ${mode === 'production' ? 'reviews' : `feedback on rollout ${rolloutId}, which is not a trace of production`}`,
+    remedy: 'Use a key with the role worker or trainer.',
+    details: { rolloutId, role },
+  });
 }
 
 function stateOfServer(runId: string): AgentLightningError {
