@@ -158,6 +158,7 @@ export function resolveConfig(
     algorithm: withCorrection(withReward(policy.algorithm, rewards), given.data !== undefined),
   }));
   if (given.data !== undefined && policies.length > 1) throw severalPolicies();
+  if (runtime.type === 'openai-fine-tuning') assertVendorTrains(howToLearn, given);
   return {
     ...sharedSettings(given, { folder, taskSchema: tasks.schema }),
     data: given.data === undefined ? null : resolveData(given.data, folder),
@@ -196,6 +197,23 @@ function withReward(algorithm: AlgorithmOptions | null, rewards: RewardsSettings
 function withCorrection(algorithm: AlgorithmOptions | null, isStored: boolean): AlgorithmOptions | null {
   if (algorithm === null || !isStored || !needsSamplingLogprobs(algorithm)) return algorithm;
   return { samplerCorrection: { type: 'truncate' }, ...algorithm } as AlgorithmOptions;
+}
+
+/** A vendor trains on files, and evaluates nothing. */
+function assertVendorTrains(
+  { type }: AlgorithmOptions,
+  { data, tasks }: { readonly data?: unknown; readonly tasks: { readonly test: TaskSource } },
+): void {
+  const problem =
+    data === undefined
+      ? 'has no rollouts of an agent: set `data`'
+      : type !== 'sft' && type !== 'dpo'
+        ? `has no algorithm ${type}: use sft or dpo`
+        : tasks.test.length > 0
+          ? 'does not evaluate: remove `tasks.test`, and compare the resulting model with `agl eval`'
+          : null;
+  if (problem === null) return;
+  throw new AgentLightningError({ code: 'CONFIG', message: `runtime: the fine-tuning API of a vendor ${problem}` });
 }
 
 function severalPolicies(): AgentLightningError {

@@ -3,6 +3,7 @@ import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
 import {
   assumedRangeText,
   measureRewards,
+  noEvaluation,
   type StoredEvaluation,
   summariseRewards,
   summaryOf,
@@ -45,15 +46,12 @@ export function emitEvaluated(
   emit({ type: 'evaluated', phase, step, tasks: isValidation ? 'validation' : 'test', summary: summaryOf(evaluation) });
 }
 
-/** The evaluation of a run on stored data without test tasks. */
-const noRewards = { rewards: [], rolloutIds: [], reward: 0, ci95: [0, 0], rollouts: 0, failed: 0, missing: 0 } as const;
-
 /** {@link evaluate} without the report. */
 export async function measure(session: TrainingSession, options: EvaluationOptions): Promise<StoredEvaluation> {
   const { config, tasks, emit, emittedWarnings } = session;
   const { rolloutsPerTask = config.evaluation.rolloutsPerTask } = options;
   const heldOut = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
-  if (heldOut.length === 0) return { ...noRewards, rolloutsPerTask };
+  if (heldOut.length === 0) return noEvaluation(rolloutsPerTask);
   const plan = {
     ...options,
     tasks: heldOut.slice(0, config.evaluation.tasks).map((input, index) => ({ index, input })),

@@ -15,6 +15,8 @@ export interface DataExample {
 export interface DataGroup {
   /** The messages before the responses, as the task of the group. */
   readonly input: JsonValue;
+  /** Number of messages before the responses. */
+  readonly promptLength: number;
   readonly examples: readonly DataExample[];
 }
 
@@ -129,7 +131,7 @@ function conversationOf(prompt: Messages, responses: Messages, offered: Tools): 
 }
 
 function groupWith(prompt: Messages, examples: readonly DataExample[]): DataGroup {
-  return { input: { messages: prompt }, examples };
+  return { input: { messages: prompt }, promptLength: prompt.length, examples };
 }
 
 function isLearned(each: Readonly<Record<string, unknown>>): boolean {

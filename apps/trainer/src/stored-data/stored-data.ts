@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fineTuneExamples } from '@agentlightning/algorithms';
 import { AgentLightningError, type JsonValue, type Rollout, type Span, type Store } from '@agentlightning/core';
+import type { CollectedGroup } from '@agentlightning/core/algorithm';
 import { modelCallAttributes } from '@agentlightning/core/internal';
 import { modelCallFromSpan, rewardFromSpan } from '@agentlightning/core/spans';
 import { defaultRolloutConfig } from '@agentlightning/core/store';
@@ -26,6 +27,11 @@ export interface StoredData {
   readonly tasks: readonly JsonValue[];
   /** Identifies the selection: a resumed run must have the same one. */
   readonly fingerprint: string;
+  /** The examples of groups, by their indices, made of rollouts with their messages. */
+  examples(
+    groups: readonly number[],
+    format: { readonly isPaired: boolean; readonly create: (groups: readonly CollectedGroup[]) => readonly object[] },
+  ): Promise<readonly object[]>;
   /** The rollouts of groups, with token ids, by their indices. */
   read(groups: readonly number[], options: ReadOptions): Promise<readonly FinishedRollout[]>;
 }
@@ -54,6 +60,8 @@ async function openFile(file: string): Promise<StoredData> {
   return {
     tasks: groups.map(({ input }) => input),
     fingerprint: `${groups.length} examples (${digest.slice(0, 12)})`,
+    examples: (indices, { isPaired }) =>
+      Promise.resolve(indices.flatMap((index) => vendorExamples(groups[index], isPaired))),
     read: async (indices, { endpoint, needsSampling }) => {
       if (needsSampling) throw withoutSampling(file);
       const rollouts: FinishedRollout[] = [];
@@ -67,6 +75,22 @@ async function openFile(file: string): Promise<StoredData> {
       return rollouts;
     },
   };
+}
+
+/** The lines of a group in the format of OpenAI: a pair, or the conversations with a positive verdict. */
+function vendorExamples(group: DataGroup | undefined, isPaired: boolean): readonly object[] {
+  const examples = group?.examples ?? [];
+  if (!isPaired) return examples.filter(({ reward }) => reward > 0).map(({ conversation }) => conversation);
+  const [first, second] = examples;
+  if (group === undefined || first === undefined || second === undefined) return [];
+  const { messages, tools } = first.conversation;
+  return [
+    {
+      input: { messages: messages.slice(0, group.promptLength).map(({ weight: _, ...shown }) => shown), tools },
+      preferred_output: messages.slice(group.promptLength),
+      non_preferred_output: second.conversation.messages.slice(group.promptLength),
+    },
+  ];
 }
 
 async function encodedGroup(
@@ -128,6 +152,17 @@ async function openRollouts(
   return {
     tasks: groups.map((members) => members[0]?.input ?? null),
     fingerprint: dataText(data),
+    examples: async (indices, { create }) => {
+      const members = indices.map((index) => groups[index] ?? []);
+      const read = await readFinishedRollouts(store, members.flat());
+      const byId = new Map(read.map((each) => [each.rollout.rolloutId, each]));
+      return create(
+        members.map((rollouts, place) => ({
+          groupId: String(indices[place]),
+          rollouts: rollouts.flatMap(({ rolloutId }) => byId.get(rolloutId) ?? []),
+        })),
+      );
+    },
     read: (indices, options) =>
       reader.read(
         indices.flatMap((index) =>
