@@ -29,8 +29,8 @@ export interface FineTuningSession extends OpenRun {
 const pollBackoff = { baseDelayMs: 50, maxDelayMs: 10_000 };
 
 /**
- * Trains at a vendor: uploads the data, creates a job, follows it, and records the name of the new model. Each id is recorded as
- * soon as it is known, and looked up where it was not, so that a resumed run neither uploads nor pays twice.
+ * Trains at a vendor: uploads the data, creates a job, follows it, and records the name of the new model. Each id is recorded
+ * immediately, and looked up where it was not, so that a resumed run neither uploads nor pays twice.
  *
  * @throws AgentLightningError UPSTREAM_FAILED when the job fails, CANCELLED when it is cancelled at the vendor
  */
