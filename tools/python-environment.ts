@@ -32,7 +32,7 @@ export const interopEnvironments: Readonly<
 /** All environments, for `pnpm verify` to make before the tests. */
 export const pythonEnvironments: Readonly<
   Record<
-    keyof typeof interopEnvironments | 'agentlightning-runtime' | 'kubernetes' | 'workflows',
+    keyof typeof interopEnvironments | 'agentlightning-runtime' | 'kubernetes' | 'tinker servers' | 'workflows',
     PythonEnvironmentOptions
   >
 > = {
@@ -41,6 +41,11 @@ export const pythonEnvironments: Readonly<
   kubernetes: {
     requirements: join(import.meta.dirname, '../apps/trainer/test/kubernetes/requirements.txt'),
     cacheFolder: cacheFolderOf('kubernetes'),
+  },
+  'tinker servers': {
+    requirements: join(import.meta.dirname, 'tinker-servers/requirements.txt'),
+    first: ['torch==2.13.0'],
+    cacheFolder: cacheFolderOf('tinker-servers'),
   },
   workflows: {
     requirements: join(import.meta.dirname, 'verify/zizmor-requirements.txt'),

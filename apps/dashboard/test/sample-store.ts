@@ -128,6 +128,7 @@ function finalState(texts: SampleTexts): JsonObject {
     missing: 0,
   });
   return {
+    effort: { seconds: 3 * sample.steps, trainingTokens: 0 },
     finishedStep: sample.steps,
     verdict: 'better',
     steps: sample.steps,

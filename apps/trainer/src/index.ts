@@ -15,6 +15,7 @@ export type {
   WarningName,
 } from '@agentlightning/core/protocol';
 export { defineConfig } from './config/define-config.ts';
+export { env, type SecretVariable } from './config/environment.ts';
 export type { PolicyConfig } from './config/policies.ts';
 export type { AgentsConfig } from './config/sections/agents-config.ts';
 export type { CheckpointsConfig } from './config/sections/checkpoints-config.ts';
@@ -23,7 +24,7 @@ export type { StoredRolloutOptions, StoredRollouts } from './config/sections/dat
 export { fromRun } from './config/sections/data-config.ts';
 export type { EvaluationConfig } from './config/sections/evaluation-config.ts';
 export type { GatewayConfig } from './config/sections/gateway-config.ts';
-export type { LimitsConfig } from './config/sections/limits-config.ts';
+export type { BudgetConfig, LimitsConfig } from './config/sections/limits-config.ts';
 export type {
   EndpointRuntimeConfig,
   OptimizerConfig,

@@ -256,7 +256,8 @@ async function runThenClose<TRun extends StoredRun, TSession>(
     const hasEnded = run !== null && run.run.status !== 'finished' && !options.isResumable(error);
     // The server starts its run again, or records the end with the reason.
     const isOfServer = (options.registerUpstreams ?? null) !== null;
-    if (run !== null && hasEnded && !isOfServer) await recordEnd(run, isStopped ? 'stopped' : 'failed');
+    const isPaused = AgentLightningError.isInstance(error) && error.code === 'BUDGET_REACHED';
+    if (run !== null && hasEnded && !isOfServer) await recordEnd(run, isStopped || isPaused ? 'stopped' : 'failed');
     throw isStopped && run !== null ? stopped(run.run.runId, error) : error;
   } finally {
     await closeAll(closers, options.emit);

@@ -92,7 +92,7 @@ test('gepa finds the planted prompt under noise, within its budget, without a lo
     const { usage } = await store.runStatistics('planted');
     expect(usage).toMatchObject([{ model: 'task-model', isPolicy: false, calls: prompts?.rollouts }]);
     expect(run.state['optimizerUsage']).toMatchObject({ model: 'optimizer-model', calls: prompts?.optimizerCalls });
-    const cost = costOfRun(run, { usage, metrics: [] });
+    const cost = costOfRun(run, usage);
     const tasksCost = costOfCalls(usage, pricesOf(run)).amount ?? 0;
     expect([tasksCost, cost.missing]).toEqual([expect.any(Number), []]);
     expect(cost.amount).toBeGreaterThan(tasksCost);

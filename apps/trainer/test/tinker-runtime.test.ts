@@ -31,7 +31,7 @@ afterEach(async () => {
 
 function agl(args: readonly string[], key = server.apiKey): AglProcess {
   const env = { TINKER_URL: server.url, TINKER_TOKENIZER: path.join(folder, 'model'), TINKER_API_KEY: key };
-  return new AglProcess([...args, '--data-dir', folder], { env });
+  return new AglProcess(args[0] === 'train' ? [...args, '--data-dir', folder] : args, { env });
 }
 
 test('a run on a Tinker server trains, and resumes after the trainer was killed', async () => {
@@ -47,10 +47,25 @@ test('a run on a Tinker server trains, and resumes after the trainer was killed'
   expect(steps.at(-1)).toBe(4);
   // The weights of the checkpoint come from the server.
   expect(server.applied.get('load_weights')).toBe(1);
+  // The killed run left its model on the server, and the resumed one unloaded it.
+  expect(server.models).toBe(0);
 });
 
 test('a wrong key ends the run with the words of the server', async () => {
   await using run = agl(['train', config], 'tml-wrong');
   expect(await run.exitCode()).not.toBe(0);
   expect(run.stderr).toContain('invalid API key');
+});
+
+test('agl doctor measures the server and names what it does differently', async () => {
+  await server.close();
+  const deviations = { lossScale: 'token_mean', hasSnapshots: false, limitsGradient: false, alpha: 32 } as const;
+  const directory = path.join(folder, 'weights');
+  server = await startFakeTinkerServer({ dialect: 'json', directory, baseModels: ['tiny-random'], ...deviations });
+  await using doctor = agl(['doctor', config]);
+  await doctor.exitCode();
+  for (const words of ['mean of the tokens', 'the newest weights', 'ignores `maxGradientNorm`', 'always 32']) {
+    expect(doctor.output).toContain(words);
+  }
+  expect(server.models).toBe(0);
 });

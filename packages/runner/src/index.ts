@@ -13,6 +13,6 @@ export type {
 } from './runner-options.ts';
 export type { RunnerStore } from './runner-store.ts';
 export type { OutputScoring, ScoringOptions } from './score-output.ts';
-export { primaryPart, scoreInTime, scoreOutput, scoringError, verdictScore } from './score-output.ts';
+export { primaryPart, scoreInTime, scoreOutput, scoringError, takeJudgeUses, verdictScore } from './score-output.ts';
 export type { RegistrationOptions } from './workers/registration.ts';
 export { Registration } from './workers/registration.ts';

@@ -23,7 +23,7 @@ import { type RewardTracker, rewardInStore } from './attempt-rewards.ts';
 import type { ModelCalls } from './model-calls.ts';
 import type { AttemptOptions } from './runner-options.ts';
 import type { RunnerServices } from './runner-services.ts';
-import { type OutputScoring, primaryPart, scoreOutput } from './score-output.ts';
+import { type OutputScoring, primaryPart, scoreOutput, takeJudgeUses } from './score-output.ts';
 import { settlesWithin } from './time-limit.ts';
 
 /** A sink that forwards all spans except rewards, for agents whose rewards come from an evaluator. */
@@ -163,8 +163,9 @@ async function recordScores<TTask>(
       onError: (part, error) => services.partFailed(rolloutId, part, error),
     }),
   );
+  const judges = takeJudgeUses(scoring);
   const dimensions = rewardsOfScores(scores, primaryPart(scoring));
-  emitAnnotation({ ...rewardAttributes(dimensions), ...scoredOutputAttributes({ output, scores }) });
+  emitAnnotation({ ...rewardAttributes(dimensions), ...scoredOutputAttributes({ output, scores, judges }) });
 }
 
 /** Time from the end of a reward to the end of its attempt, in milliseconds. */

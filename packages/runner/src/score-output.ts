@@ -3,11 +3,12 @@ import type {
   ReasonedScore,
   RewardFunction,
   RewardInput,
+  RewardMeter,
   RewardPart,
   RewardParts,
   RewardResult,
 } from '@agentlightning/core/algorithm';
-import { errorMessage, primaryRewardName, toRewards } from '@agentlightning/core/internal';
+import { errorMessage, type JudgeUse, primaryRewardName, toRewards } from '@agentlightning/core/internal';
 import type { PartScore } from '@agentlightning/core/spans';
 import { after } from './time-limit.ts';
 
@@ -28,6 +29,34 @@ export interface ScoringOptions {
   /** Called with each error of a part, which is then missing. */
   readonly onError?: (part: string, error: AgentLightningError) => void;
 }
+
+/** What was recorded of each judge of this process. */
+const recordedUses = new WeakMap<RewardMeter, JudgeUse>();
+
+/** What the judges of a reward have used in this process and {@link takeJudgeUses} has not returned before, by model. */
+export function takeJudgeUses(scoring: OutputScoring): Readonly<Record<string, JudgeUse>> {
+  if (typeof scoring === 'function') return {};
+  const uses: Record<string, JudgeUse> = {};
+  for (const meter of new Set(Object.values(scoring.parts).flatMap((part) => part.meter ?? []))) {
+    const { model, usage } = meter;
+    const { calls, inputTokens = 0, outputTokens = 0 } = usage;
+    const before = recordedUses.get(meter) ?? noUse;
+    // A call is counted when it begins, and its tokens when it ends.
+    const isUnchanged =
+      calls === before.calls && inputTokens + outputTokens === before.inputTokens + before.outputTokens;
+    if (model === undefined || isUnchanged) continue;
+    recordedUses.set(meter, { calls, inputTokens, outputTokens });
+    const known = uses[model] ?? noUse;
+    uses[model] = {
+      calls: known.calls + calls - before.calls,
+      inputTokens: known.inputTokens + inputTokens - before.inputTokens,
+      outputTokens: known.outputTokens + outputTokens - before.outputTokens,
+    };
+  }
+  return uses;
+}
+
+const noUse: JudgeUse = { calls: 0, inputTokens: 0, outputTokens: 0 };
 
 /** The name of the part that counts as the primary one. */
 export function primaryPart(scoring: OutputScoring): string {

@@ -1,2 +1,8 @@
-export { type ServerProfileName, serverProfiles } from './profile.ts';
-export { startTinkerRuntime, type TinkerRuntimeOptions } from './start-tinker-runtime.ts';
+export type { MeasuredServer } from './engine/measure-server.ts';
+export type { LossScale, ServerProfile } from './profile.ts';
+export {
+  examineTinkerServer,
+  startTinkerRuntime,
+  type TinkerRuntimeOptions,
+  type TinkerServerOptions,
+} from './start-tinker-runtime.ts';

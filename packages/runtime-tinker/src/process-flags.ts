@@ -1,5 +1,4 @@
 import { parseFlags, serverFlags, serverOptionsOf, wrongFlag } from '@agentlightning/runtime/serving';
-import { serverProfiles } from './profile.ts';
 import type { TinkerRuntimeOptions } from './start-tinker-runtime.ts';
 
 const flagOptions = {
@@ -7,7 +6,6 @@ const flagOptions = {
   server: { type: 'string' },
   model: { type: 'string' },
   tokenizer: { type: 'string' },
-  profile: { type: 'string', default: 'hosted' },
   ...serverFlags,
 } as const;
 
@@ -17,7 +15,6 @@ const flagOptions = {
  * - `--server`: address of the Tinker server; required
  * - `--model`: the base model; required
  * - `--tokenizer`: folder of tokenizer and chat template, the model's in the hub's cache by default
- * - `--profile`: what the server does differently, `hosted` by default
  * - `--dir`: parent folder of checkpoints, `.agl/checkpoints` by default
  *
  * The key of the server is in the variable `TINKER_API_KEY`, since a command line is visible to every user.
@@ -26,25 +23,17 @@ const flagOptions = {
  */
 export function readProcessOptions(args: readonly string[], environment: NodeJS.ProcessEnv): TinkerRuntimeOptions {
   const flags = parseFlags(args, flagOptions);
-  const { server, model, tokenizer, profile, dir } = flags;
+  const { server, model, tokenizer, dir } = flags;
   const serverKey = environment['TINKER_API_KEY'] ?? '';
   if (server === undefined) throw wrongFlag('--server is missing', 'Pass the address of a Tinker server.');
   if (model === undefined) throw wrongFlag('--model is missing', 'Pass the name of a base model of the server.');
   if (serverKey === '') throw wrongFlag('TINKER_API_KEY is not set', 'Set it to the key of the Tinker server.');
-  if (!isProfile(profile)) {
-    throw wrongFlag(`--profile is "${profile}"`, `Known profiles: ${Object.keys(serverProfiles).join(', ')}.`);
-  }
   return {
     serverUrl: server,
     serverKey,
     model,
     ...(tokenizer === undefined ? {} : { tokenizer }),
-    profile,
     checkpointDir: dir,
     ...serverOptionsOf(flags),
   };
-}
-
-function isProfile(name: string): name is keyof typeof serverProfiles {
-  return Object.hasOwn(serverProfiles, name);
 }

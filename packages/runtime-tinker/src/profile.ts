@@ -4,7 +4,7 @@
  */
 export type LossScale = 'sum' | 'sequence_means' | 'token_mean';
 
-/** What a server does differently from others; nothing of it is on the wire. */
+/** What a server does differently from others; nothing of it is on the wire, so that it is measured. */
 export interface ServerProfile {
   readonly lossScale: LossScale;
   /**
@@ -12,16 +12,6 @@ export interface ServerProfile {
    * a step and the next publication.
    */
   readonly hasSnapshots: boolean;
+  /** Whether a step limits the norm of its gradient as the request says. */
+  readonly limitsGradient: boolean;
 }
-
-/** Name of a known server. */
-export type ServerProfileName = 'hosted' | 'skyrl-jax' | 'skyrl-torch' | 'tuft' | 'hatchery';
-
-/** Profiles of known servers, as found in their sources or measured. */
-export const serverProfiles: Readonly<Record<ServerProfileName, ServerProfile>> = {
-  hosted: { lossScale: 'sum', hasSnapshots: true },
-  'skyrl-jax': { lossScale: 'sequence_means', hasSnapshots: false },
-  'skyrl-torch': { lossScale: 'sum', hasSnapshots: false },
-  tuft: { lossScale: 'sum', hasSnapshots: true },
-  hatchery: { lossScale: 'token_mean', hasSnapshots: false },
-};

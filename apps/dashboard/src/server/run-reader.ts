@@ -152,10 +152,7 @@ export class RunReader {
       createTimeMs: run.createTimeMs,
       updateTimeMs: run.updateTimeMs,
       trainedTokens: trainedTokens(totals),
-      cost: costOfRun(run, {
-        usage,
-        metrics: [{ runId: run.runId, step: 0, timeMs: 0, values: Object.fromEntries(totals) }],
-      }),
+      cost: costOfRun(run, usage),
     };
   }
 

@@ -13,7 +13,6 @@ from agentlightning_runtime.engine.data_parallel import LeadingEngine, follow
 from agentlightning_runtime.engine.device import choose_device
 from agentlightning_runtime.engine.experimental.bitsandbytes_package import require_bitsandbytes
 from agentlightning_runtime.engine.ranks import Ranks, is_one_of_several, join_ranks, local_rank
-from agentlightning_runtime.engine.supported_settings import require_supported
 from agentlightning_runtime.engine.torch_engine import TorchEngine
 from agentlightning_runtime.inference.open_backend import open_inference
 
@@ -48,6 +47,4 @@ def _join(settings: EngineSettings) -> tuple[EngineSettings, Ranks]:
     require_bitsandbytes(settings)
     if is_one_of_several() and torch.device(settings.device if settings.device != "auto" else "cuda").type == "cuda":
         settings = replace(settings, device=f"cuda:{local_rank()}" if torch.cuda.is_available() else settings.device)
-    ranks = join_ranks(choose_device(settings.device))
-    require_supported(settings, ranks.count)
-    return settings, ranks
+    return settings, join_ranks(choose_device(settings.device))

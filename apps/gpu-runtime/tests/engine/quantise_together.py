@@ -1,7 +1,4 @@
-"""Run by torchrun: quantised training with any number of processes, and its recorded results.
-
-The processes share the tokens of micro-batches in a folder named `sequence`.
-"""
+"""Run by torchrun: quantised training with any number of processes, and its recorded results."""
 
 from __future__ import annotations
 
@@ -27,7 +24,6 @@ def main() -> None:
         device="cpu",
         load_in_4bit=kind == "lora",
         optimizer="adamw-8bit",
-        sequence_parallel=2 if directory.parent.name == "sequence" else 1,
     )
     led = lead(settings)
     if led is None:

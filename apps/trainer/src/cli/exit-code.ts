@@ -11,6 +11,8 @@ export const exitCodes = {
   unavailable: 3,
   /** An agent blocked the event loop; the run can be resumed. */
   blocked: 4,
+  /** The budget is reached; the run can be resumed with a larger one. */
+  paused: 5,
   /** Stopped by Ctrl+C; the run can be resumed. */
   interrupted: 130,
   /** Broken pipe: the reader of the output has closed it. */
@@ -29,6 +31,7 @@ const byErrorCode: Partial<Record<ErrorCode, number>> = {
   RUNTIME_UNAVAILABLE: exitCodes.unavailable,
   STORE_FULL: exitCodes.unavailable,
   PORT_IN_USE: exitCodes.unavailable,
+  BUDGET_REACHED: exitCodes.paused,
   CANCELLED: exitCodes.interrupted,
 };
 

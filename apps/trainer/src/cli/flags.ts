@@ -1,5 +1,6 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { InvalidArgumentError, Option } from 'commander';
+import type { BudgetConfig } from '../config/sections/limits-config.ts';
 
 /** The arguments of a command and the callback for its exit code. */
 export interface ProgramOptions {
@@ -49,6 +50,16 @@ export function wholeNumber(options: { readonly min: number; readonly max?: numb
     }
     return value;
   };
+}
+
+/** A parser for `--budget`: `money=20,hours=2`. */
+export function budgetOf(text: string): BudgetConfig {
+  const parts = text.split(',').map((part) => /^(money|tokens|hours)=(\S+)$/.exec(part.trim()));
+  const limits = parts.flatMap((part) => (part === null ? [] : [[part[1] ?? '', Number(part[2])] as const]));
+  if (limits.length < parts.length || limits.some(([, value]) => !(value > 0 && Number.isFinite(value)))) {
+    throw new InvalidArgumentError(`"${text}" is not a budget such as money=20,tokens=5000000,hours=2.`);
+  }
+  return Object.fromEntries(limits);
 }
 
 /** A parser for a flag with a finite number. */

@@ -6,6 +6,40 @@ export const variableName: z.ZodType<string> = z
   .string()
   .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not the key');
 
+/** A secret in an environment variable; see {@link env}. */
+export interface SecretVariable {
+  /** The variable's name. */
+  readonly env: string;
+}
+
+/**
+ * Names the environment variable of a secret in a configuration. It is read when a command needs it, so that agents, which load the
+ * same file, run without it. Its value is not recorded.
+ *
+ * @example
+ * ```ts
+ * const runtime = { type: 'tinker', baseUrl: 'https://tinker.example', model: 'Qwen/Qwen3-4B', apiKey: env('TINKER_API_KEY') };
+ * ```
+ */
+export function env(name: string): SecretVariable {
+  return { env: name };
+}
+
+/** A secret of a configuration: its value, or the variable that holds it. The error names the variable, never the value. */
+export const secretSchema: z.ZodType<string> = z
+  .union([z.string(), z.strictObject({ env: variableName })], { error: "must be a text or env('NAME')" })
+  .transform((secret, context) => {
+    if (typeof secret === 'string') return secret;
+    const value = process.env[secret.env];
+    if (value !== undefined && value !== '') return value;
+    context.addIssue({
+      code: 'custom',
+      message: `the environment variable ${secret.env} is not set`,
+      input: secret.env,
+    });
+    return z.NEVER;
+  });
+
 /** Request for a secret. */
 export interface SecretRequest {
   /** The environment variable. */

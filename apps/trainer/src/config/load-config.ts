@@ -47,13 +47,15 @@ export async function loadConfig(file: string, overrides: ConfigOverrides = {}):
 
 const connections: ReadonlySet<string> = new Set(['store', 'runtime']);
 
-/** Connections replace those of the file as a whole, other groups one by one. */
+/** Connections replace those of the file as a whole, other groups one by one, with the groups in them. */
 function merged(config: object, overrides: ConfigOverrides): ConfigOverrides {
   const given: Readonly<Record<string, unknown>> = { ...config };
   return Object.fromEntries(
     Object.entries(overrides).map(([key, value]) => {
       const own = given[key];
-      return connections.has(key) || !isGroup(value) || !isGroup(own) ? [key, value] : [key, { ...own, ...value }];
+      return connections.has(key) || !isGroup(value) || !isGroup(own)
+        ? [key, value]
+        : [key, { ...own, ...merged(own, value) }];
     }),
   );
 }

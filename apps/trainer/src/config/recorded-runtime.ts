@@ -1,9 +1,9 @@
 import { addressText } from '@agentlightning/core/internal';
 import type { ResolvedEndpoint } from './resolve-prompt-search.ts';
-import type { RuntimeConfig } from './sections/runtime-config.ts';
+import type { ResolvedRuntime } from './sections/runtime-config.ts';
 
 /** The runtime settings as stored with a run: without keys. JSON omits `undefined` fields. */
-export function recordedRuntime(runtime: RuntimeConfig | ResolvedEndpoint): Readonly<Record<string, unknown>> {
+export function recordedRuntime(runtime: ResolvedRuntime | ResolvedEndpoint): Readonly<Record<string, unknown>> {
   const tls = runtime.type === 'grpc' ? runtime.tls : undefined;
   return {
     ...runtime,

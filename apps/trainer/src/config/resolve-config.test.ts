@@ -1,9 +1,13 @@
 import { AgentLightningError } from '@agentlightning/core';
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
+import { env } from './environment.ts';
+import { recordedRuntime } from './recorded-runtime.ts';
 import { resolveConfig } from './resolve-config.ts';
 import { resolveRun } from './resolve-run.ts';
 
 const minimal = { agent: () => 1, tasks: { train: 'train.jsonl', test: [{ question: '1' }] } };
+
+afterEach(() => void vi.unstubAllEnvs());
 
 function messageOf(run: () => unknown): string {
   try {
@@ -123,4 +127,23 @@ test('refuses values out of range and says which', () => {
   );
   expect(messageOf(() => resolveConfig({ ...minimal, agent: 'agent.ts' }, '/'))).toContain('agent: must be a function');
   expect(messageOf(() => resolveConfig({ ...minimal, tasks: { train: [], test: [] } }, '/'))).toContain('tasks.train');
+});
+
+test('reads secrets from environment variables, and names a variable that is not set', () => {
+  vi.stubEnv('AGL_TEST_SECRET', 'hidden');
+  const server = { type: 'tinker', baseUrl: 'http://localhost:1', model: 'm' };
+  const read = (name: string) =>
+    resolveConfig({ ...minimal, runtime: { ...server, apiKey: env(name) }, store: { apiKey: env(name) } }, '/');
+  expect(read('AGL_TEST_SECRET').runtime).toMatchObject({ apiKey: 'hidden' });
+  expect(read('AGL_TEST_SECRET').storeApiKey).toBe('hidden');
+  expect(messageOf(() => read('AGL_TEST_ABSENT'))).toContain(
+    'runtime.apiKey: the environment variable AGL_TEST_ABSENT is not set',
+  );
+  // The value itself instead of the name.
+  expect(messageOf(() => read('tml-not a name'))).not.toContain('tml-not');
+});
+
+test('records no secret of a runtime', () => {
+  const runtime = { type: 'tinker', baseUrl: 'http://localhost:1', model: 'm', apiKey: 'hidden' } as const;
+  expect(JSON.stringify(recordedRuntime(runtime))).not.toContain('hidden');
 });

@@ -11,10 +11,11 @@ import { type CollectionSettings, collectionSchema } from './sections/collection
 import { dataSchema, type ResolvedData, resolveData } from './sections/data-config.ts';
 import { evaluationSchema, type ResolvedEvaluation } from './sections/evaluation-config.ts';
 import type { RewardsSettings } from './sections/reward-config.ts';
-import { type RuntimeConfig, runtimeSchema } from './sections/runtime-config.ts';
+import { type ResolvedRuntime, runtimeSchema } from './sections/runtime-config.ts';
 import { type SamplingConfig, trainingSamplingSchema } from './sections/sampling-config.ts';
 import { type StopSettings, stopSchema } from './sections/stop-config.ts';
 import {
+  checkBudget,
   checkTokenSecret,
   type SharedSettings,
   sharedSettings,
@@ -36,7 +37,7 @@ export interface ResolvedConfig extends SharedSettings {
   readonly algorithm: AlgorithmOptions;
   /** In order; the first one serves calls that no other policy serves. At least one is trained. */
   readonly policies: readonly ResolvedPolicy[];
-  readonly runtime: RuntimeConfig;
+  readonly runtime: ResolvedRuntime;
   readonly steps: number;
   readonly tasksPerStep: number;
   readonly sampling: SamplingConfig;
@@ -149,6 +150,7 @@ export function resolveConfig(
   const { modelNames = [] } = given?.agents ?? {};
   const resolvedPolicies = checkedPolicies(raw['policies'], { algorithm: howToLearn, modelNames }, problems);
   checkTokenSecret(raw['gateway'], problems);
+  if (given !== undefined) problems.check(() => checkBudget(given));
   if (given !== undefined) problems.check(() => assertMeasured(given));
   if (given === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, runtime = { type: 'embedded' }, evaluation, checkpoints, reward: rewards } = given;
@@ -170,7 +172,7 @@ export function resolveConfig(
     },
     algorithm: howToLearn,
     policies,
-    runtime: runtime as RuntimeConfig,
+    runtime: runtime as ResolvedRuntime,
     steps,
     tasksPerStep,
     sampling,

@@ -9,9 +9,10 @@ import { resolvePrompts } from './resolve-prompts.ts';
 import { type RewardDefinition, rewardDefinition } from './reward-definition.ts';
 import { evaluationSchema, type ResolvedEvaluation } from './sections/evaluation-config.ts';
 import type { PromptConfig } from './sections/prompt-search-config.ts';
-import { type RuntimeConfig, runtimeSchema } from './sections/runtime-config.ts';
+import { type ResolvedRuntime, runtimeSchema } from './sections/runtime-config.ts';
 import { type SamplingConfig, samplingSchema } from './sections/sampling-config.ts';
 import {
+  checkBudget,
   checkTokenSecret,
   type SharedSettings,
   sharedSettings,
@@ -63,7 +64,7 @@ export interface ResolvedPromptSearch {
   };
   readonly prompts: PromptSet;
   readonly optimizer: ResolvedOptimizer;
-  readonly runtime: ResolvedEndpoint | RuntimeConfig;
+  readonly runtime: ResolvedEndpoint | ResolvedRuntime;
   readonly sampling: SamplingConfig;
   readonly evaluation: ResolvedEvaluation;
   /** The score of a rollout. */
@@ -152,6 +153,7 @@ export function resolvePromptSearch(
   const optimizerKey = checkedKey(raw['optimizer'], 'optimizer', context);
   const runtimeKey = checkedKey(raw['runtime'], 'runtime', context);
   checkTokenSecret(raw['gateway'], problems);
+  if (given !== undefined) problems.check(() => checkBudget(given));
   if (given === undefined || search === undefined || !problems.isEmpty) throw problems.error();
   const { tasks, optimizer, runtime, sampling, evaluation, promptsFile } = given;
   const { apiKeyEnv, ...asked } = optimizer;
@@ -202,9 +204,9 @@ function algorithmRecord(algorithm: unknown, search: PromptSearch): JsonObject {
 function runtimeOf(
   runtime: z.output<typeof searchSchema>['runtime'],
   apiKey: string | null,
-): ResolvedEndpoint | RuntimeConfig {
+): ResolvedEndpoint | ResolvedRuntime {
   if (runtime === undefined) return { type: 'embedded' };
-  if (runtime.type !== 'endpoint') return runtime as RuntimeConfig;
+  if (runtime.type !== 'endpoint') return runtime as ResolvedRuntime;
   const { type, baseUrl, model, maxConcurrent, apiKeyEnv } = runtime;
   const keySource = keySourceText(apiKeyEnv, '`runtime.apiKeyEnv`');
   return { type, baseUrl, model, maxConcurrent: maxConcurrent ?? null, apiKey, keySource };

@@ -1,10 +1,12 @@
 import path from 'node:path';
+import { AgentLightningError } from '@agentlightning/core';
 import type { TaskSchema } from '@agentlightning/core/internal';
 import type { AttemptTokens, Prices } from '@agentlightning/core/protocol';
 import type { Agent } from '@agentlightning/runner';
 import { z } from 'zod';
 import { attemptTokensOf } from './attempt-tokens.ts';
 import type { ConfigProblems } from './config-problems.ts';
+import { secretSchema } from './environment.ts';
 import { type AgentsSettings, agentsSchema } from './sections/agents-config.ts';
 import { type GatewaySettings, gatewaySchema } from './sections/gateway-config.ts';
 import { type LimitsSettings, limitsSchema } from './sections/limits-config.ts';
@@ -54,7 +56,7 @@ export const sharedShape: { readonly [TName in keyof GivenSharedSettings]-?: z.Z
   agents: agentsSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   reward: rewardSchema.prefault({}),
-  store: z.strictObject({ url: z.string().optional(), apiKey: z.string().optional() }).optional(),
+  store: z.strictObject({ url: z.string().optional(), apiKey: secretSchema.optional() }).optional(),
   gateway: gatewaySchema.prefault({}),
 };
 
@@ -101,6 +103,17 @@ export function sharedSettings(
 export function checkTokenSecret(gateway: unknown, problems: ConfigProblems): void {
   const secret = typeof gateway === 'object' && gateway !== null && 'tokenSecret' in gateway ? gateway.tokenSecret : '';
   if (typeof secret === 'string') problems.check(() => attemptTokensOf(secret));
+}
+
+/** @throws AgentLightningError CONFIG for a budget in money without prices, which could never be reached */
+export function checkBudget({ limits, run }: Pick<GivenSharedSettings, 'limits' | 'run'>): void {
+  const money = limits.budget?.money ?? null;
+  if (money === null || run.prices !== null) return;
+  throw new AgentLightningError({
+    code: 'CONFIG',
+    message: `\`limits.budget.money\` is ${money}, and \`run.prices\` has no prices`,
+    remedy: 'Set `run.prices` to what models and the runtime cost, or limit `tokens` or `hours`.',
+  });
 }
 
 function storeAddress(url: string, folder: string): string {

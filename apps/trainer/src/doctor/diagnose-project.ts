@@ -5,12 +5,12 @@ import { addressText } from '@agentlightning/core/internal';
 import { defaultStoreUrl } from '../config/environment.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { isPromptSearch, type ResolvedRun } from '../config/resolve-run.ts';
-import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
 import { projectDependencies } from '../project-setup/installed-packages.ts';
 import { openRuntime } from '../runtime/open-runtime.ts';
 import { type CheckedEndpoint, checkEndpoint } from './check-endpoint.ts';
 import { checkGpu, checkPort, checkSecrets } from './check-machine.ts';
 import { checkStore } from './check-store.ts';
+import { checkTinkerServer } from './check-tinker-server.ts';
 import { checkVersions } from './check-versions.ts';
 import { defaultDashboardPort } from './dashboard-port.ts';
 import { type Finding, fine } from './finding.ts';
@@ -101,10 +101,11 @@ async function checkRuntime(config: ResolvedRun): Promise<readonly Finding[]> {
     remedy: 'Run agl dev: it reports a model call that cannot be trained on.',
   };
   try {
+    if (runtime.type === 'tinker') return [...(await checkTinkerServer(runtime)), served];
     const open = await openRuntime(runtime, { dataDir, timeoutMs: 0, onWait: () => undefined });
     try {
       const { models } = await open.runtime.capabilities();
-      const place = placeOf(runtime);
+      const place = runtime.type === 'grpc' ? addressText(runtime.address) : 'embedded, on the CPU';
       return [fine('runtime', `${place}; models: ${models.map(({ name }) => name).join(', ')}`), served];
     } finally {
       await open.close();
@@ -114,9 +115,4 @@ async function checkRuntime(config: ResolvedRun): Promise<readonly Finding[]> {
     const detail = isOurs ? error.message : String(error);
     return [{ name: 'runtime', status: 'error', detail, remedy: isOurs ? error.remedy : 'Check the address.' }, served];
   }
-}
-
-function placeOf(runtime: RuntimeConfig): string {
-  if (runtime.type === 'grpc') return addressText(runtime.address);
-  return runtime.type === 'tinker' ? `Tinker server ${addressText(runtime.baseUrl)}` : 'embedded, on the CPU';
 }

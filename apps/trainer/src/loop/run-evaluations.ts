@@ -48,9 +48,10 @@ export async function saveEvaluated(session: TrainingSession, state: RunState, s
 /** Saves the state of a run. */
 export async function saveState(session: TrainingSession, state: RunState, status?: 'finished'): Promise<RunState> {
   const patch = status === undefined ? {} : { status };
+  const timed = { ...state, effort: { ...state.effort, seconds: session.workedSeconds() } };
   await session.lease.renew();
-  await session.store.updateRun(session.run.runId, { ...patch, state: writeState(state) });
-  return state;
+  await session.store.updateRun(session.run.runId, { ...patch, state: writeState(timed) });
+  return timed;
 }
 
 /** Whether a run ends with its best checkpoint instead of its last one. */

@@ -2,7 +2,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { CollectedRollout } from '@agentlightning/core/algorithm';
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import { runMetrics } from '@agentlightning/core/metrics';
-import type { PublicationRecord, StepSummary } from '@agentlightning/core/protocol';
+import type { PublicationRecord, RunEffort, StepSummary } from '@agentlightning/core/protocol';
 import { modelCallFromSpan } from '@agentlightning/core/spans';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TaskSampler } from '../curriculum/task-sampler.ts';
@@ -61,10 +61,7 @@ export async function trainStep(options: {
   const collection = await traceActivity('train.collect', { step }, () => collector.collect(step));
   const { rollouts: collected } = collection;
   const collectedMs = systemClock.now();
-  if (session.data === null) {
-    await assertTrainable(session, collected);
-    await annotate(session, collected);
-  }
+  if (session.data === null) await checkCollected(session, collected);
   const outcomes = await traceActivity('train.learn', { step, rollouts: collected.length }, () =>
     updatePolicies(session, { collected, step }),
   );
@@ -80,6 +77,7 @@ export async function trainStep(options: {
   const warnings = [...state.warnings, ...unmatched, ...warnOfStep(session, { step, values: metrics, failure })];
   const checkpoint = await saveCheckpoint(session, { ...state, rewardCurve, warnings }, step);
   const seconds = (systemClock.now() - startedMs) / 1000;
+  const effort = effortWith(outcomes, session, state);
   const summary: StepSummary = {
     step,
     steps: config.steps,
@@ -92,7 +90,7 @@ export async function trainStep(options: {
       ...metrics,
       ...collection.metrics,
       ...sampler.metrics(),
-      ...(await costMetrics(session)),
+      ...(await costMetrics({ ...session, effort })),
       [runMetrics.rolloutsInfrastructureFailed.name]: collected.filter(({ failure }) => failure === 'infrastructure')
         .length,
       [runMetrics.collectSeconds.name]: (collectedMs - startedMs) / 1000,
@@ -111,6 +109,7 @@ export async function trainStep(options: {
     publications: withPublications(state.publications, publicationsOf(outcomes, step)),
     collection: collector.state(),
     passRates: { current: passRates, saved: isSaved ? passRates : state.passRates.saved },
+    effort,
   };
   await session.lease.renew();
   await session.store.updateRun(session.run.runId, { state: writeState(next) }, [
@@ -175,6 +174,19 @@ async function warnOfFailures(
   return first === undefined ? null : await failureText(session.store, first);
 }
 
+/** The effort of a run with that of a step: the tokens of the sequences of all updates, prompts included. */
+function effortWith(
+  outcomes: readonly PolicyStep[],
+  { workedSeconds }: TrainingSession,
+  { effort }: RunState,
+): RunEffort {
+  const data = outcomes.flatMap(({ plan }) =>
+    plan.updates.flatMap(({ batches }) => batches.flatMap((batch) => batch.data)),
+  );
+  const tokens = data.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0);
+  return { seconds: workedSeconds(), trainingTokens: effort.trainingTokens + tokens };
+}
+
 /** The publications of a step, of each policy that had an update. */
 function publicationsOf(outcomes: readonly PolicyStep[], step: number): readonly PublicationRecord[] {
   return outcomes.flatMap(({ policy, result: { publication } }) =>
@@ -198,6 +210,12 @@ async function updatePolicies(
     return await updateWeights(await Promise.all(plans), { maxLogprobGap, pauseCalls });
   };
   return await unlessAborted(update(), session.failure);
+}
+
+/** Asserts that new rollouts can be trained on, and annotates them. Stored rollouts belong to another run. */
+async function checkCollected(session: TrainingSession, collected: readonly FinishedRollout[]): Promise<void> {
+  await assertTrainable(session, collected);
+  await annotate(session, collected);
 }
 
 /** Appends the annotations of the algorithms to the traces. Spans that exist are not written again. */

@@ -1,9 +1,10 @@
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
-import type { TrainingSummary } from '@agentlightning/core/protocol';
+import type { RunEffort, TrainingSummary } from '@agentlightning/core/protocol';
 import { AsyncCollector } from '../collection/async-collector.ts';
 import { StoredCollector } from '../collection/stored-collector.ts';
 import { SyncCollector } from '../collection/sync-collector.ts';
 import { TaskSampler } from '../curriculum/task-sampler.ts';
+import { assertWithinBudget } from '../run/budget.ts';
 import type { Collector } from '../run/collector.ts';
 import { completionReason } from '../run/completion-reason.ts';
 import type { RunState } from '../run/run-state.ts';
@@ -31,6 +32,12 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   const collector = createCollector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {
     signal.throwIfAborted();
+    await assertWithinBudget({ ...session, budget: config.limits.budget, effort: effortOf(session, state) }).catch(
+      async (error: unknown) => {
+        await saveLastModel(session, state);
+        throw error;
+      },
+    );
     const current = state;
     const ids = { run_id: run.runId, step: state.finishedStep + 1 };
     state = isEvaluationDue(state, session)
@@ -50,6 +57,10 @@ function createCollector(session: TrainingSession, sampler: TaskSampler): Collec
   return session.config.collection.mode === 'async'
     ? new AsyncCollector(session, sampler)
     : new SyncCollector(session, sampler);
+}
+
+function effortOf({ workedSeconds }: TrainingSession, { effort }: RunState): RunEffort {
+  return { ...effort, seconds: workedSeconds() };
 }
 
 async function saveInitialModel(session: TrainingSession, state: RunState): Promise<RunState> {

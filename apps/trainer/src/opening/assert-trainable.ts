@@ -3,6 +3,7 @@ import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime'
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 
 type TrainableSettings = Pick<ResolvedConfig, 'sampling'> & {
+  readonly policies: readonly Pick<ResolvedConfig['policies'][number], 'algorithm'>[];
   readonly collection: Pick<ResolvedConfig['collection'], 'mode'>;
 };
 
@@ -12,8 +13,8 @@ type TrainableSettings = Pick<ResolvedConfig, 'sampling'> & {
  * @throws AgentLightningError CONFIG, with the feature that restricts the runtime
  */
 export function assertTrainable(
-  { sampling, collection }: TrainableSettings,
-  { features = [] }: Pick<RuntimeCapabilities, 'features'>,
+  { sampling, collection, policies }: TrainableSettings,
+  { features = [], losses }: Pick<RuntimeCapabilities, 'features' | 'losses'>,
 ): void {
   const { temperature = 1, topP = 1 } = sampling;
   if (features.includes('unit_temperature') && (temperature !== 1 || topP !== 1)) {
@@ -29,6 +30,16 @@ export function assertTrainable(
       message:
         "collection.mode is 'async', but the runtime samples from the newest weights only, published or not (feature on_policy_only)",
       remedy: "Set `collection: { mode: 'sync' }`.",
+    });
+  }
+  const hasEntropy = losses.some(({ defaults }) => 'entropy_coefficient' in defaults);
+  for (const { algorithm } of policies) {
+    const bonus = algorithm !== null && 'entropyCoefficient' in algorithm ? algorithm.entropyCoefficient : undefined;
+    if (!bonus || hasEntropy) continue;
+    throw new AgentLightningError({
+      code: 'CONFIG',
+      message: `algorithm.entropyCoefficient is ${bonus}, but the runtime has no entropy bonus (no loss has entropy_coefficient)`,
+      remedy: 'Remove `entropyCoefficient`, or train on another runtime.',
     });
   }
 }

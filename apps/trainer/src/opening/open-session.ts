@@ -147,6 +147,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     pauseCalls: gateway.pauseCalls,
     emit,
     emittedWarnings: new Set(),
+    workedSeconds: stopwatch(state.effort.seconds),
     stepHistory: await readStepRecords(store, run.runId, state.finishedStep),
     signal,
   };
@@ -170,6 +171,12 @@ function sessionData(
   const target = { baseUrl: endpoint.baseUrl, model: endpoint.model, apiKey: inferenceKey(endpoint) };
   const needsSampling = needsSamplingLogprobs(config.algorithm);
   return { read: (groups) => data.read(groups, { endpoint: target, needsSampling }) };
+}
+
+/** Measures the time from now on, in seconds, beginning with that of earlier processes. */
+export function stopwatch(earlierSeconds: number): () => number {
+  const startedMs = systemClock.now();
+  return () => earlierSeconds + (systemClock.now() - startedMs) / 1000;
 }
 
 /** Reads and validates the tasks of a run. @throws AgentLightningError TASK_FILE */

@@ -4,7 +4,7 @@ import { loadTasks } from '../config/load-tasks.ts';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
 import { judgeResources } from '../config/reward-definition.ts';
 import type { TrainingListener } from '../events/training-listener.ts';
-import { findInStore, type SessionOptions, waitOptions } from '../opening/open-session.ts';
+import { findInStore, type SessionOptions, stopwatch, waitOptions } from '../opening/open-session.ts';
 import { cancelUnfinished } from '../rollouts/collect-rollouts.ts';
 import { leaseIntervalMs } from '../run/run-lease.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
@@ -94,7 +94,7 @@ export async function openSearchSession(opened: OpenSearch, options: SearchOptio
     run,
     store,
     tasks,
-    record: new SearchRecord({ store, run, lease, state }),
+    record: new SearchRecord({ store, run, lease, state, workedSeconds: stopwatch(state.effort.seconds) }),
     resources: new PromptResources({
       store,
       runId: run.runId,

@@ -11,6 +11,7 @@ import { systemClock } from '@agentlightning/core/internal';
 import { runMetrics } from '@agentlightning/core/metrics';
 import { addUsage, type TrainingSummary } from '@agentlightning/core/protocol';
 import type { MetricPoint } from '@agentlightning/core/store';
+import { assertWithinBudget } from '../run/budget.ts';
 import { costMetrics } from '../run/cost-metrics.ts';
 import { type MeasuredRewards, type StoredEvaluation, summariseRewards, summaryOf } from '../run/stored-evaluation.ts';
 import { evaluationOnValidation, measureOnTest, pairedEvaluations } from './measure-prompts.ts';
@@ -58,7 +59,10 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
     initial: config.prompts,
     trainTasks: session.tasks.train.length,
     validationTasks: session.tasks.validation.length,
-    tryTasks: (trial) => tryTasks(session, trial),
+    tryTasks: async (trial) => {
+      await assertWithinBudget({ ...session, budget: config.shared.limits.budget, effort: record.effort });
+      return await tryTasks(session, trial);
+    },
     complete: (messages, request) => requestCompletion(session, messages, request),
     seed: record.state.seed,
     saved: record.state.search,
@@ -67,7 +71,7 @@ async function search(session: SearchSession): Promise<Pick<PromptSearchResult, 
       const spent = { rollouts, optimizerCalls, unusableReplies };
       await resources.publish(history, standing.best);
       const found = { versions: history, best: standing.best.version };
-      const metrics = versionMetrics(session, standing, await costMetrics(session));
+      const metrics = versionMetrics(session, standing, await costMetrics({ ...session, effort: record.effort }));
       await record.change({ ...found, search: state, replies: {}, spent }, { metrics });
     },
     onCandidate: (candidate) => progress.judged(candidate),

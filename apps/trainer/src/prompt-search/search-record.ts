@@ -1,4 +1,5 @@
 import type { Run, Store } from '@agentlightning/core';
+import type { RunEffort } from '@agentlightning/core/protocol';
 import type { MetricPoint, RunStatus } from '@agentlightning/core/store';
 import type { RunLease } from '../run/run-lease.ts';
 import { writeState } from '../run/run-state.ts';
@@ -15,6 +16,7 @@ export class SearchRecord {
   readonly #store: Store;
   readonly #runId: string;
   readonly #lease: RunLease;
+  readonly #workedSeconds: () => number;
   #state: SearchRunState;
   #written: Promise<unknown> = Promise.resolve();
 
@@ -23,10 +25,13 @@ export class SearchRecord {
     readonly run: Run;
     readonly lease: RunLease;
     readonly state: SearchRunState;
+    /** The time in which the search was worked on, of earlier processes too, in seconds. */
+    readonly workedSeconds: () => number;
   }) {
     this.#store = options.store;
     this.#runId = options.run.runId;
     this.#lease = options.lease;
+    this.#workedSeconds = options.workedSeconds;
     this.#state = options.state;
   }
 
@@ -34,9 +39,14 @@ export class SearchRecord {
     return this.#state;
   }
 
+  /** What the search has used until now. */
+  get effort(): RunEffort {
+    return { seconds: this.#workedSeconds(), trainingTokens: 0 };
+  }
+
   /** Resolves when the change and its additional data are stored. */
   async change(change: Partial<SearchRunState>, also: AlsoWritten = {}): Promise<void> {
-    this.#state = { ...this.#state, ...change };
+    this.#state = { ...this.#state, ...change, effort: this.effort };
     const write = this.#written.then(() => this.#write(also));
     this.#written = write.catch(() => undefined);
     await write;

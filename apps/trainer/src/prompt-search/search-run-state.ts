@@ -1,7 +1,7 @@
 import { AgentLightningError, type JsonObject, type Run } from '@agentlightning/core';
 import type { JudgedPrompts } from '@agentlightning/core/algorithm';
 import { parse } from '@agentlightning/core/internal';
-import { modelUsageSchema, type PromptsOutcome } from '@agentlightning/core/protocol';
+import { modelUsageSchema, type PromptsOutcome, type RunEffort, runEffortSchema } from '@agentlightning/core/protocol';
 import type { ModelUsage } from '@agentlightning/core/store';
 import { z } from 'zod';
 import type { ResolvedPromptSearch } from '../config/resolve-prompt-search.ts';
@@ -45,6 +45,8 @@ export interface SearchRunState {
   readonly best: string | null;
   /** Rollouts and optimiser calls at the last save. */
   readonly spent: { readonly rollouts: number; readonly optimizerCalls: number; readonly unusableReplies: number };
+  /** The time in which the search was worked on. */
+  readonly effort: RunEffort;
   /** Token usage of the optimiser model; null before its first response. */
   readonly optimizerUsage: ModelUsage | null;
   /** Why the search ended; null while it runs. */
@@ -90,6 +92,8 @@ const stateSchema: z.ZodType<SearchRunState> = z.object({
   // The replies are absent in states written by earlier versions.
   spent: z.object({ rollouts: z.int(), optimizerCalls: z.int(), unusableReplies: z.int().default(0) }),
   // Absent in states written by earlier versions.
+  effort: runEffortSchema.default({ seconds: 0, trainingTokens: 0 }),
+  // Absent in states written by earlier versions.
   optimizerUsage: modelUsageSchema.nullable().default(null),
   ended: z.enum(['finished', 'budget', 'no-new-version']).nullable(),
   // Absent in states written by earlier versions.
@@ -115,6 +119,7 @@ export function initialSearchState(beginning: SearchBeginning): SearchRunState {
     versions: [],
     best: null,
     spent: { rollouts: 0, optimizerCalls: 0, unusableReplies: 0 },
+    effort: { seconds: 0, trainingTokens: 0 },
     optimizerUsage: null,
     ended: null,
     limits: null,

@@ -9,7 +9,7 @@ import type {
 import { imitationLoss } from '../evaluation/reward-metrics.ts';
 import type { Report } from './report.ts';
 import { terminalText } from './terminal-text.ts';
-import { percent, shortDuration } from './text-formats.ts';
+import { costText, percent, shortDuration } from './text-formats.ts';
 
 /** Number of requests to the optimiser model after which a log has another line. */
 const requestsPerLine = 10;
@@ -61,7 +61,7 @@ export function plainLine(event: TrainingEvent): string | null {
         entropy === null
           ? 'no update: no token has an advantage'
           : `entropy ${entropy.toFixed(3)}  ${Math.round(tokensPerSecond)} tokens/s`;
-      return `step ${step}/${steps} (${percent(step / steps)})  ${learnedText(event.summary, 3)}  ${training}  ${shortDuration(secondsLeft)} left`;
+      return `step ${step}/${steps} (${percent(step / steps)})  ${learnedText(event.summary, 3)}  ${training}${costText(event.summary.metrics)}  ${shortDuration(secondsLeft)} left`;
     }
     case 'prompts-judged':
       return promptsLine(event);

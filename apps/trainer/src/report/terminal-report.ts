@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { StepSummary, TrainingEvent } from '@agentlightning/core/protocol';
 import { learnedText, plainLine } from './plain-report.ts';
 import type { Report } from './report.ts';
-import { bar, shortDuration } from './text-formats.ts';
+import { bar, costText, shortDuration } from './text-formats.ts';
 
 /** The terminal that a report is drawn on. */
 export interface TerminalOutput {
@@ -131,7 +131,7 @@ function metricTexts(last: StepSummary | null): readonly string[] {
     learnedText(last, 2),
     `entropy ${last.entropy === null ? '-' : last.entropy.toFixed(2)}`,
     `${Math.round(last.tokensPerSecond)} tok/s`,
-    `${shortDuration(last.secondsLeft)} left`,
+    `${shortDuration(last.secondsLeft)} left${costText(last.metrics)}`,
   ];
 }
 

@@ -1,3 +1,4 @@
+import { runMetrics } from '@agentlightning/core/metrics';
 import { terminalText } from '@agentlightning/trace';
 
 /** Quotes a word for a shell if necessary. */
@@ -50,4 +51,10 @@ export function textTable(header: readonly string[], cells: readonly (readonly s
       .join('  ')
       .trimEnd(),
   );
+}
+
+/** The cost of the run so far, after two spaces: its currency is that of `run.prices`. Empty without known prices. */
+export function costText(metrics: Readonly<Record<string, number>>): string {
+  const cost = metrics[runMetrics.runCost.name];
+  return cost === undefined ? '' : `  cost ${cost < 1 ? cost.toPrecision(2) : cost.toFixed(2)}`;
 }

@@ -3,12 +3,20 @@ import type { RewardInput, RewardPart, RewardVerdict } from '@agentlightning/cor
 import {
   annotationSpan,
   findScoredOutput,
+  type JudgeUse,
   rewardsOfScores,
   scoredOutputAttributes,
   systemClock,
 } from '@agentlightning/core/internal';
 import { type PartScore, rewardAttributes } from '@agentlightning/core/spans';
-import { type OutputScoring, primaryPart, scoreInTime, scoringError, verdictScore } from '@agentlightning/runner';
+import {
+  type OutputScoring,
+  primaryPart,
+  scoreInTime,
+  scoringError,
+  takeJudgeUses,
+  verdictScore,
+} from '@agentlightning/runner';
 import pMap from 'p-map';
 import type { FinishedRollout } from '../results/finished-rollout.ts';
 
@@ -51,7 +59,8 @@ export async function scoreGroups(
     groups,
     async ({ rollouts }) => {
       const scores = await scoresOf(rollouts, parts, { ...options, failures });
-      return scores.size === 0 ? rollouts : await recordScores(options.store, rollouts, { scores, primary });
+      if (scores.size === 0) return rollouts;
+      return await recordScores(options.store, rollouts, { scores, primary, judges: takeJudgeUses(scoring) });
     },
     { concurrency },
   );
@@ -160,15 +169,26 @@ async function recordScores(
   {
     scores,
     primary,
-  }: { readonly scores: ReadonlyMap<string, Readonly<Record<string, PartScore>>>; readonly primary: string },
+    judges,
+  }: {
+    readonly scores: ReadonlyMap<string, Readonly<Record<string, PartScore>>>;
+    readonly primary: string;
+    /** Recorded once, with the first rollout. */
+    readonly judges: Readonly<Record<string, JudgeUse>>;
+  },
 ): Promise<readonly FinishedRollout[]> {
   const timeMs = systemClock.now();
+  const [first] = scores.keys();
   const spans = rollouts.flatMap(({ rollout, attemptId }): SpanInput[] => {
     const own = scores.get(rollout.rolloutId);
     if (own === undefined || attemptId === null) return [];
     const attributes = {
       ...rewardAttributes(rewardsOfScores(own, primary)),
-      ...scoredOutputAttributes({ output: undefined, scores: own }),
+      ...scoredOutputAttributes({
+        output: undefined,
+        scores: own,
+        ...(rollout.rolloutId === first && { judges }),
+      }),
     };
     return [annotationSpan(attributes, { rolloutId: rollout.rolloutId, attemptId, timeMs })];
   });

@@ -5,7 +5,9 @@ import {
   evaluationSummarySchema,
   type PublicationRecord,
   publicationRecordsSchema,
+  type RunEffort,
   type RunWarning,
+  runEffortSchema,
   runWarningSchema,
   type VerdictName,
   verdictNames,
@@ -56,6 +58,8 @@ export interface RunState {
   readonly collection: CollectionState | null;
   /** The results of training tasks that a curriculum weights them by: after the last step, and at the checkpoint. */
   readonly passRates: { readonly current: StoredPassRates; readonly saved: StoredPassRates };
+  /** What the run has used: its time and trained tokens. */
+  readonly effort: RunEffort;
   /** The seed of all random draws. */
   readonly seed: number;
   /** The job of a run that a vendor trains. @default absent in other runs */
@@ -106,6 +110,8 @@ const savedStep: z.ZodType<SavedStep> = z.union([
   z.object({ step: z.int(), uri: z.string() }).transform(({ step, uri }) => ({ step, uris: { [onlyPolicy]: uri } })),
 ]);
 
+const noEffort: RunEffort = { seconds: 0, trainingTokens: 0 };
+
 const runState: z.ZodType<RunState> = z.object({
   steps: z.int().min(0).nullable().default(null),
   // Absent in older states.
@@ -131,6 +137,8 @@ const runState: z.ZodType<RunState> = z.object({
   passRates: z
     .object({ current: storedPassRatesSchema, saved: storedPassRatesSchema })
     .default({ current: [], saved: [] }),
+  // Absent in older states.
+  effort: runEffortSchema.default(noEffort),
   seed: z.int(),
   vendor: vendorState.exactOptional(),
   dataDir: z.string(),
@@ -163,6 +171,7 @@ export function initialRunState({ steps, seed, dataDir }: InitialRunSettings): R
     publications: [],
     collection: null,
     passRates: { current: [], saved: [] },
+    effort: noEffort,
     seed,
     dataDir,
     modelNaming: 'two-hyphens',

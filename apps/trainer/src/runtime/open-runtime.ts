@@ -2,7 +2,7 @@ import { AgentLightningError } from '@agentlightning/core';
 import { isLoopback } from '@agentlightning/core/protocol';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type ConnectRuntimeOptions, connectRuntime, type RuntimeConnection } from '@agentlightning/runtime';
-import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
+import type { ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import { checkpointRoot } from './checkpoint-root.ts';
 import { launchEmbeddedRuntime } from './embedded-runtime.ts';
 import type { LaunchedRuntime } from './launch-runtime.ts';
@@ -39,7 +39,7 @@ const noticeAfterMs = 1000;
  *
  * @throws AgentLightningError RUNTIME_UNAVAILABLE when it does not respond or does not start
  */
-export async function openRuntime(config: RuntimeConfig, options: OpenRuntimeOptions): Promise<OpenRuntime> {
+export async function openRuntime(config: ResolvedRuntime, options: OpenRuntimeOptions): Promise<OpenRuntime> {
   if (config.type === 'grpc') {
     const runtime = await connectWithNotice(config, options);
     const inferenceKey = ({ baseUrl }: InferenceEndpoint): string | null => inferenceKeyOf(config, baseUrl);
@@ -91,7 +91,7 @@ function inferenceKeyOf({ inferenceApiKey, apiKey }: GrpcRuntimeConfig, baseUrl:
   return apiKey !== undefined && isLoopback(new URL(baseUrl).hostname) ? apiKey : null;
 }
 
-type GrpcRuntimeConfig = Extract<RuntimeConfig, { readonly type: 'grpc' }>;
+type GrpcRuntimeConfig = Extract<ResolvedRuntime, { readonly type: 'grpc' }>;
 
 function connectionOf(config: GrpcRuntimeConfig): ConnectRuntimeOptions {
   const { address, apiKey, tls } = config;

@@ -1,12 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { AgentLightningError } from '@agentlightning/core';
+import type { TinkerServerOptions } from '@agentlightning/runtime-tinker';
 import { environmentVariables } from '../config/environment.ts';
-import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
+import type { ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import type { LaunchedRuntime } from './launch-runtime.ts';
 import { launchNodeRuntime } from './node-runtime.ts';
 
 /** The settings of a Tinker server. */
-export type TinkerRuntimeConfig = Extract<RuntimeConfig, { readonly type: 'tinker' }>;
+export type TinkerRuntimeConfig = Extract<ResolvedRuntime, { readonly type: 'tinker' }>;
 
 /**
  * Starts the runtime over a Tinker server in a separate process, which has the server's key in its environment.
@@ -18,22 +19,29 @@ export async function launchTinkerRuntime(
   config: TinkerRuntimeConfig,
   options: { readonly checkpointDir: string },
 ): Promise<LaunchedRuntime> {
-  const { baseUrl, model, tokenizer, profile } = config;
-  const environment = environmentVariables();
-  const key = config.apiKey ?? environment['TINKER_API_KEY'] ?? '';
-  if (key === '') throw withoutKey(baseUrl);
-  const flags = ['--dir', options.checkpointDir, '--server', baseUrl, '--model', model];
+  const { serverUrl, serverKey, model, tokenizer } = tinkerServerOf(config);
+  const flags = ['--dir', options.checkpointDir, '--server', serverUrl, '--model', model];
   if (tokenizer !== undefined) flags.push('--tokenizer', tokenizer);
-  if (profile !== undefined) flags.push('--profile', profile);
   return await launchNodeRuntime({
     name: 'the runtime over a Tinker server',
     entry: fileURLToPath(import.meta.resolve('@agentlightning/runtime-tinker/main')),
     flags,
-    environment: { ...environment, TINKER_API_KEY: key },
+    environment: { ...environmentVariables(), TINKER_API_KEY: serverKey },
     // The server may be starting; requests to it are repeated for five minutes.
     startTimeoutMs: 330_000,
     closeTimeoutMs: 20_000,
   });
+}
+
+/**
+ * The server of a configuration, with its key.
+ *
+ * @throws AgentLightningError CONFIG without a key
+ */
+export function tinkerServerOf({ baseUrl, model, tokenizer, apiKey }: TinkerRuntimeConfig): TinkerServerOptions {
+  const serverKey = apiKey ?? environmentVariables()['TINKER_API_KEY'] ?? '';
+  if (serverKey === '') throw withoutKey(baseUrl);
+  return { serverUrl: baseUrl, serverKey, model, ...(tokenizer === undefined ? {} : { tokenizer }) };
 }
 
 function withoutKey(baseUrl: string): AgentLightningError {

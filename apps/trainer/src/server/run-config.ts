@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { isPromptSearch, resolveRun } from '../config/resolve-run.ts';
-import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
+import type { ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import type { RunRequest } from './run-request.ts';
 import type { RunDefaults } from './settings/server-settings.ts';
 
@@ -14,7 +14,7 @@ export interface RunSurroundings {
   /** The URL of the project at the server, as its own processes reach it. */
   readonly url: string;
   readonly serverKey: string;
-  readonly runtime: RuntimeConfig;
+  readonly runtime: ResolvedRuntime;
   /** Whether checkpoints are small, and saved after every step. */
   readonly hasSmallCheckpoints: boolean;
   readonly defaults: RunDefaults;

@@ -3,7 +3,7 @@ import { backoffMs, errorMessage } from '@agentlightning/core/internal';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { RuntimeConnection } from '@agentlightning/runtime';
 import type { pino } from 'pino';
-import type { RuntimeConfig } from '../config/sections/runtime-config.ts';
+import type { ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
 import { launchEmbeddedRuntime } from '../runtime/embedded-runtime.ts';
@@ -28,7 +28,7 @@ export interface ServerRuntimeOptions {
   readonly start?: () => Promise<LaunchedRuntime>;
 }
 
-type GrpcRuntimeConfig = Extract<RuntimeConfig, { readonly type: 'grpc' }>;
+type GrpcRuntimeConfig = Extract<ResolvedRuntime, { readonly type: 'grpc' }>;
 
 const restartBackoff = { baseDelayMs: 1000, maxDelayMs: 60_000 };
 

@@ -10,7 +10,7 @@ import type { RuntimeConnection, RuntimeModel } from '@agentlightning/runtime';
 import { modelName, projectOfCheckpoint, qualifiedRunId, referenceName } from '../config/model-name.ts';
 import { policyKey, type ResolvedPolicy } from '../config/policies.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
-import { loraOf, type RuntimeConfig } from '../config/sections/runtime-config.ts';
+import { loraOf, type ResolvedRuntime } from '../config/sections/runtime-config.ts';
 import type { RunState } from '../run/run-state.ts';
 import { checkpointRoot } from '../runtime/checkpoint-root.ts';
 import { chooseBaseModel } from '../runtime/choose-base-model.ts';
@@ -146,7 +146,7 @@ async function loadSaved(
 
 /** The options of all models, from the configuration. */
 export function modelOptionsOf(
-  config: RuntimeConfig,
+  config: ResolvedRuntime,
   hasValueHead: boolean,
 ): Pick<CreateModelOptions, 'lora' | 'tokenizerSha256' | 'chatTemplateSha256' | 'hasValueHead'> {
   const head = hasValueHead ? { hasValueHead } : {};

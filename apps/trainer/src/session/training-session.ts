@@ -34,6 +34,8 @@ export interface TrainingSession extends FoundRun {
   readonly emittedWarnings: Set<string>;
   /** The metrics of the finished steps that warnings are derived from. */
   readonly stepHistory: StepRecords;
+  /** The time in which the run was worked on, of earlier processes too, in seconds. */
+  readonly workedSeconds: () => number;
   /** Aborts to stop the run. */
   readonly signal: AbortSignal;
 }

@@ -61,12 +61,18 @@ export interface RewardPart<TTask = unknown, TOutput = unknown> {
 
 /** The calls of models that parts of the reward have made in this process. */
 export interface RewardMeter {
+  /** The name of the model, whose calls are recorded with the rollouts and count in the cost of a run. @default not recorded */
+  readonly model?: string;
   /** The sums of all calls. */
   readonly usage: {
     /** Number of calls, repeated ones included. */
     readonly calls: number;
     /** In the currency of the configured prices; 0 without them. */
     readonly cost: number;
+    /** Tokens of the prompts. @default 0 */
+    readonly inputTokens?: number;
+    /** Number of generated tokens. @default 0 */
+    readonly outputTokens?: number;
   };
 }
 

@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'SEQUENCE_GAP'
   | 'PRECONDITION_FAILED'
   | 'RESOURCE_EXHAUSTED'
+  | 'BUDGET_REACHED'
   | 'NON_FINITE'
   | 'CANCELLED'
   | 'NOTHING_TO_TRAIN'
@@ -62,6 +63,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   SEQUENCE_GAP: 'An operation was sent beyond the window after the next expected sequence number.',
   PRECONDITION_FAILED: 'A precondition of the operation does not hold, such as a preceding batch that failed.',
   RESOURCE_EXHAUSTED: 'A queue, memory or token budget is exhausted.',
+  BUDGET_REACHED: 'A run has used its budget, and is paused.',
   NON_FINITE: 'A loss or gradient became infinite or not a number; the step was not taken.',
   CANCELLED: 'The work was cancelled before it ended.',
   NOTHING_TO_TRAIN: 'No rollout of the step has a trainable model call.',
@@ -103,6 +105,7 @@ export const defaultRemedies: Readonly<Record<ErrorCode, string>> = {
   SEQUENCE_GAP: 'Read the next sequence number from the model and continue from there.',
   PRECONDITION_FAILED: 'Read the message; resume from the last checkpoint if the model is marked corrupted.',
   RESOURCE_EXHAUSTED: 'Send smaller batches, or retry after the delay in the response.',
+  BUDGET_REACHED: 'Raise the limit of `limits.budget` that the message names, and resume the run.',
   NON_FINITE: 'Lower the learning rate; the weights are those before the step.',
   CANCELLED: 'None if the cancellation was intended; otherwise check the logs for its cause.',
   NOTHING_TO_TRAIN: 'Check that the agent calls the model through the gateway: `agl show <rollout>`.',

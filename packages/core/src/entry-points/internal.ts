@@ -106,6 +106,7 @@ export { assertRewardsInRange } from '../spans/reward-range.ts';
 export { primaryRewardName } from '../spans/reward-spans.ts';
 export {
   findScoredOutput,
+  type JudgeUse,
   maxOutputLength,
   rewardsOfScores,
   scoredOutputAttributes,

@@ -13,7 +13,7 @@ export type { Cost } from '../store/cost.ts';
 export type { FailureOrigin } from '../store/failure-origin.ts';
 export { attemptFailureOrigin } from '../store/failure-origin.ts';
 export type { ModelUsage } from '../store/model-usage.ts';
-export type { ModelPrice } from '../store/prices.ts';
+export type { ModelPrice, RuntimeTokenPrices } from '../store/prices.ts';
 export type {
   AttemptQuery,
   FeedbackPage,

@@ -14,7 +14,15 @@ export { type ListeningServer, listen, listenError } from '../server/listen.ts';
 export { hostAndPort, type ListenAddress } from '../server/listen-address.ts';
 export { assertStrongKey, isSameSecret, type ServerKey } from '../server/strong-key.ts';
 export { isReservedAttribute } from '../spans/span-attributes.ts';
-export { costOfCalls, costOfRun, pricesOf } from '../store/cost.ts';
+export {
+  completeUsage,
+  costOfCalls,
+  costOfRun,
+  effortOf,
+  pricesOf,
+  type RunEffort,
+  runEffortSchema,
+} from '../store/cost.ts';
 export type { RecordedFailure } from '../store/failure-origin.ts';
 export { failureMetadata, failureOriginOf, recordedFailure } from '../store/failure-origin.ts';
 export { addUsage, modelUsageSchema, usageOfSpans } from '../store/model-usage.ts';

@@ -21,15 +21,30 @@ export interface ScoredOutput {
   readonly scores: Readonly<Record<string, PartScore>>;
 }
 
+/** Calls of a model that judges, and their tokens. */
+export interface JudgeUse {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
 /** Maximum length of the recorded JSON text of an output, in UTF-16 code units. */
 export const maxOutputLength = 1_000_000;
 
-/** Attributes of the span `agentlightning.annotation` that records an output and its scores. */
-export function scoredOutputAttributes({ output, scores }: ScoredOutput): Attributes {
+/** Attributes of the span `agentlightning.annotation` that records an output, its scores, and what judges have used. */
+export function scoredOutputAttributes({
+  output,
+  scores,
+  judges = {},
+}: ScoredOutput & {
+  /** By model. */
+  readonly judges?: Readonly<Record<string, JudgeUse>>;
+}): Attributes {
   const text = jsonText(output);
   return {
     ...(text === null ? {} : { [agentLightningAttributes.output]: text }),
     [agentLightningAttributes.scores]: JSON.stringify(scores),
+    ...(Object.keys(judges).length === 0 ? {} : { [agentLightningAttributes.judgeUsage]: JSON.stringify(judges) }),
   };
 }
 

@@ -33,6 +33,8 @@ export const agentLightningAttributes = {
   output: 'agentlightning.output',
   /** JSON of the scores of such an output, by the part of the reward: `{ "tone": { "score": 0.5, "reason": "…" } }`. */
   scores: 'agentlightning.scores',
+  /** JSON of what judges have used since the last such span: by model: `{ "judge": { "calls": 1, "inputTokens": 90, "outputTokens": 7 } }`. */
+  judgeUsage: 'agentlightning.judge.usage',
   /** Prefix: `agentlightning.link.{i}.key_match` and `.value_match`. */
   link: 'agentlightning.link',
   /** Prefix: `agentlightning.tag.{i}`. */

@@ -17,8 +17,6 @@ const usage = {
   outputTokens: 100_000,
 };
 
-const step = (seconds: number) => ({ runId: 'run-1', step: 1, timeMs: 0, values: { 'time/step_s': seconds } });
-
 test('cached tokens have their own price', () => {
   // 0.6 * 0.25 + 0.4 * 0.025 + 0.1 * 2
   expect(costOfCalls([usage], prices)).toEqual({ amount: expect.closeTo(0.36, 10), currency: 'USD', missing: [] });
@@ -52,20 +50,31 @@ test('calls are priced by the model that responded, also by its name without a d
 test('a run costs its calls, its optimiser model and the time of its steps', () => {
   const policy = { ...usage, model: 'run-1', isPolicy: true };
   const config = { prices: { currency: 'EUR', models: { small: { input: 1, output: 10 } }, runtimePerHour: 3 } };
-  const run = { config, state: { optimizerUsage: { ...usage } } };
-  const cost = costOfRun(run, { usage: [policy, usage], metrics: [step(600), step(600)] });
+  const run = { config, state: { optimizerUsage: { ...usage }, effort: { seconds: 1200, trainingTokens: 0 } } };
+  const cost = costOfRun(run, [policy, usage]);
   // Two usages of 1 * 1 + 0.1 * 10, and 20 minutes.
   expect(cost).toEqual({ amount: expect.closeTo(5, 10), currency: 'EUR', missing: [] });
 });
 
 test('a run without a price for its runtime says so, and a model of the runtime may have a price', () => {
   const policy = { ...usage, isPolicy: true };
-  const missing = ['no price of the training runtime (run.prices.runtimePerHour)'];
-  const recorded = { usage: [policy], metrics: [step(600)] };
+  const missing = ['no price of the training runtime (run.prices.runtimePerHour or run.prices.runtimeTokens)'];
   expect(costOfCalls([policy], null)).toEqual({ amount: null, currency: 'USD', missing: [] });
-  expect(costOfRun({ config: {}, state: {} }, recorded)).toEqual({ amount: null, currency: 'USD', missing });
+  expect(costOfRun({ config: {}, state: {} }, [policy])).toEqual({ amount: null, currency: 'USD', missing });
   const config = JSON.parse(JSON.stringify({ prices }));
-  expect(costOfRun({ config, state: {} }, recorded)).toMatchObject({ amount: expect.closeTo(0.36, 10), missing: [] });
+  expect(costOfRun({ config, state: {} }, [policy])).toMatchObject({ amount: expect.closeTo(0.36, 10), missing: [] });
+});
+
+test('a runtime that charges by token has prices of prompts, responses and trained tokens', () => {
+  const policy = { ...usage, model: 'run-1', isPolicy: true };
+  const config = { prices: { runtimeTokens: { prefill: 0.1, sampling: 0.3, training: 0.4 } } };
+  const run = { config, state: { effort: { seconds: 60, trainingTokens: 2_000_000 } } };
+  // 1 million tokens of prompts, 0.1 million of responses, 2 million trained ones.
+  expect(costOfRun(run, [policy])).toEqual({
+    amount: expect.closeTo(0.1 + 0.03 + 0.8, 10),
+    currency: 'USD',
+    missing: [],
+  });
 });
 
 test('invalid prices in a record of another program are ignored', () => {
@@ -79,5 +88,17 @@ test('captured calls are counted by model, with the cached tokens that the engin
   const step = { name: 'chat small', attributes: spans[0]?.attributes ?? {} };
   expect(usageOfSpans([...spans, step])).toEqual([
     { model: 'small', isPolicy: false, calls: 2, inputTokens: 14, cachedInputTokens: 8, outputTokens: 6 },
+  ]);
+});
+
+test('calls of judges are counted by model, and invalid records are ignored', () => {
+  const judged = (text: string) => ({
+    name: 'agentlightning.annotation',
+    attributes: { 'agentlightning.judge.usage': text },
+  });
+  const judge = { judge: { calls: 2, inputTokens: 90, outputTokens: 7 } };
+  const spans = [judged(JSON.stringify(judge)), judged(JSON.stringify(judge)), judged('[1]'), judged('{"judge":null}')];
+  expect(usageOfSpans(spans)).toEqual([
+    { model: 'judge', isPolicy: false, calls: 4, inputTokens: 180, cachedInputTokens: 0, outputTokens: 14 },
   ]);
 });

@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { isObject, parseObject } from '../base/json-access.ts';
 import { calledModel } from '../spans/called-model.ts';
-import type { AttributeValue, Span } from '../spans/span.ts';
-import { genAiAttributes, modelCallAttributes, spanNames } from '../spans/span-attributes.ts';
+import type { Span } from '../spans/span.ts';
+import { agentLightningAttributes, genAiAttributes, modelCallAttributes, spanNames } from '../spans/span-attributes.ts';
 
 /** Token counts of the recorded calls of one model. */
 export interface ModelUsage {
@@ -37,17 +38,17 @@ const maxNameLength = 200;
 const maxTokens = 1e9;
 
 /**
- * The token usage of the model calls that a gateway or a recording `fetch` captured, by model. The steps of framework
- * adapters are omitted: they are about the same calls.
+ * The token usage of the model calls that a gateway or a recording `fetch` captured, and of judges, by model. The steps of
+ * framework adapters are omitted: they are about the same calls.
  */
 export function usageOfSpans(spans: Iterable<Pick<Span, 'name' | 'attributes'>>): readonly ModelUsage[] {
   const byModel = new Map<string, ModelUsage>();
   for (const span of spans) {
-    if (span.name !== spanNames.modelCall) continue;
-    const usage = usageOfCall(span);
-    const key = `${usage.isPolicy} ${usage.model}`;
-    const known = byModel.get(key);
-    byModel.set(key, known === undefined ? usage : addUsage(known, usage));
+    for (const usage of usageOfSpan(span)) {
+      const key = `${usage.isPolicy} ${usage.model}`;
+      const known = byModel.get(key);
+      byModel.set(key, known === undefined ? usage : addUsage(known, usage));
+    }
   }
   return [...byModel.values()];
 }
@@ -63,12 +64,39 @@ export function addUsage(one: ModelUsage, other: ModelUsage): ModelUsage {
   };
 }
 
+function usageOfSpan(span: Pick<Span, 'name' | 'attributes'>): readonly ModelUsage[] {
+  if (span.name === spanNames.modelCall) return [usageOfCall(span)];
+  const judges = span.name === spanNames.annotation ? span.attributes[agentLightningAttributes.judgeUsage] : undefined;
+  return typeof judges === 'string' ? usageOfJudges(judges) : [];
+}
+
+function usageOfJudges(text: string): readonly ModelUsage[] {
+  return Object.entries(parseObject(text) ?? {}).flatMap(([model, use]) => {
+    if (!isObject(use)) return [];
+    const { calls, inputTokens, outputTokens } = use;
+    return [
+      {
+        model: nameOf(model),
+        isPolicy: false,
+        calls: tokensOf(calls),
+        inputTokens: tokensOf(inputTokens),
+        cachedInputTokens: 0,
+        outputTokens: tokensOf(outputTokens),
+      },
+    ];
+  });
+}
+
+/** A name of a bounded length; PostgreSQL has no NUL in text. */
+function nameOf(name: string): string {
+  return name.slice(0, maxNameLength).replaceAll('\0', '');
+}
+
 function usageOfCall({ attributes }: Pick<Span, 'attributes'>): ModelUsage {
   const { name } = calledModel(attributes);
   const inputTokens = tokensOf(attributes[genAiAttributes.usageInputTokens]);
   return {
-    // PostgreSQL has no NUL in text.
-    model: (name ?? '').slice(0, maxNameLength).replaceAll('\0', ''),
+    model: nameOf(name ?? ''),
     isPolicy: typeof attributes[modelCallAttributes.policyVersion] === 'number',
     calls: 1,
     inputTokens,
@@ -78,6 +106,6 @@ function usageOfCall({ attributes }: Pick<Span, 'attributes'>): ModelUsage {
 }
 
 /** Spans may come from any client: only plausible counts are used. */
-function tokensOf(value: AttributeValue | undefined): number {
+function tokensOf(value: unknown): number {
   return typeof value === 'number' && value >= 0 && value <= maxTokens ? Math.trunc(value) : 0;
 }

@@ -10,6 +10,16 @@ export interface ModelPrice {
   readonly output: number;
 }
 
+/** Prices of a training runtime that charges by token, per million tokens. */
+export interface RuntimeTokenPrices {
+  /** Price of a million tokens of prompts. */
+  readonly prefill: number;
+  /** Price of a million generated tokens. */
+  readonly sampling: number;
+  /** Price of a million tokens that are trained on, with their prompts. */
+  readonly training: number;
+}
+
 /** The prices that a run was configured with. */
 export interface Prices {
   /** The currency of all prices, such as `USD`. */
@@ -18,6 +28,8 @@ export interface Prices {
   readonly models: Readonly<Record<string, ModelPrice>>;
   /** Price of an hour of the machine of the training runtime; null without one. */
   readonly runtimePerHour: number | null;
+  /** Prices of a training runtime that charges by token; null without them. */
+  readonly runtimeTokens: RuntimeTokenPrices | null;
 }
 
 /** Validates {@link Prices} and adds the defaults. Marked as pure: bundles of agents leave it out. */
@@ -35,5 +47,6 @@ export const pricesSchema: z.ZodType<Prices> = /* @__PURE__ */ (() => {
       .default('USD'),
     models: z.record(z.string().min(1), modelPrice).default({}),
     runtimePerHour: price.nullable().default(null),
+    runtimeTokens: z.strictObject({ prefill: price, sampling: price, training: price }).nullable().default(null),
   });
 })();

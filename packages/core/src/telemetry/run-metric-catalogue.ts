@@ -388,4 +388,11 @@ export const runMetrics = {
     title: 'Cost of all model calls so far',
     note: 'In the currency of the prices; absent without a known price.',
   },
+  runCost: {
+    name: 'cost/run',
+    unit: 'currency',
+    better: 'lower',
+    title: 'Cost of the run so far',
+    note: 'With the training runtime, judges and the optimiser model; absent without a known price.',
+  },
 } as const;

@@ -1,14 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TrainingDatum } from '@agentlightning/core/training-runtime';
 import { loadBaseModel, ModelEngine, ProgramCache, tinyModelConfig } from '@agentlightning/runtime-cpu';
+import type { LossScale } from '../profile.ts';
 import type { PassDatum } from '../wire/pass-messages.ts';
 import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';
-
-/**
- * How a server weighs the data of a step: the plain sum of tokens, the mean of the sequences' means, or the mean of the trained
- * tokens of each request.
- */
-export type LossScale = 'sum' | 'sequence_means' | 'token_mean';
 
 /** What a server does differently from others. */
 export interface FakeDeviations {
@@ -18,6 +13,10 @@ export interface FakeDeviations {
   readonly hasSnapshots?: boolean;
   /** Whether samples are drawn from the likeliest tokens only, and have log-probabilities among them. @default false */
   readonly isTruncated?: boolean;
+  /** Whether a step limits the norm of its gradient. @default true */
+  readonly limitsGradient?: boolean;
+  /** LoRA's alpha in the response to a new model. @default not stated */
+  readonly alpha?: number;
   /** Whether a step reports the norm of its gradients. @default true */
   readonly reportsNorm?: boolean;
 }
@@ -94,7 +93,7 @@ export class FakeModel {
       beta2: adam.beta2,
       epsilon: adam.eps,
       weightDecay: adam.weight_decay,
-      gradientClipNorm: adam.grad_clip_norm,
+      gradientClipNorm: (this.#deviations.limitsGradient ?? true) ? adam.grad_clip_norm : 0,
     });
     return (this.#deviations.reportsNorm ?? true) ? { 'skyrl.ai/grad_norm': gradientNorm } : {};
   }

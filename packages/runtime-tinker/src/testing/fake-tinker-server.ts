@@ -33,6 +33,8 @@ export interface FakeTinkerOptions extends FakeDeviations {
   readonly port?: number;
   /** @default ['tiny-chat'] */
   readonly baseModels?: readonly string[];
+  /** Base models that are listed as not trainable. @default [] */
+  readonly sampledOnly?: readonly string[];
   /** The key of all requests. @default 'tml-fake' */
   readonly apiKey?: string;
   /** Called for every request; returns what goes wrong with it. @default nothing */
@@ -46,6 +48,8 @@ export interface FakeTinkerServer {
   readonly apiKey: string;
   /** Number of times that each operation changed a model. */
   readonly applied: ReadonlyMap<string, number>;
+  /** Number of models that are not unloaded. */
+  readonly models: number;
   close(): Promise<void>;
 }
 
@@ -87,9 +91,13 @@ class FakeServer {
     this.#options = options;
   }
 
+  get models(): number {
+    return this.#models.size;
+  }
+
   routes(): Hono<{ Bindings: HttpBindings }> {
     const app = new Hono<{ Bindings: HttpBindings }>().basePath('/api/v1');
-    const { dialect, apiKey = 'tml-fake', baseModels = ['tiny-chat'] } = this.#options;
+    const { dialect, apiKey = 'tml-fake', baseModels = ['tiny-chat'], sampledOnly = [] } = this.#options;
     app.use(async (context, next) => {
       if (context.req.header('x-api-key') !== apiKey) return context.json({ detail: 'invalid API key' }, 401);
       const fault = this.#options.fault?.(context.req.path.replace('/api/v1/', ''));
@@ -103,8 +111,12 @@ class FakeServer {
     app.post('/create_session', (context) => context.json({ session_id: this.#newId('session'), error_message: null }));
     app.post('/session_heartbeat', (context) => context.json({}));
     app.get('/get_server_capabilities', (context) => {
-      const key = dialect === 'json' ? 'model_id' : 'model_name';
-      return context.json({ supported_models: baseModels.map((name) => ({ [key]: name })) });
+      const models = [
+        ...baseModels.map((name) => ({ model_name: name })),
+        ...sampledOnly.map((name) => ({ model_name: name, trainable: false })),
+      ];
+      // As real ones: a server of the JSON dialect lists families, which need not have the model that it serves.
+      return context.json({ supported_models: dialect === 'json' ? [{ model_id: 'Qwen/Qwen3.5' }] : models });
     });
     app.post('/create_model', async (context) => context.json(await this.#createModel(await context.req.json())));
     app.post('/unload_model', async (context) => {
@@ -139,14 +151,16 @@ class FakeServer {
     const id = this.#newId('model');
     const model = await FakeModel.create(base, seed, this.#options);
     this.#models.set(id, { model, seed, sequence: 0, accepted: new Map(), turn: Promise.resolve() });
-    return { ...this.#promise(Promise.resolve({ json: { model_id: id } })), model_id: id };
+    const { alpha } = this.#options;
+    const json = { model_id: id, ...(alpha === undefined ? {} : { lora_config: { alpha } }) };
+    return { ...this.#promise(Promise.resolve({ json })), model_id: id };
   }
 
   async #acceptPass(context: FakeContext, isForwardRoute: boolean): Promise<Response> {
     const isBinary = context.req.header('content-type') === protobufType;
-    if (isBinary !== (this.#options.dialect !== 'json')) {
-      return refuse(isBinary ? 422 : 415, `forward_backward requires a ${isBinary ? 'JSON' : protobufType} body`);
-    }
+    // As real ones: a server that reads JSON fails at a binary message, instead of refusing it.
+    if (isBinary && this.#options.dialect === 'json') return refuse(500, 'Internal Server Error');
+    if (!isBinary && this.#options.dialect !== 'json') return refuse(415, `this requires an ${protobufType} body`);
     const pass = isBinary
       ? readBinaryPass(new Uint8Array(await context.req.arrayBuffer()))
       : readJsonPass(await context.req.json<JsonPass>());
@@ -343,6 +357,9 @@ export async function startFakeTinkerServer(options: FakeTinkerOptions): Promise
     url: `http://${host}:${port}`,
     apiKey: options.apiKey ?? 'tml-fake',
     applied: fake.applied,
+    get models() {
+      return fake.models;
+    },
     close: () => closeServer(server, 100, systemClock),
   };
 }

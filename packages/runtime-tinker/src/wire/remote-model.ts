@@ -20,19 +20,30 @@ interface Mutation {
   readonly send: (sequence: number, isRepeatable: boolean) => Promise<TinkerReply>;
 }
 
+/** A model as the server has created it. */
+export interface CreatedModel extends Pick<RemoteModel, 'id' | 'alpha'> {
+  /** Called when it is unloaded. */
+  readonly onUnload: () => void;
+}
+
 /**
  * A model on the server. Requests that change it are numbered, and each is sent when the server has accepted the one before:
  * some servers execute in the order of arrival, not of the numbers.
  */
 export class RemoteModel {
   readonly id: string;
+  /** LoRA's alpha as the server states it; null: not stated. */
+  readonly alpha: number | null;
   readonly #link: TinkerLink;
+  readonly #onUnload: () => void;
   #sequence = 0;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(link: TinkerLink, id: string) {
+  constructor(link: TinkerLink, { id, alpha, onUnload }: CreatedModel) {
     this.#link = link;
     this.id = id;
+    this.alpha = alpha;
+    this.#onUnload = onUnload;
   }
 
   /** The log-probabilities of all tokens from the second on, without gradients. */
@@ -74,15 +85,22 @@ export class RemoteModel {
 
   async #sendPass(pass: PassRequest, isRepeatable: boolean): Promise<TinkerReply> {
     const { http, dialect } = this.#link;
-    const accept = { accept: `application/json, ${protobufType}`, isRepeatable };
+    const options = { accept: `application/json, ${protobufType}`, isRepeatable };
     const jsonPath = pass.isForwardOnly ? 'forward' : 'forward_backward';
-    if (dialect === 'json') return await http.post(jsonPath, passAsJson(pass), accept);
-    const reply = await http.post('forward_backward', encodePass(pass), accept);
-    if (!notBinary.has(reply.status)) return reply;
-    const asJson = await http.post(jsonPath, passAsJson(pass), accept);
-    if (asJson.status >= 400) return reply;
-    this.#link.dialect = 'json';
-    return asJson;
+    if (dialect === 'json') return await http.post(jsonPath, passAsJson(pass), options);
+    const isUnknown = dialect === null;
+    const reply = await http.post('forward_backward', encodePass(pass), { ...options, returnsFailures: isUnknown });
+    // Some servers that do not read binary messages fail instead of refusing them.
+    if (isUnknown && (notBinary.has(reply.status) || reply.status >= 500)) {
+      const asJson = await http.post(jsonPath, passAsJson(pass), { ...options, returnsFailures: true });
+      if (asJson.status < 400) {
+        this.#link.dialect = 'json';
+        return asJson;
+      }
+      if (reply.status >= 500) return await http.post('forward_backward', encodePass(pass), options);
+    }
+    if (reply.status < 400) this.#link.dialect ??= 'binary';
+    return reply;
   }
 
   /** Takes an optimizer step with the gradients since the last one; returns the server's metrics. */
@@ -131,8 +149,8 @@ export class RemoteModel {
 
   /** Frees the model on servers that can; others free it when its session has ended. */
   async unload(): Promise<void> {
-    const body = { model_id: this.id, type: 'unload_model' };
-    await this.#link.http.post('unload_model', body);
+    await unloadModel(this.#link, this.id);
+    this.#onUnload();
   }
 
   async #result(path: string, content: object): Promise<TinkerReply> {
@@ -159,6 +177,11 @@ export class RemoteModel {
     this.#turn = turn.catch(() => undefined);
     return await turn;
   }
+}
+
+/** Frees a model; a server that does not have it refuses, which is ignored. */
+export async function unloadModel({ http }: TinkerLink, id: string): Promise<void> {
+  await http.post('unload_model', { model_id: id, type: 'unload_model' });
 }
 
 /** The data of one request for a server that divides by the request's trained tokens. */

@@ -35,7 +35,7 @@ export class RemoteSampler {
 
   /** Servers of the newest dialect name the samples of a request. */
   #learnDialect(reply: TinkerReply): void {
-    if (reply.status >= 400 || this.#link.dialect !== 'binary') return;
+    if (reply.status >= 400 || this.#link.dialect === 'json') return;
     const promise = readJson(reply);
     const isNewest = typeof promise === 'object' && promise !== null && 'sample_sequence_ids' in promise;
     if (isNewest) this.#link.dialect = 'sequences';

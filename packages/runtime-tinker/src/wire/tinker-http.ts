@@ -23,6 +23,8 @@ export interface PostOptions {
    * sent again. @default true
    */
   readonly isRepeatable?: boolean;
+  /** Whether a failure of the server (5xx) is returned at once, instead of repeating the request. @default false */
+  readonly returnsFailures?: boolean;
   /** Time limit of one attempt, in milliseconds. @default 60000 */
   readonly timeoutMs?: number;
 }
@@ -105,12 +107,12 @@ export class TinkerHttp {
   }
 
   async #untilDone(path: string, options: PostOptions, send: () => Promise<TinkerReply>): Promise<TinkerReply> {
-    const { isRepeatable = true } = options;
+    const { isRepeatable = true, returnsFailures = false } = options;
     const startedAt = this.#clock.now();
     for (let attempt = 0; ; attempt += 1) {
       const outcome = await send().catch((error: unknown) => new Failure(error));
       this.#closing.signal.throwIfAborted();
-      if (!(outcome instanceof Failure) && !isTransient(outcome)) {
+      if (!(outcome instanceof Failure) && (!isTransient(outcome) || (returnsFailures && outcome.status >= 500))) {
         if (outcome.status === 401 || outcome.status === 403) throw refusal(path, outcome);
         return outcome;
       }

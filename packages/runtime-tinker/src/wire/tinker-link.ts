@@ -34,8 +34,8 @@ const failureSchema = z.looseObject({ error: z.string(), category: z.string().op
 export class TinkerLink {
   readonly http: TinkerHttp;
   readonly limits: PassLimits;
-  /** How the server is spoken to, as far as known. */
-  dialect: Dialect = 'binary';
+  /** How the server is spoken to; null until a pass has shown it. */
+  dialect: Dialect | null = null;
   #samplingSessions = 0;
 
   constructor(http: TinkerHttp, limits: PassLimits) {

@@ -1,7 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import * as z from 'zod';
-import { RemoteModel } from './remote-model.ts';
+import { RemoteModel, unloadModel } from './remote-model.ts';
 import { operationFailure, type TinkerReply } from './server-refusal.ts';
 import { readJson, TinkerHttp, type TinkerHttpOptions } from './tinker-http.ts';
 import { TinkerLink } from './tinker-link.ts';
@@ -14,12 +14,14 @@ const heartbeatMs = 10_000;
 const sessionSchema = z.looseObject({ session_id: z.string(), error_message: z.string().nullish() });
 const modelSchema = z.looseObject({
   model_name: z.string().optional(),
-  model_id: z.string().optional(),
   max_context_length: z.number().nullish(),
   trainable: z.boolean().nullish(),
 });
 const capabilitiesSchema = z.looseObject({ supported_models: z.array(modelSchema) });
-const createdSchema = z.looseObject({ model_id: z.string() });
+const createdSchema = z.looseObject({
+  model_id: z.string(),
+  lora_config: z.looseObject({ alpha: z.number().nullish() }).nullish(),
+});
 const limitsSchema = z.looseObject({
   fwdbwd_max_chunk_len: z.int().min(1).optional(),
   fwdbwd_max_chunk_bytes_count: z.int().min(1).optional(),
@@ -30,6 +32,8 @@ export interface ServerModel {
   readonly name: string;
   /** In tokens; null: not stated. */
   readonly maxContext: number | null;
+  /** Whether the server trains it, or samples from it only. */
+  readonly isTrainable: boolean;
 }
 
 /** The groups of layers that can have adapters. */
@@ -47,22 +51,31 @@ export interface RemoteModelOptions {
   readonly layers: readonly LayerGroup[];
 }
 
+/** Options of a session. */
+export interface TinkerSessionOptions extends TinkerHttpOptions {
+  /** Called with the ids of the session's models when one is created or unloaded. */
+  readonly onModels?: (ids: readonly string[]) => void;
+}
+
 /** A session with a Tinker server: its models and samples end with it. */
 export class TinkerSession {
   readonly #link: TinkerLink;
   readonly #id: string;
+  readonly #onModels: (ids: readonly string[]) => void;
+  readonly #live = new Set<string>();
   #models = 0;
 
-  private constructor(link: TinkerLink, id: string) {
+  private constructor(link: TinkerLink, id: string, onModels: (ids: readonly string[]) => void) {
     this.#link = link;
     this.#id = id;
+    this.#onModels = onModels;
   }
 
   /**
    * Opens a session, which lives until it is closed.
    * @throws AgentLightningError RUNTIME_UNAVAILABLE when the server does not respond, UNAUTHENTICATED for a wrong key
    */
-  static async open(options: TinkerHttpOptions): Promise<TinkerSession> {
+  static async open({ onModels = () => undefined, ...options }: TinkerSessionOptions): Promise<TinkerSession> {
     const http = new TinkerHttp(options);
     const config = await http.post('client/config', { sdk_version: sdkVersion });
     // Servers from before the configuration have the limits of their time.
@@ -72,42 +85,39 @@ export class TinkerSession {
     const reply = readJson(await http.post('create_session', body), 'create_session');
     const { session_id: id, error_message: error } = parse(sessionSchema, reply, 'the session');
     if (error) throw operationFailure('create_session', error, true);
-    const session = new TinkerSession(new TinkerLink(http, { maxData, maxBytes }), id);
+    const session = new TinkerSession(new TinkerLink(http, { maxData, maxBytes }), id, onModels);
     void session.#beat();
     return session;
   }
 
-  /** The base models that the server trains. */
+  /** The base models of the server; empty when it does not name them. */
   async models(): Promise<readonly ServerModel[]> {
     const { supported_models: models } = parse(
       capabilitiesSchema,
       await this.#link.http.get('get_server_capabilities'),
       'get_server_capabilities',
     );
-    return models
-      .filter(({ trainable }) => trainable !== false)
-      .map(({ model_name, model_id, max_context_length: maxContext }) => ({
-        name: model_name ?? model_id ?? '',
-        maxContext: maxContext ?? null,
-      }));
+    // Servers of the JSON dialect have a list of families instead, which need not have the model that they serve.
+    return models.flatMap(({ model_name: name, max_context_length: maxContext, trainable }) =>
+      name === undefined ? [] : [{ name, maxContext: maxContext ?? null, isTrainable: trainable !== false }],
+    );
   }
 
   /** Creates a model with LoRA. */
   async createModel({ baseModel, rank, seed, layers }: RemoteModelOptions): Promise<RemoteModel> {
-    const { id } = await this.#create('create_model', {
+    return await this.#create('create_model', {
       base_model: baseModel,
       lora_config: { rank, seed, ...layerFlags(layers) },
       optimizer_config: { type: 'adamw' },
       type: 'create_model',
     });
-    return new RemoteModel(this.#link, id);
   }
 
   /** Creates a model from saved weights; `path` is a URI of the server. */
   async loadModel(options: RemoteModelOptions, path: string, withOptimizer: boolean): Promise<RemoteModel> {
     if (this.#link.dialect === 'sequences') {
       const loading = { path, optimizer: withOptimizer, type: 'load_weights' };
-      return new RemoteModel(this.#link, (await this.#create('load_weights', loading)).id);
+      return await this.#create('load_weights', loading);
     }
     const model = await this.createModel(options);
     try {
@@ -126,12 +136,24 @@ export class TinkerSession {
     if (run !== undefined) await this.#link.http.delete(`training_runs/${run}/checkpoints/${name}`);
   }
 
-  async #create(path: string, options: object): Promise<{ readonly id: string }> {
+  async #create(path: string, options: object): Promise<RemoteModel> {
     const place = { session_id: this.#id, model_seq_id: this.#models };
     this.#models += 1;
     const submit = (): Promise<TinkerReply> => this.#link.http.post(path, { ...place, ...options });
     const result = readJson(await this.#link.result(path, submit), path);
-    return { id: parse(createdSchema, result, 'the new model').model_id };
+    const { model_id: id, lora_config: lora } = parse(createdSchema, result, 'the new model');
+    this.#live.add(id);
+    this.#onModels([...this.#live]);
+    const onUnload = (): void => {
+      this.#live.delete(id);
+      this.#onModels([...this.#live]);
+    };
+    return new RemoteModel(this.#link, { id, alpha: lora?.alpha ?? null, onUnload });
+  }
+
+  /** Frees models that another session has left, where the server still has them. */
+  async unloadLeft(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await unloadModel(this.#link, id);
   }
 
   /** Ends the session: heartbeats, requests and waits. */

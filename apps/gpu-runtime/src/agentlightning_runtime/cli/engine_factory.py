@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 GROUP = "agentlightning_runtime.engines"
 """The entry-point group in which packages name their engines."""
 
-_OWN = {
-    "torch": "agentlightning_runtime.create_engine",
-    "ray": "agentlightning_runtime.cluster.ray_engine",
-}
+_OWN = {"torch": "agentlightning_runtime.create_engine"}
 """The engines of this package, for when it runs from source and is not installed."""
 
 

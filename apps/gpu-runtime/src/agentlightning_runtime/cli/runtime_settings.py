@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agentlightning_runtime.cli.sampler_flags import add_sampler_flags, sampler_placement
 from agentlightning_runtime.cli.usage_error import UsageError
 from agentlightning_runtime.cli.user_file import read_users
-from agentlightning_runtime.contract.settings import EngineSettings, RaySettings
+from agentlightning_runtime.contract.settings import EngineSettings
 from agentlightning_runtime.service.limits import ServiceLimits
 from agentlightning_runtime.service.serve import ServeOptions, ServerTls
 
@@ -62,40 +62,14 @@ def add_engine_flags(parser: argparse.ArgumentParser) -> None:
         default="adamw",
         help="adamw-8bit keeps moments in 8 bits instead of 32 [%(default)s]",
     )
-    group.add_argument(
-        "--tensor-parallel-size",
-        type=_positive,
-        default=1,
-        metavar="N",
-        help="number of processes of torchrun that share the base of a LoRA; whole models are always shared by all",
-    )
-    group.add_argument(
-        "--sequence-parallel-size",
-        type=_positive,
-        default=1,
-        metavar="N",
-        help="number of processes of torchrun that share the tokens of each micro-batch, for long sequences",
-    )
     group.add_argument("--no-packing", action="store_true", help="pads sequences in rows, for comparison")
     group.add_argument("--threads", type=_positive, metavar="N", help="number of compute threads on a CPU")
     group.add_argument(
         "--engine",
         default="torch",
         metavar="NAME",
-        help="training engine: torch, ray, another name of the entry-point group agentlightning_runtime.engines, or "
+        help="training engine: torch, another name of the entry-point group agentlightning_runtime.engines, or "
         "package.module:create_engine [%(default)s]",
-    )
-    group.add_argument(
-        "--ray-address",
-        default="",
-        metavar="HOST:PORT",
-        help="with --engine ray: head of the cluster [RAY_ADDRESS, the cluster of this machine, or a new one]",
-    )
-    group.add_argument(
-        "--ray-workers",
-        type=_positive,
-        metavar="N",
-        help="with --engine ray: number of workers [one for each GPU of the cluster; on CPUs for each --threads cores]",
     )
 
 
@@ -176,8 +150,6 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         gradient_checkpointing=flags.gradient_checkpointing,
         load_in_4bit=flags.load_in_4bit,
         optimizer=flags.optimizer,
-        tensor_parallel=flags.tensor_parallel_size,
-        sequence_parallel=flags.sequence_parallel_size,
         packing=not flags.no_packing,
         inference_host=flags.inference_host,
         inference_port=flags.inference_port,
@@ -187,7 +159,6 @@ def engine_settings(flags: argparse.Namespace) -> EngineSettings:
         inference_engine=flags.inference_engine,
         sampler=sampler_placement(flags),
         vllm_arguments=tuple(flags.vllm_arguments),
-        ray=RaySettings(flags.ray_address, flags.ray_workers),
     )
 
 

@@ -36,19 +36,6 @@ class SamplerPlacement:
 
 
 @dataclass(frozen=True, slots=True)
-class RaySettings:
-    """Where `--engine ray` trains.
-
-    Attributes:
-        address: `host:port` of a running Ray cluster; empty: that of `RAY_ADDRESS` or of this machine, else a new one.
-        workers: Number of ranks; None: one for each GPU of the cluster, or on the CPU for each core.
-    """
-
-    address: str = ""
-    workers: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class EngineSettings:
     """Engine and endpoint settings of the command line.
 
@@ -59,12 +46,10 @@ class EngineSettings:
         dtype: `auto` is bfloat16 on a GPU that has it, else float32.
         max_batch_tokens: Maximum tokens in a batch.
         micro_batch_tokens: Maximum tokens, padding included, in one pass; None: as many as fit in the GPU memory,
-            at most 16,384 for each process that shares them; 2,048 on a CPU.
+            at most 16,384; 2,048 on a CPU.
         gradient_checkpointing: Trades time for memory.
         load_in_4bit: Bases are quantised (NF4), and only LoRAs are trained.
         optimizer: `adamw-8bit` quantises the moments.
-        tensor_parallel: Number of processes that share the base of a LoRA.
-        sequence_parallel: Number of processes that share the tokens of each micro-batch.
         packing: Packs sequences end to end; else they are padded in rows, for comparison.
         inference_host: Host of the OpenAI-compatible endpoint.
         inference_port: 0 selects a free port.
@@ -75,7 +60,6 @@ class EngineSettings:
             first GPU, which they then share; else this package's own sampler.
         sampler: Place of vLLM.
         vllm_arguments: Further arguments for vLLM's server, such as `--gpu-memory-utilization`, `0.3`.
-        ray: The cluster of `--engine ray`.
     """
 
     base_models: Mapping[str, str]
@@ -87,8 +71,6 @@ class EngineSettings:
     gradient_checkpointing: bool = False
     load_in_4bit: bool = False
     optimizer: Literal["adamw", "adamw-8bit"] = "adamw"
-    tensor_parallel: int = 1
-    sequence_parallel: int = 1
     packing: bool = True
     inference_host: str = "127.0.0.1"
     inference_port: int = 0
@@ -98,7 +80,6 @@ class EngineSettings:
     inference_engine: Literal["auto", "builtin", "vllm"] = "auto"
     sampler: SamplerPlacement = SamplerPlacement()
     vllm_arguments: Sequence[str] = ()
-    ray: RaySettings = RaySettings()
 
 
 @dataclass(frozen=True, slots=True)

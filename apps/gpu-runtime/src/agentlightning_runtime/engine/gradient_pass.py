@@ -258,8 +258,7 @@ class GradientPass:
         except PassEndedError as error:
             return size, error.exhaustion
         except (RuntimeError, MemoryError) as error:
-            # Ranks that share a base wait for this one within a layer, where they cannot vote.
-            if not is_out_of_memory(error) or self._ranks.tensor_parallel > 1:
+            if not is_out_of_memory(error):
                 raise
             with self._settings.timeline.phase("sync"):
                 return size, self._settings.vote.take(tokens=size, sequences=len(group))
@@ -276,8 +275,7 @@ class GradientPass:
         self, examples: Sequence[Example], sizes: _Sizes, seconds: float, *, is_backward: bool
     ) -> dict[str, float]:
         measure = PassMeasure(examples, self._computed * self._ranks.count, seconds, is_backward=is_backward)
-        ranks = self._ranks
-        flops = measure.flops(self._cost) / (ranks.count * ranks.tensor_parallel * ranks.sequence_parallel)
+        flops = measure.flops(self._cost) / self._ranks.count
         if is_backward:
             self._settings.timeline.count(measure.tokens, flops)
         sizes_used = {

@@ -1,4 +1,4 @@
-"""The ranks of distributed training, as started by torchrun or Ray Train; a single process needs no communication."""
+"""The ranks of distributed training, as started by torchrun; a single process needs no communication."""
 
 from __future__ import annotations
 
@@ -36,29 +36,23 @@ class Ranks:
         count: Number of ranks.
         control: Process group for objects, on the CPU; None for a single process and after `leave`.
         checkpoints: Process group for checkpoints, written while training continues; None like `control`.
-        group: Process group for tensors; None: all processes.
-        tensor_parallel: Number of ranks that share a base; these are one of each such group.
-        sequence_parallel: Number of ranks that share the tokens of a micro-batch; these are one of each such group.
     """
 
     index: int = 0
     count: int = 1
     control: dist.ProcessGroup | None = None
     checkpoints: dist.ProcessGroup | None = None
-    group: dist.ProcessGroup | None = None
-    tensor_parallel: int = 1
-    sequence_parallel: int = 1
 
     def sum_up(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, in place."""
         if self.count > 1:
-            dist.all_reduce(tensor, group=self.group)
+            dist.all_reduce(tensor)
         return tensor
 
     def largest(self, tensor: Tensor) -> Tensor:
         """The maximum over all processes, in place."""
         if self.count > 1:
-            dist.all_reduce(tensor, dist.ReduceOp.MAX, group=self.group)
+            dist.all_reduce(tensor, dist.ReduceOp.MAX)
         return tensor
 
     def smallest(self, value: int) -> int:
@@ -108,28 +102,28 @@ class Ranks:
         return cast("Result", result)
 
     def sum_up_gradients(self, weights: Iterable[nn.Parameter]) -> None:
-        """Sums the gradients of replicated weights; those of shards are already summed."""
-        if self.count * self.sequence_parallel == 1:
+        """Sums the gradients of replicated weights in one operation; those of shards are already summed."""
+        if self.count == 1:
             return
-        # A rank that shares the tokens of a micro-batch has the gradients of its tokens.
-        group = self.group if self.sequence_parallel == 1 else None
-        for weight in weights:
-            gradient = weight.grad
-            if isinstance(gradient, DTensor):
-                # The parts of adapters are replicated over these ranks.
-                gradient = gradient.to_local() if self.tensor_parallel > 1 else None
-            if gradient is not None:
-                dist.all_reduce(gradient, group=group)
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        replicated = [gradient for gradient in gradients if not isinstance(gradient, DTensor)]
+        if not replicated:
+            return
+        # LoRAs have hundreds of small matrices, which would each take as long as all of them.
+        total = torch.cat([gradient.flatten() for gradient in replicated])
+        dist.all_reduce(total)
+        parts = total.split([gradient.numel() for gradient in replicated])
+        for gradient, part in zip(replicated, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
 
 
 def join_ranks(device: torch.device) -> Ranks:
-    """Joins the process group of torchrun or Ray Train; a single rank without either."""
+    """Joins the process group of torchrun; a single rank without it."""
     if not is_one_of_several():
         return Ranks()
-    if not dist.is_initialized():
-        if device.type == "cuda":
-            torch.cuda.set_device(device)
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     control, checkpoints = (
         cast("dist.ProcessGroup", dist.new_group(backend="gloo", timeout=_PATIENCE)) for _ in range(2)
     )
@@ -149,12 +143,8 @@ def leave_ranks(ranks: Ranks) -> None:
 
 
 def is_one_of_several() -> bool:
-    """Whether torchrun or Ray Train started this process as one of several ranks.
-
-    Torchrun leaves the process group to this process, Ray Train has made it.
-    """
-    is_launched = dist.is_torchelastic_launched() or dist.is_initialized()
-    return is_launched and int(os.environ.get("WORLD_SIZE", "1")) > 1
+    """Whether torchrun started this process as one of several ranks."""
+    return dist.is_torchelastic_launched() and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def local_rank() -> int:

@@ -14,7 +14,6 @@ from agentlightning_runtime.contract.settings import EngineCapabilities
 from agentlightning_runtime.engine.checkpoint_folder import CheckpointFolder
 from agentlightning_runtime.engine.device import choose_device, choose_dtype, device_name
 from agentlightning_runtime.engine.experimental.eight_bit_adam import eight_bit_weights, moment_bytes
-from agentlightning_runtime.engine.experimental.sequence_parallelism import require_divisible
 from agentlightning_runtime.engine.gradient_pass import PassSettings
 from agentlightning_runtime.engine.loss.loss_definitions import LOSS_DEFINITIONS
 from agentlightning_runtime.engine.memory.device_memory import CudaMemory
@@ -30,12 +29,10 @@ from agentlightning_runtime.engine.models.network_factory import (
     resolve_lora,
     trained_weights,
 )
-from agentlightning_runtime.engine.models.packed_attention import is_packable
 from agentlightning_runtime.engine.observation.chrome_trace import write_chrome_trace
 from agentlightning_runtime.engine.observation.device_clock import clock_of
 from agentlightning_runtime.engine.observation.memory_gauges import MemoryGauges
 from agentlightning_runtime.engine.observation.timeline import Timeline
-from agentlightning_runtime.engine.parallelism.parallel_layout import join_layout
 from agentlightning_runtime.engine.ranks import Ranks
 from agentlightning_runtime.engine.throughput import peak_flops
 from agentlightning_runtime.engine.torch_model import TorchModel
@@ -85,14 +82,9 @@ class TorchEngine:
         self._memory = MemoryGauges(self._device, self._cuda_memory)
         self._timeline = Timeline(clock_of(self._device))
         self._vote = MemoryVote(self._ranks)
-        self._layout = join_layout(settings, self._ranks, self._device)
         self._bases = {
-            name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit, self._layout.tensor)
+            name: BaseModel(name, source, self._device, self._dtype, settings.load_in_4bit)
             for name, source in settings.base_models.items()
-        }
-        # Loaded only where a program needs all of it, on rank 0.
-        self._whole_bases = {
-            name: BaseModel(name, source, self._device, self._dtype) for name, source in settings.base_models.items()
         }
         self._references: dict[tuple[str, bool], PolicyNetwork] = {}
 
@@ -129,8 +121,6 @@ class TorchEngine:
         lora = resolve_lora(outline, request)
         if lora is None and self._settings.load_in_4bit:
             raise _all_weights_in_4bit(request)
-        if self._layout.sequence is not None:
-            require_divisible(outline.causal_lm, self._layout.sequence.size, can_pack=is_packable(outline.causal_lm))
         initial = self._initial_weights(request, base, lora)
         network = make_network(
             base,
@@ -138,18 +128,15 @@ class TorchEngine:
             lora,
             self._ranks,
             gradient_checkpointing=self._settings.gradient_checkpointing,
-            sequence_parallelism=self._layout.sequence,
         )
         weights = trained_weights(network)
         eight_bit = eight_bit_weights(network, weights) if self._settings.optimizer == "adamw-8bit" else ()
         trained_bytes = sum(4 * weight.numel() for weight in weights.values()) + moment_bytes(weights, eight_bit)
-        whole_base = base if self._layout.tensor is None else self._whole_bases[base.name]
         of_base = partial(self._reference, base, is_sharded=lora is None and self._ranks.count > 1)
         return TorchModel(
             ModelParts(
                 request=request,
                 base=base,
-                whole_base=whole_base,
                 lora=lora,
                 network=network,
                 eight_bit=eight_bit,
@@ -168,12 +155,11 @@ class TorchEngine:
                     lora_rank=0 if lora is None else lora.rank,
                     dtype=str(self._dtype).removeprefix("torch."),
                     base_source=base.source,
-                    export_base=None if base.is_portable else lambda folder: export_base(whole_base.load(), folder),
+                    export_base=None if base.is_portable else lambda folder: export_base(base.load(), folder),
                     trained_bytes=trained_bytes // self._ranks.count,
                     published_bytes=4 * sum(weight.numel() for weight in weights.values()),
                 ),
                 ranks=self._ranks,
-                data=self._layout.data(lora),
             )
         )
 
@@ -194,7 +180,6 @@ class TorchEngine:
                     lora,
                     self._ranks,
                     gradient_checkpointing=False,
-                    sequence_parallelism=self._layout.sequence,
                 )
 
         return InitialWeights(uri, self._settings.checkpoint_directory, self._ranks, make_reference)
@@ -205,15 +190,12 @@ class TorchEngine:
         if key not in self._references:
             what = f"loading {base.name} as the reference"
             with report_out_of_memory(self._device, what, is_alone=self._ranks.count == 1):
-                self._references[key] = reference_network(
-                    base, self._ranks, is_sharded=is_sharded, sequence_parallelism=self._layout.sequence
-                )
+                self._references[key] = reference_network(base, self._ranks, is_sharded=is_sharded)
         return self._references[key]
 
     def _pass_settings(self, outline: LoadedModel, network: PolicyNetwork) -> PassSettings:
         measures = self._device.type == "cuda" and self._settings.micro_batch_tokens is None
-        default = (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU) * self._settings.sequence_parallel
-        limit = self._settings.micro_batch_tokens or default
+        limit = self._settings.micro_batch_tokens or (_TOKENS_ON_GPU if measures else _TOKENS_ON_CPU)
         return PassSettings(
             device=self._device,
             sizer=MicroBatchSizer(limit, self._cuda_memory if measures else None, self._ranks),

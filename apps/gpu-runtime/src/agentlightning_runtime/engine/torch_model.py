@@ -62,7 +62,7 @@ class TorchModel:
         self._adam = Adam(self.weights, parts.eight_bit)
         # Of the outline: quantised weights have fewer elements.
         cost = ModelCost.of(parts.base.outline().causal_lm, trains_all=parts.lora is None)
-        self._passes = GradientPass(parts.network, self.weights, parts.settings, cost, parts.data)
+        self._passes = GradientPass(parts.network, self.weights, parts.settings, cost, parts.ranks)
         self._step = 0
         self._policy_version = 0
         self._highest_version = 0
@@ -125,7 +125,7 @@ class TorchModel:
             )
         timeline, started = self.parts.settings.timeline, time.perf_counter()
         with timeline.phase("sync"):
-            self.parts.data.sum_up_gradients(self.weights.values())
+            self.parts.ranks.sum_up_gradients(self.weights.values())
         try:
             with timeline.phase("optimizer"):
                 norm = self._adam.gradient_norm()

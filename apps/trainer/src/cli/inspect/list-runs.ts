@@ -1,5 +1,5 @@
 import type { Run, Store } from '@agentlightning/core';
-import { costOfRun, pricesOf, readRunProgress } from '@agentlightning/core/protocol';
+import { costOfRun, readRunProgress } from '@agentlightning/core/protocol';
 import type { Cost } from '@agentlightning/core/store';
 import { costText } from '../../report/rollout-text.ts';
 import { textTable } from '../../report/text-formats.ts';
@@ -31,9 +31,7 @@ async function listedRun(store: Store, run: Run): Promise<ListedRun> {
 
 async function costOf(store: Store, run: Run): Promise<Cost> {
   const { usage } = await store.runStatistics(run.runId);
-  // Only the price of the runtime needs the time of the steps.
-  const isTimed = (pricesOf(run)?.runtimePerHour ?? null) !== null;
-  return costOfRun(run, { usage, metrics: isTimed ? (await store.queryMetrics(run.runId)).items : [] });
+  return costOfRun(run, usage);
 }
 
 function runRecord(run: Run, cost: Cost): Record<string, unknown> {

@@ -5,6 +5,7 @@ import { defaultStoreUrl } from '../../config/environment.ts';
 import { type ConfigOverrides, loadConfig } from '../../config/load-config.ts';
 import type { ResolvedConfig } from '../../config/resolve-config.ts';
 import { isPromptSearch } from '../../config/resolve-run.ts';
+import type { BudgetConfig } from '../../config/sections/limits-config.ts';
 import type { SharedSettings } from '../../config/shared-settings.ts';
 import { defaultDashboardPort } from '../../doctor/dashboard-port.ts';
 import { withTelemetry } from '../../metrics/command-telemetry.ts';
@@ -55,6 +56,8 @@ export interface TrainFlags {
   /** False for external runners only. */
   readonly runner: boolean;
   readonly maxMissing?: number;
+  readonly budget?: BudgetConfig;
+  readonly estimate?: boolean;
   readonly dataDir?: string;
   readonly store?: string;
   readonly gateway?: string;
@@ -208,6 +211,7 @@ export function overridesFrom(flags: TrainFlags): ConfigOverrides {
       processes: flags.runner ? flags.processes : 0,
       inProcess: flags.inProcess,
     },
+    limits: { budget: flags.budget },
     evaluation: { maxMissingShare: flags.maxMissing },
     gateway: { tokenSecret: process.env['AGL_TOKEN_SECRET'], url: flags.gateway },
   });

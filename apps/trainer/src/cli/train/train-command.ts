@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { formerWorkers, type ProgramOptions, shareOf, storeHelp, wholeNumber } from '../flags.ts';
+import { budgetOf, formerWorkers, type ProgramOptions, shareOf, storeHelp, wholeNumber } from '../flags.ts';
 import type { TrainFlags } from './run-training.ts';
 
 /** Adds `agl train`. */
@@ -29,6 +29,15 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .option('--in-process', 'run agents in the process of the trainer')
     .option('--no-runner', 'do not start agents; external runners run them')
     .option('--max-missing <share>', 'share of missing held-out rewards above which no verdict is given', shareOf)
+    .option(
+      '--budget <limits>',
+      'pause at a limit, such as money=20,tokens=5000000,hours=2; money needs run.prices',
+      budgetOf,
+    )
+    .option(
+      '--estimate',
+      'train one small step of a temporary run, and print tokens, time and cost of the whole training',
+    )
     .option('--data-dir <folder>', 'folder of run data (default: .agl next to the configuration file)')
     .option('--store <url>', storeHelp)
     .option('--gateway <url>', 'the URL of a running gateway')
@@ -44,6 +53,11 @@ export function addTrainCommand(program: Command, options: ProgramOptions): void
     .addHelpText('after', helpText)
     .action(async (file: string, flags: TrainFlags) => {
       const request = { file, flags, args: options.args };
+      if (flags.estimate === true) {
+        const { runEstimate } = await import('./run-estimate.ts');
+        options.setExitCode(await runEstimate(request));
+        return;
+      }
       const { runTraining } = await import('./run-training.ts');
       const { detachTraining } = await import('./detach-training.ts');
       options.setExitCode(await (flags.detach === true ? detachTraining(request) : runTraining(request)));
@@ -74,4 +88,4 @@ Flags override the configuration file. Keys: AGL_STORE_KEY for --store, AGL_RUNT
 AGL_INFERENCE_KEY for the model API that it names, AGL_TOKEN_SECRET for agents: with --gateway, the one of the gateway.
 
 Exit codes: 0 better, 1 worse, no difference shown, undecided or failed, 2 invalid flag, configuration or task, 3 store, gateway, runtime or
-model unavailable (the run can be resumed), 4 an agent blocked the event loop with --in-process (likewise), 130 stopped by Ctrl+C (likewise).`;
+model unavailable (the run can be resumed), 4 an agent blocked the event loop with --in-process (likewise), 5 paused at its budget (likewise), 130 stopped by Ctrl+C (likewise).`;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type SecretVariable, secretSchema } from '../environment.ts';
 
 /** The gateway between agents and models. */
 export interface GatewayConfig {
@@ -9,7 +10,7 @@ export interface GatewayConfig {
    * give several, separated by commas: the first one signs. @default a random secret in `run.dataDir`, for a gateway in this
    * process; none with an external gateway
    */
-  readonly tokenSecret?: string;
+  readonly tokenSecret?: string | SecretVariable;
   /**
    * Additional field names that the gateway of this process redacts in recorded request and response bodies. @default only
    * common names of credentials, such as `api_key` and `extra_headers`
@@ -48,7 +49,7 @@ const timeout = z.int().min(1).max(0x7fffffff);
 /** Validates {@link GatewayConfig}. */
 export const gatewaySchema: z.ZodType<GatewaySettings> = z.strictObject({
   url: z.url().nullable().default(null),
-  tokenSecret: z.string().nullable().default(null),
+  tokenSecret: secretSchema.nullable().default(null),
   secretFields: z.array(z.string().min(1)).default([]),
   upstreamTimeoutMs: timeout.default(600_000),
   firstByteTimeoutMs: timeout.nullable().default(null),

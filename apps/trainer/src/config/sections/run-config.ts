@@ -1,13 +1,14 @@
 import { type Prices, pricesSchema } from '@agentlightning/core/protocol';
-import type { ModelPrice } from '@agentlightning/core/store';
+import type { ModelPrice, RuntimeTokenPrices } from '@agentlightning/core/store';
 import { z } from 'zod';
+import type { SecretVariable } from '../environment.ts';
 
 /** Location of the store. */
 export interface StoreConfig {
   /** `sqlite:<file>` for an embedded store (relative to the configuration file), `http(s)://…` for a store server. @default 'sqlite:<dataDir>/agl.db' */
   readonly url?: string;
   /** The store server's key. @default none */
-  readonly apiKey?: string;
+  readonly apiKey?: string | SecretVariable;
 }
 
 /** Prices of model calls and of the training runtime. There is no built-in list: prices change. */
@@ -17,10 +18,12 @@ export interface PricesConfig {
   /** Prices per million tokens, by model name at the upstream. @default {} */
   readonly models?: Readonly<Record<string, ModelPrice>>;
   /**
-   * Price of an hour of the machine of the training runtime. It counts for the time of finished steps; evaluations and
-   * interrupted steps are not included. @default none
+   * Price of an hour of the machine of the training runtime. It counts for the time in which a run is worked on, without
+   * interrupted steps. @default none
    */
   readonly runtimePerHour?: number;
+  /** Prices per million tokens of a training runtime that charges by token. @default none */
+  readonly runtimeTokens?: RuntimeTokenPrices;
 }
 
 /** What a run is called, and where its data are. */

@@ -1,9 +1,9 @@
 import type { LoraConfig } from '@agentlightning/core/training-runtime';
-import { type ServerProfileName, serverProfiles } from '@agentlightning/runtime-tinker';
 import { z } from 'zod';
+import { type SecretVariable, secretSchema } from '../environment.ts';
 
-/** The runtime that trains and serves the model. */
-export type RuntimeConfig =
+/** The runtime that trains and serves the model. Secrets are texts, or `env('NAME')`. */
+export type RuntimeConfig<TSecret = string | SecretVariable> =
   | {
       /** A tiny model trained and served on this machine's CPU, in a separate process. */
       readonly type: 'embedded';
@@ -18,14 +18,14 @@ export type RuntimeConfig =
       /** One of the runtime's base models. @default its first one */
       readonly model?: string;
       /** The runtime's key. @default none */
-      readonly apiKey?: string;
+      readonly apiKey?: TSecret;
       /**
        * API key of the runtime's model endpoint, for the gateway of this process.
        * @default `apiKey` for an endpoint on this machine, else none
        */
-      readonly inferenceApiKey?: string;
+      readonly inferenceApiKey?: TSecret;
       /** TLS settings. @default the system's certificate authorities; no TLS to this machine */
-      readonly tls?: RuntimeTls;
+      readonly tls?: RuntimeTls<TSecret>;
       /** Trains LoRA adapters on a frozen base model, if the runtime supports it. @default full fine-tuning */
       readonly lora?: LoraConfig;
       /** Expected SHA-256 of the tokenizer, in hexadecimal; a runtime with another tokenizer is rejected. @default any */
@@ -41,11 +41,9 @@ export type RuntimeConfig =
       /** The base model, by its name on the server. */
       readonly model: string;
       /** The key of the server. @default the environment variable TINKER_API_KEY */
-      readonly apiKey?: string;
+      readonly apiKey?: TSecret;
       /** A folder with tokenizer and chat template, or a name in the cache of the Hugging Face hub. @default `model` */
       readonly tokenizer?: string;
-      /** What the server does differently from others, which the protocol does not say. @default 'hosted' */
-      readonly profile?: ServerProfileName;
       /** The LoRA adapters; the server chooses alpha. @default { rank: 32 } */
       readonly lora?: Omit<LoraConfig, 'alpha'>;
     }
@@ -65,14 +63,17 @@ export type RuntimeConfig =
       readonly epochs?: number;
     };
 
+/** A runtime whose secrets are read. */
+export type ResolvedRuntime = RuntimeConfig<string>;
+
 /** TLS certificates of the connection to a runtime, in PEM format. */
-export interface RuntimeTls {
+export interface RuntimeTls<TSecret = string | SecretVariable> {
   /** Certificates of a private certificate authority. @default the system's authorities */
   readonly authority?: string;
   /** Client certificate of the trainer, for a runtime that requires one. @default none */
   readonly certificate?: string;
   /** Private key of `certificate`. */
-  readonly privateKey?: string;
+  readonly privateKey?: TSecret;
   /**
    * Server name in the runtime's certificate, if it differs from `address`, as with a tunnel.
    * @default the host of `address`
@@ -92,7 +93,7 @@ const tlsSchema = z
   .strictObject({
     authority: z.string().optional(),
     certificate: z.string().optional(),
-    privateKey: z.string().optional(),
+    privateKey: secretSchema.optional(),
     serverName: z.string().optional(),
   })
   .refine(({ certificate, privateKey }) => (certificate === undefined) === (privateKey === undefined), {
@@ -119,8 +120,8 @@ export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
     type: z.literal('grpc'),
     address: z.string().min(1),
     model: z.string().optional(),
-    apiKey: z.string().optional(),
-    inferenceApiKey: z.string().optional(),
+    apiKey: secretSchema.optional(),
+    inferenceApiKey: secretSchema.optional(),
     tls: tlsSchema.optional(),
     lora: loraSchema.optional(),
     tokenizerSha256: hashSchema.optional(),
@@ -130,9 +131,8 @@ export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
     type: z.literal('tinker'),
     baseUrl: z.url({ protocol: /^https?$/ }),
     model: z.string().min(1),
-    apiKey: z.string().optional(),
+    apiKey: secretSchema.optional(),
     tokenizer: z.string().min(1).optional(),
-    profile: z.enum(Object.keys(serverProfiles)).optional(),
     lora: loraSchema.omit({ alpha: true }).default({ rank: 32 }),
   }),
   z.strictObject({

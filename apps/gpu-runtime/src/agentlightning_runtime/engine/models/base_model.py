@@ -17,7 +17,7 @@ from agentlightning_runtime.contract.errors import EngineError, EngineErrorReaso
 from agentlightning_runtime.contract.settings import BaseModelInfo
 from agentlightning_runtime.engine.embedded_checkpoint import is_embedded_checkpoint, load_embedded_checkpoint
 from agentlightning_runtime.engine.experimental.four_bit_base import load_four_bit
-from agentlightning_runtime.engine.models.empty_model import allocate, empty_model, fill
+from agentlightning_runtime.engine.models.empty_model import empty_model, fill
 from agentlightning_runtime.engine.models.loaded_model import LoadedModel, output_head
 from agentlightning_runtime.engine.models.random_model import RANDOM_PREFIX, load_random_model
 from agentlightning_runtime.engine.models.weight_files import (
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from agentlightning_runtime.engine.experimental.tensor_parallelism import TensorParallelism
 
 #: Largest rank of a LoRA; beyond it training all weights is the better choice.
 MAX_LORA_RANK = 512
@@ -51,7 +50,6 @@ class BaseModel:
         source: A Hugging Face id, a folder, a GGUF file, a checkpoint of the embedded runtime, or `random:llama-tiny`.
         dtype: Data type of the frozen weights.
         load_in_4bit: Whether the linear layers of the base are quantised.
-        tensor_parallelism: Shards the base over ranks; None: each rank has all of it.
     """
 
     name: str
@@ -59,7 +57,6 @@ class BaseModel:
     device: torch.device
     dtype: torch.dtype
     load_in_4bit: bool = False
-    tensor_parallelism: TensorParallelism | None = None
     _loaded: LoadedModel | None = field(default=None, repr=False)
     _outline: LoadedModel | None = field(default=None, repr=False)
     _files: WeightFiles | None = field(default=None, repr=False)
@@ -78,12 +75,6 @@ class BaseModel:
                 causal_lm = load_four_bit(outline.causal_lm, weights, self.device, self.dtype)
             self._on_host = None
             self._loaded = replace(outline, causal_lm=causal_lm)
-        elif self._loaded is None and self.tensor_parallelism is not None:
-            causal_lm = copy.deepcopy(self.outline().causal_lm)
-            self.tensor_parallelism.shard(causal_lm)
-            allocate(causal_lm, self.device)
-            self.fill(causal_lm)
-            self._loaded = replace(self.outline(), causal_lm=causal_lm)
         elif self._loaded is None:
             loaded, self._on_host = self._on_host or _load(self.source, self.dtype), None
             # Buffers keep their data type: rotary frequencies in bfloat16 are wrong by radians at long distances.
@@ -115,7 +106,7 @@ class BaseModel:
     def _weights(self) -> Generator[WeightSource]:
         """The weights by the names in the outline."""
         if self._files is None:
-            loaded = None if self.load_in_4bit or self.tensor_parallelism is not None else self._loaded
+            loaded = None if self.load_in_4bit else self._loaded
             yield LoadedWeights((loaded or self._on_host or _load(self.source, self.dtype)).causal_lm)
         else:
             with self._files:

@@ -29,18 +29,15 @@ class ModelParts:
     """The components of a model.
 
     Attributes:
-        whole_base: The base without tensor parallelism, loaded only where a program needs all of it.
         lora: LoRA with all defaults filled in; None: all weights are trained.
         reference: The network with the initial weights, in memory from the first call on. All ranks must call it.
         eight_bit: Names of the trained weights whose moments are quantised.
         initial: The checkpoint that it begins with; None: the base.
         ranks: The processes that train it together.
-        data: Those of them that divide a batch: one of each group that shares a base or the tokens of a micro-batch.
     """
 
     request: ModelRequest
     base: BaseModel
-    whole_base: BaseModel
     lora: LoraSettings | None
     network: PolicyNetwork
     eight_bit: Collection[str]
@@ -51,7 +48,6 @@ class ModelParts:
     inference: InferenceBackend
     served: ServedModel
     ranks: Ranks
-    data: Ranks
 
     def write(self, weights: Mapping[str, Tensor], export_format: ExportFormat, directory: Path) -> None:
         """Writes weights of the model into an empty folder.
@@ -65,6 +61,6 @@ class ModelParts:
             EngineError: INVALID when `peft` is requested for a model without LoRA.
         """
         needs_base = self.lora is not None and export_format == "safetensors"
-        base = self.whole_base.load() if needs_base else self.base.outline()
+        base = self.base.load() if needs_base else self.base.outline()
         source = self.base.source
         export_weights(base, weights, self.lora, export_format=export_format, base_source=source, directory=directory)

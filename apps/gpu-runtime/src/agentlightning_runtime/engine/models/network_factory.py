@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from agentlightning_runtime.contract.settings import ModelRequest
-    from agentlightning_runtime.engine.experimental.sequence_parallelism import SequenceParallelism
     from agentlightning_runtime.engine.models.loaded_model import LoadedModel
     from agentlightning_runtime.engine.ranks import Ranks
 
@@ -37,7 +36,6 @@ def make_network(
     ranks: Ranks,
     *,
     gradient_checkpointing: bool,
-    sequence_parallelism: SequenceParallelism | None,
 ) -> PolicyNetwork:
     """Creates a network to train. Trained weights are in float32, so that small steps are not rounded away.
 
@@ -51,7 +49,6 @@ def make_network(
         lora: LoRA with all defaults filled in; None trains all weights.
         ranks: The processes that train it together.
         gradient_checkpointing: Recomputes activations in the backward pass.
-        sequence_parallelism: Those that share the tokens of a micro-batch; None: this one has all of them.
     """
     compute_dtype = base.dtype if base.dtype in SHORT_TYPES else None
     if lora is None:
@@ -68,23 +65,19 @@ def make_network(
         output_size=base.outline().output_size,
         compute_dtype=compute_dtype,
         has_value_head=request.has_value_head,
-        sequence_parallelism=sequence_parallelism,
     )
     if lora is None:
         _load_weights(network, base, ranks)
     return network
 
 
-def reference_network(
-    base: BaseModel, ranks: Ranks, *, is_sharded: bool, sequence_parallelism: SequenceParallelism | None
-) -> PolicyNetwork:
+def reference_network(base: BaseModel, ranks: Ranks, *, is_sharded: bool) -> PolicyNetwork:
     """The initial weights of every model of the base, which are never trained.
 
     Args:
         base: The base model.
         ranks: The processes that compute it together.
         is_sharded: Sharded over the ranks; otherwise the base itself, which LoRAs share.
-        sequence_parallelism: Those that share the tokens of a micro-batch; None: this one has all of them.
     """
     causal_lm = copy.deepcopy(base.outline().causal_lm) if is_sharded else base.load().causal_lm
     fuse_kernels(causal_lm, base.device)
@@ -94,7 +87,6 @@ def reference_network(
         output_size=output_size,
         compute_dtype=None,
         has_value_head=False,
-        sequence_parallelism=sequence_parallelism,
     )
     if is_sharded:
         _load_weights(network, base, ranks)
@@ -157,36 +149,16 @@ def peft_config(lora: LoraSettings, base_model: str) -> LoraConfig:
 def lora_model(base: BaseModel, lora: LoraSettings, seed: int) -> PreTrainedModel:
     """A LoRA with initial values on the shared weights of the base."""
     causal_lm = base.load().frozen_twin()
-    if base.tensor_parallelism is None:
-        _add_adapters(causal_lm, lora, seed)
-    else:
-        initial = _with_placeholders(base.outline().causal_lm)
-        _add_adapters(initial, lora, seed)
-        base.tensor_parallelism.add_adapters(causal_lm, initial, peft_config(lora, ""), ADAPTER_NAME)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        inject_adapter_in_model(peft_config(lora, ""), causal_lm, ADAPTER_NAME)
     for module in causal_lm.modules():
         if isinstance(module, LoraLayer):
             # Autocast rounds the operands; otherwise a copy of every input in float32 is kept for the backward pass.
             module.cast_input_dtype_enabled = False
         for name, weight in list(module.named_parameters(recurse=False)):
             if weight.requires_grad and weight.dtype != torch.float64:
-                # A new parameter: the data type of a sharded one cannot be changed.
                 setattr(module, name, nn.Parameter(weight.detach().float()))
-    return causal_lm
-
-
-def _add_adapters(causal_lm: PreTrainedModel, lora: LoraSettings, seed: int) -> None:
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        inject_adapter_in_model(peft_config(lora, ""), causal_lm, ADAPTER_NAME)
-
-
-def _with_placeholders(outline: PreTrainedModel) -> PreTrainedModel:
-    """A model whose linear layers take no memory, and are on the CPU, where PEFT puts adapters like their layers."""
-    causal_lm = copy.deepcopy(outline)
-    for module in causal_lm.modules():
-        if isinstance(module, nn.Linear):
-            placeholder = torch.zeros((), dtype=module.weight.dtype).expand(module.weight.shape)
-            module.weight = nn.Parameter(placeholder, requires_grad=False)
     return causal_lm
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.experimental.sequence_parallelism import SequenceParallelism
     from agentlightning_runtime.engine.models.varlen_attention import RowPlan
 
 #: Name of this attention in Transformers.
@@ -71,7 +70,6 @@ def packed_attention(
     _attention_mask: Tensor | None,
     *,
     plan: RowPlan | None = None,
-    sequence_parallelism: SequenceParallelism | None = None,
     sliding_window: int | None = None,
     **options: Any,
 ) -> tuple[Tensor, None]:
@@ -84,22 +82,19 @@ def packed_attention(
         value: Like the keys.
         _attention_mask: Not used: segments are causal.
         plan: The segments of the row; None: every row is one sequence.
-        sequence_parallelism: The ranks that share the row; the tensors are then this rank's part of it.
         sliding_window: Number of tokens that a token attends to, itself included; None: all.
         options: Passed on.
 
     Returns:
         [1, tokens, heads, width], and no weights.
     """
-    if sequence_parallelism is not None:
-        query, key, value = sequence_parallelism.divide_heads(query, key, value)
     scaling = options.get("scaling") or query.shape[-1] ** -0.5
     if plan is not None and is_possible(value, scaling, sliding_window):
         attended = varlen_attention(query, key, value, plan, scaling=scaling, sliding_window=sliding_window)
     else:
         segments = (Segment(0, query.shape[2]),) if plan is None else plan.segments
         attended = _attention_by_segment(query, key, value, segments, sliding_window=sliding_window, **options)
-    return (attended if sequence_parallelism is None else sequence_parallelism.divide_tokens(attended)), None
+    return attended, None
 
 
 def _attention_by_segment(

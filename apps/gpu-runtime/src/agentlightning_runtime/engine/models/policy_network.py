@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedModel
 
-    from agentlightning_runtime.engine.experimental.sequence_parallelism import SequenceParallelism
     from agentlightning_runtime.engine.packing import Segment
 
 
@@ -31,7 +30,6 @@ class PolicyNetwork(nn.Module):
         output_size: Number of leading token ids that it can generate.
         compute_dtype: Data type of matrix products while the weights stay in float32; None: that of the weights.
         has_value_head: Adds a linear layer from the last hidden state to one number, initialised to zero.
-        sequence_parallelism: The ranks that share the tokens of a packed row; None: this one has all of them.
 
     Attributes:
         precision: Its mixed precision, with `compute_dtype`.
@@ -45,12 +43,10 @@ class PolicyNetwork(nn.Module):
         output_size: int,
         compute_dtype: torch.dtype | None,
         has_value_head: bool,
-        sequence_parallelism: SequenceParallelism | None = None,
     ) -> None:
         super().__init__()
         self.causal_lm = causal_lm
         self.is_packable = use_packed_attention(causal_lm)
-        self._sequence_parallelism = sequence_parallelism
         self._rule = LogitRule.of(causal_lm.config, output_size)
         self.precision = MixedPrecision(compute_dtype)
         self.value_head = _value_head(causal_lm) if has_value_head else None
@@ -69,22 +65,15 @@ class PolicyNetwork(nn.Module):
     ) -> Scores:
         """Scores of the targets, each predicted at its index `selected` in the flattened `token_ids`.
 
-        With `segments`, which requires `is_packable`, `token_ids` is a packed row, which ranks may share. Gradients
-        flow through the entropies only if `trains_entropy`.
+        With `segments`, which requires `is_packable`, `token_ids` is a packed row. Gradients flow through the
+        entropies only if `trains_entropy`.
 
         Returns:
             Log-probabilities, entropies, and values when there is a value head; each [tokens].
         """
-        ranks = self._sequence_parallelism
-        if ranks is None or segments is None or positions is None:
-            packing = {} if segments is None else {"plan": RowPlan(segments, token_ids.device)}
-            hidden = self._hidden(token_ids, positions, selected, packing)
-            return self._scores(hidden, targets, temperatures, trains_entropy=trains_entropy)
-        part = ranks.part_of(token_ids, positions, segments, selected)
-        packing = {"plan": RowPlan(part.segments, token_ids.device), "sequence_parallelism": ranks}
-        hidden = self._hidden(part.token_ids, part.positions, part.selected, packing)
-        own = targets[part.scored], temperatures[part.scored]
-        return ranks.combine(self._scores(hidden, *own, trains_entropy=trains_entropy), part.scored, len(targets))
+        packing = {} if segments is None else {"plan": RowPlan(segments, token_ids.device)}
+        hidden = self._hidden(token_ids, positions, selected, packing)
+        return self._scores(hidden, targets, temperatures, trains_entropy=trains_entropy)
 
     def _hidden(
         self, token_ids: Tensor, positions: Tensor | None, selected: Tensor, packing: Mapping[str, object]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from agentlightning_runtime.contract.results import PublishedWeights
 from agentlightning_runtime.engine.models.gathered_model import GatheredModel
-from agentlightning_runtime.engine.models.network_factory import lora_model
 from agentlightning_runtime.engine.publication.weight_digest import digest_of
 from agentlightning_runtime.engine.publication.weight_probe import WeightProbe
 
@@ -99,12 +98,7 @@ class Publisher:
 
 def _gathered(parts: ModelParts) -> GatheredModel | None:
     """Of a sharded model; the others are served without a copy."""
-    lora, outline, device = parts.lora, parts.base.outline().causal_lm, parts.settings.device
-    if lora is None:
-        is_sharded = parts.ranks.count > 1
-        return (
-            GatheredModel(partial(copy.deepcopy, outline), outline.dtype, device, parts.ranks) if is_sharded else None
-        )
-    if parts.base.tensor_parallelism is None:
+    if parts.lora is not None or parts.ranks.count == 1:
         return None
-    return GatheredModel(partial(lora_model, parts.whole_base, lora, 0), None, device, parts.ranks)
+    outline = parts.base.outline().causal_lm
+    return GatheredModel(partial(copy.deepcopy, outline), outline.dtype, parts.settings.device, parts.ranks)
