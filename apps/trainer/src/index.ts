@@ -20,6 +20,8 @@ export type { PolicyConfig } from './config/policies.ts';
 export type { AgentsConfig } from './config/sections/agents-config.ts';
 export type { CheckpointsConfig } from './config/sections/checkpoints-config.ts';
 export type { CollectionConfig, CurriculumConfig } from './config/sections/collection-config.ts';
+export type { StoredRolloutOptions, StoredRollouts } from './config/sections/data-config.ts';
+export { fromRun } from './config/sections/data-config.ts';
 export type { EvaluationConfig } from './config/sections/evaluation-config.ts';
 export type { GatewayConfig } from './config/sections/gateway-config.ts';
 export type { BudgetConfig, LimitsConfig } from './config/sections/limits-config.ts';
@@ -34,7 +36,7 @@ export type { PricesConfig, RunConfig, StoreConfig } from './config/sections/run
 export type { RuntimeConfig, RuntimeTls } from './config/sections/runtime-config.ts';
 export type { SamplingConfig } from './config/sections/sampling-config.ts';
 export type { StopConfig } from './config/sections/stop-config.ts';
-export type { TrainConfig } from './config/train-config.ts';
+export type { StoredTrainConfig, TrainConfig } from './config/train-config.ts';
 export type { DevOptions, DevReport, DevRollout } from './evaluation-run/dev-options.ts';
 export type { EndpointModel, EvaluateOptions, SubjectOptions } from './evaluation-run/evaluate-options.ts';
 export type { EvaluationEvent, EvaluationListener } from './evaluation-run/evaluation-event.ts';

@@ -5,13 +5,14 @@ import type { ResolvedConfig } from './config/resolve-config.ts';
 import type { ResolvedPromptSearch } from './config/resolve-prompt-search.ts';
 import { isPromptSearch, type ResolvedRun, resolveRun } from './config/resolve-run.ts';
 import type { PromptSearchConfig } from './config/sections/prompt-search-config.ts';
-import type { TrainConfig } from './config/train-config.ts';
+import type { StoredTrainConfig, TrainConfig } from './config/train-config.ts';
 import type { DevOptions, DevReport } from './evaluation-run/dev-options.ts';
 import { devWith } from './evaluation-run/dev-with.ts';
 import type { EvaluateOptions } from './evaluation-run/evaluate-options.ts';
 import { evaluateWith } from './evaluation-run/evaluate-with.ts';
 import type { EvaluationReport } from './evaluation-run/evaluation-report.ts';
 import type { TrainingListener } from './events/training-listener.ts';
+import { type FineTuningRuntime, type FineTuningSession, fineTune } from './fine-tuning/fine-tune.ts';
 import { summariseRun } from './loop/summarise-run.ts';
 import { trainingLoop } from './loop/training-loop.ts';
 import { type OpenRun, openRun, openSession, type SessionOptions } from './opening/open-session.ts';
@@ -62,7 +63,9 @@ export class Trainer<TTask = unknown, TOutput = unknown> {
    *   {@link TrainConfig} and {@link PromptSearchConfig} document
    * @throws AgentLightningError CONFIG for an unknown key or an invalid value
    */
-  constructor(config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput>) {
+  constructor(
+    config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput> | StoredTrainConfig<TTask, TOutput>,
+  ) {
     this.#config = resolveRun(config, process.cwd());
   }
 
@@ -159,6 +162,9 @@ export async function trainWith(config: ResolvedRun, options: TrainWithOptions =
 async function runOnce(config: ResolvedRun, options: Omit<RunOptions, 'onOpen'>): Promise<TrainingSummary> {
   const closers: Closer[] = [];
   const runOptions: RunOptions = { ...options, onOpen: (close) => closers.unshift(close) };
+  if (!isPromptSearch(config) && config.runtime.type === 'openai-fine-tuning') {
+    return await runThenClose(fineTuningWork(config, config.runtime, runOptions), runOptions, closers);
+  }
   return isPromptSearch(config)
     ? await runThenClose(searchWork(config, runOptions), runOptions, closers)
     : await runThenClose(trainingWork(config, runOptions), runOptions, closers);
@@ -200,6 +206,20 @@ function trainingWork(config: ResolvedConfig, options: RunOptions): RunWork<Open
       reason: completionReason(state, config) ?? 'steps',
     }),
     summarise: ({ run, state, tasks }) => summariseRun({ run, state, tasks, config, seconds: secondsOf(run) }),
+  };
+}
+
+/** A run that a vendor trains on stored data. */
+function fineTuningWork(
+  config: ResolvedConfig,
+  runtime: FineTuningRuntime,
+  options: RunOptions,
+): RunWork<OpenRun, FineTuningSession> {
+  const { emit, signal } = options;
+  return {
+    ...trainingWork(config, options),
+    open: (run) => Promise.resolve({ ...run, config, runtime, emit, signal }),
+    work: fineTune,
   };
 }
 

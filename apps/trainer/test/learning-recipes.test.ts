@@ -34,6 +34,7 @@ describe('every recipe learns the small tool task from the start checkpoint', ()
     { type: 'reinforce++', ...curious },
     { type: 'rejection-sampling', ...tiny },
     { type: 'dpo', ...tiny },
+    { type: 'kto', ...tiny, groupSize: 4 },
   ])('$type', { timeout: timeoutMs, tags: ['long'] }, expectToLearn);
 });
 

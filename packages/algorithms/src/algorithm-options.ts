@@ -1,6 +1,7 @@
 import type { PolicyGradientOptions } from './policy-gradient/policy-gradient-options.ts';
 import type { CustomOptions } from './recipes/custom.ts';
 import type { PreferenceOptions } from './recipes/dpo.ts';
+import type { UnpairedPreferenceOptions } from './recipes/kto.ts';
 import type { SupervisedOptions } from './supervised/supervised-options.ts';
 
 /** The recipes of the policy-gradient family. They take the same options and differ in their defaults. */
@@ -14,6 +15,7 @@ export type AlgorithmOptions =
   | ({ readonly type: PolicyGradientType } & PolicyGradientOptions)
   | ({ readonly type: SupervisedType } & SupervisedOptions)
   | ({ readonly type: 'dpo' } & PreferenceOptions)
+  | ({ readonly type: 'kto' } & UnpairedPreferenceOptions)
   | ({ readonly type: 'custom' } & CustomOptions);
 
 /** The names of the algorithms. */

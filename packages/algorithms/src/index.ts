@@ -46,6 +46,8 @@ export type { AlgorithmFactory, CustomChoice, CustomOptions } from './recipes/cu
 export { custom } from './recipes/custom.ts';
 export type { PreferenceOptions } from './recipes/dpo.ts';
 export { dpo } from './recipes/dpo.ts';
+export type { UnpairedPreferenceOptions } from './recipes/kto.ts';
+export { kto } from './recipes/kto.ts';
 export type { PolicyGradientRecipe } from './recipes/policy-gradient-recipes.ts';
 export {
   cispo,

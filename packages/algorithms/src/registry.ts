@@ -2,6 +2,7 @@ import type { Algorithm } from '@agentlightning/core';
 import type { AlgorithmOptions, AlgorithmType } from './algorithm-options.ts';
 import { custom } from './recipes/custom.ts';
 import { dpo } from './recipes/dpo.ts';
+import { kto } from './recipes/kto.ts';
 import {
   cispo,
   dapo,
@@ -29,6 +30,7 @@ const registry: Readonly<Record<AlgorithmType, (options: never) => Algorithm>> =
   sft,
   'rejection-sampling': rejectionSampling,
   dpo,
+  kto,
   custom,
 };
 

@@ -23,6 +23,8 @@ export type { NamedFunction, NamingDecorator } from './tracing/named-steps.ts';
 export { asAgent, asTool } from './tracing/named-steps.ts';
 export type { OperationOptions } from './tracing/operation.ts';
 export { asOperation } from './tracing/operation.ts';
+export type { LoadedPrompts, LoadPromptsOptions, StoredPrompts } from './tracing/promoted-prompts.ts';
+export { loadPrompts } from './tracing/promoted-prompts.ts';
 export type { Prompt } from './tracing/prompt.ts';
 export { definePrompt } from './tracing/prompt.ts';
 export type { RolloutContext, RolloutEndpoint, SpanSink } from './tracing/rollout-context.ts';

@@ -16,7 +16,7 @@ import { repositoryRoot } from '../../../../tools/repository-files.ts';
 import type { CommandOutput } from '../../../trainer/src/cli/output/command-outputs.ts';
 import { commandOutputs } from '../../../trainer/src/cli/output/command-outputs.ts';
 import { buildProgram } from '../../../trainer/src/cli/program.ts';
-import { trainingJsonSchema } from '../../../trainer/src/config/resolve-config.ts';
+import { storedTrainingJsonSchema, trainingJsonSchema } from '../../../trainer/src/config/resolve-config.ts';
 import { promptSearchJsonSchema } from '../../../trainer/src/config/resolve-prompt-search.ts';
 import type { Setting } from '../../../trainer/src/server/settings/setting-table.ts';
 import { settings, settingsJsonSchema } from '../../../trainer/src/server/settings/setting-table.ts';
@@ -91,6 +91,7 @@ const api = await readApi();
 const program = buildProgram({ args: [], setExitCode: () => undefined });
 const configuration = configurationPage(api.project, [
   { heading: 'Training', interfaceName: 'TrainConfig', schema: trainingJsonSchema() },
+  { heading: 'Training on stored data', interfaceName: 'StoredTrainConfig', schema: storedTrainingJsonSchema() },
   { heading: 'Prompt search', interfaceName: 'PromptSearchConfig', schema: promptSearchJsonSchema() },
 ]);
 const pages: readonly Page[] = [

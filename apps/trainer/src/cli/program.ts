@@ -2,6 +2,7 @@ import { withoutPasswords } from '@agentlightning/core/internal';
 import { Command } from 'commander';
 import { packageVersion } from '../events/package-version.ts';
 import { addDatasetCommand } from './dataset/dataset-command.ts';
+import { addDeployCommand, addModelCommands } from './deploy/deploy-commands.ts';
 import { addDevCommand } from './evaluation/dev-command.ts';
 import { addEvalCommand } from './evaluation/eval-command.ts';
 import { addExportCommand } from './export/export-command.ts';
@@ -57,6 +58,8 @@ export function buildProgram(options: ProgramOptions): Command {
   addExportCommand(program, options);
   addMcpCommand(program);
   program.commandsGroup('Serve and operate:');
+  addDeployCommand(program);
+  addModelCommands(program);
   addServerCommand(program);
   addConfigCommand(program);
   addKeysCommand(program);

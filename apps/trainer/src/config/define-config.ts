@@ -1,5 +1,5 @@
 import type { PromptSearchConfig } from './sections/prompt-search-config.ts';
-import type { TrainConfig } from './train-config.ts';
+import type { StoredTrainConfig, TrainConfig } from './train-config.ts';
 
 /**
  * Types a configuration and returns it unchanged.
@@ -28,10 +28,14 @@ import type { TrainConfig } from './train-config.ts';
 export function defineConfig<TTask, TOutput = unknown>(
   config: PromptSearchConfig<TTask, TOutput>,
 ): PromptSearchConfig<TTask>;
+/** Returns the configuration of a training on stored data with its types checked in an editor. */
+export function defineConfig<TTask, TOutput = unknown>(
+  config: StoredTrainConfig<TTask, TOutput>,
+): StoredTrainConfig<TTask>;
 /** Returns the configuration of a training with its types checked in an editor. */
 export function defineConfig<TTask, TOutput = unknown>(config: TrainConfig<TTask, TOutput>): TrainConfig<TTask>;
 export function defineConfig<TTask, TOutput = unknown>(
-  config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput>,
-): TrainConfig<TTask> | PromptSearchConfig<TTask> {
+  config: TrainConfig<TTask, TOutput> | PromptSearchConfig<TTask, TOutput> | StoredTrainConfig<TTask, TOutput>,
+): TrainConfig<TTask> | PromptSearchConfig<TTask> | StoredTrainConfig<TTask> {
   return config;
 }

@@ -1,4 +1,4 @@
-import { createAlgorithm } from '@agentlightning/algorithms';
+import { type AlgorithmOptions, createAlgorithm } from '@agentlightning/algorithms';
 import { AgentLightningError, type Algorithm } from '@agentlightning/core';
 import { policyKey, type ResolvedPolicy } from './policies.ts';
 
@@ -14,6 +14,14 @@ export function learnerOf(policy: ResolvedPolicy, model: string, learningRate?: 
   const models = name === null ? {} : { models: [model] };
   if (algorithm.type === 'custom') return createAlgorithm({ ...algorithm, ...models });
   return createAlgorithm({ ...(learningRate === undefined ? {} : { learningRate }), ...algorithm, ...models });
+}
+
+/** Algorithms that learn from messages alone. */
+const messageAlgorithms: readonly AlgorithmOptions['type'][] = ['sft', 'rejection-sampling', 'dpo', 'kto', 'custom'];
+
+/** Whether an algorithm needs the log-probabilities at sampling: those of the policy-gradient family do. */
+export function needsSamplingLogprobs({ type }: AlgorithmOptions): boolean {
+  return !messageAlgorithms.includes(type);
 }
 
 /** Whether a policy's algorithm trains a value head. */

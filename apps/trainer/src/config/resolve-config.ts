@@ -4,9 +4,11 @@ import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { ConfigProblems } from './config-problems.ts';
 import { policySchema, type ResolvedPolicy, resolvePolicies } from './policies.ts';
+import { needsSamplingLogprobs } from './policy-learner.ts';
 import { choiceOfParts, type RewardDefinition, rewardDefinition } from './reward-definition.ts';
 import { type CheckpointsSettings, checkpointsSchema } from './sections/checkpoints-config.ts';
 import { type CollectionSettings, collectionSchema } from './sections/collection-config.ts';
+import { dataSchema, type ResolvedData, resolveData } from './sections/data-config.ts';
 import { evaluationSchema, type ResolvedEvaluation } from './sections/evaluation-config.ts';
 import type { RewardsSettings } from './sections/reward-config.ts';
 import { type ResolvedRuntime, runtimeSchema } from './sections/runtime-config.ts';
@@ -27,6 +29,10 @@ import type { TrainConfig } from './train-config.ts';
 export interface ResolvedConfig extends SharedSettings {
   /** The project on a server, which qualifies the names of models in the runtime. @default none */
   readonly project?: string;
+  /** Stored rollouts or examples to train on; null for a run that collects rollouts. */
+  readonly data: ResolvedData | null;
+  /** Whether there is an agent: a run on stored data without test tasks needs none. */
+  readonly hasAgent: boolean;
   readonly tasks: { readonly train: TaskSource; readonly test: TaskSource; readonly validation: TaskSource | null };
   readonly algorithm: AlgorithmOptions;
   /** In order; the first one serves calls that no other policy serves. At least one is trained. */
@@ -67,6 +73,59 @@ const configSchema = z.strictObject({
   collection: collectionSchema.prefault({}),
 });
 
+/** The configuration of a training on stored data. */
+const storedSchema = configSchema.omit({ collection: true }).extend({
+  data: dataSchema,
+  agent: sharedShape.agent.optional(),
+  tasks: z
+    .strictObject({
+      test: taskSourceSchema.optional(),
+      validation: taskSourceSchema.optional(),
+      schema: taskSchemaSchema.optional(),
+    })
+    .prefault({}),
+});
+
+/** The JSON Schema of the configuration of a training on stored data. */
+export function storedTrainingJsonSchema(): Readonly<Record<string, unknown>> {
+  return z.toJSONSchema(storedSchema, { io: 'input', unrepresentable: 'any' });
+}
+
+type GivenConfig = z.output<typeof configSchema> & { readonly data?: z.output<typeof dataSchema> | undefined };
+
+/** Validates a configuration by the schema of its kind. */
+function parseConfig(value: unknown): GivenConfig {
+  const raw: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
+  if (raw['data'] === undefined) return parseSettings(configSchema, value, { hintOf: searchHint });
+  if (typeof raw['tasks'] === 'object' && raw['tasks'] !== null && 'train' in raw['tasks']) throw twoSources();
+  const { agent = absentAgent, tasks, ...given } = parseSettings(storedSchema, value, { hintOf: searchHint });
+  const { test = [], ...others } = tasks;
+  if (test.length > 0 && agent === absentAgent) throw withoutAgent();
+  if (test.length === 0 && given.evaluation.every > 0) throw unmeasured('tasks.test', 'evaluation.every:');
+  return { ...given, agent, collection: collectionSchema.parse({}), tasks: { ...others, train: [], test } };
+}
+
+function twoSources(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: 'tasks.train has no effect with `data`: the rollouts of `data` are trained on',
+    remedy: 'Remove one of them.',
+  });
+}
+
+/** Stands for the agent of a training on stored data without one. */
+function absentAgent(): never {
+  throw withoutAgent();
+}
+
+function withoutAgent(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: 'the configuration has no agent, which test tasks need',
+    remedy: 'Add `agent`, or remove `tasks.test` to train without evaluations.',
+  });
+}
+
 /** The JSON Schema of the configuration of a training. It accepts any value for functions and task schemas. */
 export function trainingJsonSchema(): Readonly<Record<string, unknown>> {
   return z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' });
@@ -85,7 +144,7 @@ export function resolveConfig(
   folder: string,
   problems: ConfigProblems = new ConfigProblems(),
 ): ResolvedConfig {
-  const given = problems.check(() => parseSettings(configSchema, value, { hintOf: searchHint }));
+  const given = problems.check(() => parseConfig(value));
   const raw: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
   const howToLearn = checkedAlgorithm(raw['algorithm'], problems);
   const { modelNames = [] } = given?.agents ?? {};
@@ -98,10 +157,14 @@ export function resolveConfig(
   const { steps, tasksPerStep, sampling, stop, collection } = given;
   const policies = resolvedPolicies.map((policy) => ({
     ...policy,
-    algorithm: withReward(policy.algorithm, rewards),
+    algorithm: withCorrection(withReward(policy.algorithm, rewards), given.data !== undefined),
   }));
+  if (given.data !== undefined && policies.length > 1) throw severalPolicies();
+  if (runtime.type === 'openai-fine-tuning') assertVendorTrains(howToLearn, given);
   return {
     ...sharedSettings(given, { folder, taskSchema: tasks.schema }),
+    data: given.data === undefined ? null : resolveData(given.data, folder),
+    hasAgent: given.agent !== absentAgent,
     tasks: {
       train: absoluteSource(tasks.train, folder),
       test: absoluteSource(tasks.test, folder),
@@ -130,6 +193,37 @@ function withReward(algorithm: AlgorithmOptions | null, rewards: RewardsSettings
     ...(isChosen ? {} : choiceOfParts(rewards)),
     ...(rewards.missing === null ? {} : { missingReward: rewards.missing }),
   };
+}
+
+/** A policy gradient on stored tokens weighs them by their importance, truncated unless the options say otherwise. */
+function withCorrection(algorithm: AlgorithmOptions | null, isStored: boolean): AlgorithmOptions | null {
+  if (algorithm === null || !isStored || !needsSamplingLogprobs(algorithm)) return algorithm;
+  return { samplerCorrection: { type: 'truncate' }, ...algorithm } as AlgorithmOptions;
+}
+
+/** A vendor trains on files, and evaluates nothing. */
+function assertVendorTrains(
+  { type }: AlgorithmOptions,
+  { data, tasks }: { readonly data?: unknown; readonly tasks: { readonly test: TaskSource } },
+): void {
+  const problem =
+    data === undefined
+      ? 'has no rollouts of an agent: set `data`'
+      : type !== 'sft' && type !== 'dpo'
+        ? `has no algorithm ${type}: use sft or dpo`
+        : tasks.test.length > 0
+          ? 'does not evaluate: remove `tasks.test`, and compare the resulting model with `agl eval`'
+          : null;
+  if (problem === null) return;
+  throw new AgentLightningError({ code: 'CONFIG', message: `runtime: the fine-tuning API of a vendor ${problem}` });
+}
+
+function severalPolicies(): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: 'policies: a training on stored data has one policy',
+    remedy: 'Remove `policies`, and train each in a run with its own `data`.',
+  });
 }
 
 /** Asserts that options that need evaluations during training have them. */

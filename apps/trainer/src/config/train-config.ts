@@ -5,6 +5,7 @@ import type { PolicyConfig } from './policies.ts';
 import type { AgentsConfig } from './sections/agents-config.ts';
 import type { CheckpointsConfig } from './sections/checkpoints-config.ts';
 import type { CollectionConfig } from './sections/collection-config.ts';
+import type { StoredRollouts } from './sections/data-config.ts';
 import type { EvaluationConfig } from './sections/evaluation-config.ts';
 import type { GatewayConfig } from './sections/gateway-config.ts';
 import type { LimitsConfig } from './sections/limits-config.ts';
@@ -88,4 +89,23 @@ export interface TrainConfig<TTask = unknown, TOutput = unknown> extends SharedC
   readonly checkpoints?: CheckpointsConfig;
   /** Conditions that end the run early. @default {} */
   readonly stop?: StopConfig;
+}
+
+/** The configuration of a training on stored rollouts or examples: no agent runs for it, except in evaluations. */
+export interface StoredTrainConfig<TTask = unknown, TOutput = unknown>
+  extends Omit<TrainConfig<TTask, TOutput>, 'agent' | 'tasks' | 'collection' | 'policies'> {
+  /**
+   * What is trained on: the rollouts of a run or of a deployment in production, by `fromRun`; or a JSON-lines file of
+   * conversations, preference pairs or responses with a verdict, in the formats of `agl dataset`. A step has `tasksPerStep`
+   * groups of them: the rollouts of one task, or the responses to one prompt.
+   *
+   * Algorithms of the policy-gradient family need the token ids and log-probabilities that a gateway has recorded, and weigh
+   * tokens by their importance (`samplerCorrection`, by default truncated at 2). `sft`, `dpo` and `kto` also train on messages
+   * without token ids, which the embedded runtime and the built-in sampler of the GPU runtime encode.
+   */
+  readonly data: string | StoredRollouts;
+  /** Needed for `tasks.test`. @default none */
+  readonly agent?: Agent<TTask, TOutput>;
+  /** Tasks of evaluations before, during and after training. @default none: the run ends without a verdict */
+  readonly tasks?: Partial<Omit<TrainConfig<TTask, TOutput>['tasks'], 'train'>>;
 }

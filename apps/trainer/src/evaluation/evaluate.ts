@@ -3,6 +3,7 @@ import { phaseServices, planPhase } from '../rollouts/collect-phase.ts';
 import {
   assumedRangeText,
   measureRewards,
+  noEvaluation,
   type StoredEvaluation,
   summariseRewards,
   summaryOf,
@@ -30,6 +31,7 @@ export interface EvaluationOptions {
  */
 export async function evaluate(session: TrainingSession, options: EvaluationOptions): Promise<StoredEvaluation> {
   const evaluation = await measure(session, options);
+  if (evaluation.rewards.length === 0) return evaluation;
   emitEvaluated(session, options, evaluation);
   return evaluation;
 }
@@ -49,6 +51,7 @@ export async function measure(session: TrainingSession, options: EvaluationOptio
   const { config, tasks, emit, emittedWarnings } = session;
   const { rolloutsPerTask = config.evaluation.rolloutsPerTask } = options;
   const heldOut = options.phase === 'during' ? (tasks.validation ?? tasks.heldOut) : tasks.heldOut;
+  if (heldOut.length === 0) return noEvaluation(rolloutsPerTask);
   const plan = {
     ...options,
     tasks: heldOut.slice(0, config.evaluation.tasks).map((input, index) => ({ index, input })),

@@ -11,7 +11,8 @@ import { warnOfEvaluation } from './emit-run-warnings.ts';
 export async function evaluateBefore(session: TrainingSession, state: RunState): Promise<RunState> {
   if (state.before !== null) return state;
   const { config, tasks } = session;
-  const text = fewTasksText(Math.min(tasks.heldOut.length, config.evaluation.tasks));
+  const count = Math.min(tasks.heldOut.length, config.evaluation.tasks);
+  const text = count === 0 ? null : fewTasksText(count);
   const overlap = overlapText(tasks);
   const remedy =
     'The reward on them does not show what the policy has learned for new tasks. Remove them from `tasks.train`.';

@@ -61,12 +61,12 @@ export async function trainStep(options: {
   const collection = await traceActivity('train.collect', { step }, () => collector.collect(step));
   const { rollouts: collected } = collection;
   const collectedMs = systemClock.now();
-  await assertTrainable(session, collected);
-  await annotate(session, collected);
+  if (session.data === null) await checkCollected(session, collected);
   const outcomes = await traceActivity('train.learn', { step, rollouts: collected.length }, () =>
     updatePolicies(session, { collected, step }),
   );
-  await recordTraining(session, { collected, outcomes, step });
+  // Stored rollouts belong to another run.
+  if (session.data === null) await recordTraining(session, { collected, outcomes, step });
   const unmatched = checkSelectors(session, { collected, outcomes, step });
   warnExcluded(session, { collected, outcomes, step });
   warnOverridden(session, collected);
@@ -199,15 +199,23 @@ async function updatePolicies(
   session: TrainingSession,
   rollouts: { readonly collected: readonly FinishedRollout[]; readonly step: number },
 ): Promise<readonly PolicyStep[]> {
-  const { pauseCalls, config } = session;
+  const { pauseCalls, config, data } = session;
   const update = async (): Promise<readonly PolicyStep[]> => {
     const plans = trainedPolicies(session.policies).map(async (policy) => {
       const { model, reference } = policy;
       return { policy, model, reference, ...(await planPolicyUpdate(session, policy, rollouts)) };
     });
-    return await updateWeights(await Promise.all(plans), { maxLogprobGap: config.stop.maxLogprobGap, pauseCalls });
+    // Stored tokens were sampled by other weights: their distance is not an error.
+    const maxLogprobGap = data === null ? config.stop.maxLogprobGap : Infinity;
+    return await updateWeights(await Promise.all(plans), { maxLogprobGap, pauseCalls });
   };
   return await unlessAborted(update(), session.failure);
+}
+
+/** Asserts that new rollouts can be trained on, and annotates them. Stored rollouts belong to another run. */
+async function checkCollected(session: TrainingSession, collected: readonly FinishedRollout[]): Promise<void> {
+  await assertTrainable(session, collected);
+  await annotate(session, collected);
 }
 
 /** Appends the annotations of the algorithms to the traces. Spans that exist are not written again. */

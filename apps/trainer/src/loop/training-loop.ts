@@ -1,12 +1,14 @@
 import { systemClock, traceActivity } from '@agentlightning/core/internal';
 import type { RunEffort, TrainingSummary } from '@agentlightning/core/protocol';
 import { AsyncCollector } from '../collection/async-collector.ts';
+import { StoredCollector } from '../collection/stored-collector.ts';
 import { SyncCollector } from '../collection/sync-collector.ts';
 import { TaskSampler } from '../curriculum/task-sampler.ts';
 import { assertWithinBudget } from '../run/budget.ts';
+import type { Collector } from '../run/collector.ts';
 import { completionReason } from '../run/completion-reason.ts';
 import type { RunState } from '../run/run-state.ts';
-import type { TrainingSession } from '../session/training-session.ts';
+import { isStoredSession, type TrainingSession } from '../session/training-session.ts';
 import { saveCheckpoint } from './checkpoints.ts';
 import { finishRun } from './finish-run.ts';
 import { evaluateBefore, evaluateDuring, isEvaluationDue, saveState } from './run-evaluations.ts';
@@ -27,8 +29,7 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   let state = await saveInitialModel(session, session.state);
   state = await evaluateBefore(session, state);
   const sampler = createTaskSampler(session, state);
-  const Collector = session.config.collection.mode === 'async' ? AsyncCollector : SyncCollector;
-  const collector = new Collector({ ...session, state }, sampler);
+  const collector = createCollector({ ...session, state }, sampler);
   while (completionReason(state, config) === null) {
     signal.throwIfAborted();
     await assertWithinBudget({ ...session, budget: config.limits.budget, effort: effortOf(session, state) }).catch(
@@ -49,6 +50,13 @@ export async function trainingLoop(session: TrainingSession): Promise<TrainingSu
   state = await saveLastModel(session, state);
   state = await finishRun(session, state);
   return summariseRun({ run, state, tasks: session.tasks, config, seconds: (systemClock.now() - startedMs) / 1000 });
+}
+
+function createCollector(session: TrainingSession, sampler: TaskSampler): Collector {
+  if (isStoredSession(session)) return new StoredCollector(session, sampler);
+  return session.config.collection.mode === 'async'
+    ? new AsyncCollector(session, sampler)
+    : new SyncCollector(session, sampler);
 }
 
 function effortOf({ workedSeconds }: TrainingSession, { effort }: RunState): RunEffort {

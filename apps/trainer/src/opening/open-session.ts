@@ -1,7 +1,7 @@
 import type { AgentLightningError, Store } from '@agentlightning/core';
 import { systemClock } from '@agentlightning/core/internal';
 import { loadTasks } from '../config/load-tasks.ts';
-import { groupSizeOf } from '../config/policy-learner.ts';
+import { groupSizeOf, needsSamplingLogprobs } from '../config/policy-learner.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { judgeResources } from '../config/reward-definition.ts';
 import type { ServiceListener, TrainingListener } from '../events/training-listener.ts';
@@ -13,15 +13,16 @@ import type { RunTasks } from '../run/run-shape.ts';
 import { readStepRecords } from '../run/step-records.ts';
 import { requiredAttemptTokens } from '../runtime/attempt-secret.ts';
 import type { RegisterUpstreams } from '../runtime/open-gateway.ts';
-import { openRuntime } from '../runtime/open-runtime.ts';
+import { type OpenRuntime, openRuntime } from '../runtime/open-runtime.ts';
 import type { ServiceWait } from '../runtime/wait-for-service.ts';
 import { storeChecks, waitForStore } from '../runtime/wait-for-store.ts';
 import { type HealthCheck, watchHealth } from '../runtime/watch-health.ts';
 import type { Closer } from '../session/close-all.ts';
-import type { TrainingSession } from '../session/training-session.ts';
+import type { SessionData, TrainingSession } from '../session/training-session.ts';
+import { openStoredData, type StoredData } from '../stored-data/stored-data.ts';
 import { startRunner } from '../workers/start-runner.ts';
 import { assertTrainable } from './assert-trainable.ts';
-import { servePolicies } from './serve-policies.ts';
+import { type ServedSessionPolicy, servePolicies } from './serve-policies.ts';
 
 /** Options of a session. */
 export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
@@ -40,14 +41,35 @@ export interface SessionOptions<TConfig = ResolvedConfig> extends RunChoice {
 export interface OpenRun extends FoundRun {
   readonly store: Store;
   readonly tasks: RunTasks;
+  /** The stored rollouts to train on; null for a run that collects rollouts. */
+  readonly data: StoredData | null;
 }
 
 /** Reads the tasks, opens the store, and finds or creates the run. */
 export async function openRun(options: SessionOptions): Promise<OpenRun> {
   const { config } = options;
   const tasks = await loadRunTasks(config);
-  const found = await findInStore(options, config, (store) => findOrCreateRun(store, { ...options, tasks }));
-  return { tasks, ...found };
+  let data: StoredData | null = null;
+  const found = await findInStore(options, config, async (store) => {
+    if (config.data === null) return await findOrCreateRun(store, { ...options, tasks });
+    const untilMs = await dataEndMs(store, options);
+    data = await openStoredData(store, config.data, { untilMs, reward: config.reward });
+    return await findOrCreateRun(store, { ...options, tasks, data: { fingerprint: data.fingerprint, untilMs } });
+  });
+  return { ...found, data, tasks: { ...tasks, train: storedTasks(data) ?? tasks.train } };
+}
+
+/** The time until which rollouts are data of a run: that of its first start. */
+async function dataEndMs(store: Store, { resume }: Pick<RunChoice, 'resume'>): Promise<number> {
+  if (resume === null) return systemClock.now();
+  const run = await store.getRun(resume);
+  const recorded = run.config['dataUntilMs'];
+  return typeof recorded === 'number' ? recorded : run.createTimeMs;
+}
+
+/** A parameter, because an assignment in a callback is not seen by the types. */
+function storedTasks(data: StoredData | null): RunTasks['train'] | null {
+  return data?.tasks ?? null;
 }
 
 /** Maximum wait for an unavailable service, and callback that reports the wait. */
@@ -102,7 +124,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   });
   const { resourcesId } = await store.addResources({ ...judgeResources(config.rewards), ...resources });
   await cancelUnfinished(store, { runId: run.runId });
-  onOpen(startRunner({ config, store, run, emit, onFailure }));
+  if (config.hasAgent) onOpen(startRunner({ config, store, run, emit, onFailure }));
   const leaseCheck: HealthCheck = { what: 'the store', check: lease.renew };
   const health = watchHealth({
     checks: [...storeChecks(config), leaseCheck, ...checks],
@@ -114,6 +136,7 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
   onOpen(health.stop);
   return {
     ...opened,
+    data: sessionData(opened.data, { config, policies, inferenceKey }),
     config: { ...config, seed: state.seed },
     policies,
     groupSize: groupSizeOf(config.policies),
@@ -128,6 +151,26 @@ export async function openSession(opened: OpenRun, options: SessionOptions): Pro
     stepHistory: await readStepRecords(store, run.runId, state.finishedStep),
     signal,
   };
+}
+
+/** The stored data of a session, whose messages the first policy encodes. */
+function sessionData(
+  data: StoredData | null,
+  {
+    config,
+    policies: [policy],
+    inferenceKey,
+  }: {
+    readonly config: ResolvedConfig;
+    readonly policies: readonly ServedSessionPolicy[];
+    readonly inferenceKey: OpenRuntime['inferenceKey'];
+  },
+): SessionData | null {
+  if (data === null || policy === undefined) return null;
+  const { endpoint } = policy;
+  const target = { baseUrl: endpoint.baseUrl, model: endpoint.model, apiKey: inferenceKey(endpoint) };
+  const needsSampling = needsSamplingLogprobs(config.algorithm);
+  return { read: (groups) => data.read(groups, { endpoint: target, needsSampling }) };
 }
 
 /** Measures the time from now on, in seconds, beginning with that of earlier processes. */

@@ -17,7 +17,7 @@ import type { SessionPolicy } from '../session/session-policies.ts';
 /** The models of a configuration behind a gateway. */
 export interface ServedPolicies {
   /** In the order of the configuration. */
-  readonly policies: readonly SessionPolicy[];
+  readonly policies: readonly ServedSessionPolicy[];
   readonly gateway: OpenGateway;
   /** The resources of rollouts: the policies by name. Agents call the first one by default. */
   readonly resources: Readonly<Record<string, ProxyLlmResource>>;
@@ -34,7 +34,8 @@ export interface ServeRequest extends ModelSource {
   readonly onOpen: (close: Closer) => void;
 }
 
-type ServedSessionPolicy = SessionPolicy & { readonly endpoint: InferenceEndpoint };
+/** A policy and the endpoint that serves it. */
+export type ServedSessionPolicy = SessionPolicy & { readonly endpoint: InferenceEndpoint };
 
 /** Opens the models of all policies at the checkpoint of the state, and a gateway in front of them. */
 export async function servePolicies(request: ServeRequest): Promise<ServedPolicies> {

@@ -69,6 +69,8 @@ export function plainLine(event: TrainingEvent): string | null {
       return `Run ${event.runId} has nothing left to do: ${nothingLeftText(event)}`;
     case 'warning':
       return `warning: ${terminalText(event.message)}`;
+    case 'fine-tuning':
+      return `Fine-tuning${event.jobId === null ? '' : ` ${event.jobId}`}: ${terminalText(event.message)}`;
     case 'runners':
       return `Runners: ${event.runners}`;
     case 'agent-output':

@@ -28,15 +28,20 @@ export interface NextCommands {
 /** The summary of a run as text: reward before and after, reward curve or prompts, two rollouts, and next commands. */
 export function summaryText(summary: TrainingSummary, examples: SummaryExamples, next: NextCommands): string {
   const { before, after, prompts } = summary;
+  const isMeasured = after.rollouts + after.missing > 0;
   const what = prompts?.measuredOn === 'validation' ? 'validation reward' : 'held-out reward';
   const verdict = verdictText(summary, what);
   return [
     '',
-    `${verdict} ${what.replace(/^./, (first) => first.toUpperCase())} ${before.reward.toFixed(2)} → ${after.reward.toFixed(2)} in ${shortDuration(summary.seconds)} (${pValueText(summary.pValue)}).`,
-    ...caveatLines(summary),
-    '',
-    evaluationLine('before', before),
-    evaluationLine('after', after),
+    ...(isMeasured
+      ? [
+          `${verdict} ${what.replace(/^./, (first) => first.toUpperCase())} ${before.reward.toFixed(2)} → ${after.reward.toFixed(2)} in ${shortDuration(summary.seconds)} (${pValueText(summary.pValue)}).`,
+          ...caveatLines(summary),
+          '',
+          evaluationLine('before', before),
+          evaluationLine('after', after),
+        ]
+      : [`Trained in ${shortDuration(summary.seconds)}, without an evaluation: the configuration has no test tasks.`]),
     ...constantLines(summary),
     '',
     ...(prompts === undefined ? curveLines(summary) : promptsLines(prompts)),

@@ -21,13 +21,23 @@ export type FoundRun = Found<RunState>;
  */
 export async function findOrCreateRun(
   store: Store,
-  { config, tasks, ...choice }: RunChoice & { readonly config: ResolvedConfig; readonly tasks: RunTasks },
+  {
+    config,
+    tasks,
+    data = null,
+    ...choice
+  }: RunChoice & {
+    readonly config: ResolvedConfig;
+    readonly tasks: RunTasks;
+    /** The stored data to train on. @default null, for a run that collects rollouts */
+    readonly data?: { readonly fingerprint: string; readonly untilMs: number } | null;
+  },
 ): Promise<FoundRun> {
   const from = await warmStartOf(store, choice, config);
   return await findOrCreateRecord(store, choice, {
     name: config.name,
-    shape: rolloutShape(config, fingerprintsOf(tasks)),
-    config: recordedConfig(config),
+    shape: rolloutShape(config, { ...fingerprintsOf(tasks), ...(data === null ? {} : { train: data.fingerprint }) }),
+    config: { ...recordedConfig(config), ...(data === null ? {} : { dataUntilMs: data.untilMs }) },
     initial: { ...initialRunState(config), from },
     read: (run) => readRunState(run, config.dataDir),
     resumedState: (state, status) =>

@@ -62,11 +62,30 @@ export interface RunState {
   readonly effort: RunEffort;
   /** The seed of all random draws. */
   readonly seed: number;
+  /** The job of a run that a vendor trains. @default absent in other runs */
+  readonly vendor?: VendorState;
   /** The directory of the embedded runtime's checkpoints. */
   readonly dataDir: string;
   /** The naming scheme of its models in the runtime. */
   readonly modelNaming: ModelNaming;
 }
+
+/** The job of a run at a vendor; null for what does not exist yet. */
+export interface VendorState {
+  readonly fileId: string | null;
+  readonly jobId: string | null;
+  /** The last event that was reported. */
+  readonly eventId: string | null;
+  /** The name of the resulting model. */
+  readonly model: string | null;
+}
+
+const vendorState: z.ZodType<VendorState> = z.object({
+  fileId: z.string().nullable(),
+  jobId: z.string().nullable(),
+  eventId: z.string().nullable(),
+  model: z.string().nullable(),
+});
 
 /** The checkpoints of a step: one for each trained policy, by policy name. */
 export interface SavedStep {
@@ -121,6 +140,7 @@ const runState: z.ZodType<RunState> = z.object({
   // Absent in older states.
   effort: runEffortSchema.default(noEffort),
   seed: z.int(),
+  vendor: vendorState.exactOptional(),
   dataDir: z.string(),
   // Absent in older states.
   modelNaming: z.enum(['one-hyphen', 'two-hyphens']).default('one-hyphen'),

@@ -26,6 +26,11 @@ export interface MeasuredRewards {
 /** An evaluation with the rewards that the final comparison needs. */
 export interface StoredEvaluation extends EvaluationSummary, MeasuredRewards {}
 
+/** The evaluation of a run without test tasks. */
+export function noEvaluation(rolloutsPerTask: number): StoredEvaluation {
+  return { rolloutsPerTask, rewards: [], rolloutIds: [], reward: 0, ci95: [0, 0], rollouts: 0, failed: 0, missing: 0 };
+}
+
 /** An evaluation in the state of a run. */
 export const storedEvaluationSchema: z.ZodType<StoredEvaluation> = z.intersection(
   evaluationSummarySchema,

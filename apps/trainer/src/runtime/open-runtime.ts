@@ -1,4 +1,4 @@
-import type { AgentLightningError } from '@agentlightning/core';
+import { AgentLightningError } from '@agentlightning/core';
 import { isLoopback } from '@agentlightning/core/protocol';
 import type { InferenceEndpoint } from '@agentlightning/core/training-runtime';
 import { type ConnectRuntimeOptions, connectRuntime, type RuntimeConnection } from '@agentlightning/runtime';
@@ -45,6 +45,7 @@ export async function openRuntime(config: ResolvedRuntime, options: OpenRuntimeO
     const inferenceKey = ({ baseUrl }: InferenceEndpoint): string | null => inferenceKeyOf(config, baseUrl);
     return { runtime, inferenceKey, died: new Promise(() => undefined), close: () => runtime.close() };
   }
+  if (config.type === 'openai-fine-tuning') throw withoutWeights(config.baseUrl);
   const place = { checkpointDir: checkpointRoot(options.dataDir) };
   const launched: LaunchedRuntime =
     config.type === 'tinker' ? await launchTinkerRuntime(config, place) : await launchEmbeddedRuntime(place);
@@ -59,6 +60,14 @@ export async function openRuntime(config: ResolvedRuntime, options: OpenRuntimeO
     await launched.close();
     throw error;
   }
+}
+
+function withoutWeights(baseUrl: string): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `the fine-tuning API at ${baseUrl} trains on files and does not serve checkpoints of a run`,
+    remedy: 'Evaluate the resulting model at its endpoint: `agl eval --endpoint <url> --model <name>`.',
+  });
 }
 
 /** Connects with retries, and reports a runtime that does not respond at first. */

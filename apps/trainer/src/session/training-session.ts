@@ -2,6 +2,7 @@ import type { Store } from '@agentlightning/core';
 import type { RuntimeCapabilities } from '@agentlightning/core/training-runtime';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { TrainingListener } from '../events/training-listener.ts';
+import type { FinishedRollout } from '../results/finished-rollout.ts';
 import type { FoundRun } from '../run/find-or-create-run.ts';
 import type { RunTasks } from '../run/run-shape.ts';
 import type { StepRecords } from '../run/step-records.ts';
@@ -18,6 +19,8 @@ export interface TrainingSession extends FoundRun {
   readonly groupSize: number;
   readonly capabilities: RuntimeCapabilities;
   readonly tasks: RunTasks;
+  /** Stored rollouts to train on; null for a run that collects rollouts. */
+  readonly data: SessionData | null;
   /** The resource snapshot of rollouts: the policies behind the gateway. */
   readonly resourcesId: string;
   /** Aborts when a dependency of the run fails, with the error. */
@@ -35,4 +38,18 @@ export interface TrainingSession extends FoundRun {
   readonly workedSeconds: () => number;
   /** Aborts to stop the run. */
   readonly signal: AbortSignal;
+}
+
+/** The stored rollouts of a run, by the index of their group in `tasks.train`. */
+export interface SessionData {
+  /** Reads the rollouts of groups, with token ids. */
+  read(groups: readonly number[]): Promise<readonly FinishedRollout[]>;
+}
+
+/** The session of a run on stored data. */
+export type StoredSession = TrainingSession & { readonly data: SessionData };
+
+/** Whether a run trains on stored data. */
+export function isStoredSession(session: TrainingSession): session is StoredSession {
+  return session.data !== null;
 }

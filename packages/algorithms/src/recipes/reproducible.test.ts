@@ -68,7 +68,7 @@ interface Settings {
 
 /** The recipe with these settings; pairs are gone through once. */
 function made(type: (typeof types)[number], { epochs, minibatches, ...rest }: Settings): Algorithm {
-  const rounds = type === 'dpo' ? {} : { epochs: epochs ?? 1, minibatches: minibatches ?? 1 };
+  const rounds = type === 'dpo' || type === 'kto' ? {} : { epochs: epochs ?? 1, minibatches: minibatches ?? 1 };
   return createAlgorithm({ type, ...rounds, ...rest } as AlgorithmOptions);
 }
 

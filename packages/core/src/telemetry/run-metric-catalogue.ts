@@ -322,6 +322,13 @@ export const runMetrics = {
     better: 'higher',
     title: 'Share of pairs in the right order',
   },
+  preferenceKl: {
+    name: 'preference/kl',
+    unit: 'nats',
+    bounds: [0, null],
+    title: 'Reference point of kto: divergence of responses from the initial model',
+  },
+  preferenceDesirable: { name: 'preference/desirable', unit: 'share', title: 'Share of desirable rollouts of kto' },
 
   learningRate: {
     name: 'optim/learning_rate',

@@ -1,5 +1,6 @@
 import { ValidationError } from '../base/agent-lightning-error.ts';
 import type { PromptTemplateResource } from '../store/resource.ts';
+import { promotedPrompt } from './promoted-prompts.ts';
 import { formatPrompt, type PromptValue, promptVariables, strayBrace } from './prompt-template.ts';
 import { currentRollout } from './rollout-context.ts';
 
@@ -37,7 +38,10 @@ export interface Prompt<TVariable extends string = string> {
   readonly template: string;
   /** Names of the variables, in alphabetical order. */
   readonly variables: readonly TVariable[];
-  /** The effective template: the `prompt_template` resource of this name in the current rollout, or the default. */
+  /**
+   * The effective template: the `prompt_template` resource of this name in the current rollout; outside of rollouts the promoted
+   * one, with `loadPrompts`; otherwise the default.
+   */
   current(): PromptTemplateResource;
   /**
    * Renders the effective template.
@@ -48,7 +52,8 @@ export interface Prompt<TVariable extends string = string> {
 }
 
 /**
- * Defines a named prompt that `agl train` can optimise. Outside of rollouts it is the default template.
+ * Defines a named prompt that `agl train` can optimise. Outside of rollouts it is the version that `loadPrompts` has loaded, or
+ * the default template.
  * Independent of adapters: the current rollout determines the effective template.
  *
  * @param name - letters, digits, `_` and `-`
@@ -67,18 +72,27 @@ export function definePrompt<const TTemplate extends string>(
 ): Prompt<TemplateVariables<TTemplate>> {
   const written: PromptTemplateResource = { resourceType: 'prompt_template', template, engine: 'f-string' };
   assertPrompt(name, template);
+  const variables = promptVariables(written);
   const current = (): PromptTemplateResource => {
-    const prompts = currentRollout()?.prompts ?? {};
+    const rollout = currentRollout();
+    if (!rollout) return promotedFor(name, variables) ?? written;
+    const prompts = rollout.prompts ?? {};
     return Object.hasOwn(prompts, name) ? (prompts[name] ?? written) : written;
   };
   return {
     name,
     template,
     // The type computes the same variables from the template literal.
-    variables: promptVariables(written) as readonly TemplateVariables<TTemplate>[],
+    variables: variables as readonly TemplateVariables<TTemplate>[],
     current,
     format: (...[values = {}]) => formatPrompt(current(), values),
   };
+}
+
+/** A promoted text with other variables would fail requests. */
+function promotedFor(name: string, variables: readonly string[]): PromptTemplateResource | null {
+  const promoted = promotedPrompt(name);
+  return promoted !== null && promptVariables(promoted).every((each) => variables.includes(each)) ? promoted : null;
 }
 
 function assertPrompt(name: string, template: string): void {

@@ -1,6 +1,15 @@
 import type { z } from 'zod';
 import { devLine, evaluationLine, rescoredRun, rewardAudit, rewardProbe } from './evaluation-output.ts';
-import { promptVersions, rolloutLine, runLine, shownRollout, tracedTask, workerLine } from './inspection-output.ts';
+import {
+  deploymentLine,
+  modelLine,
+  promptVersions,
+  rolloutLine,
+  runLine,
+  shownRollout,
+  tracedTask,
+  workerLine,
+} from './inspection-output.ts';
 import {
   createdKey,
   diagnosis,
@@ -51,6 +60,9 @@ export const commandOutputs: Readonly<Record<string, CommandOutput>> = {
   show: document(shownRollout),
   prompts: document(promptVersions),
   workers: lines(workerLine),
+  deploy: document(deploymentLine),
+  deployments: lines(deploymentLine),
+  models: lines(modelLine),
   'export weights': document(exportedWeights),
   'export traces': document(exportedTraces),
   'export metrics': document(exportedMetrics),

@@ -10,6 +10,38 @@ const cost = z
   })
   .describe('the cost at the prices of the configuration of the run');
 
+/** A deployment: what `agl deploy` and `agl deployments` write. */
+export const deploymentLine: z.ZodType = z.strictObject({
+  deployment: z.string(),
+  live: z.string().nullable().describe('the live version'),
+  history: z.array(
+    z.strictObject({
+      action: z.enum(['promote', 'rollback']),
+      version: z.string().describe('live since then'),
+      previous: z.string().nullable(),
+      by: z.string(),
+      reason: z.string(),
+      time,
+    }),
+  ),
+});
+
+/** A version that is or was live. */
+export const modelLine: z.ZodType = z.strictObject({
+  version: z.string(),
+  kind: z.enum(['weights', 'vendor', 'prompts']),
+  run: z.string(),
+  step: z.int().nullable(),
+  baseModel: z.string().nullable(),
+  data: z.string().nullable().describe('identifies the training tasks or data'),
+  configSha256: z.string(),
+  location: z.json().describe('the checkpoints by policy, or the name of a vendor’s model'),
+  digest: z.string().nullable(),
+  prompts: z.json(),
+  reward: z.number().nullable().describe('held-out, after the run'),
+  deployments: z.array(z.strictObject({ name: z.string(), isLive: z.boolean() })),
+});
+
 /** A line of `agl runs --json`. */
 export const runLine: z.ZodType = z.strictObject({
   run: z.string(),

@@ -150,7 +150,7 @@ async function trainWithReport({ file, flags, args }: TrainingRequest, metrics: 
       const hint = await pruneHint(settings.storeUrl, command);
       if (hint !== null) process.stdout.write(`${hint}\n`);
     }
-    return summary.isImproved === true ? exitCodes.done : exitCodes.failed;
+    return exitCodeFor(summary);
   } catch (error) {
     throw failureOf(error);
   } finally {
@@ -161,6 +161,12 @@ async function trainWithReport({ file, flags, args }: TrainingRequest, metrics: 
     releaseConsole();
     stdout?.release();
   }
+}
+
+/** A training on stored data without test tasks has no verdict. */
+function exitCodeFor({ isImproved, after }: TrainingSummary): number {
+  const isMeasured = after.rollouts + after.missing > 0;
+  return isImproved === true || !isMeasured ? exitCodes.done : exitCodes.failed;
 }
 
 /** Starts the dashboard of `--dashboard`, and prints its URL. */

@@ -46,6 +46,21 @@ export type RuntimeConfig<TSecret = string | SecretVariable> =
       readonly tokenizer?: string;
       /** The LoRA adapters; the server chooses alpha. @default { rank: 32 } */
       readonly lora?: Omit<LoraConfig, 'alpha'>;
+    }
+  | {
+      /**
+       * The fine-tuning API of OpenAI, or of a vendor with the same one: a training on `data` by `sft` or `dpo`. The name of the
+       * resulting model is in the run's record.
+       */
+      readonly type: 'openai-fine-tuning';
+      /** Address of the API, with `/v1`. */
+      readonly baseUrl: string;
+      /** The base model, by its name at the vendor. */
+      readonly model: string;
+      /** The key of the vendor. @default the environment variable OPENAI_API_KEY */
+      readonly apiKey?: string;
+      /** Number of passes over the data. @default the vendor's choice */
+      readonly epochs?: number;
     };
 
 /** A runtime whose secrets are read. */
@@ -119,6 +134,13 @@ export const runtimeSchema: RuntimeSchema = z.discriminatedUnion('type', [
     apiKey: secretSchema.optional(),
     tokenizer: z.string().min(1).optional(),
     lora: loraSchema.omit({ alpha: true }).default({ rank: 32 }),
+  }),
+  z.strictObject({
+    type: z.literal('openai-fine-tuning'),
+    baseUrl: z.url({ protocol: /^https?$/ }),
+    model: z.string().min(1),
+    apiKey: z.string().optional(),
+    epochs: count.optional(),
   }),
 ]);
 

@@ -36,6 +36,7 @@ const algorithms = {
   sft: 'sft',
   'rejection-sampling': 'rejection-sampling',
   dpo: 'dpo',
+  kto: 'kto',
 } as const satisfies { readonly [TName in ServerAlgorithm]: TName };
 
 const text = z.string().min(1);

@@ -164,6 +164,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     steps: z.int(),
     reason: z.enum([...completionReason.options, 'limits']),
   }),
+  z.object({ type: z.literal('fine-tuning'), message: z.string(), jobId: z.string().nullable() }),
   z.object({ type: z.literal('runners'), runners: z.int() }),
   z.object({ type: z.literal('agent-output'), line: z.string() }),
   z.object({

@@ -218,6 +218,13 @@ export type TrainingEvent =
     } & PromptSearchBudget)
   | NothingLeftEvent
   | {
+      /** An event of the job of a vendor that trains. */
+      readonly type: 'fine-tuning';
+      readonly message: string;
+      /** Null before there is a job. */
+      readonly jobId: string | null;
+    }
+  | {
       /** The number of registered remote runners of a run has changed. */
       readonly type: 'runners';
       readonly runners: number;

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { loadPrompts, type Store } from '@agentlightning/core';
+import { modelCallToSpan } from '@agentlightning/core/spans';
+import { openStore } from '@agentlightning/store';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commandOutputs } from '../src/cli/output/command-outputs.ts';
+import { type ModelVersion, promote, rollback } from '../src/deployments/deployment-record.ts';
+import { runAgl } from './agl-command.ts';
+import { smallTrainer, trainSmall } from './small-trainer.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'agl-deploy-'));
+const url = `sqlite:${path.join(folder, 'agl.db')}`;
+let store: Store;
+beforeAll(async () => {
+  store = await openStore(url);
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const author = { by: 'ada', reason: 'fewer complaints' };
+
+function promptsVersion(name: string): ModelVersion {
+  return {
+    version: `search-1@${name}`,
+    kind: 'prompts',
+    run: 'search-1',
+    step: null,
+    baseModel: null,
+    data: null,
+    configSha256: '0'.repeat(64),
+    location: null,
+    digest: `sha256:${name}`,
+    prompts: { answering: { template: `${name}: {question}` } },
+    reward: 0.5,
+  };
+}
+
+test('the prompts of the live version reach applications, and a rollback restores the previous ones', async () => {
+  await promote(store, 'help-desk', { ...author, version: promptsVersion('v1') });
+  using loaded = await loadPrompts({ store, deployment: 'help-desk' });
+  expect(loaded.version).toBe('search-1@v1');
+  const { history } = await promote(store, 'help-desk', { ...author, version: promptsVersion('v2') });
+  expect(history.map(({ version, previous, by }) => [version, previous, by])).toEqual([
+    ['search-1@v1', null, 'ada'],
+    ['search-1@v2', 'search-1@v1', 'ada'],
+  ]);
+  await loaded.refresh();
+  expect(loaded.version).toBe('search-1@v2');
+  const { live } = await rollback(store, 'help-desk', { by: 'bob', reason: 'worse' });
+  await loaded.refresh();
+  expect([live, loaded.version]).toEqual(['search-1@v1', 'search-1@v1']);
+  await expect(rollback(store, 'help-desk', author)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+});
+
+test('a deployment that collects traces keeps them, and its name is not that of another run', async () => {
+  const call = modelCallToSpan({
+    rolloutId: 'ro-production',
+    attemptId: 'at-1',
+    spanId: '00000000000000a1',
+    responseId: null,
+    model: 'any',
+    policyVersion: null,
+    agentName: null,
+    agentPath: null,
+    promptTokenIds: [],
+    choices: [],
+    temperature: 1,
+    isTrainable: false,
+    untrainableReason: null,
+    request: null,
+    response: null,
+    startTimeMs: 1,
+    endTimeMs: 2,
+  });
+  await store.recordTraces('traced', [call]);
+  await promote(store, 'traced', { ...author, version: promptsVersion('v1') });
+  expect((await store.queryRollouts({ runId: 'traced' })).total).toBe(1);
+  await store.createRun({ runId: 'a-training', name: 'a-training', config: {} });
+  await expect(promote(store, 'a-training', { ...author, version: promptsVersion('v1') })).rejects.toMatchObject({
+    code: 'CONFLICT',
+  });
+});
+
+test('of two promotions at once, one is a conflict', { timeout: 30_000 }, async () => {
+  await promote(store, 'contended', { ...author, version: promptsVersion('v1') });
+  const outcomes = await Promise.allSettled(
+    ['v2', 'v3'].map((name) => promote(store, 'contended', { ...author, version: promptsVersion(name) })),
+  );
+  const failed = outcomes.filter(({ status }) => status === 'rejected');
+  expect(failed).toMatchObject([{ reason: { code: 'CONFLICT' } }]);
+});
+
+test('agl deploy records a checkpoint with its origin, which agl models and agl deployments show', async () => {
+  const { events, error } = await trainSmall(smallTrainer(folder), { runId: 'trained' });
+  expect(error).toBeNull();
+  expect(events.at(-1)?.type).toBe('finished');
+  const flags = ['--store', url, '--json'];
+  const deployed = await runAgl(['deploy', 'trained@final', '--to', 'support-agent', '--reason', 'first', ...flags]);
+  expect(deployed).toMatchObject({ code: 0 });
+  expect(commandOutputs['deploy']?.schema.parse(JSON.parse(deployed.output))).toMatchObject({
+    live: 'trained@1',
+    history: [{ action: 'promote', previous: null, reason: 'first' }],
+  });
+  const models = await runAgl(['models', 'trained@1', ...flags]);
+  expect(commandOutputs['models']?.schema.parse(JSON.parse(models.output))).toMatchObject({
+    kind: 'weights',
+    run: 'trained',
+    step: 1,
+    baseModel: 'tiny-random',
+    data: expect.stringContaining('8 tasks'),
+    deployments: [{ name: 'support-agent', isLive: true }],
+  });
+  expect((await runAgl(['deployments', '--store', url])).output).toContain('support-agent');
+  expect(await runAgl(['deploy', 'trained@99', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
+  expect(await runAgl(['deploy', '--to', 'support-agent', '--store', url])).toMatchObject({ code: 2 });
+});
