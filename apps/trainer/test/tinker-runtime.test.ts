@@ -59,12 +59,24 @@ test('a wrong key ends the run with the words of the server', async () => {
 
 test('agl doctor measures the server and names what it does differently', async () => {
   await server.close();
-  const deviations = { lossScale: 'token_mean', hasSnapshots: false, limitsGradient: false, alpha: 32 } as const;
+  const deviations = {
+    lossScale: 'token_mean',
+    hasSnapshots: false,
+    drawsFromAll: false,
+    limitsGradient: false,
+    alpha: 32,
+  } as const;
   const directory = path.join(folder, 'weights');
   server = await startFakeTinkerServer({ dialect: 'json', directory, baseModels: ['tiny-random'], ...deviations });
   await using doctor = agl(['doctor', config]);
   await doctor.exitCode();
-  for (const words of ['mean of the tokens', 'the newest weights', 'ignores `maxGradientNorm`', 'always 32']) {
+  for (const words of [
+    'mean of the tokens',
+    'the newest weights',
+    'the likeliest responses',
+    'ignores `maxGradientNorm`',
+    'always 32',
+  ]) {
     expect(doctor.output).toContain(words);
   }
   expect(server.models).toBe(0);

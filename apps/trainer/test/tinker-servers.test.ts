@@ -2,12 +2,22 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { pythonSuites } from '../../../tools/describe-with-python.ts';
 import { pythonEnvironments } from '../../../tools/python-environment.ts';
 import { startRealServer } from '../../../tools/tinker-servers/start-server.ts';
-import { AglProcess, stepOf, summaryOf } from './agl-process.ts';
+import { type AglEvent, AglProcess, stepOf, summaryOf } from './agl-process.ts';
 
 const config = path.resolve(import.meta.dirname, 'fixtures/tinker-server.config.ts');
+
+const evaluation = z.object({ reward: z.number() });
+
+const measured = z.object({ metrics: z.object({ 'policy/logprob_gap': z.number() }) });
+
+/** The difference of the log-probabilities of sampler and trainer in a step, in nats. */
+function gapOf(event: AglEvent): number {
+  return measured.parse(summaryOf(event)).metrics['policy/logprob_gap'];
+}
 
 const describeServers = await pythonSuites(pythonEnvironments['tinker servers']);
 
@@ -24,11 +34,12 @@ describeServers('agl train on a real Tinker server', (python) => {
       await first.kill();
       await using resumed = new AglProcess([...args, '--resume', runId], { env });
       await resumed.event('finished');
-      const events = [...first.events, ...resumed.events];
-      const steps = events.filter(({ type }) => type === 'stepped');
-      const rewards = steps.map((event) => Number(summaryOf(event)['reward']));
-      expect(Math.max(...rewards.slice(1)), rewards.join(', ')).toBeGreaterThan((rewards[0] ?? 1) + 0.1);
+      const { summary } = await resumed.event('finished');
+      const { before, after } = z.object({ before: evaluation, after: evaluation }).parse(summary);
+      expect(after.reward).toBeGreaterThan(before.reward + 0.2);
+      const steps = [...first.events, ...resumed.events].filter(({ type }) => type === 'stepped');
       expect(steps.map(stepOf)).toContain(6);
+      for (const step of steps) expect(gapOf(step)).toBeLessThan(1e-4);
     } finally {
       await server.close();
       await rm(folder, { recursive: true, force: true });

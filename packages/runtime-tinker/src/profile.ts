@@ -12,6 +12,8 @@ export interface ServerProfile {
    * a step and the next publication.
    */
   readonly hasSnapshots: boolean;
+  /** Whether a sample at temperature 1 from all tokens is drawn; else it is the likeliest response, unless `top_p` is below 1. */
+  readonly drawsFromAll: boolean;
   /** Whether a step limits the norm of its gradient as the request says. */
   readonly limitsGradient: boolean;
 }

@@ -8,9 +8,16 @@ import { type FakeTinkerOptions, startFakeTinkerServer, writeTinyModelFolder } f
 vi.setConfig({ testTimeout: 120_000 });
 
 test.each<Omit<FakeTinkerOptions, 'directory'>>([
-  { dialect: 'sequences', lossScale: 'sum', hasSnapshots: true, limitsGradient: true },
-  { dialect: 'binary', lossScale: 'sequence_means', hasSnapshots: false, limitsGradient: false, alpha: 32 },
-  { dialect: 'json', lossScale: 'token_mean', hasSnapshots: false, limitsGradient: true },
+  { dialect: 'sequences', lossScale: 'sum', hasSnapshots: true, drawsFromAll: true, limitsGradient: true },
+  {
+    dialect: 'binary',
+    lossScale: 'sequence_means',
+    hasSnapshots: false,
+    drawsFromAll: true,
+    limitsGradient: false,
+    alpha: 32,
+  },
+  { dialect: 'json', lossScale: 'token_mean', hasSnapshots: false, drawsFromAll: false, limitsGradient: true },
 ])('a server is measured: %j', async ({ dialect, ...deviations }) => {
   const directory = await mkdtemp(path.join(tmpdir(), 'tinker-'));
   const server = await startFakeTinkerServer({ dialect, directory, ...deviations });

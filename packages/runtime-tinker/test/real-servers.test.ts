@@ -48,8 +48,22 @@ function dot(left: readonly number[], right: readonly number[]): number {
 
 describeServers('a real Tinker server', (python) => {
   describe.each([
-    { kind: 'skyrl', lossScale: 'sequence_means', isBitwise: true, alpha: 32, limitsGradient: false },
-    { kind: 'hatchery', lossScale: 'token_mean', isBitwise: false, alpha: null, limitsGradient: true },
+    {
+      kind: 'skyrl',
+      lossScale: 'sequence_means',
+      isBitwise: true,
+      alpha: 32,
+      drawsFromAll: true,
+      limitsGradient: false,
+    },
+    {
+      kind: 'hatchery',
+      lossScale: 'token_mean',
+      isBitwise: false,
+      alpha: null,
+      drawsFromAll: false,
+      limitsGradient: true,
+    },
   ] as const)('$kind', ({ kind, lossScale, isBitwise, ...expected }) => {
     let folder = '';
     let server: RealServer;

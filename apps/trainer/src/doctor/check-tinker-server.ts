@@ -20,6 +20,7 @@ export async function checkTinkerServer(config: TinkerRuntimeConfig): Promise<re
     fine('runtime', `Tinker server ${addressText(config.baseUrl)}; model: ${config.model}`),
     fine('tinker loss', scales[measured.lossScale]),
     samplesOf(measured),
+    drawsOf(measured),
     limitOf(measured),
     fine('tinker alpha', measured.alpha === null ? 'not stated by the server' : `always ${measured.alpha}`),
   ];
@@ -34,6 +35,13 @@ function samplesOf({ hasSnapshots }: MeasuredServer): Finding {
     detail: 'come from the newest weights: from a step to the next publication nothing is sampled',
     remedy: 'Leave `async` out of the configuration: collection beside training is refused with this server.',
   };
+}
+
+function drawsOf({ drawsFromAll }: MeasuredServer): Finding {
+  const text = drawsFromAll
+    ? 'are drawn from all tokens'
+    : 'are the likeliest responses at `top_p` 1; requests have a `top_p` just below it';
+  return fine('tinker draws', text);
 }
 
 function limitOf({ limitsGradient }: MeasuredServer): Finding {

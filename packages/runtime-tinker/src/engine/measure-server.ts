@@ -2,6 +2,8 @@ import { AgentLightningError } from '@agentlightning/core';
 import type { LossScale, ServerProfile } from '../profile.ts';
 import type { PassDatum } from '../wire/pass-messages.ts';
 import type { RemoteModel } from '../wire/remote-model.ts';
+import type { RemoteSampler } from '../wire/remote-sampler.ts';
+import type { SampleRequest } from '../wire/sample-messages.ts';
 import { layerGroups, type TinkerSession } from '../wire/tinker-session.ts';
 
 /** What is measured with. */
@@ -54,20 +56,50 @@ export async function measureServer(options: MeasurementOptions): Promise<Measur
     // The first pass shows the dialect, by which samples are requested.
     const pupil = new Pupil(model, await logprobOf(model, lesson));
     const sampler = await model.publish();
+    const drawsFromAll = await isDrawn(sampler, vocabularySize);
     const { rate, seen } = await findStep(pupil);
     await pupil.step({ rate, sign: -1 });
     const lossScale = scaleOf((await pupil.step({ rate, hasBallast: true })) / seen);
     const limitsGradient = (await pupil.step({ rate, gradientClipNorm: 1e-9 })) < leastChange / 10;
     await teach(pupil, rate);
     const promptTokens = [...lesson.subarray(0, -1)];
-    const rule = { maxTokens: 1, temperature: 1, topP: 1, vocabularySize, stopTokens: [], seed: 1 };
-    const { tokens, logprobs } = await sampler.sample({ promptTokens, ...rule });
+    const { tokens, logprobs } = await sampler.sample({
+      promptTokens,
+      ...drawn(vocabularySize),
+      maxTokens: 1,
+      seed: 1,
+    });
     const newest = await logprobOf(model, Int32Array.from([...promptTokens, tokens[0] ?? 0]));
     const hasSnapshots = Math.abs(newest - (logprobs[0] ?? newest)) >= leastChange;
-    return { lossScale, hasSnapshots, limitsGradient, alpha: model.alpha };
+    return { lossScale, hasSnapshots, drawsFromAll, limitsGradient, alpha: model.alpha };
   } finally {
     await model.unload();
   }
+}
+
+/** The largest number of samples that tell a drawn response from the likeliest one. */
+const maxDraws = 8;
+
+/** The logarithm of a probability that is not chance. */
+const surelyNot = Math.log(1e-6);
+
+/** Whether responses with different seeds differ, as far as their probabilities let them. */
+async function isDrawn(sampler: RemoteSampler, vocabularySize: number): Promise<boolean> {
+  const promptTokens = [...lesson];
+  const rule = { ...drawn(vocabularySize), maxTokens: 8 };
+  const first = await sampler.sample({ promptTokens, ...rule, seed: 1 });
+  const logprob = first.logprobs.reduce((sum, value) => sum + value, 0);
+  for (let seed = 2; seed <= maxDraws; seed += 1) {
+    const other = await sampler.sample({ promptTokens, ...rule, seed });
+    if (other.tokens.join() !== first.tokens.join()) return true;
+    if (logprob * (seed - 1) < surelyNot) return false;
+  }
+  // The first tokens of the model are certain.
+  return true;
+}
+
+function drawn(vocabularySize: number): Omit<SampleRequest, 'promptTokens' | 'maxTokens'> {
+  return { temperature: 1, topP: 1, vocabularySize, stopTokens: [] };
 }
 
 /** The log-probability of the last token. */

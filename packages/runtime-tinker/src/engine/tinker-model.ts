@@ -230,11 +230,18 @@ export class TinkerModel implements EngineModel, ChatModel {
 
   chat(request: ChatRequest, signal: AbortSignal): ChatSampling {
     const sampler = this.#sampler;
-    const sample = (wanted: SampleRequest): Promise<SampledSequence> => this.#inFlight.track(sampler.sample(wanted));
+    const sample = (wanted: SampleRequest): Promise<SampledSequence> =>
+      this.#inFlight.track(sampler.sample(this.#drawn(wanted)));
     const score = (prompt: readonly number[], response: readonly number[]): Promise<readonly number[]> =>
       this.#inFlight.track(this.#scoreResponse(prompt, response));
     const { text } = this.#options;
     return startChat({ text, policyVersion: this.#policyVersion, sample, score }, request, signal);
+  }
+
+  /** A request whose sample is drawn: some servers take the likeliest tokens unless `top_p` is below 1, if only by a rounding error. */
+  #drawn(wanted: SampleRequest): SampleRequest {
+    const isLikeliest = !this.#options.profile.drawsFromAll && wanted.temperature === 1 && wanted.topP === 1;
+    return isLikeliest ? { ...wanted, topP: almostAll } : wanted;
   }
 
   tokenize({
@@ -291,6 +298,9 @@ export class TinkerModel implements EngineModel, ChatModel {
     return { isPaused: this.#isPaused, inFlight: this.#inFlight.count, policyVersion: this.#policyVersion };
   }
 }
+
+/** Leaves out tokens with a millionth of the probability together. */
+const almostAll = 1 - 1e-6;
 
 /** The mask of a scored sequence: servers that average divide by its sum. */
 function onesFor(tokenIds: Int32Array): { readonly weights: Float32Array } {

@@ -13,6 +13,8 @@ export interface FakeDeviations {
   readonly hasSnapshots?: boolean;
   /** Whether samples are drawn from the likeliest tokens only, and have log-probabilities among them. @default false */
   readonly isTruncated?: boolean;
+  /** Whether a sample at temperature 1 from all tokens is drawn; else it is the likeliest one. @default true */
+  readonly drawsFromAll?: boolean;
   /** Whether a step limits the norm of its gradient. @default true */
   readonly limitsGradient?: boolean;
   /** LoRA's alpha in the response to a new model. @default not stated */
@@ -112,8 +114,10 @@ export class FakeModel {
   /** Samples from the current weights of this model, or from those that it has now. */
   sampler(): (request: SampleRequest) => Promise<SampledSequence> {
     const frozen = this.#copy();
-    const { hasSnapshots = true, isTruncated = false } = this.#deviations;
-    return async (request) => await sampleFrom(hasSnapshots ? frozen : this.#copy(), request, isTruncated);
+    const { hasSnapshots = true, isTruncated = false, drawsFromAll = true } = this.#deviations;
+    const ruleOf = (request: SampleRequest): SampleRequest =>
+      !drawsFromAll && request.temperature === 1 && request.topP === 1 ? { ...request, temperature: 0 } : request;
+    return async (request) => await sampleFrom(hasSnapshots ? frozen : this.#copy(), ruleOf(request), isTruncated);
   }
 
   #copy(): ModelEngine {
