@@ -6,6 +6,7 @@ export type LossScale = 'sum' | 'sequence_means' | 'token_mean';
 
 /** What a server does differently from others; nothing of it is on the wire, so that it is measured. */
 export interface ServerProfile {
+  /** How it weighs the data of a step. */
   readonly lossScale: LossScale;
   /**
    * Whether samples come from the weights that were published. Else they come from the newest, so that nothing is sampled between

@@ -22,6 +22,7 @@ export interface SendToStoreOptions {
 
 /** Sends sampled traces to a store: the `onTrace` of `sampleTraces`. */
 export interface TraceSender {
+  /** Queues the spans of a trace. */
   (trace: SampledTrace): void;
   /** Numbers of stored, lost and waiting spans. */
   readonly counts: SpanSinkCounts;

@@ -34,6 +34,7 @@ export interface FeedbackOptions {
 
 /** Feedback that was not recorded. */
 export class FeedbackError extends Error {
+  /** Distinguishes the error, also of another copy of this package. */
   override readonly name = 'FeedbackError';
   /**
    * `NOT_FOUND`: the trace is unknown, was not sampled, or was deleted; `PERMISSION_DENIED`: the key may not give this
