@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { TrainingSummary } from '@agentlightning/core/protocol';
+import { readRunProgress, type TrainingSummary } from '@agentlightning/core/protocol';
 import { openStore } from '@agentlightning/store';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fromRun, type StoredTrainConfig, Trainer, type TrainingEvent } from '../src/index.ts';
@@ -63,6 +63,15 @@ describe('a file of examples', () => {
     const { items } = await store.queryRollouts({ runId: summary.runId });
     await store.close();
     expect(new Set(items.map(({ mode }) => mode))).toEqual(new Set(['test']));
+  });
+
+  test('without test tasks has no reward', async () => {
+    const data = fileOf('unmeasured.jsonl', (index) => ({ messages: [user(index), says('yes')] }));
+    const { summary } = await train({ data, steps: 2 });
+    const store = await openStore(`sqlite:${path.join(folder, 'agl.db')}`);
+    const run = await store.getRun(summary.runId);
+    await store.close();
+    expect(readRunProgress(run)).toMatchObject({ before: null, after: null, finishedStep: 2 });
   });
 
   test('of pairs, in both formats, is learned by dpo', async () => {

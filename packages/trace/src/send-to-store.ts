@@ -66,7 +66,13 @@ export function sendToStore(options: SendToStoreOptions): TraceSender {
   };
   return Object.defineProperties(send as TraceSender, {
     counts: { get: () => sink.counts },
-    flush: { value: () => sink.flush() },
+    flush: {
+      value: async () => {
+        // The trace of a call that has just returned is reported after its promise: in the next turn at the latest.
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        await sink.flush();
+      },
+    },
   });
 }
 

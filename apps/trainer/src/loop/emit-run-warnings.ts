@@ -1,3 +1,4 @@
+import { isMetricOf, runMetrics } from '@agentlightning/core/metrics';
 import type { RunWarning } from '@agentlightning/core/protocol';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { diagnoseEvaluation } from '../diagnosis/diagnose-evaluation.ts';
@@ -20,8 +21,15 @@ export function warnOfStep(session: DiagnosedSession, record: StepRecord): reado
   const names = trainedPolicies(policies).map(({ name }) => name);
   const weights = Object.entries(config.reward.choice?.rewardWeights ?? {});
   const penalised = new Set(weights.flatMap(([part, weight]) => (weight < 0 ? [part] : [])));
-  const history = { steps: stepHistory.steps, policies: names, range: rangeOf(session), penalised };
+  const steps = config.data === null ? stepHistory.steps : stepHistory.steps.map(withoutSamplerDistance);
+  const history = { steps, policies: names, range: rangeOf(session), penalised };
   return emitted(emit, diagnoseSteps(history));
+}
+
+/** Stored data are not those that the weights sample: their distance is no sign of a fault. */
+function withoutSamplerDistance({ values, ...record }: StepRecord): StepRecord {
+  const near = Object.entries(values).filter(([name]) => !isMetricOf(runMetrics.policyKlSamplerK3, name));
+  return { ...record, values: Object.fromEntries(near) };
 }
 
 /** Emits the new warnings of the last evaluation of the run. */

@@ -63,6 +63,12 @@ const evaluation = z.object({
   missing: z.number(),
 });
 
+/** Null until measured, and in a run without test tasks, whose evaluations have no rollouts. */
+const measured = evaluation
+  .nullable()
+  .catch(null)
+  .transform((summary) => (summary === null || summary.rollouts + summary.missing === 0 ? null : summary));
+
 const spending = { rollouts: z.number(), optimizerCalls: z.number(), unusableReplies: z.number().catch(0) };
 
 /** A part of the state that cannot be read becomes absent: other programs may have written the run. */
@@ -71,8 +77,8 @@ const state = z.object({
   finishedStep: z.number().catch(0),
   steps: z.number().nullable().catch(null),
   from: z.object({ runId: z.string(), step: z.number() }).nullable().catch(null),
-  before: evaluation.nullable().catch(null),
-  after: evaluation.nullable().catch(null),
+  before: measured,
+  after: measured,
   verdict: z.enum(verdictNames).nullable().catch(null),
   evaluations: z.array(z.object({ step: z.number(), summary: evaluation })).catch([]),
   rewardCurve: z.array(z.number()).catch([]),

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { resolveRun } from '../config/resolve-run.ts';
+import { StepRecords } from '../run/step-records.ts';
+import type { SessionPolicy } from '../session/session-policies.ts';
+import { warnOfStep } from './emit-run-warnings.ts';
+
+const far = { step: 1, values: { 'policy/kl_sampler_k3': 1.3 } };
+
+test.each([
+  ['sampled by the policy', { agent: () => 0, tasks: { train: [1], test: [2] } }, ['kl-blow-up']],
+  ['stored', { data: 'examples.jsonl', algorithm: { type: 'sft' } }, []],
+])('data that are %s and far from the policy', (_, given, expected) => {
+  const config = resolveRun(given, '/project');
+  if ('kind' in config) throw new Error('not a training');
+  const session = {
+    config,
+    tasks: { train: [], heldOut: [], validation: null },
+    policies: [{ name: null, learner: {} }] as unknown as readonly SessionPolicy[],
+    emit: () => undefined,
+    stepHistory: new StepRecords(),
+  };
+  expect(warnOfStep(session, far).map(({ name }) => name)).toEqual(expected);
+});
