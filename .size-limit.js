@@ -51,5 +51,5 @@ export default [
     limit: 25 * kilobyte,
     ignore: ['ai', 'ajv', 'mathjs', 'promptfoo'],
   }),
-  entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 9 * kilobyte, ignore: [core] }),
+  entry('@agentlightning/trace', { path: 'packages/trace/dist/index.js', limit: 10 * kilobyte, ignore: [core] }),
 ];

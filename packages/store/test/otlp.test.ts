@@ -134,7 +134,10 @@ describe('OTLP/JSON', () => {
       { key: 'agentlightning.reward.0.value', value: { doubleValue } },
     ];
     const response = await send(requestOf(rollout, { name: 'agentlightning.annotation', attributes }));
-    expect(await response.json()).toMatchObject({ code: 3, message: expect.stringContaining('Reward "primary" is out of range') });
+    expect(await response.json()).toMatchObject({
+      code: 3,
+      message: expect.stringContaining('Reward "primary" is out of range'),
+    });
     expect(await spansOf(rollout)).toEqual([]);
   });
 

@@ -160,6 +160,7 @@ const followed: ReadonlySet<string> = new Set([
   'LearningRateSchedule',
   'ModelPrice',
   'RewardPart',
+  'RuntimeTokenPrices',
 ]);
 
 /** Generic types whose arguments are followed. */
@@ -202,13 +203,21 @@ function hasProperties(schema: JsonSchema): boolean {
   return alternatives(schema).some(({ properties }) => properties !== undefined);
 }
 
+/** Whether a value is a text or `env('NAME')`, whose form nobody writes. */
+function isSecret(schema: JsonSchema): boolean {
+  const options = alternatives(schema);
+  return (
+    options.some(({ type }) => type === 'string') && options.some(({ properties }) => properties?.['env'] !== undefined)
+  );
+}
+
 /** The paths of all keys of a schema. */
 function schemaPaths(schema: JsonSchema | null, prefix: string): readonly string[] {
   if (schema === null) return [];
   return alternatives(schema).flatMap((each) => [
     ...Object.entries(each.properties ?? {}).flatMap(([name, property]) => [
       `${prefix}${name}`,
-      ...schemaPaths(property, `${prefix}${name}.`),
+      ...(isSecret(property) ? [] : schemaPaths(property, `${prefix}${name}.`)),
     ]),
     ...(typeof each.additionalProperties === 'object'
       ? schemaPaths(each.additionalProperties, `${prefix}<name>.`)

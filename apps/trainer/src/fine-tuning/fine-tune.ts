@@ -37,7 +37,7 @@ const pollBackoff = { baseDelayMs: 50, maxDelayMs: 10_000 };
 export async function fineTune(session: FineTuningSession): Promise<TrainingSummary> {
   const { config, run, tasks, runtime } = session;
   const startMs = systemClock.now();
-  const api = new FineTuningApi({
+  const api = await FineTuningApi.open({
     baseUrl: runtime.baseUrl,
     apiKey: runtime.apiKey ?? keyOf(runtime),
     outageToleranceMs: config.limits.outageToleranceMs,

@@ -1,6 +1,7 @@
 import { AgentLightningError } from '@agentlightning/core';
 import { backoffMs, errorMessage, systemClock } from '@agentlightning/core/internal';
-import OpenAI, { APIConnectionError, APIError, toFile } from 'openai';
+import type OpenAI from 'openai';
+import { importOptional } from '../user-modules/import-optional.ts';
 
 /** A job at a vendor. */
 export type FineTuningJob = OpenAI.FineTuning.FineTuningJob;
@@ -22,16 +23,26 @@ export type JobRequest = Pick<OpenAI.FineTuning.JobCreateParams, 'model' | 'trai
 
 const retryBackoff = { baseDelayMs: 100, maxDelayMs: 10_000 };
 
+type Sdk = typeof import('openai');
+
 /** The fine-tuning API of OpenAI and of vendors with the same one. Uploads and jobs are created once, also after a lost response. */
 export class FineTuningApi {
+  readonly #sdk: Sdk;
   readonly #client: OpenAI;
   readonly #options: VendorOptions;
 
-  constructor(options: VendorOptions) {
+  private constructor(sdk: Sdk, options: VendorOptions) {
     const { baseUrl, apiKey } = options;
+    this.#sdk = sdk;
     // Retries are below: a repeated POST would upload, or pay, twice.
-    this.#client = new OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
+    this.#client = new sdk.OpenAI({ baseURL: baseUrl, apiKey, maxRetries: 0 });
     this.#options = options;
+  }
+
+  /** @throws AgentLightningError CONFIG where the package `openai` is not installed */
+  static async open(options: VendorOptions): Promise<FineTuningApi> {
+    const sdk = await importOptional('openai', 'Fine-tuning at a vendor', () => import('openai'));
+    return new FineTuningApi(sdk, options);
   }
 
   /** Uploads a file, unless one of this name exists. */
@@ -43,7 +54,7 @@ export class FineTuningApi {
       return null;
     };
     return await this.#once(find, async () => {
-      const file = await toFile(Buffer.from(content), name, { type: 'application/jsonl' });
+      const file = await this.#sdk.toFile(Buffer.from(content), name, { type: 'application/jsonl' });
       return (await this.#client.files.create({ file, purpose: 'fine-tune' }, this.#request())).id;
     });
   }
@@ -94,14 +105,14 @@ export class FineTuningApi {
       } catch (error) {
         signal.throwIfAborted();
         const isLate = systemClock.now() - startMs >= outageToleranceMs;
-        if (!isTransient(error) || isLate) throw this.#error(error);
+        if (!this.#isTransient(error) || isLate) throw this.#error(error);
         await systemClock.sleep(backoffMs(retryBackoff, attempt), signal);
       }
     }
   }
 
   #error(error: unknown): AgentLightningError {
-    const status = error instanceof APIError ? error.status : undefined;
+    const status = error instanceof this.#sdk.APIError ? error.status : undefined;
     const isRefused = status === 401 || status === 403;
     const isWrong = status !== undefined && status < 500 && status !== 429 && !isRefused;
     return new AgentLightningError({
@@ -115,9 +126,10 @@ export class FineTuningApi {
       cause: error,
     });
   }
-}
 
-function isTransient(error: unknown): boolean {
-  if (error instanceof APIConnectionError) return true;
-  return error instanceof APIError && (error.status === 429 || (error.status ?? 0) >= 500);
+  #isTransient(error: unknown): boolean {
+    const { APIConnectionError, APIError } = this.#sdk;
+    if (error instanceof APIConnectionError) return true;
+    return error instanceof APIError && (error.status === 429 || (error.status ?? 0) >= 500);
+  }
 }

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream';
 import { AgentLightningError } from '@agentlightning/core';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { packageVersion } from '../events/package-version.ts';
-import { importOpenTelemetry } from './import-open-telemetry.ts';
+import { importOptional } from '../user-modules/import-optional.ts';
 
 /** Metrics and operational telemetry of a long-running command. */
 export interface CommandTelemetry {
@@ -51,9 +51,10 @@ export async function withTelemetry<TResult>(
 /** Telemetry, or null with a warning where its package is missing: the variables may be those of the agent. */
 async function loadOperations(): Promise<Operations | null> {
   try {
-    return await importOpenTelemetry(
-      () => import('@agentlightning/otel/operations'),
+    return await importOptional(
+      '@agentlightning/otel',
       'Telemetry, which OTEL_* variables request,',
+      () => import('@agentlightning/otel/operations'),
     );
   } catch (error) {
     if (!AgentLightningError.isInstance(error) || error.code !== 'CONFIG') throw error;

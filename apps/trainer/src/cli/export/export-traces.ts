@@ -3,7 +3,7 @@ import { quantityText, systemClock } from '@agentlightning/core/internal';
 import { maxTraceRollouts, unfinishedRunStatuses } from '@agentlightning/core/protocol';
 import { terminalRolloutStatuses } from '@agentlightning/core/store';
 import type { OtlpProtocol, TraceExportCounts, TraceTool } from '@agentlightning/otel';
-import { importOpenTelemetry } from '../../metrics/import-open-telemetry.ts';
+import { importOptional } from '../../user-modules/import-optional.ts';
 import { writeOutcome } from '../error-text.ts';
 import { openExistingStore } from '../open-existing-store.ts';
 import { listenToProcess } from '../process/listen-to-process.ts';
@@ -38,7 +38,11 @@ const lateMs = 60_000;
  * @throws AgentLightningError NOT_FOUND for an unknown run, CONFIG for a missing key, UNREACHABLE without a receiver
  */
 export async function exportTraces(runId: string, flags: ExportTracesFlags): Promise<TraceExportCounts> {
-  const otel = await importOpenTelemetry(() => import('@agentlightning/otel'), '`agl export traces`');
+  const otel = await importOptional(
+    '@agentlightning/otel',
+    '`agl export traces`',
+    () => import('@agentlightning/otel'),
+  );
   const { TraceExporter, traceTarget } = otel;
   const { endpoint, header: headers, protocol, content, tokens = false } = flags;
   const target = traceTarget(flags.to, process.env, { endpoint, headers, protocol });
