@@ -52,6 +52,20 @@ test('a run on a Tinker server trains, and resumes after the trainer was killed'
   expect(server.models).toBe(0);
 });
 
+test('a run whose server was restarted without its models resumes from its last checkpoint', async () => {
+  await using run = agl(['train', config, '--json']);
+  await run.event('stepped', (event) => stepOf(event) === 2);
+  const port = Number(new URL(server.url).port);
+  await server.close();
+  const directory = path.join(folder, 'weights');
+  server = await startFakeTinkerServer({ dialect: 'binary', directory, baseModels: ['tiny-random'], port });
+  await run.event('finished');
+  const warnings = run.events.filter(({ type }) => type === 'warning').map(({ message }) => message);
+  expect(warnings).toContainEqual(expect.stringContaining('no longer has the models'));
+  expect(run.events.filter(({ type }) => type === 'stepped').map(stepOf)).toEqual([1, 2, 3, 4]);
+  expect(server.applied.get('load_weights')).toBe(1);
+});
+
 test('two policies are two models of the server, and agl eval measures them and the base', async () => {
   await using run = agl(['train', twoPolicies, '--json']);
   const runId = String((await run.event('started'))['runId']);
