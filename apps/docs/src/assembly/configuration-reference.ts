@@ -142,10 +142,7 @@ function withoutRepeats(keys: readonly Key[]): readonly Key[] {
   return [...Map.groupBy(keys, ({ path }) => path).values()].flatMap((same) => {
     const [first] = same;
     if (first === undefined) return [];
-    const type = same.reduce(
-      (text, key) => (text.split(' | ').includes(key.type) ? text : `${text} | ${key.type}`),
-      first.type,
-    );
+    const type = [...new Set(same.flatMap((key) => key.type.split(' | ')))].join(' | ');
     const isSame = same.every((key) => key.meaning === first.meaning && key.default === first.default);
     const hasChoices = same.every(({ choice }) => choice !== null);
     if (isSame || !hasChoices) return [{ ...first, type }];
