@@ -7,9 +7,10 @@ import {
   writeTinyModelFolder,
 } from '@agentlightning/runtime-tinker/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { AglProcess, stepOf } from './agl-process.ts';
+import { AglProcess, stepOf, summaryOf } from './agl-process.ts';
 
 const config = path.resolve(import.meta.dirname, 'fixtures/tinker.config.ts');
+const twoPolicies = path.resolve(import.meta.dirname, 'fixtures/tinker-policies.config.ts');
 
 /** Each test starts several processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -31,7 +32,7 @@ afterEach(async () => {
 
 function agl(args: readonly string[], key = server.apiKey): AglProcess {
   const env = { TINKER_URL: server.url, TINKER_TOKENIZER: path.join(folder, 'model'), TINKER_API_KEY: key };
-  return new AglProcess(args[0] === 'train' ? [...args, '--data-dir', folder] : args, { env });
+  return new AglProcess(args[0] === 'doctor' ? args : [...args, '--data-dir', folder], { env });
 }
 
 test('a run on a Tinker server trains, and resumes after the trainer was killed', async () => {
@@ -48,6 +49,38 @@ test('a run on a Tinker server trains, and resumes after the trainer was killed'
   // The weights of the checkpoint come from the server.
   expect(server.applied.get('load_weights')).toBe(1);
   // The killed run left its model on the server, and the resumed one unloaded it.
+  expect(server.models).toBe(0);
+});
+
+test('a run whose server was restarted without its models resumes from its last checkpoint', async () => {
+  await using run = agl(['train', config, '--json']);
+  await run.event('stepped', (event) => stepOf(event) === 2);
+  const port = Number(new URL(server.url).port);
+  await server.close();
+  const directory = path.join(folder, 'weights');
+  server = await startFakeTinkerServer({ dialect: 'binary', directory, baseModels: ['tiny-random'], port });
+  await run.event('finished');
+  const warnings = run.events.filter(({ type }) => type === 'warning').map(({ message }) => message);
+  expect(warnings).toContainEqual(expect.stringContaining('no longer has the models'));
+  expect(run.events.filter(({ type }) => type === 'stepped').map(stepOf)).toEqual([1, 2, 3, 4]);
+  expect(server.applied.get('load_weights')).toBe(1);
+});
+
+test('two policies are two models of the server, and agl eval measures them and the base', async () => {
+  await using run = agl(['train', twoPolicies, '--json']);
+  const runId = String((await run.event('started'))['runId']);
+  const metrics = summaryOf(await run.event('stepped'))['metrics'];
+  expect(metrics).toMatchObject({ 'main/policy/version': 1, 'second/policy/version': 1 });
+  await run.event('finished');
+  await run.exitCode();
+  await using measured = agl(['eval', twoPolicies, '--of', `${runId}@best`, '--against', 'base', '--json']);
+  await measured.event('finished');
+  await measured.exitCode();
+  const subjects = measured.events.filter(({ type }) => type === 'evaluated').map(summaryOf);
+  expect(subjects).toMatchObject([
+    { subject: `${runId}@best (step 1)`, rollouts: 12, failed: 0 },
+    { subject: 'base', rollouts: 12, failed: 0 },
+  ]);
   expect(server.models).toBe(0);
 });
 

@@ -27,14 +27,16 @@ export interface TinkerServerOptions {
 export interface TinkerRuntimeOptions extends ServedRuntimeOptions, TinkerServerOptions {
   /** Parent folder of what is kept of checkpoints here, with a folder for each model. */
   readonly checkpointDir: string;
+  /** Called when the server has lost the models, as after a restart: start another runtime, and load the last checkpoint. */
+  readonly onLost?: (error: AgentLightningError) => void;
 }
 
 /**
  * Starts a runtime in this process that trains on a Tinker server: gRPC for training, OpenAI's API for sampling. What the server does
  * differently from others is measured first, with about ten small steps of a separate model.
  *
- * @throws AgentLightningError UNAUTHENTICATED for a wrong key, CONFIG for an unknown model or a model without a tokenizer,
- *   RUNTIME_UNAVAILABLE when the server does not respond
+ * @throws AgentLightningError UNAUTHENTICATED for a wrong key, CONFIG for an unknown model or a model without tokenizer or
+ *   chat template, RUNTIME_UNAVAILABLE when the server does not respond
  * @example
  * ```ts
  * const runtime = await startTinkerRuntime({
@@ -96,13 +98,14 @@ interface OpenServer {
 }
 
 async function openServer(
-  options: TinkerServerOptions & Pick<ServedRuntimeOptions, 'clock'>,
+  options: TinkerServerOptions & Pick<TinkerRuntimeOptions, 'clock' | 'onLost'>,
   live?: LiveModels,
 ): Promise<OpenServer> {
-  const { serverUrl, serverKey, model, tokenizer = model, clock = systemClock } = options;
+  const { serverUrl, serverKey, model, tokenizer = model, clock = systemClock, onLost } = options;
   const text = await ModelText.read(tokenizer, environmentVariables());
   const onModels = (ids: readonly string[]): void => live?.write(ids);
-  const session = await TinkerSession.open({ baseUrl: serverUrl, apiKey: serverKey, clock, onModels });
+  const lost = onLost === undefined ? {} : { onLost };
+  const session = await TinkerSession.open({ baseUrl: serverUrl, apiKey: serverKey, clock, onModels, ...lost });
   try {
     await session.unloadLeft(live?.takeLeft() ?? []);
     const base = modelOf(model, await session.models());

@@ -38,6 +38,8 @@ interface Key {
   readonly type: string;
   readonly limits: string;
   readonly isRequired: boolean;
+  /** The `type` of the object of a union that has this key; null outside of unions. */
+  readonly choice: string | null;
   /** Empty without a default. */
   readonly default: string;
   readonly meaning: string;
@@ -99,11 +101,13 @@ function keysOf({ reflection, schema, prefix, depth }: Position): readonly Key[]
     const own = schema === null ? null : propertyOf(schema, member.name);
     // `Omit<…>` has the members of its argument; the schema has those that remain.
     if (own === null && schema !== null && hasProperties(schema)) return [];
-    const nested = depth < maxDepth ? nestedTypes(member.type) : [];
+    const nested = depth < maxDepth ? nestedTypes(member.type).flatMap(objectsOf) : [];
     const childPrefix = isRecord(member.type) ? `${path}.<name>.` : `${path}.`;
-    const children = nested.flatMap((child) =>
-      keysOf({ reflection: child, schema: own, prefix: childPrefix, depth: depth + 1 }),
-    );
+    const children = nested.flatMap((child) => {
+      const chosen = own === null ? null : alternativeFor(own, child);
+      const keys = keysOf({ reflection: child, schema: chosen, prefix: childPrefix, depth: depth + 1 });
+      return keys.map((key) => ({ ...key, choice: choiceOf(child) ?? key.choice }));
+    });
     return [keyOf(path, member, own), ...withoutRepeats(children)];
   });
 }
@@ -114,20 +118,41 @@ function keyOf(path: string, member: DeclarationReflection, schema: JsonSchema |
     type: typeText(member.type, schema),
     limits: limitsOf(schema),
     isRequired: !member.flags.isOptional,
+    choice: null,
     default: defaultOf(member, schema),
     meaning: commentText(member.comment ?? member.signatures?.[0]?.comment).replaceAll(/(?<!\n)\n(?!\n|- )/g, ' '),
   };
 }
 
-/** Keys that several alternatives of a union have become one key with all of their types. */
+/** The `type` of an object of a union; null for other objects. */
+function choiceOf(reflection: DeclarationReflection): string | null {
+  const type = membersOf(reflection).find(({ name }) => name === 'type')?.type;
+  return type?.type === 'literal' && typeof type.value === 'string' ? type.value : null;
+}
+
+/** The alternative of a schema for an object of a union; the schema when it does not have one. */
+function alternativeFor(schema: JsonSchema, reflection: DeclarationReflection): JsonSchema {
+  const choice = choiceOf(reflection);
+  if (choice === null) return schema;
+  return alternatives(schema).find(({ properties }) => properties?.['type']?.const === choice) ?? schema;
+}
+
+/** Keys that several alternatives of a union have become one key with all of their types, and the meaning for each. */
 function withoutRepeats(keys: readonly Key[]): readonly Key[] {
-  const byPath = new Map<string, Key>();
-  for (const key of keys) {
-    const first = byPath.get(key.path);
-    const isNew = first !== undefined && !first.type.split(' | ').includes(key.type);
-    byPath.set(key.path, isNew ? { ...first, type: `${first.type} | ${key.type}` } : (first ?? key));
-  }
-  return [...byPath.values()];
+  return [...Map.groupBy(keys, ({ path }) => path).values()].flatMap((same) => {
+    const [first] = same;
+    if (first === undefined) return [];
+    const type = [...new Set(same.flatMap((key) => key.type.split(' | ')))].join(' | ');
+    const isSame = same.every((key) => key.meaning === first.meaning && key.default === first.default);
+    const hasChoices = same.every(({ choice }) => choice !== null);
+    if (isSame || !hasChoices) return [{ ...first, type }];
+    const isRequired = same.every((key) => key.isRequired);
+    const meanings = same.map(({ choice, ...key }) => {
+      const fact = isRequired ? '' : key.isRequired ? 'required' : key.default;
+      return `- \`type: '${choice}'\`: ${key.meaning}${fact === '' ? '' : ` (${fact})`}`;
+    });
+    return [{ ...first, type, isRequired, default: '', meaning: meanings.join('\n') }];
+  });
 }
 
 /** Functions of a configuration may be methods. */
@@ -135,8 +160,16 @@ const keyKinds: number = ReflectionKind.Property | ReflectionKind.Method;
 
 /** The properties of an interface, an object type, or the members of an intersection or union. */
 function membersOf(reflection: DeclarationReflection): readonly DeclarationReflection[] {
-  const own = (reflection.children ?? []).filter(({ kind }) => (kind & keyKinds) !== 0);
-  return own.length > 0 ? own : nestedTypes(reflection.type).flatMap(membersOf);
+  return objectsOf(reflection).flatMap(ownMembers);
+}
+
+function ownMembers({ children = [] }: DeclarationReflection): readonly DeclarationReflection[] {
+  return children.filter(({ kind }) => (kind & keyKinds) !== 0);
+}
+
+/** The objects of a union or an intersection; otherwise the object. */
+function objectsOf(reflection: DeclarationReflection): readonly DeclarationReflection[] {
+  return ownMembers(reflection).length > 0 ? [reflection] : nestedTypes(reflection.type).flatMap(objectsOf);
 }
 
 /** The documented object types in a type. */
@@ -213,7 +246,8 @@ function isSecret(schema: JsonSchema): boolean {
 
 /** The paths of all keys of a schema. */
 function schemaPaths(schema: JsonSchema | null, prefix: string): readonly string[] {
-  if (schema === null) return [];
+  // A secret is a text, or the object that `env` returns.
+  if (schema === null || alternatives(schema).some(isAnyText)) return [];
   return alternatives(schema).flatMap((each) => [
     ...Object.entries(each.properties ?? {}).flatMap(([name, property]) => [
       `${prefix}${name}`,
@@ -225,10 +259,16 @@ function schemaPaths(schema: JsonSchema | null, prefix: string): readonly string
   ]);
 }
 
+function isAnyText(schema: JsonSchema): boolean {
+  return schema.type === 'string' && enumOf(schema) === undefined;
+}
+
 function typeText(type: SomeType | undefined, schema: JsonSchema | null): string {
   const choices = schema === null ? undefined : enumOf(schema);
   if (choices !== undefined) return choices.map((choice) => JSON.stringify(choice)).join(' | ');
-  const text = type?.toString() ?? 'function';
+  // Secrets are a parameter of the types of a configuration: they are read after it was checked.
+  const written = type?.toString() ?? 'function';
+  const text = written.replace('<TSecret>', '').replace('TSecret', 'string | SecretVariable');
   return text === 'number' && schema?.type === 'integer' ? 'integer' : text.replaceAll('readonly ', '');
 }
 

@@ -88,7 +88,8 @@ const storedSchema = configSchema.omit({ collection: true }).extend({
 
 /** The JSON Schema of the configuration of a training on stored data. */
 export function storedTrainingJsonSchema(): Readonly<Record<string, unknown>> {
-  return z.toJSONSchema(storedSchema, { io: 'input', unrepresentable: 'any' });
+  // Several policies are refused there, with the reason.
+  return z.toJSONSchema(storedSchema.omit({ policies: true }), { io: 'input', unrepresentable: 'any' });
 }
 
 type GivenConfig = z.output<typeof configSchema> & { readonly data?: z.output<typeof dataSchema> | undefined };

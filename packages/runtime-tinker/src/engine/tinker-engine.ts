@@ -49,7 +49,7 @@ export class TinkerEngine implements RuntimeEngine {
           maxContext: base.maxContext ?? text.maxContext ?? 32_768,
           vocabSize: text.vocabularySize,
           tokenizerSha256: text.tokenizerSha256,
-          ...(text.chatTemplateSha256 === null ? {} : { chatTemplateSha256: text.chatTemplateSha256 }),
+          chatTemplateSha256: text.chatTemplateSha256,
           maxLoraRank,
           loraTargetModules: layerGroups,
         },

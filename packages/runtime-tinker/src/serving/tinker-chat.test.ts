@@ -93,6 +93,21 @@ describe('a response', () => {
     }
   });
 
+  test('has its reasoning in the text, where the template finds it', async () => {
+    const thought = '<think>\nTwo and nothing.\n</think>';
+    const written = `${thought}\n\n<tool_call>\n{"name": "add", "arguments": {"a": 2}}\n</tool_call><|im_end|>`;
+    const { message, sampling, tokens } = await ask({ tools: [add] }, written);
+    expect(message.content).toBe(thought);
+    const result = { role: 'tool', tool_call_id: 'call_0', content: '2' };
+    const sofar = [...sampling.promptTokens, ...tokens];
+    for (const said of [{ content: thought }, { content: '', reasoning_content: 'Two and nothing.' }]) {
+      const called = { role: 'assistant', ...said, tool_calls: message.toolCalls };
+      const next = await ask({ tools: [add], messages: [...question.messages, called, result] }, '2');
+      expect(next.sampling.promptTokens.slice(0, sofar.length)).toEqual(sofar);
+    }
+    expect((await ask({}, `${thought}\n\n5<|im_end|>`)).message.content).toBe(`${thought}\n\n5`);
+  });
+
   test('ends with the token that completes a stop text', async () => {
     const { message, tokens, sampling } = await ask({ stop: ['!!', 'is 5'] }, 'Well, it is 5. No, 6!!', 'length');
     expect(message).toMatchObject({ content: 'Well, it ', finishReason: 'stop' });
@@ -122,7 +137,6 @@ describe('a response', () => {
 
 test.each([
   [{ top_logprobs: 2 }, /top_logprobs: a Tinker server returns no alternatives/],
-  [{ prompt_token_ids: [99_999] }, /the model does not have the token 99999/],
   [{ prompt_token_ids: Array<number>(1000).fill(5) }, /context is 1000/],
   [{ tool_choice: 'required' }, /tool_choice: it is "required"/],
 ])('%j is refused', async (request, message) => {

@@ -12,7 +12,6 @@ import {
   type TextStream,
   type TokenChoice,
 } from '@agentlightning/runtime/serving';
-import type { Conversation } from '../text/chat-template.ts';
 import type { ModelText } from '../text/model-text.ts';
 import type { SampledSequence, SampleRequest } from '../wire/sample-messages.ts';
 import { readResponse, untilStop } from './read-response.ts';
@@ -37,12 +36,13 @@ const defaultMaxTokens = 1024;
  */
 export function startChat(sampler: ChatSampler, request: ChatRequest, signal: AbortSignal): ChatSampling {
   if ((request.top_logprobs ?? 0) > 0) {
-    throw refused('top_logprobs', 'a Tinker server returns no alternatives to a token; leave it out');
+    const message = 'a Tinker server returns no alternatives to a token; leave it out';
+    throw new ValidationError('The request', [{ path: 'top_logprobs', message }]);
   }
   const { text, policyVersion } = sampler;
   const tools = offeredTools(request);
   const conversation = { messages: request.messages, tools, settings: request.chat_template_kwargs };
-  const promptTokens = promptOf(text, request, conversation);
+  const promptTokens = request.prompt_token_ids ?? text.encode(text.template.render(conversation));
   const { temperature, top_p: topP } = request;
   const sample = {
     promptTokens,
@@ -69,14 +69,6 @@ export function startChat(sampler: ChatSampler, request: ChatRequest, signal: Ab
   };
 }
 
-function promptOf(text: ModelText, request: ChatRequest, conversation: Conversation): readonly number[] {
-  const tokens = request.prompt_token_ids ?? text.encode(text.template.render(conversation));
-  const unknown = tokens.find((token) => token >= text.vocabularySize);
-  if (unknown === undefined && tokens.length > 0) return tokens;
-  const message = unknown === undefined ? 'the prompt has no tokens' : `the model does not have the token ${unknown}`;
-  throw refused('prompt_token_ids', message);
-}
-
 /** Returns the given response, whatever the request. */
 function forced(
   { score }: ChatSampler,
@@ -87,10 +79,6 @@ function forced(
     (logprobs): SampledSequence => ({ tokens, logprobs, stopReason: 'stop' }),
   );
   return () => sequence;
-}
-
-function refused(path: string, message: string): ValidationError {
-  return new ValidationError('The request', [{ path, message }]);
 }
 
 interface ResponsePlace {

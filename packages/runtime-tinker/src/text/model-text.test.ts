@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ChatMessage, ChatTool } from '@agentlightning/runtime/serving';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { renderingsFolder, textWith } from '../../test/model-texts.ts';
+import { chatMl, renderingsFolder, textWith } from '../../test/model-texts.ts';
 import { readModelFolder } from './model-folder.ts';
 import { ModelText } from './model-text.ts';
 
@@ -37,7 +37,7 @@ describe('a template', () => {
   const tool = { type: 'function', function: { name: 'add', parameters: {} } } as const;
 
   test('that knows no tools gets them as text', async () => {
-    const { template } = await textWith({ source: null });
+    const { template } = await textWith({ source: chatMl });
     const messages = [
       { role: 'system', content: 'Be brief.' },
       { role: 'assistant', content: null, tool_calls: [call] },
@@ -55,18 +55,26 @@ describe('a template', () => {
     expect(() => template.render({ messages: [question], tools: [] })).toThrow(/messages: .*Roles must alternate/);
   });
 
+  test('is required', async () => {
+    await expect(textWith({ source: null })).rejects.toMatchObject({
+      code: 'CONFIG',
+      message: expect.stringContaining('has no chat template'),
+      remedy: expect.stringContaining('chat_template.jinja'),
+    });
+  });
+
   test('with a syntax error is refused', async () => {
     await expect(textWith({ source: '{% for %}' })).rejects.toThrow(/chat template is not usable/);
   });
 
   test('is given no content but texts', async () => {
-    const { template } = await textWith({ source: null });
+    const { template } = await textWith({ source: chatMl });
     const image = { role: 'user', content: [{ type: 'image_url' }] };
     expect(() => template.render({ messages: [image], tools: [] })).toThrow(/"image_url" is not a text/);
   });
 
   test('renders a response up to the end token', async () => {
-    const { template } = await textWith({ source: null });
+    const { template } = await textWith({ source: chatMl });
     const text = template.renderResponse(
       { messages: [question], tools: [tool] },
       { content: null, tool_calls: [call] },
@@ -83,7 +91,7 @@ describe('a template', () => {
 });
 
 test('tokens that are parts of a character have bytes', async () => {
-  const text = await textWith({ source: null });
+  const text = await textWith({ source: chatMl });
   const bytes = text.encode('👩é').flatMap((token) => [...text.tokenText(token).bytes]);
   expect(Buffer.from(bytes).toString()).toBe('👩é');
 });
@@ -109,6 +117,7 @@ describe('the files of a model', () => {
       await readFile(path.join(renderingsFolder, 'tokenizer.json')),
     );
     await writeFile(path.join(snapshot, 'generation_config.json'), '{"eos_token_id": [2, 5]}');
+    await writeFile(path.join(snapshot, 'chat_template.jinja'), chatMl);
   });
 
   afterAll(() => rm(folder, { recursive: true }));

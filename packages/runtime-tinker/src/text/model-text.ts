@@ -28,17 +28,12 @@ const configSchema = z.looseObject({
   eos_token_id: endTokens,
 });
 
-/** A model without a chat template gets ChatML. */
-const chatMl =
-  "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}" +
-  "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
-
 /** The texts of a model: its tokenizer, chat template, end tokens and format of tool calls. */
 export class ModelText {
   /** SHA-256 of `tokenizer.json`, hexadecimal. */
   readonly tokenizerSha256: string;
-  /** SHA-256 of the chat template, hexadecimal; null without one. */
-  readonly chatTemplateSha256: string | null;
+  /** SHA-256 of the chat template, hexadecimal. */
+  readonly chatTemplateSha256: string;
   readonly template: ChatTemplate;
   readonly toolFormat: ToolFormat;
   /** The tokens that end a response. */
@@ -49,13 +44,13 @@ export class ModelText {
   readonly #tokenizer: Tokenizer;
   readonly #tokenTexts = new Map<number, TokenText>();
 
-  /** @throws AgentLightningError `VALIDATION` when a file is damaged. */
+  /** @throws AgentLightningError `CONFIG` without a chat template, `VALIDATION` when a file is damaged. */
   constructor(files: ModelTextFiles) {
     const config = tokenizerConfigSchema.parse(jsonIn(files, 'tokenizer_config.json', files.tokenizerConfig ?? '{}'));
     const tokenizer = jsonIn(files, 'tokenizer.json', files.tokenizer);
     this.#tokenizer = opened(files, tokenizer, config);
-    const own = files.chatTemplate ?? templateIn(config);
-    const source = own ?? chatMl;
+    const source = files.chatTemplate ?? templateIn(config);
+    if (source === undefined) throw withoutTemplate(files);
     const names = {
       bos_token: config.bos_token,
       eos_token: config.eos_token,
@@ -65,7 +60,7 @@ export class ModelText {
     this.template = new ChatTemplate(source, names);
     this.toolFormat = toolFormatOf(source);
     this.tokenizerSha256 = sha256(files.tokenizer);
-    this.chatTemplateSha256 = own === undefined ? null : sha256(own);
+    this.chatTemplateSha256 = sha256(source);
     const sizes = configSchema.parse(jsonIn(files, 'config.json', files.config ?? '{}'));
     this.vocabularySize = sizes.vocab_size ?? highestToken(this.#tokenizer) + 1;
     this.maxContext = sizes.max_position_embeddings ?? null;
@@ -75,7 +70,7 @@ export class ModelText {
   /**
    * Reads the files of a model: see {@link readModelFolder}.
    *
-   * @throws AgentLightningError `CONFIG` without them, `VALIDATION` when one is damaged.
+   * @throws AgentLightningError `CONFIG` without them or without a chat template, `VALIDATION` when one is damaged.
    */
   static async read(model: string, environment: Readonly<Record<string, string | undefined>>): Promise<ModelText> {
     return new ModelText(await readModelFolder(model, environment));
@@ -147,6 +142,15 @@ function damaged(files: ModelTextFiles, name: string, reason: string): AgentLigh
     code: 'VALIDATION',
     message: `${files.folder}/${name} is not usable: ${reason}`,
     remedy: 'Download the files of the model again.',
+  });
+}
+
+function withoutTemplate({ folder }: ModelTextFiles): AgentLightningError {
+  return new AgentLightningError({
+    code: 'CONFIG',
+    message: `The model in ${folder} has no chat template, neither in chat_template.jinja nor in tokenizer_config.json`,
+    remedy:
+      'Train an instruct model, or set `tokenizer` to a folder with the tokenizer of the model and the `chat_template.jinja` to train it with.',
   });
 }
 

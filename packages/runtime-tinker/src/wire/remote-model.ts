@@ -168,7 +168,9 @@ export class RemoteModel {
   async #submit({ path, send }: Mutation): Promise<() => Promise<TinkerReply>> {
     const turn = this.#turn.then(async () => {
       const sequence = this.#sequence + 1;
-      const submit = (): Promise<TinkerReply> => send(sequence, this.#link.dialect !== 'json');
+      const sendOnce = (): Promise<TinkerReply> => send(sequence, this.#link.dialect !== 'json');
+      // Loading is refused for a checkpoint that has expired, too.
+      const submit = path === 'load_weights' ? sendOnce : () => this.#link.onCreated(path, sendOnce);
       const requestId = requestIdOf(path, await submit());
       // A request that was refused has no place in the sequence.
       this.#sequence = sequence;

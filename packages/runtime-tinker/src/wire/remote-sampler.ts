@@ -20,7 +20,9 @@ export class RemoteSampler {
     const place = { session: this.id, sequence: this.#sequence, isJson: this.#link.dialect === 'json' };
     this.#sequence += 1;
     const submit = async (): Promise<TinkerReply> => {
-      const reply = await this.#link.http.post('asample', sampleAsJson(request, place));
+      const reply = await this.#link.onCreated('asample', () =>
+        this.#link.http.post('asample', sampleAsJson(request, place)),
+      );
       this.#learnDialect(reply);
       return reply;
     };

@@ -43,6 +43,16 @@ export function refusal(path: string, { status, body }: TinkerReply): AgentLight
   });
 }
 
+/** A model or a session that the server had, and does not know any more. */
+export function lostOf(path: string, reply: TinkerReply): AgentLightningError {
+  return new AgentLightningError({
+    code: 'RUNTIME_UNAVAILABLE',
+    message: `The Tinker server no longer has the models of this session, as after a restart: ${refusal(path, reply).message}`,
+    remedy: 'Resume the run from its last checkpoint.',
+    details: { status: reply.status },
+  });
+}
+
 /** A failure that the server reports in the result of an operation. */
 export function operationFailure(path: string, text: string, isByUser: boolean): AgentLightningError {
   return new AgentLightningError({

@@ -1,6 +1,7 @@
+import type { AgentLightningError } from '@agentlightning/core';
 import { parse } from '@agentlightning/core/internal';
 import * as z from 'zod';
-import { operationFailure, refusal, type TinkerReply } from './server-refusal.ts';
+import { lostOf, operationFailure, refusal, type TinkerReply } from './server-refusal.ts';
 import { type PostOptions, protobufType, readJson, type TinkerHttp } from './tinker-http.ts';
 
 /**
@@ -14,6 +15,9 @@ export interface PassLimits {
   readonly maxData: number;
   readonly maxBytes: number;
 }
+
+/** Statuses of a request for something that the server does not know. */
+const lostStatuses: ReadonlySet<number> = new Set([404, 410]);
 
 /** Time limit of one poll of a result, in milliseconds: a server holds it for up to 30 seconds. */
 const pollTimeoutMs = 45_000;
@@ -34,13 +38,25 @@ const failureSchema = z.looseObject({ error: z.string(), category: z.string().op
 export class TinkerLink {
   readonly http: TinkerHttp;
   readonly limits: PassLimits;
+  /** Called when the server has lost the models of the session. */
+  readonly #onLost: (error: AgentLightningError) => void;
   /** How the server is spoken to; null until a pass has shown it. */
   dialect: Dialect | null = null;
   #samplingSessions = 0;
 
-  constructor(http: TinkerHttp, limits: PassLimits) {
+  constructor(http: TinkerHttp, limits: PassLimits, onLost: (error: AgentLightningError) => void) {
     this.http = http;
     this.limits = limits;
+    this.#onLost = onLost;
+  }
+
+  /** Sends a request for a model or a session that the server has created. @throws AgentLightningError RUNTIME_UNAVAILABLE when it is lost */
+  async onCreated(path: string, send: () => Promise<TinkerReply>): Promise<TinkerReply> {
+    const reply = await send();
+    if (!lostStatuses.has(reply.status)) return reply;
+    const error = lostOf(path, reply);
+    this.#onLost(error);
+    throw error;
   }
 
   /** The number of the next sampling session. */

@@ -55,6 +55,8 @@ export interface RemoteModelOptions {
 export interface TinkerSessionOptions extends TinkerHttpOptions {
   /** Called with the ids of the session's models when one is created or unloaded. */
   readonly onModels?: (ids: readonly string[]) => void;
+  /** Called when the server has lost the session's models. */
+  readonly onLost?: (error: AgentLightningError) => void;
 }
 
 /** A session with a Tinker server: its models and samples end with it. */
@@ -75,7 +77,11 @@ export class TinkerSession {
    * Opens a session, which lives until it is closed.
    * @throws AgentLightningError RUNTIME_UNAVAILABLE when the server does not respond, UNAUTHENTICATED for a wrong key
    */
-  static async open({ onModels = () => undefined, ...options }: TinkerSessionOptions): Promise<TinkerSession> {
+  static async open({
+    onModels = () => undefined,
+    onLost = () => undefined,
+    ...options
+  }: TinkerSessionOptions): Promise<TinkerSession> {
     const http = new TinkerHttp(options);
     const config = await http.post('client/config', { sdk_version: sdkVersion });
     // Servers from before the configuration have the limits of their time.
@@ -85,7 +91,7 @@ export class TinkerSession {
     const reply = readJson(await http.post('create_session', body), 'create_session');
     const { session_id: id, error_message: error } = parse(sessionSchema, reply, 'the session');
     if (error) throw operationFailure('create_session', error, true);
-    const session = new TinkerSession(new TinkerLink(http, { maxData, maxBytes }), id, onModels);
+    const session = new TinkerSession(new TinkerLink(http, { maxData, maxBytes }, onLost), id, onModels);
     void session.#beat();
     return session;
   }

@@ -17,7 +17,7 @@ export type RuntimeConfig<TSecret = string | SecretVariable> =
       readonly address: string;
       /** One of the runtime's base models. @default its first one */
       readonly model?: string;
-      /** The runtime's key. @default none */
+      /** The runtime's key, such as `env('AGL_RUNTIME_KEY')`. @default none */
       readonly apiKey?: TSecret;
       /**
        * API key of the runtime's model endpoint, for the gateway of this process.
@@ -40,7 +40,7 @@ export type RuntimeConfig<TSecret = string | SecretVariable> =
       readonly baseUrl: string;
       /** The base model, by its name on the server. */
       readonly model: string;
-      /** The key of the server. @default the environment variable TINKER_API_KEY */
+      /** The key of the server, such as `env('TINKER_API_KEY')`. @default the environment variable TINKER_API_KEY */
       readonly apiKey?: TSecret;
       /** A folder with tokenizer and chat template, or a name in the cache of the Hugging Face hub. @default `model` */
       readonly tokenizer?: string;
