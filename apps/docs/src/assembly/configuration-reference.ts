@@ -236,14 +236,6 @@ function hasProperties(schema: JsonSchema): boolean {
   return alternatives(schema).some(({ properties }) => properties !== undefined);
 }
 
-/** Whether a value is a text or `env('NAME')`, whose form nobody writes. */
-function isSecret(schema: JsonSchema): boolean {
-  const options = alternatives(schema);
-  return (
-    options.some(({ type }) => type === 'string') && options.some(({ properties }) => properties?.['env'] !== undefined)
-  );
-}
-
 /** The paths of all keys of a schema. */
 function schemaPaths(schema: JsonSchema | null, prefix: string): readonly string[] {
   // A secret is a text, or the object that `env` returns.
@@ -251,7 +243,7 @@ function schemaPaths(schema: JsonSchema | null, prefix: string): readonly string
   return alternatives(schema).flatMap((each) => [
     ...Object.entries(each.properties ?? {}).flatMap(([name, property]) => [
       `${prefix}${name}`,
-      ...(isSecret(property) ? [] : schemaPaths(property, `${prefix}${name}.`)),
+      ...schemaPaths(property, `${prefix}${name}.`),
     ]),
     ...(typeof each.additionalProperties === 'object'
       ? schemaPaths(each.additionalProperties, `${prefix}<name>.`)
