@@ -26,7 +26,7 @@ export function warnOfStep(session: DiagnosedSession, record: StepRecord): reado
   return emitted(emit, diagnoseSteps(history));
 }
 
-/** Stored data are not those that the weights sample: their distance is no sign of a fault. */
+/** Stored data are not those that the weights sample: their distance does not indicate a fault. */
 function withoutSamplerDistance({ values, ...record }: StepRecord): StepRecord {
   const near = Object.entries(values).filter(([name]) => !isMetricOf(runMetrics.policyKlSamplerK3, name));
   return { ...record, values: Object.fromEntries(near) };
