@@ -66,6 +66,8 @@ const span = (n: number): object =>
   spanInputCodec.encode(
     aSpan({ rolloutId: ids.rolloutId, attemptId: ids.attemptId, spanId: `${n}`.repeat(16), sequenceId: 1 }),
   );
+const traceSpan = (): object =>
+  spanInputCodec.encode(aSpan({ rolloutId: 'trace-1', attemptId: 'at-1', spanId: '7'.repeat(16), sequenceId: 1 }));
 const attempt = (): object => ({ rollout_id: ids.rolloutId, attempt_id: ids.attemptId });
 
 /** A request for each route that takes a key. */
@@ -80,6 +82,8 @@ const requests: Readonly<Record<string, () => unknown>> = {
   '/v1/agl/resources/:resourcesId': () => ({}),
   '/v1/agl/spans': () => span(1),
   '/v1/agl/spans/batch': () => ({ spans: [span(2), span(3)] }),
+  '/v1/agl/deployments/:deployment/traces': () => ({ spans: [traceSpan()] }),
+  '/v1/agl/feedback': () => ({ rollout_id: 'trace-1', score: 1 }),
   '/v1/agl/spans/next': attempt,
   '/v1/agl/spans/next/batch': () => ({ attempts: [attempt(), attempt()] }),
   '/v1/agl/runs': () => ({ run_id: 'run-2', name: 'two', config: {} }),
@@ -100,7 +104,12 @@ describe('a retried request with its key has one effect and one response', () =>
   test.each(routes)('POST $path', async ({ path }) => {
     const request = requests[path];
     if (request === undefined) throw new TypeError(`there is no request for ${path}`);
-    const named: Readonly<Record<string, string>> = { ...ids, resourcesId: 'rs-1', runId: 'run-1' };
+    const named: Readonly<Record<string, string>> = {
+      ...ids,
+      deployment: 'support',
+      resourcesId: 'rs-1',
+      runId: 'run-1',
+    };
     const address = path.replace(/:(\w+)/g, (_, name: string) => named[name] ?? '');
     const body = request();
     const first = await post(address, body, `once ${path}`);
