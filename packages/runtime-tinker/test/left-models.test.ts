@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { connectRuntime } from '@agentlightning/runtime';
@@ -25,6 +25,10 @@ test('the models of a killed process are unloaded by the next one', { timeout: 1
     tokenizer,
   ];
   try {
+    // Left by a process that was killed while it wrote.
+    const live = path.join(folder, 'checkpoints', '.live-models');
+    await mkdir(live, { recursive: true });
+    await writeFile(path.join(live, 'a.json.partial'), '{"serverUrl":');
     const killed = await startProcess(server, flags);
     const runtime = await connectRuntime({ address: killed.address, apiKey: 'key-of-the-test' });
     await runtime.createModel({ baseModel: 'tiny-random', modelId: 'm', seed: 1, lora: { rank: 4 } });

@@ -1,13 +1,14 @@
-import { AgentLightningError, type Algorithm } from '@agentlightning/core';
-import type { StepContext, Trajectory } from '@agentlightning/core/algorithm';
+import type { Algorithm } from '@agentlightning/core';
+import type { Trajectory } from '@agentlightning/core/algorithm';
 import { runMetrics } from '@agentlightning/core/metrics';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { mean } from '../advantage/sample-statistics.ts';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
-import { pairLoss, type ScoredResponse } from '../preference/preference-loss.ts';
+import { pairLoss } from '../preference/preference-loss.ts';
 import { type PairOptions, type PreferencePair, preferencePairs } from '../preference/preference-pairs.ts';
-import { type ScoresByRow, scoresByRow, scoringData } from '../rows/row-scores.ts';
+import { comparedScores, scoredResponse } from '../preference/scored-responses.ts';
+import { scoringData } from '../rows/row-scores.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamAt, batchLimit, collectStep, type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
@@ -68,7 +69,7 @@ export function dpo(options: PreferenceOptions = {}): Algorithm {
       const collected = collectStep(groups, settings);
       const pairs = pairsOf(collected.trajectories, settings);
       const paired = pairedTrajectories(pairs);
-      const scores = scoresOf(paired, context);
+      const scores = comparedScores('dpo', paired, context);
       const losses = pairs.map(({ chosen, rejected }) =>
         pairLoss(scoredResponse(chosen, scores), scoredResponse(rejected, scores), beta),
       );
@@ -118,16 +119,6 @@ function pairedTrajectories(pairs: readonly Pair[]): readonly Trajectory[] {
   return pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
 }
 
-function scoredResponse({ rows }: Trajectory, scores: ScoresByRow): ScoredResponse {
-  const total = (policy: 'current' | 'reference'): number =>
-    rows.reduce((sum, row) => sum + sumOf(scores.get(row)?.[policy] ?? new Float32Array()), 0);
-  return { current: total('current'), reference: total('reference') };
-}
-
-function sumOf(logprobs: Float32Array): number {
-  return logprobs.reduce((sum, logprob) => sum + logprob, 0);
-}
-
 /** Weights are `1 / rollouts`, with two rollouts per pair, and the loss is a mean over pairs: hence the factor 2. */
 function pulls(
   pairs: readonly Pair[],
@@ -140,15 +131,4 @@ function pulls(
     ]),
   );
   return (row) => ({ weightFactors: new Float32Array(row.samplingLogprobs.length).fill(factors.get(row) ?? 0) });
-}
-
-function scoresOf(paired: readonly Trajectory[], { scores }: StepContext): ScoresByRow {
-  if (paired.length === 0) return new Map();
-  if (scores?.current !== undefined && scores.reference !== undefined) return scoresByRow(paired, scores);
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: 'The algorithm dpo needs the log-probabilities of the current and the reference policy, but received none',
-    remedy:
-      'Call `algorithm.scoring(groups, context)` first, score its data, and pass the scores to `planStep` as `context.scores`.',
-  });
 }

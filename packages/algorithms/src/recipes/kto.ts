@@ -1,12 +1,13 @@
-import { AgentLightningError, type Algorithm } from '@agentlightning/core';
-import type { StepContext, Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
+import type { Algorithm } from '@agentlightning/core';
+import type { Trajectory, TrajectoryRow } from '@agentlightning/core/algorithm';
 import { runMetrics } from '@agentlightning/core/metrics';
 import { parseSettings } from '@agentlightning/core/settings';
 import { z } from 'zod';
 import { mean } from '../advantage/sample-statistics.ts';
 import { scoredAlike } from '../advantage/score-trajectories.ts';
+import { comparedScores, scoredResponse } from '../preference/scored-responses.ts';
 import { type LabelledResponse, unpairedLosses } from '../preference/unpaired-loss.ts';
-import { type ScoresByRow, scoresByRow, scoringData } from '../rows/row-scores.ts';
+import { type ScoresByRow, scoringData } from '../rows/row-scores.ts';
 import { stepMetrics } from '../step/step-metrics.ts';
 import { adamAt, batchLimit, collectStep, type StepOptions, stepOptionsShape } from '../step/step-options.ts';
 import { trainingBatches } from '../training-batch/training-batches.ts';
@@ -64,7 +65,7 @@ export function kto(options: UnpairedPreferenceOptions = {}): Algorithm {
       const collected = collectStep(groups, settings);
       const judged = judgedOf(collected.trajectories);
       const others = mismatched(judged);
-      const scores = scoresOf([...judged, ...others], context);
+      const scores = comparedScores('kto', [...judged, ...others], context);
       const { threshold = 0.5 } = settings;
       const labelled = judged.map(
         (trajectory): LabelledResponse => ({
@@ -153,22 +154,7 @@ function joinedRow(prompt: TrajectoryRow, response: TrajectoryRow, maxTokens: nu
 }
 
 /** The log-probability of all sampled tokens under the policy, minus that under the reference. */
-function logRatio({ rows }: Trajectory, scores: ScoresByRow): number {
-  const total = (policy: 'current' | 'reference'): number =>
-    rows.reduce(
-      (sum, row) => sum + (scores.get(row)?.[policy] ?? new Float32Array()).reduce((all, each) => all + each, 0),
-      0,
-    );
-  return total('current') - total('reference');
-}
-
-function scoresOf(trajectories: readonly Trajectory[], { scores }: StepContext): ScoresByRow {
-  if (trajectories.length === 0) return new Map();
-  if (scores?.current !== undefined && scores.reference !== undefined) return scoresByRow(trajectories, scores);
-  throw new AgentLightningError({
-    code: 'CONFIG',
-    message: 'The algorithm kto needs the log-probabilities of the current and the reference policy, but received none',
-    remedy:
-      'Call `algorithm.scoring(groups, context)` first, score its data, and pass the scores to `planStep` as `context.scores`.',
-  });
+function logRatio(trajectory: Trajectory, scores: ScoresByRow): number {
+  const { current, reference } = scoredResponse(trajectory, scores);
+  return current - reference;
 }

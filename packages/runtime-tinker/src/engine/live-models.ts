@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { parse } from '@agentlightning/core/internal';
@@ -29,16 +29,17 @@ export class LiveModels {
       return;
     }
     mkdirSync(this.#folder, { recursive: true });
-    writeFileSync(
-      this.#file,
-      JSON.stringify({ serverUrl: this.#serverUrl, host: hostname(), pid: process.pid, models }),
-    );
+    // Renamed when it is complete: a process may be killed while it writes.
+    const partial = `${this.#file}.partial`;
+    writeFileSync(partial, JSON.stringify({ serverUrl: this.#serverUrl, host: hostname(), pid: process.pid, models }));
+    renameSync(partial, this.#file);
   }
 
   /** Forgets the processes of this machine that have ended, and returns their models. */
   takeLeft(): readonly string[] {
     mkdirSync(this.#folder, { recursive: true });
-    return readdirSync(this.#folder).flatMap((name) => {
+    const names = readdirSync(this.#folder).filter((name) => name.endsWith('.json'));
+    return names.flatMap((name) => {
       const file = path.join(this.#folder, name);
       const given: unknown = JSON.parse(readFileSync(file, 'utf8'));
       const { serverUrl, host, pid, models } = parse(fileSchema, given, `the file ${file}`);
